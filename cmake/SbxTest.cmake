@@ -1,0 +1,37 @@
+# sbx_add_test(NAME n SOURCES ... LINKS ... [TIMEOUT s] [LABEL l]): one cmocka program, one ctest.
+# A test that needs private state links the target that has it; it does not include a .c file.
+function(sbx_add_test)
+    cmake_parse_arguments(arg "" "NAME;TIMEOUT;LABEL" "SOURCES;LINKS" ${ARGN})
+    if(NOT STALLBOX_BUILD_TESTS)
+        return()
+    endif()
+    add_executable(${arg_NAME} ${arg_SOURCES})
+    target_link_libraries(${arg_NAME} PRIVATE sbx_flags ${arg_LINKS} cmocka)
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 60)
+    endif()
+    if(NOT arg_LABEL)
+        set(arg_LABEL unit)
+    endif()
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
+endfunction()
+
+# sbx_add_fuzz_target(NAME n LINKS ...): tests/fuzz/n/fuzz.c with LLVMFuzzerTestOneInput and tests/fuzz/n/corpus.
+# With STALLBOX_BUILD_FUZZERS (clang) it is a libFuzzer program fuzz_n; in every build it is also replay_n, a test that
+# runs each file of the corpus once.
+function(sbx_add_fuzz_target)
+    cmake_parse_arguments(arg "" "NAME" "LINKS" ${ARGN})
+    set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz/${arg_NAME})
+    if(STALLBOX_BUILD_FUZZERS)
+        add_executable(fuzz_${arg_NAME} ${folder}/fuzz.c)
+        target_link_libraries(fuzz_${arg_NAME} PRIVATE sbx_flags ${arg_LINKS})
+        target_link_options(fuzz_${arg_NAME} PRIVATE -fsanitize=fuzzer)
+    endif()
+    if(STALLBOX_BUILD_TESTS)
+        add_executable(replay_${arg_NAME} ${folder}/fuzz.c ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
+        target_link_libraries(replay_${arg_NAME} PRIVATE sbx_flags ${arg_LINKS})
+        add_test(NAME replay_${arg_NAME} COMMAND replay_${arg_NAME} ${folder}/corpus)
+        set_tests_properties(replay_${arg_NAME} PROPERTIES TIMEOUT 120 LABELS fuzz-replay)
+    endif()
+endfunction()

@@ -1,0 +1,14 @@
+# One interface target with the warnings and sanitizers every target of ours links.
+add_library(sbx_flags INTERFACE)
+target_compile_options(sbx_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
+    -Wimplicit-fallthrough -fno-common -fvisibility=hidden)
+target_compile_definitions(sbx_flags INTERFACE _GNU_SOURCE)
+if(STALLBOX_WERROR)
+    target_compile_options(sbx_flags INTERFACE -Werror)
+endif()
+if(STALLBOX_SANITIZE)
+    target_compile_options(sbx_flags INTERFACE -fsanitize=${STALLBOX_SANITIZE} -fno-omit-frame-pointer
+        -fno-sanitize-recover=undefined)
+    target_link_options(sbx_flags INTERFACE -fsanitize=${STALLBOX_SANITIZE})
+endif()

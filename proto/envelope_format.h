@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* envelope_format.h - the fixed bytes around a payload: what a *.sbx file is and what POST /v1/snapshots takes.
+ *
+ *   off size
+ *     0    4  magic "SBX1"
+ *     4    1  version = 1
+ *     5    1  suite: 0 = plain (not sealed); 1 = HPKE X25519 / ChaCha20-Poly1305 (reserved for the sealing step)
+ *     6    2  zero
+ *     8    8  recipient key id; zero when plain
+ *    16   16  payload id; equals the one inside
+ *    32    4  body bytes, little endian: everything after the header
+ *    36    4  CRC-32C (Castagnoli) of bytes 0..35 and of the body: catches a torn or rotten file, not an attacker
+ *    40    -  plain: one zstd frame of one protobuf Payload; sealed: enc || ciphertext
+ *
+ * A layout only: agent side and server side each have their own code for it. */
+#ifndef SBX_ENVELOPE_FORMAT_H
+#define SBX_ENVELOPE_FORMAT_H
+
+#define SBX_ENVELOPE_MAGIC "SBX1"
+#define SBX_ENVELOPE_SUFFIX ".sbx"
+
+enum {
+    SBX_ENVELOPE_VERSION = 1,
+    SBX_ENVELOPE_SUITE_PLAIN = 0,
+    SBX_ENVELOPE_HEADER_BYTES = 40,
+    SBX_ENVELOPE_BYTES_MAX = 1 << 20,   /* header and body; a server refuses more */
+    SBX_PAYLOAD_BYTES_MAX = 8 << 20,    /* protobuf bytes after decompression; a reader stops there */
+    SBX_PAYLOAD_WINDOW_LOG_MAX = 23,    /* zstd window a reader allows: 8 MiB */
+    SBX_PAYLOAD_ID_BYTES = 16,
+};
+
+/* The answer to POST /v1/snapshots is 200 (or 201) with exactly this body, the payload id in lower hex behind it and a
+ * newline: "STALLBOX-STORED <32 hex>\n". Anything else, a captive portal's 200 included, is not a delivery. */
+#define SBX_STORED_PREFIX "STALLBOX-STORED "
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* names.h - tables both sides are compiled with, so that a payload carries numbers where others would carry strings.
+ *
+ * Part of the wire contract: entries are appended, never moved. Index 0 means "none" or "other". */
+#ifndef SBX_NAMES_H
+#define SBX_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Base names of widely installed system libraries. sbx_system_module_index() takes a base name from the process and
+ * gives the index of the table entry that equals it; the text itself is never sent. */
+uint32_t sbx_system_module_index(const char *base_name);
+const char *sbx_system_module_name(uint32_t index); /* NULL for 0 and for indexes this build does not know */
+
+/* Thread name patterns: exact names, or a prefix followed by digits, shown as "prefix#". */
+uint32_t sbx_thread_name_index(const char *name);
+const char *sbx_thread_name_pattern(uint32_t index); /* "other" for 0 and for unknown indexes */
+
+/* Names of the enums of recording_format.h as DESIGN.md and the JSON report spell them ("slow_message", "usleep",
+ * "lock"); "unknown" for numbers this build does not know. Never NULL. */
+const char *sbx_trigger_name(uint32_t kind);
+const char *sbx_record_name(uint32_t kind);
+const char *sbx_op_name(uint32_t op);
+const char *sbx_drop_name(uint32_t drop);
+const char *sbx_walk_end_name(uint32_t reason);
+const char *sbx_fd_class_name(uint32_t fd_class);
+
+/* Name of an x86-64 Linux system call ("futex"), or NULL. Only the blocking ones worth naming. */
+const char *sbx_syscall_name(uint64_t number);
+
+#endif
