@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture.c - what every capture point does: a sample when one is due, a record around a call that blocked.
+ *
+ * How a record is made lies in handler/, because the sample handler takes the same way. Nothing here allocates or locks. */
+#include "capture.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+struct sbx_capture sbx_the_capture;
+struct sbx_tick sbx_the_tick __attribute__((aligned(64)));
+
+void sbx_capture_attach(struct sbx_recording_header *header)
+{
+    uint8_t *base = (uint8_t *)header;
+    sbx_the_capture.header = header;
+    sbx_the_capture.control = (struct sbx_control_page *)(base + SBX_CONTROL_AT);
+    sbx_the_capture.modules = (struct sbx_module_entry *)(base + header->modules.at);
+    sbx_the_capture.threads = (struct sbx_thread_entry *)(base + header->threads.at);
+    sbx_callstack_table_init(&sbx_the_capture.table, header);
+    sbx_ring_init(&sbx_the_capture.ring, header);
+}
+
+void sbx_capture_apply(const struct sbx_capture_settings *settings)
+{
+    /* relaxed: each is a number of its own; a record made under the old one is as good */
+    sbx_store_relaxed(&sbx_the_capture.wait_min_ns, (uint64_t)settings->wait_min_us * 1000u);
+    sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
+}
+
+SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
+{
+    uint32_t *bell = &sbx_the_capture.control->bell;
+    int saved_errno = errno;
+    sbx_add_acq_rel(bell, 1); /* order: release bell - what the ringer stored before is seen by the woken */
+    syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_capture_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op)
+{
+    if (thread->inside != 0 || !sbx_capture_is_open()) {
+        return;
+    }
+    int saved_errno = errno;
+    thread->inside = 1;
+    sbx_order_with_handler();
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_record record = {.kind = kind, .op = op};
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    record.stack = sbx_capture_stack(thread, &here);
+    record.begin_ns = record.end_ns = sbx_now_ns();
+    sbx_capture_put(thread, &record);
+    sbx_add_relaxed(&sbx_the_capture.header->captures_sync, 1);
+    bool was_resting = sbx_load_relaxed(&sbx_the_capture.resting) != 0;
+    sbx_order_with_handler();
+    thread->inside = 0;
+    if (was_resting) {
+        sbx_capture_ring_bell();
+    }
+    errno = saved_errno;
+}
+
+/* A sample signal may be under way that was sent before we said that we block. It must arrive now and not in the call,
+ * where it could be an EINTR nobody asked for. The sender set signal_pending before it looked at `blocking` once more
+ * (Dekker's pattern), so either it saw us and did not send, or we see it here and let it in. A few entries into the
+ * kernel deliver it; a thread that blocks the signal would wait for ever, so the tries are bounded. */
+static void let_signal_in(struct sbx_thread *thread)
+{
+    for (int tries = 0; tries < 50 && sbx_load_seq_cst(&thread->signal_pending) != 0; tries++) {
+        sched_yield();
+    }
+}
+
+SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, uint8_t op, uint64_t object,
+                                      uint32_t peer)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
+        call->thread = NULL;
+        return;
+    }
+    int saved_errno = errno;
+    struct sbx_thread_entry *entry = thread->entry;
+    /* Calls that a longjmp() left behind lie below us on the stack: forget them. */
+    struct sbx_blocking *outer = thread->blocking_top;
+    while (outer != NULL && (uintptr_t)outer <= (uintptr_t)call) {
+        outer = outer->outer;
+    }
+    call->thread = thread;
+    call->outer = outer;
+    call->kind = kind;
+    call->op = op;
+    call->object = object;
+    call->peer = peer;
+    call->is_loop = false;
+    call->begin_ns = sbx_now_ns();
+    thread->blocking_top = call;
+    entry->call_op = op;
+    entry->call_object = object;
+    entry->call_peer = peer;
+    entry->call_begin_ns = call->begin_ns;
+    sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
+    sbx_store_seq_cst(&thread->blocking, 1);    /* order: seq_cst blocking - Dekker with signal_pending */
+    if (SBX_UNLIKELY(sbx_load_seq_cst(&thread->signal_pending) != 0)) {
+        let_signal_in(thread);
+    }
+    errno = saved_errno;
+}
+
+static uint8_t classify_fd(int fd)
+{
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        return SBX_FD_UNKNOWN;
+    }
+    switch (status.st_mode & S_IFMT) {
+    case S_IFREG:
+        return SBX_FD_REGULAR;
+    case S_IFDIR:
+        return SBX_FD_DIRECTORY;
+    case S_IFIFO:
+        return SBX_FD_PIPE;
+    case S_IFSOCK:
+        return SBX_FD_SOCKET;
+    case S_IFCHR:
+        return SBX_FD_TTY; /* terminals are what blocks among them; devices of other kinds rarely do */
+    case S_IFBLK:
+        return SBX_FD_DEVICE;
+    default:
+        return SBX_FD_OTHER;
+    }
+}
+
+SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    struct sbx_blocking *outer = call->outer;
+    thread->blocking_top = outer;
+    if (outer == NULL) {
+        sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late look only spares us one signal */
+        sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+        return;
+    }
+    entry->call_op = outer->op;
+    entry->call_object = outer->object;
+    entry->call_peer = outer->peer;
+    entry->call_begin_ns = outer->begin_ns;
+    sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
+}
+
+SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread == NULL) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t end_ns = sbx_now_ns();
+    sbx_leave_call(thread, call);
+    if (end_ns - call->begin_ns >= sbx_load_relaxed(&sbx_the_capture.wait_min_ns) && sbx_capture_is_open()) {
+        thread->inside = 1;
+        sbx_order_with_handler();
+        if (thread->stack_high == 0) {
+            sbx_thread_find_stack(thread);
+        }
+        struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns, .end_ns = end_ns};
+        struct sbx_walk_registers here;
+        sbx_registers_here(&here);
+        record.stack = sbx_capture_stack(thread, &here);
+        record.object = call->object;
+        record.peer = call->peer;
+        record.amount = amount;
+        record.fd_class = fd >= 0 ? classify_fd(fd) : SBX_FD_UNKNOWN;
+        record.flags = failed ? SBX_FLAG_FAILED : 0;
+        sbx_capture_put(thread, &record);
+        sbx_add_relaxed(&sbx_the_capture.header->captures_sync, 1);
+        sbx_order_with_handler();
+        thread->inside = 0;
+        if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
+            sbx_capture_ring_bell();
+        }
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_handler.c - the signal's entry: the interrupted thread records itself.
+ *
+ * This folder is the handler's house: it includes itself, the recording, the unwinder and port/, and what it may call is
+ * listed in docs/SIGNAL_SAFETY.md and checked by tests/lint. */
+#include "sample_handler.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "clock.h"
+
+/* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk, the
+ * ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it and do it
+ * in the watch thread. */
+SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+    (void)number;
+    uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+    if (info->si_code != SI_QUEUE || (value & ~UINT64_C(0xffff)) != SBX_SAMPLE_COOKIE || !sbx_capture_is_open()) {
+        errno = saved_errno;
+        return;
+    }
+    struct sbx_thread *thread = sbx_self;
+    if (thread == NULL) {
+        thread = sbx_thread_adopted_self((uint32_t)(value & 0xffff), (uint32_t)syscall(SYS_gettid));
+    }
+    if (!sbx_thread_is_registered(thread)) {
+        errno = saved_errno;
+        return;
+    }
+    if (thread->inside != 0) {
+        sbx_count_drop(SBX_DROP_NESTED);
+    } else {
+        thread->inside = 1;
+        sbx_order_with_handler();
+        const ucontext_t *interrupted = context;
+        struct sbx_walk_registers registers = {.pc_is_exact = true, .fp_known = true};
+#if defined(__x86_64__)
+        registers.pc = (uint64_t)interrupted->uc_mcontext.gregs[REG_RIP];
+        registers.sp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RSP];
+        registers.fp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RBP];
+#endif
+        struct sbx_record record = {.kind = SBX_RECORD_ASYNC, .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
+        record.begin_ns = record.end_ns = sbx_now_ns();
+        /* How long the signal waited is how long the thread was runnable without running. */
+        uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);
+        record.amount = record.end_ns > sent_ns ? record.end_ns - sent_ns : 0;
+        record.stack = sbx_capture_stack(thread, &registers);
+        sbx_capture_put(thread, &record);
+        sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1);
+        sbx_order_with_handler();
+        thread->inside = 0;
+    }
+    sbx_store_seq_cst(&thread->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
+    errno = saved_errno;
+}

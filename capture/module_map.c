@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module_map.c - from the loader's list to what the recording and the walker know of it. */
+#include "module_map.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "pages.h"
+#include "unwind_rows.h"
+
+/* What only this file needs to know of a module; beside its entry in the recording. */
+struct module {
+    struct sbx_unwind_rows rows;
+    uint64_t text_begin, text_end; /* executable range, addresses */
+    const ElfW(Phdr) * headers;
+    uint16_t header_count;
+    uint8_t rows_state; /* enum rows_state */
+    bool alive, seen;
+};
+enum rows_state {
+    ROWS_WANTED = 0,
+    ROWS_READY = 1,
+    ROWS_NONE = 2
+};
+
+static struct module modules[SBX_MODULES_MAX];
+static unsigned long long seen_adds, seen_subs;
+static bool looked_before;
+static uint32_t map_generation;
+
+/* Copy the build-id out of one PT_NOTE. */
+static void read_notes(struct sbx_module_entry *entry, const uint8_t *notes, size_t bytes)
+{
+    size_t at = 0;
+    while (bytes - at >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)(notes + at);
+        size_t name_bytes = ((size_t)note->n_namesz + 3) & ~(size_t)3;
+        size_t desc_bytes = ((size_t)note->n_descsz + 3) & ~(size_t)3;
+        at += sizeof *note;
+        if (name_bytes > bytes - at || desc_bytes > bytes - at - name_bytes) {
+            return;
+        }
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(notes + at, "GNU", 4) == 0) {
+            size_t length = note->n_descsz < SBX_BUILD_ID_MAX ? note->n_descsz : SBX_BUILD_ID_MAX;
+            memcpy(entry->build_id, notes + at + name_bytes, length);
+            entry->build_id_bytes = (uint32_t)length;
+            return;
+        }
+        at += name_bytes + desc_bytes;
+    }
+}
+
+static void copy_path(struct sbx_module_entry *entry, const char *path)
+{
+    size_t length = strnlen(path, SBX_PATH_MAX - 1);
+    memcpy(entry->path, path, length);
+    entry->path[length] = 0;
+}
+
+/* Fill entry and module from the loader's words. */
+static void describe(struct sbx_module_entry *entry, struct module *module, const struct dl_phdr_info *info, bool first)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+    memset(entry, 0, sizeof *entry);
+    memset(module, 0, sizeof *module);
+    entry->bias = info->dlpi_addr;
+    module->headers = info->dlpi_phdr;
+    module->header_count = info->dlpi_phnum;
+    module->text_begin = UINT64_MAX;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t address = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD) {
+            start = address < start ? address : start;
+            end = address + header->p_memsz > end ? address + header->p_memsz : end;
+            if ((header->p_flags & PF_X) != 0) {
+                module->text_begin = address < module->text_begin ? address : module->text_begin;
+                module->text_end =
+                    address + header->p_memsz > module->text_end ? address + header->p_memsz : module->text_end;
+            }
+        } else if (header->p_type == PT_NOTE) {
+            read_notes(entry, (const uint8_t *)address, header->p_memsz);
+        }
+    }
+    entry->start = start & ~UINT64_C(4095);
+    entry->end = (end + 4095) & ~UINT64_C(4095);
+    if (first) {
+        entry->flags |= SBX_MODULE_MAIN;
+        copy_path(entry, sbx_the_capture.header->executable_path);
+    } else {
+        copy_path(entry, info->dlpi_name != NULL ? info->dlpi_name : "");
+    }
+    if (strncmp(entry->path, "linux-vdso", 10) == 0 || strncmp(entry->path, "linux-gate", 10) == 0) {
+        entry->flags |= SBX_MODULE_VDSO;
+    }
+    if (sbx_the_capture.agent_begin >= entry->start && sbx_the_capture.agent_begin < entry->end) {
+        entry->flags |= SBX_MODULE_AGENT;
+        sbx_the_capture.agent_begin = entry->start;
+        sbx_the_capture.agent_end = entry->end;
+    }
+}
+
+static bool is_same(const struct sbx_module_entry *entry, const struct module *module, const struct dl_phdr_info *info)
+{
+    /* Another library may lie where one was unloaded: the name tells them apart. The executable's is ours, not the loader's. */
+    return module->alive && entry->bias == info->dlpi_addr && module->headers == info->dlpi_phdr &&
+           ((entry->flags & SBX_MODULE_MAIN) != 0 || info->dlpi_name == NULL ||
+            strncmp(entry->path, info->dlpi_name, SBX_PATH_MAX - 1) == 0);
+}
+
+struct look {
+    bool first, changed, stopped;
+};
+
+/* dl_iterate_phdr callback: one module. */
+static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct look *look = context;
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    bool first = look->first;
+    look->first = false;
+    if (first && bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs) {
+        if (looked_before && info->dlpi_adds == seen_adds && info->dlpi_subs == seen_subs) {
+            look->stopped = true;
+            return 1; /* nothing came, nothing went: some 30 ns */
+        }
+        seen_adds = info->dlpi_adds;
+        seen_subs = info->dlpi_subs;
+    }
+    uint32_t count = header->module_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_same(&sbx_the_capture.modules[i], &modules[i], info)) {
+            modules[i].seen = true;
+            return 0;
+        }
+    }
+    if (info->dlpi_phnum == 0) {
+        return 0;
+    }
+    if (count >= header->modules.count) {
+        sbx_count_drop(SBX_DROP_NO_MODULE);
+        return 0;
+    }
+    describe(&sbx_the_capture.modules[count], &modules[count], info, first);
+    modules[count].alive = true;
+    modules[count].seen = true;
+    look->changed = true;
+    sbx_store_release(&header->module_count, count + 1); /* order: release header.module_count - the entry is whole */
+    return 0;
+}
+
+/* Make and publish a new code map of the modules alive. */
+static void publish(void)
+{
+    uint32_t count = sbx_the_capture.header->module_count;
+    struct sbx_code_map *map = sbx_pages_map(sizeof *map + count * sizeof map->ranges[0]);
+    if (map == NULL) {
+        return; /* the old one stays: new modules end walks as unknown, counted */
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct module *module = &modules[i];
+        if (!module->alive || module->text_begin >= module->text_end) {
+            continue;
+        }
+        const struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
+        struct sbx_code_range range = {
+            .start = module->text_begin, .end = module->text_end, .bias = entry->bias, .module = i};
+        if (module->rows_state == ROWS_READY) {
+            range.rows = &module->rows;
+        } else if (module->rows_state == ROWS_WANTED) {
+            range.flags |= SBX_CODE_ROWS_PENDING;
+        }
+        if ((entry->flags & SBX_MODULE_AGENT) != 0) {
+            range.flags |= SBX_CODE_SKIP;
+        }
+        uint32_t at = map->count++;
+        while (at > 0 && map->ranges[at - 1].start > range.start) { /* few modules, rarely: insertion sort */
+            map->ranges[at] = map->ranges[at - 1];
+            at--;
+        }
+        map->ranges[at] = range;
+    }
+    map->generation = ++map_generation;
+    sbx_store_release(&sbx_the_capture.map, map); /* order: release code_map - the map is whole */
+}
+
+bool sbx_module_map_refresh(void)
+{
+    uint32_t count = sbx_the_capture.header->module_count;
+    for (uint32_t i = 0; i < count; i++) {
+        modules[i].seen = false;
+    }
+    struct look look = {.first = true};
+    dl_iterate_phdr(look_at, &look);
+    looked_before = true;
+    if (look.stopped) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (modules[i].alive && !modules[i].seen) {
+            modules[i].alive = false;
+            sbx_the_capture.modules[i].flags |= SBX_MODULE_UNLOADED;
+            look.changed = true; /* its rows stay: they are our memory, and a walk may be in them */
+        }
+    }
+    if (look.changed) {
+        publish();
+    }
+    return look.changed;
+}
+
+struct rows_search {
+    uint32_t index;
+    bool found;
+};
+
+/* Compile the rows inside the loader's iteration: there the module cannot be unmapped under our eyes. */
+static int build_inside(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct rows_search *search = context;
+    struct module *module = &modules[search->index];
+    const struct sbx_module_entry *entry = &sbx_the_capture.modules[search->index];
+    (void)bytes;
+    if (!is_same(entry, module, info)) {
+        return 0;
+    }
+    search->found = true;
+    struct sbx_unwind_source source = {.text_begin = module->text_begin - entry->bias,
+                                       .text_end = module->text_end - entry->bias};
+    const ElfW(Phdr) *frame_header = NULL;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME) {
+            frame_header = &info->dlpi_phdr[i];
+        }
+    }
+    for (unsigned i = 0; frame_header != NULL && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_R) != 0 && frame_header->p_vaddr >= header->p_vaddr &&
+            frame_header->p_vaddr + frame_header->p_memsz <= header->p_vaddr + header->p_memsz) {
+            source.eh_frame_hdr = (const uint8_t *)(info->dlpi_addr + frame_header->p_vaddr);
+            source.eh_frame_hdr_bytes = frame_header->p_memsz;
+            source.eh_frame_hdr_address = frame_header->p_vaddr;
+            source.image = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
+            source.image_bytes = header->p_memsz;
+            source.image_address = header->p_vaddr;
+        }
+    }
+    uint32_t skipped = 0;
+    if (source.eh_frame_hdr != NULL && sbx_unwind_rows_build(&source, &module->rows, &skipped) == 0) {
+        module->rows_state = ROWS_READY;
+    } else {
+        module->rows_state = ROWS_NONE;
+        sbx_the_capture.modules[search->index].flags |= SBX_MODULE_NO_ROWS;
+    }
+    return 1;
+}
+
+/* The most wanted module without rows: ours, the executable, then in the loader's order. */
+static uint32_t next_wanted(void)
+{
+    uint32_t count = sbx_the_capture.header->module_count, wanted = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!modules[i].alive || modules[i].rows_state != ROWS_WANTED) {
+            continue;
+        }
+        if ((sbx_the_capture.modules[i].flags & SBX_MODULE_AGENT) != 0) {
+            return i;
+        }
+        if (wanted == UINT32_MAX) {
+            wanted = i;
+        }
+    }
+    return wanted;
+}
+
+bool sbx_module_map_build_rows(void)
+{
+    uint32_t wanted = next_wanted();
+    if (wanted == UINT32_MAX) {
+        return false;
+    }
+    struct rows_search search = {.index = wanted};
+    dl_iterate_phdr(build_inside, &search);
+    if (!search.found) {
+        modules[wanted].rows_state = ROWS_NONE; /* unloaded since */
+    }
+    publish();
+    return true;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message_loop.c - where the main thread's loop begins and ends a message. */
+#include "message_loop.h"
+
+#include <errno.h>
+
+#include "clock.h"
+
+enum {
+    /* Messages shorter than this are merged into one record a tick: a busy loop runs 100,000 a second, and the ring is
+     * for what could explain a stall. */
+    SHORT_MESSAGE_NS = 1000000,
+};
+
+/* Walk the caller's stack into thread->walk, our own frames left out. */
+static void walk_here(struct sbx_thread *thread)
+{
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    sbx_capture_stack(thread, &here);
+}
+
+/* Remember this poll call as the loop's: place and innermost activations. An activation is named by the stack slot of
+ * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
+ * itself: they are alive whatever the program does. */
+static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_walk *walk = &thread->walk;
+    loop->site_pc = pc;
+    loop->site_sp = sp;
+    loop->hits = 0;
+    loop->slot_count = 0;
+    /* A complete walk of the first thread ends in main <- __libc_start_call_main <- __libc_start_main <- _start. */
+    uint32_t main_index = walk->end == SBX_WALK_COMPLETE && walk->count >= 4 ? walk->count - 4 : walk->count;
+    for (uint32_t i = 0; i < walk->count && i < SBX_COUNT_OF(loop->slots); i++) {
+        if (walk->slots[i] == 0 || (i > 0 && i >= main_index)) {
+            break;
+        }
+        loop->slots[i] = walk->slots[i];
+        loop->callers[i] = i + 1 < walk->count ? walk->pcs[i + 1] : 0;
+        loop->slot_count++;
+    }
+}
+
+/* Is one of the loop's innermost activations on the stack just walked? */
+static bool loop_is_alive(const struct sbx_thread *thread)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_walk *walk = &thread->walk;
+    for (uint32_t i = 0; i + 1 < walk->count; i++) {
+        for (uint32_t k = 0; k < loop->slot_count; k++) {
+            if (walk->slots[i] == loop->slots[k] && walk->pcs[i + 1] == loop->callers[k]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void put_messages(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns, uint64_t count)
+{
+    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .end_ns = end_ns, .amount = count};
+    thread->inside = 1;
+    sbx_order_with_handler();
+    sbx_capture_put(thread, &record);
+    sbx_order_with_handler();
+    thread->inside = 0;
+}
+
+static void flush_merged(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->merged_count != 0) {
+        put_messages(thread, loop->merged_begin_ns, loop->merged_end_ns, loop->merged_count);
+        loop->merged_count = 0;
+    }
+}
+
+static void end_message(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    struct sbx_thread_entry *entry = thread->entry;
+    uint64_t begin_ns = entry->message_begin_ns;
+    if (begin_ns == 0) {
+        return;
+    }
+    sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message - closed before it is judged */
+    uint64_t took_ns = now_ns - begin_ns;
+    if (took_ns >= SHORT_MESSAGE_NS) {
+        flush_merged(thread);
+        put_messages(thread, begin_ns, now_ns, 1);
+    } else {
+        uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
+        if (loop->merged_count == 0) {
+            loop->merged_begin_ns = begin_ns;
+            loop->merged_tick = tick;
+        }
+        loop->merged_count++;
+        loop->merged_end_ns = now_ns;
+        if (loop->merged_tick != tick) {
+            flush_merged(thread);
+        }
+    }
+    uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
+    if (limit_ms != 0 && took_ns >= (uint64_t)limit_ms * 1000000u) {
+        loop->slow_begin_ns = begin_ns;
+        loop->slow_end_ns = now_ns;
+        /* order: release loop.slow_message - the watch thread reads the times above */
+        sbx_store_release(&loop->slow_message, entry->message);
+        sbx_capture_ring_bell();
+    }
+}
+
+/* Decide whether this poll call is the outermost loop's. */
+static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->site_pc == pc && loop->site_sp == sp) {
+        return true;
+    }
+    thread->inside = 1;
+    sbx_order_with_handler();
+    walk_here(thread);
+    bool nested = loop->site_pc != 0 && sp < loop->site_sp && loop->hits >= 1 && loop_is_alive(thread);
+    if (!nested) {
+        sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
+        adopt_site(thread, pc, sp);
+    }
+    sbx_order_with_handler();
+    thread->inside = 0;
+    return !nested;
+}
+
+SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+{
+    sbx_blocking_begin(call, SBX_RECORD_POLL, op, 0, 0);
+    struct sbx_thread *thread = call->thread;
+    if (thread == NULL || !thread->has_loop || call->outer != NULL) {
+        return;
+    }
+    int saved_errno = errno;
+    if (is_loop_call(thread, pc, sp)) {
+        call->is_loop = true;
+        call->kind = SBX_RECORD_IDLE;
+        sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE);
+        end_message(thread, call->begin_ns);
+        thread->loop.hits++;
+        thread->entry->flags |= 2;
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread == NULL || !call->is_loop) {
+        sbx_blocking_end(call, 0, failed, -1);
+        return;
+    }
+    int saved_errno = errno;
+    bool due = thread->last_tick != sbx_load_relaxed(&sbx_the_tick.now);
+    uint64_t now_ns = sbx_now_ns();
+    struct sbx_thread_entry *entry = thread->entry;
+    if (due || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
+        /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
+        call->thread = NULL; /* the record is made here, not by sbx_blocking_end() */
+        thread->inside = 1;
+        sbx_order_with_handler();
+        struct sbx_record record = {
+            .kind = SBX_RECORD_IDLE, .op = call->op, .begin_ns = call->begin_ns, .end_ns = now_ns};
+        sbx_capture_put(thread, &record);
+        sbx_order_with_handler();
+        thread->inside = 0;
+    }
+    sbx_leave_call(thread, call);
+    if (sbx_capture_is_open()) {
+        entry->message++;
+        /* A loop is judged from its second pass on: a program that never loops is never judged. */
+        if (thread->loop.hits >= 2) {
+            /* order: seq_cst message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
+             * sees the open message and does not */
+            sbx_store_seq_cst(&entry->message_begin_ns, now_ns);
+        }
+        if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
+            sbx_capture_ring_bell();
+        }
+    }
+    errno = saved_errno;
+}

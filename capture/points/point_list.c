@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_list.c - every capture point there is. */
+#include "point.h"
+
+const struct sbx_point_list *const sbx_point_lists[] = {
+    &sbx_points_alloc, &sbx_points_lock,   &sbx_points_poll,   &sbx_points_sleep,
+    &sbx_points_file,  &sbx_points_socket, &sbx_points_loader,
+};
+const size_t sbx_point_list_count = SBX_COUNT_OF(sbx_point_lists);

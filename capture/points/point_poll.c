@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_poll.c - the poll family: message boundary on the main thread's loop, a wait elsewhere (message_loop.h).
+ *
+ * The fortified names are what Debian's programs really call. */
+#include "point.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "message_loop.h"
+
+/* Return address and frame of the call name the place of the loop. */
+#define POLL_HOOK(name, parameters, arguments, op)                                                              \
+    static int(*real_##name) parameters;                                                                        \
+    static int hook_##name parameters                                                                           \
+    {                                                                                                           \
+        struct sbx_blocking call;                                                                               \
+        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_frame_address(0)); \
+        int result = real_##name arguments;                                                                     \
+        sbx_poll_end(&call, result < 0);                                                                        \
+        return result;                                                                                          \
+    }
+
+POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL)
+POLL_HOOK(poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes),
+          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL)
+POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+          (fds, count, timeout, mask), SBX_OP_PPOLL)
+POLL_HOOK(ppoll_chk,
+          (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t fds_bytes),
+          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL)
+POLL_HOOK(epoll_wait, (int fd, struct epoll_event *events, int count, int timeout_ms), (fd, events, count, timeout_ms),
+          SBX_OP_EPOLL_WAIT)
+POLL_HOOK(epoll_pwait, (int fd, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
+          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT)
+POLL_HOOK(epoll_pwait2,
+          (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
+          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2)
+POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
+          (count, in, out, odd, timeout), SBX_OP_SELECT)
+POLL_HOOK(pselect,
+          (int count, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout, const sigset_t *mask),
+          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT)
+
+static const struct sbx_point points[] = {
+    SBX_POINT("poll", hook_poll, real_poll, SBX_POINT_POLL),
+    SBX_POINT("__poll_chk", hook_poll_chk, real_poll_chk, SBX_POINT_POLL),
+    SBX_POINT("ppoll", hook_ppoll, real_ppoll, SBX_POINT_POLL),
+    SBX_POINT("__ppoll_chk", hook_ppoll_chk, real_ppoll_chk, SBX_POINT_POLL),
+    SBX_POINT("epoll_wait", hook_epoll_wait, real_epoll_wait, SBX_POINT_POLL),
+    SBX_POINT("epoll_pwait", hook_epoll_pwait, real_epoll_pwait, SBX_POINT_POLL),
+    SBX_POINT("epoll_pwait2", hook_epoll_pwait2, real_epoll_pwait2, SBX_POINT_POLL),
+    SBX_POINT("select", hook_select, real_select, SBX_POINT_POLL),
+    SBX_POINT("pselect", hook_pselect, real_pselect, SBX_POINT_POLL),
+};
+const struct sbx_point_list sbx_points_poll = SBX_POINT_LIST(points);

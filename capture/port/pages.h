@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pages.h - anonymous memory that no allocator of the host knows about. */
+#ifndef SBX_PAGES_H
+#define SBX_PAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "marks.h"
+
+/* Zeroed, private, readable and writable; NULL when there is none. */
+SBX_HOOK_SAFE static inline void *sbx_pages_map(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Like sbx_pages_map(), but a child of fork() finds zeroes there, by whatever call it was made. Falls back to ordinary
+ * pages where the kernel is older than 4.14. */
+static inline void *sbx_pages_map_wiped_on_fork(size_t bytes)
+{
+    void *pages = sbx_pages_map(bytes);
+#ifdef MADV_WIPEONFORK
+    if (pages != NULL) {
+        madvise(pages, bytes, MADV_WIPEONFORK);
+    }
+#endif
+    return pages;
+}
+
+#endif

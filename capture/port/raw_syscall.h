@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* raw_syscall.h - the kernel asked directly, for code that runs inside the application.
+ *
+ * Not through libc, because its wrappers are cancellation points, set errno, and may be the very functions the capture
+ * points are hooked into. Every call here returns a count or 0, or a negative errno, and leaves errno alone. */
+#ifndef SBX_RAW_SYSCALL_H
+#define SBX_RAW_SYSCALL_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "marks.h"
+
+/* Each architecture's file defines sbx_raw_syscall(number, a, b, c, d, e, f) and nothing else. */
+#if defined(__x86_64__)
+#include "raw_syscall_x86_64.h"
+#else
+#error "raw system calls of this architecture are not known"
+#endif
+
+/* Write at a place of a file. May write less than asked. */
+SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_pwrite(int fd, const void *bytes, size_t count, uint64_t at)
+{
+    return sbx_raw_syscall(SYS_pwrite64, fd, (long)(uintptr_t)bytes, (long)count, (long)at, 0, 0);
+}
+
+/* Set a file's length; what is added reads as zeroes and takes no room. */
+SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_ftruncate(int fd, uint64_t bytes)
+{
+    return sbx_raw_syscall(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
+}
+
+#endif

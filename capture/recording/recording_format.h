@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recording_format.h - the recording: one mapped file, drawn byte by byte.
+ *
+ *   offset 0        +--------------------------------------------------+
+ *                   | header            struct sbx_recording_header    |  4 KiB  identity, clocks, section table,
+ *                   |                                                  |         trigger, note, loss counters
+ *   SBX_CONTROL_AT  +--------------------------------------------------+
+ *                   | control page      struct sbx_control_page        |  4 KiB  the one door for settings
+ *   modules_at      +--------------------------------------------------+
+ *                   | modules           struct sbx_module_entry[n]     |  immortal: the ring never eats it
+ *   threads_at      +--------------------------------------------------+
+ *                   | threads           struct sbx_thread_entry[n]     |  immortal; entries of dead threads are reused
+ *   frames_at       +--------------------------------------------------+         with a new generation
+ *                   | frames            uint64_t[n]                    |  interned (module, offset)
+ *   nodes_at        +--------------------------------------------------+
+ *                   | callstack nodes   uint64_t[2][n]                 |  two halves, one an epoch
+ *   chunks_at       +--------------------------------------------------+
+ *                   | ring              struct sbx_chunk[n] of 4 KiB   |  recycled oldest first
+ *                   +--------------------------------------------------+
+ *
+ * The agent maps it shared and writes; a snapshot is a copy taken while writers go on; recovery after a kill reads the
+ * same bytes. So there is one reader (agent/snapshot) and one format. Integers are in the byte order of the machine that
+ * wrote them: a recording never leaves it. Nothing here is a pointer; places are indexes or file offsets.
+ *
+ * Frame word:   bits 0..46 offset (address minus load bias of the module), bit 47 exact, bits 48..63 module index.
+ *               `exact` means the address is an interrupted program counter; otherwise it is a return address and the
+ *               call lies one byte before it. 0 is an empty slot. A frame id is the slot index (24 bits, never 0).
+ * Node word:    bits 0..23 frame id, bits 24..47 parent node index (0: the frame is the outermost), bits 48..63 epoch tag.
+ *               A slot whose tag is older than the epoch of its half is empty.
+ * Callstack id: bits 0..23 node index of the leaf, bits 24..31 low byte of the epoch. Half of an epoch: epoch & 1.
+ *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
+ *
+ * A stack that could not be followed to its end has as its outermost frame a word with module SBX_MODULE_END and the
+ * reason (enum sbx_walk_end) as offset; SBX_WALK_COMPLETE is never stored. */
+#ifndef SBX_RECORDING_FORMAT_H
+#define SBX_RECORDING_FORMAT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "capture_settings.h"
+#include "payload_numbers.h"
+
+#define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
+#define SBX_RECORDING_VERSION 1u
+#define SBX_RECORDING_SUFFIX ".rec"
+#define SBX_RAW_SUFFIX ".raw"
+
+enum {
+    SBX_CONTROL_AT = 4096,
+    SBX_MODULES_MAX = 1024,
+    SBX_THREADS_MAX = 1024,
+    SBX_FRAMES_MAX = 1 << 16,     /* power of two; 512 KiB */
+    SBX_NODES_MAX = 1 << 16,      /* per half, power of two; 2 x 512 KiB */
+    SBX_CHUNK_BYTES = 4096,
+    SBX_CHUNKS_DEFAULT = 1024,    /* 4 MiB of ring */
+    SBX_BUILD_ID_MAX = 32,
+    SBX_PATH_MAX = 256,
+    SBX_MODULE_END = 0xffff,      /* module index of the "walk ended here" frame */
+    SBX_MODULE_NONE = 0xfffe,     /* code outside every module: generated code; offset 0 */
+};
+
+#define SBX_STACK_NONE 0u
+#define SBX_STACK_OVERFLOW 0x00ffffffu
+
+enum sbx_recording_state {
+    SBX_STATE_STARTING = 1,
+    SBX_STATE_LIVE = 2,
+    SBX_STATE_CLEAN = 3,    /* stopped or exited in order */
+    SBX_STATE_SNAPSHOT = 4, /* this file is a copy; header.trigger says why */
+};
+
+/* Why a snapshot was made. Times are CLOCK_MONOTONIC nanoseconds. */
+struct sbx_trigger_entry {
+    uint32_t kind;         /* enum sbx_trigger_kind */
+    uint32_t thread;       /* index of the thread that did not answer */
+    uint64_t begin_ns;     /* when the judged thing began (message begin) */
+    uint64_t end_ns;       /* when the trigger fired, or when the message ended, or the last sign of life */
+    uint64_t message;      /* sequence number of the judged message; 0: none */
+    uint32_t threshold_ms; /* the limit that was crossed */
+    uint32_t in_progress;  /* 1: the stall had not ended when the snapshot was made */
+};
+
+/* Left while a message is open too long, withdrawn when it ends: an open note of a dead process is a stall that killed
+ * it. Written by the watch thread: fields first, then `open` with release. */
+struct sbx_note {
+    uint32_t open;   /* 1: the note stands */
+    uint32_t thread;
+    uint64_t message;
+    uint64_t begin_ns;
+};
+
+struct sbx_section {
+    uint64_t at;          /* file offset */
+    uint32_t count;       /* elements */
+    uint32_t entry_bytes; /* size of one element */
+};
+
+struct sbx_recording_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t layout_hash; /* sbx_layout_hash(): sizes and offsets of every struct here */
+    uint64_t file_bytes;
+    uint32_t state;       /* enum sbx_recording_state */
+    uint32_t pid;
+    uint64_t process_start_ticks; /* field 22 of /proc/PID/stat: with pid and boot_id names one process */
+    uint8_t boot_id[16];
+    uint8_t session_id[16];       /* random, one a recording */
+    uint8_t snapshot_id[16];      /* random, one a snapshot; becomes the payload id; zero in a live recording */
+    uint64_t started_ns;          /* CLOCK_MONOTONIC */
+    uint64_t started_real_s;      /* CLOCK_REALTIME seconds; only its UTC day ever leaves */
+    uint64_t snapshot_ns;         /* CLOCK_MONOTONIC when the copy was begun */
+    uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC of the watch thread's last tick: the last sign of life */
+    struct sbx_section modules, threads, frames, nodes, chunks; /* nodes.count counts both halves */
+    uint32_t module_count;        /* entries in use, append only, release-stored */
+    uint32_t thread_count;        /* entries ever used */
+    uint32_t epoch;               /* current callstack epoch, starts at 1 */
+    uint32_t main_thread;         /* index of the main thread's entry */
+    uint64_t ring_ticket;         /* next chunk ticket */
+    uint64_t tick;                /* current capture tick; see sampler.h */
+    struct sbx_trigger_entry trigger;
+    struct sbx_note note;
+    uint64_t drops[SBX_DROP_COUNT];
+    uint64_t captures_sync, captures_async, captures_observed; /* records made, by way */
+    uint64_t async_interval_ns;   /* what the gap filler really achieved: moving mean of tick distances */
+    uint32_t snapshots_made;
+    uint32_t last_error;          /* errno of the last failed snapshot; 0: none */
+    uint32_t hooked_slots;        /* GOT slots patched now; 0 when off */
+    uint32_t async_signal;        /* signal number of the gap filler; 0: off */
+    char spool_path[SBX_PATH_MAX];/* where snapshots go: raw/ below it; local only, never in a payload */
+    char executable_path[SBX_PATH_MAX]; /* local only */
+    uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's low byte in a callstack id comes round; an id
+                                     older than this is of an earlier epoch with the same byte */
+};
+static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
+
+/* The one door for settings: policy -> numbers -> here -> capture. Writers (the agent at start, the companion, ctl) fill
+ * `wanted`, then add 1 to `generation` (release) and ring `bell`; the watch thread takes them over. */
+struct sbx_control_page {
+    uint32_t generation;        /* bumped by the writer after `wanted` is whole */
+    uint32_t applied;           /* last generation the agent took over */
+    uint32_t bell;              /* futex word (shared): bumped and woken to call the watch thread */
+    uint32_t snapshot_request;  /* bumped by ctl to ask for a manual snapshot */
+    uint32_t snapshot_answer;   /* last request that was answered */
+    uint32_t snapshot_result;   /* 0, or errno of that answer */
+    uint32_t reserved[2];
+    struct sbx_capture_settings wanted;
+    struct sbx_capture_settings in_force; /* written by the agent: what is true now */
+};
+
+enum sbx_module_flag {
+    SBX_MODULE_MAIN = 1,      /* the executable */
+    SBX_MODULE_VDSO = 2,
+    SBX_MODULE_AGENT = 4,     /* our own library */
+    SBX_MODULE_UNLOADED = 8,
+    SBX_MODULE_NO_ROWS = 16,  /* no unwind data */
+};
+
+struct sbx_module_entry {
+    uint64_t start, end; /* mapped range of its segments */
+    uint64_t bias;       /* address minus file-relative virtual address */
+    uint32_t flags;      /* enum sbx_module_flag */
+    uint32_t build_id_bytes;
+    uint8_t build_id[SBX_BUILD_ID_MAX];
+    char path[SBX_PATH_MAX]; /* local only */
+};
+
+enum sbx_thread_state { SBX_THREAD_FREE = 0, SBX_THREAD_LIVE = 1, SBX_THREAD_DEAD = 2 };
+
+/* One thread. The owning thread writes the second half on its hot path; 128 bytes so that neighbours share no line. */
+struct sbx_thread_entry {
+    uint32_t state;      /* enum sbx_thread_state */
+    uint32_t tid;
+    uint32_t generation; /* bumped each time the entry is taken: index and generation name one thread */
+    uint32_t flags;      /* 1: main thread, 2: runs a loop */
+    char name[16];       /* as the kernel has it; local only */
+    uint64_t born_ns;
+    uint64_t died_ns;
+    /* written by the thread itself from here */
+    uint64_t alloc_count; /* exact since registration, recorded or not */
+    uint64_t alloc_bytes;
+    uint64_t message;          /* sequence number of the message it is in or was last in; 0: no loop seen */
+    uint64_t message_begin_ns; /* 0: no message is open */
+    uint64_t call_begin_ns;    /* entry time of the blocking call it is in */
+    uint32_t call_kind;        /* enum sbx_record_kind of that call; 0: none */
+    uint32_t call_op;          /* enum sbx_op of that call */
+    uint64_t call_object;      /* lock or condition address, or descriptor + 1 */
+    uint32_t call_peer;        /* tid of the holder seen when the call began; 0: unknown */
+    uint32_t last_stack;       /* callstack id of its newest record */
+    uint64_t last_record_ns;   /* end of its newest record */
+    uint64_t last_cpu_ns;      /* its CPU time then */
+};
+static_assert(sizeof(struct sbx_thread_entry) == 128, "two cache lines a thread");
+
+/* One record as a value. The ring holds it delta-coded (record_codec.h). */
+struct sbx_record {
+    uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+    uint64_t cpu_ns;           /* the thread's CPU time at end; 0: not read */
+    uint64_t alloc_count;      /* the thread's counters at end */
+    uint64_t alloc_bytes;
+    uint64_t message;          /* message sequence number at begin; 0: none */
+    uint64_t object;           /* lock or condition address, descriptor + 1; 0: none */
+    uint64_t amount;           /* bytes moved, merged messages, syscall number: see kind */
+    uint32_t thread;           /* index of the thread it is about */
+    uint32_t stack;            /* callstack id */
+    uint32_t peer;             /* tid of the other side, when known */
+    uint8_t kind, op, fd_class, flags;
+};
+
+enum sbx_chunk_state { SBX_CHUNK_FREE = 0, SBX_CHUNK_OPENING = 1, SBX_CHUNK_OPEN = 2, SBX_CHUNK_CLOSED = 3 };
+
+/* A piece of the ring, owned by one thread while open: plain stores below, one release of `committed` a record.
+ *   state word: bits 0..1 enum sbx_chunk_state, bits 2..63 turn (the ticket it was opened with, plus 1; never 0 once used).
+ *   A reader copies bytes below `committed` and then checks that the turn did not change. */
+struct sbx_chunk {
+    uint64_t state;
+    uint32_t thread;            /* index of the writing thread's entry */
+    uint32_t thread_generation;
+    uint32_t tid;
+    uint32_t committed;         /* bytes of `bytes` that hold whole records */
+    uint64_t base_ns;           /* the codec's starting values */
+    uint64_t base_cpu_ns;
+    uint64_t base_alloc_count;
+    uint64_t base_alloc_bytes;
+    uint64_t base_message;
+    uint8_t bytes[SBX_CHUNK_BYTES - 64];
+};
+static_assert(sizeof(struct sbx_chunk) == SBX_CHUNK_BYTES, "a chunk is one page");
+
+#define SBX_FRAME_OFFSET_MASK ((UINT64_C(1) << 47) - 1)
+#define SBX_FRAME_EXACT (UINT64_C(1) << 47)
+#define SBX_FRAME_MODULE_SHIFT 48
+#define SBX_NODE_FRAME_MASK 0xffffffu
+#define SBX_NODE_PARENT_SHIFT 24
+#define SBX_NODE_TAG_SHIFT 48
+
+static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exact)
+{
+    return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | (offset & SBX_FRAME_OFFSET_MASK);
+}
+
+/* A number that changes when any struct of this file does (FNV-1a over sizes). */
+static inline uint32_t sbx_layout_hash(void)
+{
+    const uint32_t sizes[] = {sizeof(struct sbx_recording_header), sizeof(struct sbx_control_page),
+                              sizeof(struct sbx_module_entry),     sizeof(struct sbx_thread_entry),
+                              sizeof(struct sbx_chunk),            sizeof(struct sbx_capture_settings),
+                              SBX_DROP_COUNT,                      SBX_RECORDING_VERSION};
+    uint32_t hash = 2166136261u;
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        hash = (hash ^ sizes[i]) * 16777619u;
+    }
+    return hash;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_writer.c - one thread's open chunk of the ring: append, release, and take the next chunk when it is full.
+ *
+ * The life of a chunk, seen through its state word:
+ *
+ *     FREE or CLOSED, older turn --compare-and-swap--> OPENING, own turn --fill--> OPEN --full or thread ends--> CLOSED
+ *
+ * Tickets are handed out once, so a turn names one owner for ever. A writer that held its ticket for a whole lap before it
+ * came to claim finds a newer turn there, or loses the compare-and-swap, and passes on: the turn of a chunk only grows. */
+#include "ring_writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "order.h"
+
+enum { STATE_BITS = 2, STATE_MASK = 3 };
+
+static inline uint64_t state_word(uint64_t turn, enum sbx_chunk_state state)
+{
+    return turn << STATE_BITS | (uint64_t)state;
+}
+
+void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
+{
+    ring->chunks = (struct sbx_chunk *)(void *)((uint8_t *)header + header->chunks.at);
+    ring->chunk_count = header->chunks.count;
+    ring->ticket = &header->ring_ticket;
+    ring->drops = header->drops;
+}
+
+/* Claim the chunk of one ticket: it becomes OPENING with our turn. False when its owner still has it, or when a writer
+ * with a later ticket was there before us. */
+static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
+{
+    uint64_t seen = sbx_load_relaxed(&chunk->state); /* relaxed: the compare-and-swap checks it again */
+    enum sbx_chunk_state state = (enum sbx_chunk_state)(seen & STATE_MASK);
+    if (state == SBX_CHUNK_OPEN || state == SBX_CHUNK_OPENING || seen >> STATE_BITS >= turn) {
+        return false;
+    }
+    /* order: acquire and release chunk.state - pairs with close_if(): the last owner's stores come before ours */
+    if (!sbx_cas_acq_rel(&chunk->state, &seen, state_word(turn, SBX_CHUNK_OPENING))) {
+        return false;
+    }
+    /* order: fence after chunk.state - a reader that sees any of our stores below also sees that the turn has changed;
+     * pairs with the acquire fence of sbx_chunk_copy(). A swap alone does not hold back later stores on every machine. */
+    sbx_fence_seq_cst();
+    return true;
+}
+
+/* Open the next chunk that can be had, its base values taken from the record that will be its first. */
+static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation,
+                       uint32_t tid, const struct sbx_record *first)
+{
+    writer->chunk = NULL;
+    for (int tries = 0; tries < SBX_CHUNK_TRIES && ring->chunk_count != 0; tries++) {
+        uint64_t ticket = sbx_add_relaxed(ring->ticket, 1); /* relaxed: only uniqueness matters */
+        struct sbx_chunk *chunk = &ring->chunks[ticket % ring->chunk_count];
+        uint64_t turn = ticket + 1;
+        if (!claim_chunk(chunk, turn)) {
+            continue;
+        }
+        sbx_store_relaxed(&chunk->committed, 0); /* relaxed: the release of OPEN below publishes it */
+        chunk->thread = thread;
+        chunk->thread_generation = generation;
+        chunk->tid = tid;
+        chunk->base_ns = first->end_ns;
+        chunk->base_cpu_ns = first->cpu_ns != 0 ? first->cpu_ns : writer->state.last_cpu_ns;
+        chunk->base_alloc_count = first->alloc_count;
+        chunk->base_alloc_bytes = first->alloc_bytes;
+        chunk->base_message = first->message;
+        writer->state = (struct sbx_codec_state){chunk->base_ns,          chunk->base_cpu_ns,  chunk->base_alloc_count,
+                                                 chunk->base_alloc_bytes, chunk->base_message, thread};
+        writer->chunk = chunk;
+        writer->used = 0;
+        writer->opened = state_word(turn, SBX_CHUNK_OPEN);
+        /* order: release chunk.state - the base values and committed = 0 become readable; pairs with sbx_chunk_copy() */
+        sbx_store_release(&chunk->state, writer->opened);
+        return true;
+    }
+    sbx_add_relaxed(&ring->drops[SBX_DROP_NO_CHUNK], 1); /* relaxed: statistics */
+    return false;
+}
+
+/* Move a chunk from one state to another unless it has changed hands meanwhile. */
+static void close_if(struct sbx_chunk *chunk, uint64_t opened, uint64_t closed)
+{
+    /* order: release chunk.state - all of the owner's stores come before the next owner's; pairs with claim_chunk() */
+    (void)sbx_cas_acq_rel(&chunk->state, &opened, closed);
+}
+
+/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was closed as an
+ * orphan, wrongly or because the entry was given away, shows it in its state word: then nothing is written to it. */
+static inline bool chunk_is_usable(const struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation)
+{
+    const struct sbx_chunk *chunk = writer->chunk;
+    return chunk != NULL && sbx_load_relaxed(&chunk->state) == writer->opened /* relaxed: own stores only */
+           && chunk->thread == thread && chunk->thread_generation == generation;
+}
+
+/* Encode to the end of the open chunk. False when the record does not fit: nothing has changed then. */
+static inline bool append(struct sbx_ring_writer *writer, const struct sbx_record *record)
+{
+    struct sbx_chunk *chunk = writer->chunk;
+    uint32_t left = (uint32_t)sizeof chunk->bytes - writer->used;
+    if (SBX_LIKELY(left >= SBX_RECORD_BYTES_MAX)) {
+        writer->used += (uint32_t)sbx_record_encode(&writer->state, record, chunk->bytes + writer->used);
+    } else {
+        uint8_t tail[SBX_RECORD_BYTES_MAX];
+        struct sbx_codec_state next = writer->state;
+        uint32_t bytes = (uint32_t)sbx_record_encode(&next, record, tail);
+        if (bytes > left) {
+            return false;
+        }
+        for (uint32_t i = 0; i < bytes; i++) {
+            chunk->bytes[writer->used + i] = tail[i];
+        }
+        writer->used += bytes;
+        writer->state = next;
+    }
+    /* order: release chunk.committed - the record's bytes become readable; pairs with sbx_chunk_copy() */
+    sbx_store_release(&chunk->committed, writer->used);
+    return true;
+}
+
+SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread,
+                                 uint32_t generation, uint32_t tid, const struct sbx_record *record)
+{
+    if (SBX_LIKELY(chunk_is_usable(writer, thread, generation)) && SBX_LIKELY(append(writer, record))) {
+        return 1;
+    }
+    sbx_ring_close(writer);
+    /* A fresh chunk has room for any record, and its base values are this record's: the differences start at zero. */
+    return open_chunk(ring, writer, thread, generation, tid, record) && append(writer, record);
+}
+
+SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer)
+{
+    if (writer->chunk != NULL) {
+        close_if(writer->chunk, writer->opened, (writer->opened & ~(uint64_t)STATE_MASK) | SBX_CHUNK_CLOSED);
+        writer->chunk = NULL;
+    }
+}
+
+void sbx_ring_close_orphan(struct sbx_chunk *chunk)
+{
+    uint64_t seen = sbx_load_relaxed(&chunk->state); /* relaxed: the compare-and-swap checks it again */
+    uint64_t turn_bits = seen & ~(uint64_t)STATE_MASK;
+    if ((seen & STATE_MASK) == SBX_CHUNK_OPEN) {
+        close_if(chunk, seen, turn_bits | SBX_CHUNK_CLOSED);
+    } else if ((seen & STATE_MASK) == SBX_CHUNK_OPENING) {
+        close_if(chunk, seen, turn_bits | SBX_CHUNK_FREE); /* died while filling: the contents mean nothing */
+    }
+}

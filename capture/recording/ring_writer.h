@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring_writer.h - one thread's open chunk of the ring: reserve nothing, append, release.
+ *
+ * The ring is an array of chunks recycled oldest first. A writer takes the next ticket, claims that chunk by
+ * compare-and-swap on its state word, and from then on appends with plain stores and one release of `committed` a
+ * record; other threads never write to it. A chunk that is still open is passed over, so no thread waits for another;
+ * when SBX_CHUNK_TRIES in a row are open the record is dropped and counted. A thread that ends closes its chunk.
+ *
+ * Synchronization:         [1] [2] [3]    [1] put, close (the owning thread, not its handler while inside put)
+ *     [1] put, close        X   -   -     [2] put of another writer
+ *     [2] other writer      -   -   -     [3] read (snapshot, any process)
+ *     [3] read              -   -   -     X: the caller excludes (the `inside` flag of the thread); -: nothing needed
+ */
+#ifndef SBX_RING_WRITER_H
+#define SBX_RING_WRITER_H
+
+#include <stdint.h>
+
+#include "marks.h"
+#include "record_codec.h"
+#include "recording_format.h"
+
+enum { SBX_CHUNK_TRIES = 16 };
+
+struct sbx_ring {
+    struct sbx_chunk *chunks; /* in the recording */
+    uint32_t chunk_count;
+    uint64_t *ticket;         /* header.ring_ticket */
+    uint64_t *drops;          /* header.drops */
+};
+
+struct sbx_ring_writer {
+    struct sbx_chunk *chunk; /* NULL: none open */
+    uint64_t opened;         /* the chunk's state word while it is this writer's */
+    uint32_t used;           /* bytes of chunk->bytes written */
+    struct sbx_codec_state state;
+};
+
+void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header);
+
+/* Append one record for the thread entry (index, generation, tid). Returns 1, or 0 when it was dropped (counted). */
+SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread,
+                                 uint32_t generation, uint32_t tid, const struct sbx_record *record);
+
+/* Close the writer's chunk, if one is open. */
+SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer);
+
+/* Close whatever chunk a thread that no longer exists left open. Any thread, once the owner is known to be gone. */
+void sbx_ring_close_orphan(struct sbx_chunk *chunk);
+
+#endif

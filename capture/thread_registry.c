@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_registry.c - entries and blocks of the threads that record.
+ *
+ * Apart from capture.c because it is the only place where a hook may do something slow: once in a thread's life. */
+#include "thread_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "pages.h"
+
+__thread struct sbx_thread *sbx_self;
+
+static struct sbx_recording_header *the_header;
+static struct sbx_thread_entry *the_entries;
+static struct sbx_thread *blocks[SBX_THREADS_MAX]; /* by entry index; a block stays with its entry for good */
+static pthread_key_t exit_key;                     /* runs forget_self() when a thread ends */
+static bool have_exit_key;
+static uint32_t open_for_registration;
+
+/* Called when a registered thread ends, and the block becomes free for another. */
+static void retire(struct sbx_thread *thread)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    sbx_ring_close(&thread->writer);
+    entry->died_ns = sbx_now_ns();
+    entry->call_kind = SBX_RECORD_NONE;
+    entry->message_begin_ns = 0;
+    sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
+}
+
+static void forget_self(void *block)
+{
+    struct sbx_thread *thread = block;
+    sbx_self = SBX_THREAD_GONE; /* hooks that run after us, in other destructors, pass through */
+    if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
+        thread->inside = 1;
+        sbx_order_with_handler();
+        retire(thread);
+    }
+}
+
+static void become_inert_in_child(void)
+{
+    sbx_self = SBX_THREAD_GONE; /* the recording is the parent's; the gate page is wiped as well */
+}
+
+int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)
+{
+    the_header = header;
+    the_entries = entries;
+    if (!have_exit_key) {
+        int error = pthread_key_create(&exit_key, forget_self);
+        if (error != 0) {
+            return -error;
+        }
+        have_exit_key = true;
+        pthread_atfork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
+    }
+    sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
+    return 0;
+}
+
+void sbx_thread_registry_stop(void)
+{
+    sbx_store_release(&open_for_registration, 0); /* order: release registry.open */
+}
+
+/* Claim an entry: a fresh one while there are any, else that of the thread dead longest. Lock-free: entries are claimed
+ * by compare-and-swap on their state. Returns the index or -1. */
+static int claim_entry(void)
+{
+    for (;;) {
+        uint32_t count = sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
+        if (count < the_header->threads.count) {
+            uint32_t expected = count;
+            if (!sbx_cas_acq_rel(&the_header->thread_count, &expected, count + 1)) {
+                continue;
+            }
+            sbx_store_release(&the_entries[count].state, SBX_THREAD_LIVE); /* order: release entry.state */
+            return (int)count;
+        }
+        uint32_t oldest = UINT32_MAX;
+        uint64_t oldest_ns = UINT64_MAX;
+        for (uint32_t i = 0; i < count; i++) {
+            /* order: acquire entry.state - pairs with retire(): its last writes are done */
+            if (sbx_load_acquire(&the_entries[i].state) == SBX_THREAD_DEAD && the_entries[i].died_ns < oldest_ns) {
+                oldest = i;
+                oldest_ns = the_entries[i].died_ns;
+            }
+        }
+        if (oldest == UINT32_MAX) {
+            return -1;
+        }
+        uint32_t expected = SBX_THREAD_DEAD;
+        if (sbx_cas_acq_rel(&the_entries[oldest].state, &expected, SBX_THREAD_LIVE)) {
+            return (int)oldest;
+        }
+    }
+}
+
+/* An entry and a block for thread `tid`; NULL when there is none left (counted). */
+static struct sbx_thread *claim(uint32_t tid)
+{
+    int index = claim_entry();
+    if (index < 0) {
+        sbx_count_drop(SBX_DROP_NO_THREAD);
+        return NULL;
+    }
+    struct sbx_thread *thread = blocks[index];
+    if (thread == NULL) {
+        thread = sbx_pages_map(sizeof *thread);
+        if (thread == NULL) {
+            sbx_store_release(&the_entries[index].state, SBX_THREAD_DEAD); /* order: release entry.state */
+            sbx_count_drop(SBX_DROP_NO_THREAD);
+            return NULL;
+        }
+    } else {
+        /* Only the small fields before the walk: the cache is still true and the rest is scratch. */
+        memset(thread, 0, offsetof(struct sbx_thread, walk));
+    }
+    struct sbx_thread_entry *entry = &the_entries[index];
+    uint32_t generation = entry->generation + 1;
+    memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,
+           sizeof *entry - offsetof(struct sbx_thread_entry, flags));
+    entry->generation = generation;
+    entry->born_ns = sbx_now_ns();
+    if (tid == the_header->pid) {
+        entry->flags = 1;
+        the_header->main_thread = (uint32_t)index;
+        thread->has_loop = true;
+    }
+    thread->entry = entry;
+    thread->index = (uint32_t)index;
+    thread->generation = generation;
+    thread->tid = tid;
+    sbx_store_release(&entry->tid, tid);       /* order: release entry.tid - the entry describes this thread now */
+    sbx_store_release(&blocks[index], thread); /* order: release block - the block is whole */
+    return thread;
+}
+
+SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    if (thread->tid == the_header->pid) {
+        /* The first thread's stack grows: its end is fixed (the kernel puts the program's name there), its begin is
+         * what the limit allows. pthread_getattr_np() would parse /proc/self/maps with stdio here. */
+        struct rlimit limit;
+        uint64_t most = UINT64_C(64) << 20;
+        if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < most) {
+            most = limit.rlim_cur;
+        }
+        uint64_t end = getauxval(AT_EXECFN) & ~UINT64_C(7);
+        thread->stack_low = end > most ? end - most : 8;
+        thread->stack_high = end;
+        return;
+    }
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        thread->stack_low = thread->stack_high = 1; /* asked, not known: stacks are copied */
+        return;
+    }
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+        thread->stack_low = (uint64_t)low;
+        thread->stack_high = (uint64_t)low + bytes;
+    } else {
+        thread->stack_low = thread->stack_high = 1;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
+{
+    if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
+        return NULL;
+    }
+    int saved_errno = errno;
+    sbx_self = SBX_THREAD_GONE; /* what we call below may pass our hooks */
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    struct sbx_thread *thread = NULL;
+    for (uint32_t i = 0; i < sbx_thread_count() && thread == NULL; i++) {
+        struct sbx_thread *block = sbx_thread_at(i);
+        if (block != NULL && block->tid == tid) {
+            thread = block; /* the watch thread adopted us before */
+        }
+    }
+    if (thread == NULL) {
+        thread = claim(tid);
+    }
+    if (thread == NULL) {
+        sbx_self = NULL; /* an entry may become free; the next point asks again */
+        errno = saved_errno;
+        return NULL;
+    }
+    prctl(PR_GET_NAME, thread->entry->name);
+    sbx_thread_find_stack(thread);
+    pthread_setspecific(exit_key, thread);
+    sbx_order_with_handler();
+    sbx_self = thread;
+    errno = saved_errno;
+    return thread;
+}
+
+SBX_SIGNAL_SAFE struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid)
+{
+    struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
+    if (thread == NULL || thread->tid != tid) {
+        return NULL;
+    }
+    sbx_self = thread;
+    return thread;
+}
+
+uint32_t sbx_thread_count(void)
+{
+    return sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
+}
+
+struct sbx_thread *sbx_thread_at(uint32_t index)
+{
+    struct sbx_thread *thread = sbx_load_acquire(&blocks[index]); /* order: acquire block - pairs with claim() */
+    if (thread == NULL || sbx_load_acquire(&thread->entry->state) != SBX_THREAD_LIVE ||
+        sbx_load_relaxed(&thread->entry->tid) != thread->tid) {
+        return NULL;
+    }
+    return thread;
+}
+
+/* The kernel's name of a thread. Threads name themselves after they were born, so the scan asks again and again. */
+static void read_name(uint32_t tid, char name[16])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return;
+    }
+    char text[16];
+    ssize_t got = read(file, text, sizeof text);
+    close(file);
+    if (got > 1) {
+        size_t length = (size_t)got - 1; /* the line end */
+        memcpy(name, text, length);
+        name[length] = 0;
+    }
+}
+
+static struct sbx_thread *find_by_tid(uint32_t tid)
+{
+    uint32_t count = sbx_thread_count();
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && thread->tid == tid) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+/* Threads met once in a scan without a block. They are adopted when they are met again: a thread usually registers
+ * itself in its first hook, within microseconds, and must not get two blocks. */
+static uint32_t strangers[64];
+
+static void meet(uint32_t tid)
+{
+    struct sbx_thread *thread = find_by_tid(tid);
+    uint32_t *seat = &strangers[tid % SBX_COUNT_OF(strangers)];
+    if (thread == NULL && *seat != tid) {
+        *seat = tid;
+        return;
+    }
+    if (thread == NULL) {
+        thread = claim(tid);
+    }
+    if (thread != NULL) {
+        read_name(tid, thread->entry->name);
+    }
+}
+
+struct task_entry { /* struct linux_dirent64, getdents64(2) */
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
+{
+    /* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. */
+    uint32_t count = sbx_thread_count();
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && syscall(SYS_tgkill, (long)the_header->pid, (long)thread->tid, 0) != 0 && errno == ESRCH) {
+            retire(thread);
+        }
+    }
+    /* getdents64 rather than opendir(): that would call the host's malloc, whose lock may be what the host hangs on. */
+    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return;
+    }
+    static uint8_t listing[16384] __attribute__((aligned(8))); /* the watch thread's alone */
+    long got;
+    while ((got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
+        for (long at = 0; at < got;) {
+            const struct task_entry *task = (const struct task_entry *)(listing + at);
+            uint32_t tid = (uint32_t)strtoul(task->name, NULL, 10);
+            if (tid != 0 && tid != own_tid_1 && tid != own_tid_2) {
+                meet(tid);
+            }
+            at += task->bytes;
+        }
+    }
+    close(folder);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_registry.h - the threads that record: their entries in the recording and their private blocks.
+ *
+ * A thread registers itself in the first hook it passes; a thread that never passes one is adopted by the watch thread,
+ * which finds it in /proc/self/task, and learns its block from the first signal. One initial-exec TLS pointer leads to
+ * the block; everything else lies in mapped memory, because glibc's static TLS surplus is small.
+ *
+ * Synchronization:               [1] [2] [3] [4]     [1] register self, forget self (hooked call of the thread)
+ *     [1] register / forget self  -   X   -   -      [2] sample handler of the same thread
+ *     [2] handler                 X   -   -   -      [3] adopt, reap (watch thread only)
+ *     [3] adopt, reap             -   -   X   -      [4] look at a block (watch thread)
+ *     [4] look                    -   -   -   -      X: excluded by the `inside` flag or by being one thread */
+#ifndef SBX_THREAD_REGISTRY_H
+#define SBX_THREAD_REGISTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frame_walker.h"
+#include "marks.h"
+#include "order.h"
+#include "recording_format.h"
+#include "ring_writer.h"
+
+enum { SBX_STACK_COPY_BYTES = 64 * 1024 };
+
+/* A blocking call in progress, on the stack of the hook that made it. */
+struct sbx_blocking {
+    struct sbx_thread *thread;   /* NULL: not recorded */
+    struct sbx_blocking *outer;  /* the call this one is nested in (a signal handler's, inside another) */
+    uint64_t begin_ns;
+    uint64_t object;
+    uint32_t peer;
+    uint8_t kind, op;
+    bool is_loop;                /* the outermost loop waits for work */
+};
+
+/* The outermost loop of the main thread (message_loop.h). */
+struct sbx_message_loop {
+    uint64_t site_pc, site_sp;   /* return address and stack pointer of its poll call; 0: none seen */
+    uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
+    uint32_t slot_count;
+    uint32_t hits;               /* passes at this site; judged from the second on */
+    uint64_t merged_begin_ns, merged_end_ns, merged_count; /* short messages not yet recorded */
+    uint64_t merged_tick;
+    uint64_t anr_message;        /* last message for which `anr` fired: written by the watch thread */
+    /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
+    uint64_t slow_message, slow_begin_ns, slow_end_ns;
+};
+
+/* A thread's private block: mapped, zeroed, reused after its thread is gone. */
+struct sbx_thread {
+    struct sbx_thread_entry *entry;
+    uint64_t last_tick;          /* capture tick of its newest sample */
+    uint32_t inside;             /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint32_t index, generation, tid;
+    uint64_t stack_low, stack_high; /* bounds of its stack; 0: not known */
+    struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
+    uint32_t blocking;           /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
+    uint32_t signal_pending;     /* 1: a sample signal is on its way; cleared by the handler */
+    uint32_t signal_flags;       /* enum sbx_record_flag for the sample asked for */
+    uint64_t signal_sent_ns;
+    uint32_t signals_unanswered; /* in a row; the watch thread stops asking such a thread */
+    bool has_loop;               /* the main thread */
+    struct sbx_ring_writer writer;
+    struct sbx_message_loop loop;
+    /* the watch thread's notes about this thread */
+    uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
+    struct sbx_walk walk;
+    struct sbx_walk_cache cache;
+    uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
+};
+
+/* What the TLS pointer says besides a block: NULL not registered yet, SBX_THREAD_GONE never again (our own threads, a
+ * thread past its destructor, a forked child). */
+#define SBX_THREAD_GONE ((struct sbx_thread *)1)
+extern __thread struct sbx_thread *sbx_self;
+
+static inline bool sbx_thread_is_registered(const struct sbx_thread *thread)
+{
+    return (uintptr_t)thread > 1;
+}
+
+/* Once, before any thread registers. `entries` is the recording's table. Returns 0 or -errno. */
+int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries);
+/* No more registrations; entries of the live stay. */
+void sbx_thread_registry_stop(void);
+
+/* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
+
+/* In the handler: take the block the watch thread prepared, if it is this thread's. */
+SBX_SIGNAL_SAFE struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid);
+
+/* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
+void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
+
+/* Block of entry `index` when its thread lives, else NULL. Watch thread. */
+struct sbx_thread *sbx_thread_at(uint32_t index);
+uint32_t sbx_thread_count(void); /* entries ever used */
+
+/* Learn the calling thread's stack bounds if they are not known. Not in a handler. */
+SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread);
+
+#endif
