@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module_thread.c - sbx-modules: the loader's list, the unwind rows, the hooks.
+ *
+ * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen holds
+ * for as long as it likes, and the watch thread must see exactly such a stall. */
+#include "agent.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "got_hook.h"
+#include "module_map.h"
+#include "point.h"
+
+/* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look again
+ * after these pauses. A look that finds nothing new costs 30 ns. */
+static const uint32_t look_again_ms[] = {1, 5, 20, 100, 500, 2000};
+
+void sbx_module_thread_call(uint32_t points)
+{
+    sbx_store_relaxed(&sbx_the_agent.wanted_points, points);
+    sbx_add_acq_rel(&sbx_the_agent.module_bell, 1); /* order: release module_bell - wanted_points is set */
+    syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void apply_hooks(void)
+{
+    uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points);
+    uint32_t slots = sbx_got_hook_apply(points);
+    sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
+    /* order: release applied_points - who waits for it finds the slots as asked */
+    sbx_store_release(&sbx_the_agent.applied_points, points);
+    syscall(SYS_futex, &sbx_the_agent.applied_points, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void *sbx_module_main(void *unused)
+{
+    (void)unused;
+    sbx_self = SBX_THREAD_GONE;
+    prctl(PR_SET_NAME, "sbx-modules");
+    sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
+    unsigned looks_left = 0;
+    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) { /* order: acquire agent.stopping */
+        uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
+        if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {
+            looks_left = SBX_COUNT_OF(look_again_ms);
+        }
+        if (sbx_module_map_refresh() ||
+            sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
+            apply_hooks();
+        }
+        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_map_build_rows()) {
+        }
+        sbx_store_release(&sbx_the_agent.rows_done, 1); /* order: release rows_done */
+        struct timespec pause = {0, 0};
+        if (looks_left > 0) {
+            uint32_t ms = look_again_ms[SBX_COUNT_OF(look_again_ms) - looks_left];
+            looks_left--;
+            pause = (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
+        }
+        bool has_pause = pause.tv_sec != 0 || pause.tv_nsec != 0;
+        syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAIT_PRIVATE, bell, has_pause ? &pause : NULL, NULL, 0);
+    }
+    /* Stopping: the hooks come out here, where they went in. */
+    sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
+    apply_hooks();
+    sbx_store_release(&sbx_the_agent.module_tid, 0); /* order: release agent.tid */
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callstack_reader.c - the callstack table of a snapshot: made safe once, then followed.
+ *
+ * A callstack id carries 8 bits of its epoch, a node 16. An id is good when its byte is that of the current or of the
+ * previous epoch and the node it names carries that epoch's tag. The byte comes round after 256 epochs; an id that old,
+ * left by a thread that has slept since, would name some other stack. It is told by its time: it is older than the epoch
+ * it seems to belong to. */
+#include "callstack_reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A thread reads the clock before it interns its stack, and the epoch may turn in between: what is older than its epoch by
+ * less than this is taken for that case. Rather more than a thread is kept from running, and far less than 256 epochs
+ * last: each takes 3/4 of a half of new nodes, and the watch thread looks but every few milliseconds. */
+#define EPOCH_SLACK_NS UINT64_C(1000000000)
+
+/* What is known of a node while the table is cleaned: its depth, or one of these. */
+enum { UNKNOWN = 0, BAD = UINT16_MAX, ON_THE_WAY = UINT16_MAX - 1 };
+
+static uint32_t parent_of(uint64_t node)
+{
+    return (uint32_t)(node >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
+}
+
+/* Whether a node, looked at alone, can belong to `epoch`. */
+static bool node_is_sound(const struct sbx_snapshot *snapshot, uint64_t node, uint32_t epoch, uint32_t half_count)
+{
+    uint32_t frame = (uint32_t)node & SBX_NODE_FRAME_MASK;
+    return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame != 0 && frame < snapshot->frame_count &&
+           snapshot->frames[frame] != 0 && parent_of(node) < half_count;
+}
+
+/* Find the depth of every node of one half and empty those that have none. Each chain is followed up to the first node
+ * whose depth is known and then once more to note it: every node is visited a constant number of times, whatever the
+ * bytes say. */
+static void clean_half(const struct sbx_snapshot *snapshot, uint64_t *nodes, uint16_t *depths, uint32_t half_count,
+                       uint32_t epoch)
+{
+    for (uint32_t i = 0; i < half_count; i++) {
+        depths[i] = i != 0 && node_is_sound(snapshot, nodes[i], epoch, half_count) ? UNKNOWN : BAD;
+    }
+    for (uint32_t start = 1; start < half_count; start++) {
+        uint32_t steps = 0, at = start;
+        while (at != 0 && depths[at] == UNKNOWN) {
+            depths[at] = ON_THE_WAY;
+            at = parent_of(nodes[at]);
+            steps++;
+        }
+        /* A node met twice on one way is a circle. */
+        uint32_t base = at == 0 ? 0 : depths[at] >= ON_THE_WAY ? BAD : depths[at];
+        for (at = start; steps > 0; steps--) {
+            uint32_t depth = base + steps;
+            depths[at] = base == BAD || depth > SBX_STACK_DEPTH_MAX ? BAD : (uint16_t)depth;
+            at = parent_of(nodes[at]);
+        }
+    }
+    for (uint32_t i = 0; i < half_count; i++) {
+        if (depths[i] == BAD) {
+            nodes[i] = 0;
+        }
+    }
+}
+
+int sbx_callstacks_clean(struct sbx_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->frame_count; i++) {
+        uint32_t module = (uint32_t)(snapshot->frames[i] >> SBX_FRAME_MODULE_SHIFT);
+        if (module >= snapshot->module_count && module != SBX_MODULE_END && module != SBX_MODULE_NONE) {
+            snapshot->frames[i] = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+        }
+    }
+    uint32_t half_count = snapshot->node_count / 2;
+    if (half_count == 0) {
+        return 0;
+    }
+    uint16_t *depths = malloc(half_count * sizeof *depths);
+    if (depths == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t back = 0; back < 2; back++) {
+        uint32_t epoch = snapshot->header.epoch - back;
+        clean_half(snapshot, snapshot->nodes + (size_t)(epoch & 1) * half_count, depths, half_count, epoch);
+    }
+    free(depths);
+    return 0;
+}
+
+uint32_t sbx_callstack_find(const struct sbx_snapshot *snapshot, uint32_t stack)
+{
+    uint32_t half_count = snapshot->node_count / 2;
+    uint32_t node = stack & SBX_NODE_FRAME_MASK, epoch_byte = stack >> 24;
+    uint32_t current = snapshot->header.epoch;
+    if (node == 0 || node >= half_count ||
+        (epoch_byte != (current & 0xff) && epoch_byte != ((current - 1) & 0xff))) {
+        return 0;
+    }
+    uint32_t place = (epoch_byte & 1) * half_count + node;
+    return snapshot->nodes[place] != 0 ? place : 0;
+}
+
+uint32_t sbx_callstack_check(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t when_ns)
+{
+    if (stack == SBX_STACK_OVERFLOW) {
+        return stack;
+    }
+    uint64_t begun_ns = snapshot->header.epoch_begun_ns[stack >> 24 & 1];
+    bool too_old = begun_ns > EPOCH_SLACK_NS && when_ns < begun_ns - EPOCH_SLACK_NS;
+    return !too_old && sbx_callstack_find(snapshot, stack) != 0 ? stack : SBX_STACK_NONE;
+}

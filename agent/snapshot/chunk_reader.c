@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* chunk_reader.c - the ring's chunks, decoded into records of known threads.
+ *
+ * A record must never be shown under a thread that did not make it. An entry of the thread table is used again after its
+ * thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's, the
+ * records go to an extra thread of which only the tid is known. */
+#include "chunk_reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record_codec.h"
+
+/* Extra threads at most; a damaged file could name a new one in every chunk. */
+enum { EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX };
+
+/* Which former life of which entry an extra thread stands for. */
+struct extra_thread {
+    uint32_t index, generation, tid;
+    bool any_generation; /* met through an observer's record: only that it was an earlier one is known */
+};
+
+struct reading {
+    struct sbx_snapshot *snapshot;
+    size_t record_capacity;
+    struct extra_thread *extras;
+    uint32_t extra_count, thread_capacity;
+};
+
+/* ---- extra threads ---- */
+
+/* The place in snapshot->threads of a former life; UINT32_MAX when there are too many. Returns 0 or -ENOMEM. */
+static int find_extra(struct reading *reading, struct extra_thread wanted, uint32_t *thread_out)
+{
+    struct sbx_snapshot *snapshot = reading->snapshot;
+    for (uint32_t i = 0; i < reading->extra_count; i++) {
+        const struct extra_thread *extra = &reading->extras[i];
+        if (extra->index == wanted.index && extra->generation == wanted.generation && extra->tid == wanted.tid &&
+            extra->any_generation == wanted.any_generation) {
+            *thread_out = snapshot->header.thread_count + i;
+            return 0;
+        }
+    }
+    if (reading->extra_count == EXTRA_THREADS_MAX) {
+        *thread_out = UINT32_MAX;
+        return 0;
+    }
+    if (reading->extras == NULL) {
+        reading->extras = malloc(EXTRA_THREADS_MAX * sizeof *reading->extras);
+        if (reading->extras == NULL) {
+            return -ENOMEM;
+        }
+    }
+    if (snapshot->thread_count == reading->thread_capacity) {
+        uint32_t capacity = reading->thread_capacity + 64;
+        struct sbx_snapshot_thread *grown = realloc(snapshot->threads, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        snapshot->threads = grown;
+        reading->thread_capacity = capacity;
+    }
+    reading->extras[reading->extra_count++] = wanted;
+    *thread_out = snapshot->thread_count++;
+    snapshot->threads[*thread_out] = (struct sbx_snapshot_thread){
+        .entry = {.state = SBX_THREAD_DEAD, .tid = wanted.tid, .generation = wanted.generation},
+        .index = UINT32_MAX,
+    };
+    return 0;
+}
+
+/* ---- records ---- */
+
+static int append_record(struct reading *reading, const struct sbx_record *record)
+{
+    struct sbx_snapshot *snapshot = reading->snapshot;
+    if (snapshot->record_count == reading->record_capacity) {
+        size_t capacity = reading->record_capacity == 0 ? 256 : reading->record_capacity * 2;
+        struct sbx_record *grown = realloc(snapshot->records, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        snapshot->records = grown;
+        reading->record_capacity = capacity;
+    }
+    snapshot->records[snapshot->record_count++] = *record;
+    return 0;
+}
+
+/* Numbers that later become names: what we do not know becomes "none". */
+static void tame(struct sbx_record *record)
+{
+    if (record->op >= SBX_OP_MAX) {
+        record->op = SBX_OP_NONE;
+    }
+    if (record->fd_class > SBX_FD_OTHER) {
+        record->fd_class = SBX_FD_UNKNOWN;
+    }
+}
+
+/* Decode one readable chunk. `head` is an aligned copy of its fixed part, `bytes` what follows it in the file. */
+static int read_chunk(struct reading *reading, const struct sbx_chunk *head, const uint8_t *bytes)
+{
+    struct sbx_snapshot *snapshot = reading->snapshot;
+    const uint32_t entry_count = snapshot->header.thread_count;
+    uint32_t own = UINT32_MAX; /* place of the chunk's own thread; looked up with its first record */
+    struct sbx_codec_state state = {head->base_ns,          head->base_cpu_ns,  head->base_alloc_count,
+                                    head->base_alloc_bytes, head->base_message, head->thread};
+    struct sbx_record record;
+    for (uint32_t at = 0; at < head->committed;) {
+        size_t used = sbx_record_decode(&state, bytes + at, head->committed - at, &record);
+        if (used == 0) {
+            snapshot->drops[SBX_DROP_BAD_RECORD]++; /* once for the rest of the chunk: where one ends, no next begins */
+            return 0;
+        }
+        at += (uint32_t)used;
+        if (record.begin_ns > record.end_ns || record.thread >= entry_count) {
+            snapshot->drops[SBX_DROP_BAD_RECORD]++;
+            continue;
+        }
+        tame(&record);
+        const struct sbx_thread_entry *entry = &snapshot->threads[record.thread].entry;
+        int error = 0;
+        if (record.thread != head->thread) {
+            /* An observer's record names an entry without its generation: one from before the entry's thread was born
+             * is about a former one. */
+            if (record.end_ns < entry->born_ns) {
+                error = find_extra(reading, (struct extra_thread){.index = record.thread, .any_generation = true},
+                                   &record.thread);
+            }
+        } else if (head->thread_generation != entry->generation) {
+            if (own == UINT32_MAX) {
+                struct extra_thread former = {head->thread, head->thread_generation, head->tid, false};
+                error = find_extra(reading, former, &own);
+            }
+            record.thread = own;
+        }
+        if (error == 0 && record.thread == UINT32_MAX) {
+            snapshot->drops[SBX_DROP_NO_THREAD]++;
+            continue;
+        }
+        if (error != 0 || (error = append_record(reading, &record)) != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* ---- order ---- */
+
+struct chunk_place {
+    uint64_t turn;
+    uint32_t index;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct chunk_place *a = left, *b = right;
+    return a->turn != b->turn ? (a->turn < b->turn ? -1 : 1) : (a->index > b->index) - (a->index < b->index);
+}
+
+struct record_key {
+    uint64_t end_ns, begin_ns;
+    size_t place; /* decides between equal times: the order in which they were written */
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct record_key *a = left, *b = right;
+    if (a->end_ns != b->end_ns) {
+        return a->end_ns < b->end_ns ? -1 : 1;
+    }
+    if (a->begin_ns != b->begin_ns) {
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    }
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Small keys are sorted, not the records: qsort() is not stable, and a record is four times as large. */
+static int sort_records(struct sbx_snapshot *snapshot)
+{
+    size_t count = snapshot->record_count;
+    if (count == 0) {
+        return 0;
+    }
+    struct record_key *keys = malloc(count * sizeof *keys);
+    struct sbx_record *sorted = malloc(count * sizeof *sorted);
+    if (keys == NULL || sorted == NULL) {
+        free(keys);
+        free(sorted);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = (struct record_key){snapshot->records[i].end_ns, snapshot->records[i].begin_ns, i};
+    }
+    qsort(keys, count, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = snapshot->records[keys[i].place];
+    }
+    free(keys);
+    free(snapshot->records);
+    snapshot->records = sorted;
+    return 0;
+}
+
+/* ---- entry ---- */
+
+/* The fixed part of a chunk, copied out because the bytes may lie at any address. */
+static struct sbx_chunk *read_head(struct sbx_chunk *head, const uint8_t *chunk)
+{
+    memcpy(head, chunk, offsetof(struct sbx_chunk, bytes));
+    return head;
+}
+
+int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32_t chunk_count)
+{
+    if (chunk_count == 0) {
+        return 0;
+    }
+    struct reading reading = {.snapshot = snapshot, .thread_capacity = snapshot->thread_count};
+    struct chunk_place *places = malloc(chunk_count * sizeof *places);
+    struct sbx_chunk head;
+    uint32_t readable = 0;
+    int error = 0;
+    if (places == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < chunk_count; i++) {
+        read_head(&head, chunks + (size_t)i * SBX_CHUNK_BYTES);
+        uint64_t state = head.state & 3, turn = head.state >> 2;
+        if ((state != SBX_CHUNK_OPEN && state != SBX_CHUNK_CLOSED) || turn == 0) {
+            continue;
+        }
+        if (head.committed > sizeof head.bytes) {
+            snapshot->drops[SBX_DROP_BAD_RECORD]++;
+            continue;
+        }
+        places[readable++] = (struct chunk_place){turn, i};
+    }
+    qsort(places, readable, sizeof *places, compare_places);
+    for (uint32_t i = 0; i < readable && error == 0; i++) {
+        const uint8_t *chunk = chunks + (size_t)places[i].index * SBX_CHUNK_BYTES;
+        error = read_chunk(&reading, read_head(&head, chunk), chunk + offsetof(struct sbx_chunk, bytes));
+    }
+    if (error == 0) {
+        error = sort_records(snapshot);
+    }
+    free(reading.extras);
+    free(places);
+    return error;
+}

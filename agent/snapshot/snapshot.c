@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot.c - one recording, read into a value. */
+#include "snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "callstack_reader.h"
+#include "chunk_reader.h"
+#include "clock.h"
+#include "recording_check.h"
+#include "snapshot_copy.h"
+
+static void __attribute__((format(printf, 3, 4))) say_why(char *why, size_t why_bytes, const char *format, ...)
+{
+    if (why != NULL && why_bytes > 0) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(why, why_bytes, format, arguments);
+        va_end(arguments);
+    }
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- sections ---- */
+
+/* A malloc'ed copy of the first `count` elements of a section; not NULL for none, so that every caller may index and
+ * free alike. */
+static void *copy_section(const uint8_t *data, const struct sbx_section *section, uint32_t count)
+{
+    size_t bytes = (size_t)count * section->entry_bytes;
+    void *copy = malloc(bytes == 0 ? 1 : bytes);
+    if (copy != NULL && bytes != 0) {
+        memcpy(copy, data + section->at, bytes);
+    }
+    return copy;
+}
+
+static int read_modules(struct sbx_snapshot *snapshot, const uint8_t *data)
+{
+    snapshot->module_count = snapshot->header.module_count;
+    snapshot->modules = copy_section(data, &snapshot->header.modules, snapshot->module_count);
+    if (snapshot->modules == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        struct sbx_module_entry *module = &snapshot->modules[i];
+        module->path[sizeof module->path - 1] = 0;
+        module->build_id_bytes = smaller(module->build_id_bytes, sizeof module->build_id);
+    }
+    return 0;
+}
+
+/* Numbers that later become names: what we do not know becomes "none". */
+static void tame(struct sbx_thread_entry *entry)
+{
+    entry->name[sizeof entry->name - 1] = 0;
+    if (entry->state > SBX_THREAD_DEAD) {
+        entry->state = SBX_THREAD_DEAD;
+    }
+    if (entry->call_kind >= SBX_RECORD_KINDS) {
+        entry->call_kind = SBX_RECORD_NONE;
+    }
+    if (entry->call_op >= SBX_OP_MAX) {
+        entry->call_op = SBX_OP_NONE;
+    }
+}
+
+/* A recording without threads gets one nobody knows anything of, so that the main thread's index is always good. */
+static int read_threads(struct sbx_snapshot *snapshot, const uint8_t *data)
+{
+    uint32_t count = snapshot->header.thread_count;
+    snapshot->thread_count = count == 0 ? 1 : count;
+    snapshot->threads = calloc(snapshot->thread_count, sizeof *snapshot->threads);
+    if (snapshot->threads == NULL) {
+        return -ENOMEM;
+    }
+    snapshot->threads[0].index = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_snapshot_thread *thread = &snapshot->threads[i];
+        memcpy(&thread->entry, data + snapshot->header.threads.at + (size_t)i * sizeof thread->entry, sizeof thread->entry);
+        tame(&thread->entry);
+        thread->index = i;
+    }
+    snapshot->header.thread_count = snapshot->thread_count;
+    return 0;
+}
+
+static int read_callstacks(struct sbx_snapshot *snapshot, const uint8_t *data)
+{
+    snapshot->frame_count = snapshot->header.frames.count;
+    snapshot->node_count = snapshot->header.nodes.count;
+    snapshot->frames = copy_section(data, &snapshot->header.frames, snapshot->frame_count);
+    snapshot->nodes = copy_section(data, &snapshot->header.nodes, snapshot->node_count);
+    if (snapshot->frames == NULL || snapshot->nodes == NULL) {
+        return -ENOMEM;
+    }
+    return sbx_callstacks_clean(snapshot);
+}
+
+/* Replace the callstack ids that lead nowhere by 0. */
+static void check_callstack_ids(struct sbx_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        struct sbx_record *record = &snapshot->records[i];
+        uint32_t stack = record->stack;
+        record->stack = sbx_callstack_check(snapshot, stack, record->end_ns);
+        snapshot->drops[SBX_DROP_STALE_STACK] += record->stack != stack;
+    }
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
+        entry->last_stack = sbx_callstack_check(snapshot, entry->last_stack, entry->last_record_ns);
+    }
+}
+
+/* The header's own numbers, brought into the bounds of what is there. */
+static void tame_header(struct sbx_recording_header *header)
+{
+    header->module_count = smaller(header->module_count, header->modules.count);
+    header->thread_count = smaller(header->thread_count, header->threads.count);
+    if (header->main_thread >= header->thread_count) {
+        header->main_thread = 0;
+    }
+    if (header->trigger.thread >= header->thread_count) {
+        header->trigger.thread = header->main_thread;
+    }
+    if (header->note.thread >= header->thread_count) {
+        header->note.thread = header->main_thread;
+    }
+    if (header->trigger.kind >= SBX_TRIGGER_KINDS) {
+        header->trigger.kind = SBX_TRIGGER_NONE;
+    }
+    if (header->trigger.end_ns < header->trigger.begin_ns) {
+        header->trigger.end_ns = header->trigger.begin_ns;
+    }
+    header->spool_path[sizeof header->spool_path - 1] = 0;
+    header->executable_path[sizeof header->executable_path - 1] = 0;
+}
+
+/* ---- entries ---- */
+
+int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snapshot_out, char *why, size_t why_bytes)
+{
+    const uint8_t *file = data;
+    int error;
+    struct sbx_snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (snapshot == NULL) {
+        goto out_of_memory;
+    }
+    if (bytes < sizeof snapshot->header) {
+        say_why(why, why_bytes, "is too short for a recording");
+        error = -EINVAL;
+        goto destroy_snapshot;
+    }
+    memcpy(&snapshot->header, file, sizeof snapshot->header); /* the data may lie at any address */
+    const char *complaint = sbx_recording_check(&snapshot->header, bytes, &error);
+    if (complaint != NULL) {
+        say_why(why, why_bytes, "%s", complaint);
+        goto destroy_snapshot;
+    }
+    tame_header(&snapshot->header);
+    struct sbx_control_page control;
+    memcpy(&control, file + SBX_CONTROL_AT, sizeof control);
+    snapshot->settings = control.in_force;
+    memcpy(snapshot->drops, snapshot->header.drops, sizeof snapshot->drops);
+    if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 || read_callstacks(snapshot, file) != 0 ||
+        sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0) {
+        goto out_of_memory; /* nothing else fails there: damage costs records */
+    }
+    check_callstack_ids(snapshot);
+    *snapshot_out = snapshot;
+    return 0;
+
+out_of_memory:
+    say_why(why, why_bytes, "does not fit into memory");
+    error = -ENOMEM;
+destroy_snapshot:
+    sbx_snapshot_destroy(snapshot);
+    return error;
+}
+
+/* Read a whole regular file of `bytes` bytes into *data_out (given: free). Returns 0 or -errno. */
+static int read_whole(int fd, size_t bytes, void **data_out)
+{
+    uint8_t *data = malloc(bytes == 0 ? 1 : bytes);
+    if (data == NULL) {
+        return -ENOMEM;
+    }
+    size_t have = 0;
+    while (have < bytes) {
+        ssize_t got = pread(fd, data + have, bytes - have, (off_t)have);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            int error = got < 0 ? -errno : -EINVAL; /* it became shorter */
+            free(data);
+            return error;
+        }
+        have += (size_t)got;
+    }
+    *data_out = data;
+    return 0;
+}
+
+/* A recording that is being written is read by way of a copy, so that what its writers do meanwhile is not misread.
+ * Returns 0 and the copy's descriptor, or -errno. */
+static int copy_live(int fd, size_t bytes, int *copy_out)
+{
+    int error;
+    void *live = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (live == MAP_FAILED) {
+        return -errno;
+    }
+    uint64_t *scratch = malloc(SBX_COPY_SCRATCH_MIN);
+    if (scratch == NULL) {
+        error = -ENOMEM;
+        goto unmap_live;
+    }
+    int copy = memfd_create("stallbox-snapshot", MFD_CLOEXEC);
+    if (copy < 0) {
+        error = -errno;
+        goto free_scratch;
+    }
+    static const uint8_t no_id[16];
+    error = sbx_snapshot_copy(live, copy, NULL, no_id, sbx_now_ns(), scratch, SBX_COPY_SCRATCH_MIN);
+    if (error != 0) {
+        close(copy);
+    } else {
+        *copy_out = copy;
+    }
+free_scratch:
+    free(scratch);
+unmap_live:
+    munmap(live, bytes);
+    return error;
+}
+
+int sbx_snapshot_read_file(const char *path, struct sbx_snapshot **snapshot_out, char *why, size_t why_bytes)
+{
+    struct sbx_recording_header header;
+    struct stat status;
+    void *data = NULL;
+    int error = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of that name must not hold us */
+    if (fd < 0) {
+        error = -errno;
+        say_why(why, why_bytes, "cannot be opened: %s", strerror(-error));
+        return error;
+    }
+    if (fstat(fd, &status) != 0) {
+        error = -errno;
+        goto cannot_read;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        say_why(why, why_bytes, "is not a regular file");
+        error = -EINVAL;
+        goto close_file;
+    }
+    ssize_t got = pread(fd, &header, sizeof header, 0);
+    if (got < 0) {
+        error = -errno;
+        goto cannot_read;
+    }
+    if (got != (ssize_t)sizeof header) {
+        say_why(why, why_bytes, "is too short for a recording");
+        error = -EINVAL;
+        goto close_file;
+    }
+    const char *complaint = sbx_recording_check(&header, (uint64_t)status.st_size, &error);
+    if (complaint != NULL) { /* checked before anything of the file's size is allocated */
+        say_why(why, why_bytes, "%s", complaint);
+        goto close_file;
+    }
+    if (header.state != SBX_STATE_SNAPSHOT) {
+        int copy = -1;
+        error = copy_live(fd, (size_t)header.file_bytes, &copy);
+        if (error != 0) {
+            goto cannot_read;
+        }
+        close(fd);
+        fd = copy;
+    }
+    error = read_whole(fd, (size_t)header.file_bytes, &data);
+    if (error != 0) {
+        goto cannot_read;
+    }
+    error = sbx_snapshot_read(data, (size_t)header.file_bytes, snapshot_out, why, why_bytes);
+    free(data);
+    goto close_file;
+
+cannot_read:
+    say_why(why, why_bytes, "cannot be read: %s", strerror(-error));
+close_file:
+    close(fd);
+    return error;
+}
+
+size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames_out, size_t max)
+{
+    uint32_t half_count = snapshot->node_count / 2;
+    uint32_t place = sbx_callstack_find(snapshot, stack);
+    uint32_t half_at = place < half_count ? 0 : half_count;
+    size_t count = 0;
+    while (place != 0) { /* ends: sbx_callstacks_clean() left only nodes that lead to an outermost frame */
+        uint64_t node = snapshot->nodes[place];
+        if (count < max) {
+            frames_out[count] = snapshot->frames[node & SBX_NODE_FRAME_MASK];
+        }
+        count++;
+        uint32_t parent = (uint32_t)(node >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
+        place = parent == 0 ? 0 : half_at + parent;
+    }
+    return count;
+}
+
+void sbx_snapshot_destroy(struct sbx_snapshot *snapshot)
+{
+    if (snapshot == NULL) {
+        return;
+    }
+    free(snapshot->modules);
+    free(snapshot->threads);
+    free(snapshot->records);
+    free(snapshot->frames);
+    free(snapshot->nodes);
+    free(snapshot);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot_copy.c - a live recording becomes a snapshot file while its writers go on.
+ *
+ * The recording is read in aligned 64-bit words, so that every word is one that was stored: counters and table words are
+ * never half old, half new. Chunks are checked as a whole by their turn, thread entries by their generation. */
+#include "snapshot_copy.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "order.h"
+#include "raw_syscall.h"
+#include "recording_check.h"
+
+enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4 };
+
+/* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a mistake.
+ * What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
+#if defined(__SANITIZE_THREAD__)
+#define READS_LIVE_MEMORY __attribute__((no_sanitize("thread")))
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define READS_LIVE_MEMORY __attribute__((no_sanitize("thread")))
+#endif
+#endif
+#ifndef READS_LIVE_MEMORY
+#define READS_LIVE_MEMORY
+#endif
+
+struct copy {
+    const uint8_t *live;
+    int fd;
+    uint64_t *scratch; /* SBX_COPY_SCRATCH_MIN bytes are used */
+    uint64_t torn_chunks;
+    uint32_t thread_count, module_count; /* entries copied: what begins later is not part of the copy */
+};
+
+/* Loads are volatile, not atomic builtins, only so that a sanitizer leaves them alone: an aligned 64-bit load is whole on
+ * every machine we build for. */
+READS_LIVE_MEMORY static void read_words(uint64_t *to, const void *from, size_t words)
+{
+    const volatile uint64_t *at = from;
+    for (size_t i = 0; i < words; i++) {
+        to[i] = at[i];
+    }
+}
+
+static bool is_zero(const uint64_t *words, size_t count)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < count; i++) {
+        any |= words[i];
+    }
+    return any == 0;
+}
+
+static int write_all(int fd, const void *bytes, size_t count, uint64_t at)
+{
+    const uint8_t *from = bytes;
+    while (count > 0) {
+        long wrote = sbx_raw_pwrite(fd, from, count, at);
+        if (wrote == -EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            return wrote == 0 ? -EIO : (int)wrote;
+        }
+        from += wrote;
+        at += (uint64_t)wrote;
+        count -= (size_t)wrote;
+    }
+    return 0;
+}
+
+/* Write `count` bytes of scratch (a multiple of 8) to place `at`, leaving out the pages that are zero: the file is a hole
+ * there already. Neighbouring pages go out in one call. */
+static int write_scratch(const struct copy *copy, size_t count, uint64_t at)
+{
+    const uint8_t *bytes = (const uint8_t *)copy->scratch;
+    size_t from = 0; /* first byte not yet written or left out */
+    for (size_t page = 0; page < count; page += PAGE) {
+        size_t length = count - page < PAGE ? count - page : PAGE;
+        if (!is_zero(copy->scratch + page / WORD, length / WORD)) {
+            continue;
+        }
+        if (page > from) {
+            int error = write_all(copy->fd, bytes + from, page - from, at + from);
+            if (error != 0) {
+                return error;
+            }
+        }
+        from = page + length;
+    }
+    return from < count ? write_all(copy->fd, bytes + from, count - from, at + from) : 0;
+}
+
+static int copy_words(const struct copy *copy, uint64_t at, uint64_t bytes)
+{
+    while (bytes > 0) {
+        size_t part = bytes < SBX_COPY_SCRATCH_MIN ? (size_t)bytes : SBX_COPY_SCRATCH_MIN;
+        read_words(copy->scratch, copy->live + at, part / WORD);
+        int error = write_scratch(copy, part, at);
+        if (error != 0) {
+            return error;
+        }
+        at += part;
+        bytes -= part;
+    }
+    return 0;
+}
+
+/* Copy one chunk's records into *out, or leave it FREE. Keeps C1. */
+READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chunk *chunk, struct sbx_chunk *out)
+{
+    uint64_t *words = (uint64_t *)(void *)out;
+    size_t filled = 0;
+    /* order: acquire chunk.state - the owner's base values and committed = 0; pairs with open_chunk() of ring_writer.c */
+    uint64_t before = sbx_load_acquire(&chunk->state);
+    enum sbx_chunk_state state = (enum sbx_chunk_state)(before & 3);
+    if ((state == SBX_CHUNK_OPEN || state == SBX_CHUNK_CLOSED) && before >> 2 != 0) {
+        /* order: acquire chunk.committed - the bytes below it; pairs with append() of ring_writer.c */
+        uint32_t committed = sbx_load_acquire(&chunk->committed);
+        if (committed <= sizeof chunk->bytes) {
+            filled = (offsetof(struct sbx_chunk, bytes) + committed + WORD - 1) / WORD;
+            read_words(words, chunk, filled);
+            /* order: acquire fence - the second look at the turn comes after the bytes; pairs with claim_chunk() */
+            sbx_fence_acquire();
+            if (sbx_load_relaxed(&chunk->state) >> 2 == before >> 2) {
+                out->state = before;
+                out->committed = committed;
+                uint8_t *bytes = (uint8_t *)out;
+                for (size_t i = offsetof(struct sbx_chunk, bytes) + committed; i < filled * WORD; i++) {
+                    bytes[i] = 0;
+                }
+            } else {
+                filled = 0;
+                copy->torn_chunks++;
+            }
+        }
+    }
+    for (size_t i = filled; i < sizeof *out / WORD; i++) {
+        words[i] = 0;
+    }
+}
+
+static int copy_chunks(struct copy *copy, const struct sbx_recording_header *header)
+{
+    struct sbx_chunk *batch = (struct sbx_chunk *)(void *)copy->scratch;
+    const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
+    /* Chunks that no ticket was ever drawn for were never touched: not looking keeps their pages unallocated. */
+    uint64_t tickets = sbx_load_relaxed(&header->ring_ticket); /* relaxed: a chunk opened from now on may be missed */
+    uint32_t used = tickets < header->chunks.count ? (uint32_t)tickets : header->chunks.count;
+    for (uint32_t first = 0; first < used; first += batch_max) {
+        uint32_t count = used - first < batch_max ? used - first : batch_max;
+        uint64_t at = header->chunks.at + (uint64_t)first * sizeof *batch;
+        const struct sbx_chunk *chunks = (const struct sbx_chunk *)(const void *)(copy->live + at);
+        for (uint32_t i = 0; i < count; i++) {
+            copy_chunk(copy, &chunks[i], &batch[i]);
+        }
+        int error = write_scratch(copy, count * sizeof *batch, at);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Copy the thread entries, each as one thread's: an entry that is given to another thread while it is read is read anew. */
+static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
+{
+    /* order: acquire header.thread_count - the entries below it are begun; pairs with the thread registry */
+    uint32_t thread_count = sbx_load_acquire(&header->thread_count);
+    copy->thread_count = thread_count = thread_count < header->threads.count ? thread_count : header->threads.count;
+    struct sbx_thread_entry *batch = (struct sbx_thread_entry *)(void *)copy->scratch;
+    const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
+    for (uint32_t first = 0; first < thread_count; first += batch_max) {
+        uint32_t count = thread_count - first < batch_max ? thread_count - first : batch_max;
+        uint64_t at = header->threads.at + (uint64_t)first * sizeof *batch;
+        const struct sbx_thread_entry *entries = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t before, after;
+            int tries = 0;
+            do {
+                /* order: acquire entry.generation - and the fence below: the entry read in between is one thread's */
+                before = sbx_load_acquire(&entries[i].generation);
+                read_words((uint64_t *)(void *)&batch[i], &entries[i], sizeof *batch / WORD);
+                /* order: acquire fence - the second look at the generation comes after the entry */
+                sbx_fence_acquire();
+                after = sbx_load_relaxed(&entries[i].generation);
+            } while (before != after && ++tries < THREAD_TRIES);
+        }
+        int error = write_scratch(copy, count * sizeof *batch, at);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+static int copy_modules(struct copy *copy, const struct sbx_recording_header *header)
+{
+    /* order: acquire header.module_count - the entries below it are whole; pairs with the module list */
+    uint32_t count = sbx_load_acquire(&header->module_count);
+    copy->module_count = count < header->modules.count ? count : header->modules.count;
+    return copy_words(copy, header->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
+}
+
+/* The header last (keeps C3), and with it the newest epoch: callstacks are judged by it. */
+static int write_header(const struct copy *copy, const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
+                        uint64_t now_ns)
+{
+    struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy->scratch;
+    read_words(copy->scratch, copy->live, sizeof *header / WORD);
+    header->state = SBX_STATE_SNAPSHOT;
+    header->snapshot_ns = now_ns;
+    header->trigger = trigger != NULL ? *trigger : (struct sbx_trigger_entry){.kind = SBX_TRIGGER_NONE};
+    header->thread_count = copy->thread_count;
+    header->module_count = copy->module_count;
+    header->drops[SBX_DROP_TORN_CHUNK] += copy->torn_chunks;
+    for (unsigned i = 0; i < sizeof header->snapshot_id; i++) {
+        header->snapshot_id[i] = snapshot_id[i];
+    }
+    return write_all(copy->fd, header, sizeof *header, 0);
+}
+
+int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd, const struct sbx_trigger_entry *trigger,
+                      const uint8_t snapshot_id[16], uint64_t now_ns, void *scratch, size_t scratch_bytes)
+{
+    static_assert(sizeof(struct sbx_recording_header) % WORD == 0, "the header is copied in words");
+    static_assert(sizeof(struct sbx_module_entry) % WORD == 0, "module entries are copied in words");
+    static_assert(sizeof(struct sbx_control_page) % WORD == 0, "the control page is copied in words");
+    int error;
+    if (scratch == NULL || scratch_bytes < SBX_COPY_SCRATCH_MIN || (uintptr_t)scratch % WORD != 0 ||
+        (uintptr_t)live % WORD != 0) {
+        return -EINVAL;
+    }
+    if (sbx_recording_check(live, live->file_bytes, &error) != NULL) {
+        return error;
+    }
+    struct copy copy = {.live = (const uint8_t *)live, .fd = out_fd, .scratch = scratch};
+    long truncated;
+    do {
+        truncated = sbx_raw_ftruncate(out_fd, live->file_bytes);
+    } while (truncated == -EINTR);
+    if (truncated != 0) {
+        return (int)truncated;
+    }
+    /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
+    if ((error = copy_chunks(&copy, live)) != 0 || (error = copy_threads(&copy, live)) != 0 ||
+        (error = copy_words(&copy, live->nodes.at, (uint64_t)live->nodes.count * WORD)) != 0 ||
+        (error = copy_words(&copy, live->frames.at, (uint64_t)live->frames.count * WORD)) != 0 ||
+        (error = copy_modules(&copy, live)) != 0 ||
+        (error = copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page))) != 0) {
+        return error;
+    }
+    return write_header(&copy, trigger, snapshot_id, now_ns);
+}
