@@ -105,7 +105,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_recording_unlink(&sbx_the_agent.recording);
         return -ENOMEM;
     }
-    sbx_the_capture.agent_begin = (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
+    sbx_the_capture.agent_begin =
+        (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
     sbx_capture_attach(sbx_the_agent.recording.header);
     set_first_settings(settings);
@@ -133,13 +134,15 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
     }
     if (result != 0) {
-        sbx_store_relaxed(sbx_the_capture.gate, 0); /* the hooks pass through from here on; the module thread takes them out */
+        sbx_store_relaxed(sbx_the_capture.gate,
+                          0); /* the hooks pass through from here on; the module thread takes them out */
         sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
         sbx_module_thread_call(0);
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
     }
-    sbx_store_release(&sbx_the_capture.header->state, SBX_STATE_LIVE); /* order: release header.state - all sections are whole */
+    sbx_store_release(&sbx_the_capture.header->state,
+                      SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
     sbx_store_release(&sbx_the_agent.is_running, 1); /* order: release agent.is_running */
     return 0;
 }
@@ -156,14 +159,14 @@ static bool wait_for_snapshot(uint32_t timeout_ms)
         const struct timespec pause = {0, 1000000};
         nanosleep(&pause, NULL);
     }
-    return wait_until(&sbx_the_agent.snapshot_active, 0, timeout_ms);
+    return wait_until(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
 }
 
 static void close_recording(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
-    sbx_store_release(&header->note.open, 0);              /* order: release note.open */
-    sbx_store_release(&header->state, SBX_STATE_CLEAN);    /* order: release header.state */
+    sbx_store_release(&header->note.open, 0);           /* order: release note.open */
+    sbx_store_release(&header->state, SBX_STATE_CLEAN); /* order: release header.state */
     sbx_recording_unlink(&sbx_the_agent.recording);
 }
 
@@ -179,6 +182,7 @@ int sbx_agent_stop(uint32_t timeout_ms)
     sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
     sbx_module_thread_call(0);
     sbx_capture_ring_bell();
+    /* order: acquire agent.tid - what the threads did is done */
     in_time &= wait_until(&sbx_the_agent.module_tid, 0, timeout_ms);
     in_time &= wait_until(&sbx_the_agent.watch_tid, 0, timeout_ms);
     if (in_time) {

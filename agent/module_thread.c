@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module_thread.c - sbx-modules: the loader's list, the unwind rows, the hooks.
  *
- * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen holds
- * for as long as it likes, and the watch thread must see exactly such a stall. */
+ * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen
+ * holds for as long as it likes, and the watch thread must see exactly such a stall. */
 #include "agent.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "module_map.h"
 #include "point.h"
 
-/* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look again
- * after these pauses. A look that finds nothing new costs 30 ns. */
+/* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
+ * again after these pauses. A look that finds nothing new costs 30 ns. */
 static const uint32_t look_again_ms[] = {1, 5, 20, 100, 500, 2000};
 
 void sbx_module_thread_call(uint32_t points)
@@ -34,9 +34,7 @@ static void apply_hooks(void)
     uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points);
     uint32_t slots = sbx_got_hook_apply(points);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
-    /* order: release applied_points - who waits for it finds the slots as asked */
-    sbx_store_release(&sbx_the_agent.applied_points, points);
-    syscall(SYS_futex, &sbx_the_agent.applied_points, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
 }
 
 void *sbx_module_main(void *unused)
@@ -46,9 +44,9 @@ void *sbx_module_main(void *unused)
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     unsigned looks_left = 0;
-    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) { /* order: acquire agent.stopping */
+    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {          /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
-        if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {
+        if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
         if (sbx_module_map_refresh() ||
@@ -57,7 +55,6 @@ void *sbx_module_main(void *unused)
         }
         while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_map_build_rows()) {
         }
-        sbx_store_release(&sbx_the_agent.rows_done, 1); /* order: release rows_done */
         struct timespec pause = {0, 0};
         if (looks_left > 0) {
             uint32_t ms = look_again_ms[SBX_COUNT_OF(look_again_ms) - looks_left];

@@ -9,10 +9,10 @@
 
 #include "capture_settings.h"
 
-#define SBX_ENV_AUTOSTART "STALLBOX_AUTOSTART"   /* set: start before main() */
-#define SBX_ENV_SPOOL "STALLBOX_SPOOL"           /* spool folder, absolute */
+#define SBX_ENV_AUTOSTART  "STALLBOX_AUTOSTART"  /* set: start before main() */
+#define SBX_ENV_SPOOL      "STALLBOX_SPOOL"      /* spool folder, absolute */
 #define SBX_ENV_RECORDINGS "STALLBOX_RECORDINGS" /* recordings folder, absolute */
-#define SBX_ENV_ORDERS "STALLBOX_ORDERS"         /* file that holds a struct sbx_preload_orders */
+#define SBX_ENV_ORDERS     "STALLBOX_ORDERS"     /* file that holds a struct sbx_preload_orders */
 
 #define SBX_ORDERS_MAGIC "SBXORDER" /* 8 bytes, no terminator */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recording_file.c - making the mapped file that outlives the process.
  *
- * Its folder is in a memory file system where there is one: writing costs memory bandwidth, and what must survive is the
- * death of the process, not of the machine. */
+ * Its folder is in a memory file system where there is one: writing costs memory bandwidth, and what must survive is
+ * the death of the process, not of the machine. */
 #include "recording_file.h"
 
 #include <dirent.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -145,8 +146,23 @@ static int check_folder(int folder)
     return status.st_uid == geteuid() && (status.st_mode & 0022) == 0 ? 0 : -EPERM;
 }
 
-/* Take away what this very process recorded before it called exec: its pid and start time are ours. What a dead process of
- * the same pid left is somebody's evidence and stays. */
+/* The path by which the program was started, when it is absolute and leads to what runs; else what the kernel says
+ * runs. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
+static void find_executable(char path_out[SBX_PATH_MAX])
+{
+    const char *given = (const char *)getauxval(AT_EXECFN);
+    struct stat named, running;
+    if (given != NULL && given[0] == '/' && strlen(given) < SBX_PATH_MAX && stat(given, &named) == 0 &&
+        stat("/proc/self/exe", &running) == 0 && named.st_dev == running.st_dev && named.st_ino == running.st_ino) {
+        memcpy(path_out, given, strlen(given) + 1);
+        return;
+    }
+    ssize_t length = readlink("/proc/self/exe", path_out, SBX_PATH_MAX - 1);
+    path_out[length > 0 ? length : 0] = 0;
+}
+
+/* Take away what this very process recorded before it called exec: its pid and start time are ours. What a dead process
+ * of the same pid left is somebody's evidence and stays. */
 static void forget_before_exec(int folder, const struct sbx_recording_header *draft)
 {
     char prefix[24];
@@ -210,8 +226,7 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
     draft.epoch = 1;
     draft.main_thread = UINT32_MAX;
     snprintf(draft.spool_path, sizeof draft.spool_path, "%s", spool_path);
-    ssize_t length = readlink("/proc/self/exe", draft.executable_path, sizeof draft.executable_path - 1);
-    draft.executable_path[length > 0 ? length : 0] = 0;
+    find_executable(draft.executable_path);
 
     forget_before_exec(folder, &draft);
     char name[64];

@@ -9,7 +9,9 @@
 #include "marks.h"
 #include "recording_format.h"
 
-enum { SBX_RECORDING_PATH_MAX = 512 };
+enum {
+    SBX_RECORDING_PATH_MAX = 512
+};
 
 struct sbx_recording_file {
     struct sbx_recording_header *header; /* the mapping; never unmapped once capture is attached to it */
@@ -17,7 +19,8 @@ struct sbx_recording_file {
     char path[SBX_RECORDING_PATH_MAX];
 };
 
-/* The folder of recordings when none is named: /dev/shm/stallbox-UID, else /tmp/stallbox-UID. Returns 0 or -ENAMETOOLONG. */
+/* The folder of recordings when none is named: /dev/shm/stallbox-UID, else /tmp/stallbox-UID. Returns 0 or
+ * -ENAMETOOLONG. */
 SBX_MUST_CHECK int sbx_recordings_default_folder(char *path_out, size_t path_bytes);
 
 /* The spool when none is named: $XDG_STATE_HOME/stallbox/spool, else ~/.local/state/stallbox/spool, home as the passwd
@@ -27,9 +30,10 @@ SBX_MUST_CHECK int sbx_spool_default_path(char *path_out, size_t path_bytes);
 /* Make every missing folder of `path`, 0700. Returns 0 or -errno. */
 SBX_MUST_CHECK int sbx_make_folders(const char *path);
 
-/* Create `folder`/PID-SESSION.rec, sized, mapped and with a whole header in state STARTING. The folder is made when missing
- * and must be ours alone (-EPERM). Returns 0 or -errno. */
-SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_path, struct sbx_recording_file *file_out);
+/* Create `folder`/PID-SESSION.rec, sized, mapped and with a whole header in state STARTING. The folder is made when
+ * missing and must be ours alone (-EPERM). Returns 0 or -errno. */
+SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_path,
+                                        struct sbx_recording_file *file_out);
 
 /* Take the file's name away; the mapping stays. */
 void sbx_recording_unlink(struct sbx_recording_file *file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stallbox.c - the public functions: check arguments, call the agent, translate results. And the preload door: a process
- * that `stallbox run` started finds its orders in the environment and starts recording before main(). */
+/* stallbox.c - the public functions: check arguments, call the agent, translate results. And the preload door: a
+ * process that `stallbox run` started finds its orders in the environment and starts recording before main(). */
 #include "stallbox/stallbox.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* trigger_decision.c - the arithmetic of triggers; no clock, no thread, no state. */
 #include "trigger_decision.h"
 
-/* A look later than this is a gap and not the scheduler's everyday delay: on a saturated machine a woken thread waits some
- * time slices, tens of milliseconds; a stop lasts longer. */
+/* A look later than this is a gap and not the scheduler's everyday delay: on a saturated machine a woken thread waits
+ * some time slices, tens of milliseconds; a stop lasts longer. */
 #define GAP_MIN_NS UINT64_C(200000000)
 
 uint64_t sbx_late_ns(const struct sbx_message_view *view)

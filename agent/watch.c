@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c - sbx-watch: the tick, the watchdog, the snapshots.
  *
- * It ticks only while the application works: when the process has used no CPU time for a few ticks and no message is open
- * it sleeps on the bell without a time-out, and the next record or message rings it. */
+ * It ticks only while the application works: when the process has used no CPU time for a few ticks and no message is
+ * open it sleeps on the bell without a time-out, and the next record or message rings it. */
 #include "agent.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static struct {
     uint64_t late_message, late_ns;      /* the message being judged, and how late looks were while it was open */
     uint64_t last_snapshot_ns[SBX_TRIGGER_KINDS];
     uint32_t quiet_ticks;
-    uint32_t answered_request;           /* control page's snapshot_request */
+    uint32_t answered_request; /* control page's snapshot_request */
     void *scratch;
 } watch;
 
@@ -276,7 +276,8 @@ static void take_settings(void)
 
 /* ---- the tick ---- */
 
-/* The application's own CPU time since the last tick: the process's without ours. Two system calls, however many threads. */
+/* The application's own CPU time since the last tick: the process's without ours. Two system calls, however many
+ * threads. */
 static uint64_t application_cpu_ns(void)
 {
     uint64_t process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), own_ns = sbx_own_cpu_ns();
@@ -298,8 +299,8 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
     syscall(SYS_futex, &sbx_the_capture.control->bell, FUTEX_WAIT, bell, timeout_ns != 0 ? &pause : NULL, NULL, 0);
 }
 
-/* The tick's length, with some jitter so that it does not beat with the application's own rhythm (Profilo randomizes the
- * phase for the same reason): between 3/4 and 5/4 of the interval. */
+/* The tick's length, with some jitter so that it does not beat with the application's own rhythm (Profilo randomizes
+ * the phase for the same reason): between 3/4 and 5/4 of the interval. */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */
@@ -309,7 +310,8 @@ static uint64_t next_pause_ns(void)
     return interval_ns * 3 / 4 + watch.random % (interval_ns / 2 + 1);
 }
 
-/* Lie down until somebody rings. The tick moves on once more first, so that each thread is due at its next point and rings. */
+/* Lie down until somebody rings. The tick moves on once more first, so that each thread is due at its next point and
+ * rings. */
 static void rest(uint32_t bell)
 {
     sbx_store_seq_cst(&sbx_the_capture.resting, 1); /* order: seq_cst resting - Dekker with message_begin_ns */
@@ -327,8 +329,8 @@ static void tick(uint64_t now_ns)
     struct sbx_recording_header *header = sbx_the_capture.header;
     header->heartbeat_ns = now_ns;
     if (watch.last_look_ns != 0) {
-        uint64_t distance_ns = now_ns - watch.last_look_ns;
-        header->async_interval_ns += (distance_ns - header->async_interval_ns) / 16; /* moving mean */
+        int64_t distance_ns = (int64_t)(now_ns - watch.last_look_ns), mean_ns = (int64_t)header->async_interval_ns;
+        header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);
     }
     header->tick = sbx_add_relaxed(&sbx_the_tick.now, 1) + 1;
     take_settings();
@@ -361,7 +363,8 @@ void *sbx_watch_main(void *unused)
     watch.random = sbx_now_ns() | 1;
     watch.scratch = sbx_pages_map(SCRATCH_BYTES);
     watch.answered_request = sbx_the_capture.control->snapshot_request;
-    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && watch.scratch != NULL) { /* order: acquire agent.stopping */
+    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 &&
+           watch.scratch != NULL) {                                       /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
         tick(sbx_now_ns());
         if (sbx_load_relaxed(&sbx_modules_dirty) != 0) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture.c - what every capture point does: a sample when one is due, a record around a call that blocked.
  *
- * How a record is made lies in handler/, because the sample handler takes the same way. Nothing here allocates or locks. */
+ * How a record is made lies in handler/, because the sample handler takes the same way. Nothing here allocates or
+ * locks. */
 #include "capture.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture.h - what the points, the sample handler and the watch thread share: one recording and how to write to it.
  *
- * There is one capture a process. It is attached to a mapped recording once and never detached: hooks and handlers may be
- * anywhere in it at any time, so stopping takes the hooks out and shuts the gate, and leaves every page mapped. */
+ * There is one capture a process. It is attached to a mapped recording once and never detached: hooks and handlers may
+ * be anywhere in it at any time, so stopping takes the hooks out and shuts the gate, and leaves every page mapped. */
 #ifndef SBX_CAPTURE_H
 #define SBX_CAPTURE_H
 
@@ -26,17 +26,17 @@ struct sbx_capture {
     struct sbx_callstack_table table;
     struct sbx_ring ring;
     const struct sbx_code_map *map; /* order: release/acquire code_map; never freed */
-    uint32_t *gate;                 /* 1: record. In a page that fork() wipes: a child finds 0, by whatever call it was made */
-    uint64_t agent_begin, agent_end;/* addresses of our own code: its frames are left out of every stack */
-    uint64_t wait_min_ns;           /* shorter waits leave no record */
+    uint32_t *gate; /* 1: record. In a page that fork() wipes: a child finds 0, by whatever call it was made */
+    uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
+    uint64_t wait_min_ns;            /* shorter waits leave no record */
     uint64_t interval_ns;
-    uint32_t resting;               /* 1: the watch thread sleeps until somebody rings the bell */
+    uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
 };
 
 extern struct sbx_capture sbx_the_capture;
 
-/* The capture tick: moves on while the watch thread is awake. A thread whose last sample has another tick is due. Its own
- * line: every allocation reads it. */
+/* The capture tick: moves on while the watch thread is awake. A thread whose last sample has another tick is due. Its
+ * own line: every allocation reads it. */
 struct sbx_tick {
     uint64_t now;
     uint8_t pad[56];
@@ -70,23 +70,23 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk);
 
 /* Registers of the caller's own frame, as a start for sbx_capture_stack(). */
 #if defined(__x86_64__)
-#define sbx_registers_here(registers)                                                                                  \
-    do {                                                                                                               \
-        uint64_t here_pc_, here_sp_, here_fp_;                                                                         \
-        __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"                                       \
-                         : "=r"(here_pc_), "=r"(here_sp_), "=r"(here_fp_));                                            \
-        (registers)->pc = here_pc_;                                                                                    \
-        (registers)->sp = here_sp_;                                                                                    \
-        (registers)->fp = here_fp_;                                                                                    \
-        (registers)->pc_is_exact = true;                                                                               \
-        (registers)->fp_known = true;                                                                                  \
+#define sbx_registers_here(registers)                                            \
+    do {                                                                         \
+        uint64_t here_pc_, here_sp_, here_fp_;                                   \
+        __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
+                         : "=r"(here_pc_), "=r"(here_sp_), "=r"(here_fp_));      \
+        (registers)->pc = here_pc_;                                              \
+        (registers)->sp = here_sp_;                                              \
+        (registers)->fp = here_fp_;                                              \
+        (registers)->pc_is_exact = true;                                         \
+        (registers)->fp_known = true;                                            \
     } while (0)
 #else
 #error "registers of this architecture are not known"
 #endif
 
-/* Fill the fields every record of the calling thread has (thread, counters, message, CPU time) and put it into the ring.
- * The caller has set kind, op, times and what else it knows, and holds `inside`. */
+/* Fill the fields every record of the calling thread has (thread, counters, message, CPU time) and put it into the
+ * ring. The caller has set kind, op, times and what else it knows, and holds `inside`. */
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record);
 
 /* A synchronous sample of the calling thread, when one is due: the leaf probe of points that run often. */
@@ -94,7 +94,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_capture_sample(struct sbx_thread *thread, ui
 
 /* Around a call that may block. begin() makes the call visible from outside; end() records it when it took at least
  * wait_min. Both keep errno. */
-SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, uint8_t op, uint64_t object, uint32_t peer);
+SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, uint8_t op, uint64_t object,
+                                      uint32_t peer);
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
 
 /* The call is over, without a record: give the entry back to the call around it, if there is one. */

@@ -34,7 +34,7 @@ struct sbx_capture_settings {
     uint32_t note_ms;            /* a message open for this long leaves a note for the case of death; 0: never */
     uint32_t min_gap_ms;         /* two snapshots of one trigger kind are at least this far apart */
     uint32_t history_ms;         /* how far back a payload reaches at most */
-    uint32_t detail_level;       /* 0 nothing leaves, 1 stacks and durations, 2 also descriptor classes and lock graph */
+    uint32_t detail_level; /* 0 nothing leaves, 1 stacks and durations, 2 also descriptor classes and lock graph */
     uint32_t reserved[3];
 };
 

@@ -38,7 +38,7 @@ struct patch {
     uint64_t module_bias; /* with the header address: names the module that holds the slot */
     const ElfW(Phdr) * module_headers;
     const struct sbx_point *point;
-    uint32_t seen_pass;     /* the last pass that met its module */
+    uint32_t seen_pass; /* the last pass that met its module */
 };
 
 static struct patch *patches; /* mapped once */
@@ -180,7 +180,8 @@ static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t val
     if (is_read_only && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
-    sbx_store_release(slot, value); /* order: release got_slot - the original behind the hook was resolved before */
+    sbx_store_release(slot,
+                      value); /* callers on other threads load it as code does: the original was resolved before */
     if (is_read_only) {
         mprotect((void *)page, 4096, PROT_READ);
     }

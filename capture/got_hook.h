@@ -2,8 +2,8 @@
 /* got_hook.h - capture points put into, and taken out of, the GOT slots of every loaded module.
  *
  * Only slots bound to the very definition that our hook forwards to are patched, so a module that sees another malloc
- * keeps it. What was replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr, where
- * no module can be unmapped; stores are single aligned words, because other threads are calling through them.
+ * keeps it. What was replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr,
+ * where no module can be unmapped; stores are single aligned words, because other threads are calling through them.
  *
  * One thread at a time: the starting thread first, the module thread ever after. */
 #ifndef SBX_GOT_HOOK_H
@@ -14,8 +14,8 @@
 /* Find the originals of all points. Once. Allocates nothing itself; dlsym may. */
 void sbx_got_hook_resolve(void);
 
-/* Make the patched slots be those of the points in `points` (enum sbx_point_bit): install what is missing, also in modules
- * that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now. */
+/* Make the patched slots be those of the points in `points` (enum sbx_point_bit): install what is missing, also in
+ * modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now. */
 uint32_t sbx_got_hook_apply(uint32_t points);
 
 #endif

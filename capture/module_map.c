@@ -106,7 +106,8 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
 
 static bool is_same(const struct sbx_module_entry *entry, const struct module *module, const struct dl_phdr_info *info)
 {
-    /* Another library may lie where one was unloaded: the name tells them apart. The executable's is ours, not the loader's. */
+    /* Another library may lie where one was unloaded: the name tells them apart. The executable's is ours, not the
+     * loader's. */
     return module->alive && entry->bias == info->dlpi_addr && module->headers == info->dlpi_phdr &&
            ((entry->flags & SBX_MODULE_MAIN) != 0 || info->dlpi_name == NULL ||
             strncmp(entry->path, info->dlpi_name, SBX_PATH_MAX - 1) == 0);

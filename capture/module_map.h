@@ -12,11 +12,12 @@
 #include "marks.h"
 
 /* Look at the loader's list; when it changed (or on the first call) update entries, publish a new map. New modules are
- * without rows until sbx_module_map_build_rows(). Returns true when something changed. May wait for the loader's lock. */
+ * without rows until sbx_module_map_build_rows(). Returns true when something changed. May wait for the loader's lock.
+ */
 bool sbx_module_map_refresh(void);
 
-/* Compile the rows of one module that has none yet, the agent's own first, then the executable. Returns false when every
- * module has its rows. */
+/* Compile the rows of one module that has none yet, the agent's own first, then the executable. Returns false when
+ * every module has its rows. */
 bool sbx_module_map_build_rows(void);
 
 #endif

@@ -20,10 +20,10 @@
 
 enum {
     SIGNAL = SIGURG,
-    SIGNALS_A_TICK = 8,      /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
-    UNANSWERED_MAX = 20,     /* in a row: a thread that blocks the signal is not asked any more */
-    ANSWER_WAIT_US = 5000,   /* for a running thread at a trigger */
-    CPU_NOISE_NS = 10000,    /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
+    SIGNALS_A_TICK = 8,    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
+    UNANSWERED_MAX = 20,   /* in a row: a thread that blocks the signal is not asked any more */
+    ANSWER_WAIT_US = 5000, /* for a running thread at a trigger */
+    CPU_NOISE_NS = 10000,  /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
 static bool has_signal;
@@ -35,7 +35,7 @@ static struct {
     struct sbx_walk walk;
     struct sbx_walk_cache cache;
     uint8_t stack_copy[SBX_STACK_COPY_BYTES];
-} *observer;
+} * observer;
 
 int sbx_sampler_start(void)
 {
@@ -109,7 +109,8 @@ static bool read_where(uint32_t tid, struct where *where)
     return where->sp != 0;
 }
 
-/* Copy the thread's stack from sp up. The kernel copies, so a thread that ends meanwhile is an error and not a fault. */
+/* Copy the thread's stack from sp up. The kernel copies, so a thread that ends meanwhile is an error and not a fault.
+ */
 static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
 {
     uint64_t most = SBX_STACK_COPY_BYTES;
@@ -133,8 +134,8 @@ static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
 static uint32_t walk_copy(const struct where *where, size_t copied)
 {
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
-    struct sbx_stack_window window = {.lo = where->sp, .hi = where->sp + copied,
-                                      .delta = (int64_t)((uint64_t)observer->stack_copy - where->sp)};
+    struct sbx_stack_window window = {
+        .lo = where->sp, .hi = where->sp + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - where->sp)};
     struct sbx_walk_registers registers = {.pc = where->pc, .sp = where->sp, .pc_is_exact = true, .fp_known = false};
     struct sbx_walk *walk = &observer->walk;
     sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, &window, &registers, walk);
@@ -224,8 +225,8 @@ static bool send_signal(struct sbx_thread *thread, uint64_t now_ns, uint32_t fla
     return true;
 }
 
-/* Has this call been looked at often enough? Once a call; again every `blocked_refresh_ms` while the main thread's message
- * is open, because that is a stall in the making. */
+/* Has this call been looked at often enough? Once a call; again every `blocked_refresh_ms` while the main thread's
+ * message is open, because that is a stall in the making. */
 static bool wants_look(const struct sbx_thread *thread, uint64_t key, const struct sbx_capture_settings *settings,
                        uint64_t now_ns)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.h - the asynchronous gap filler: stacks of threads that do not pass a capture point.
  *
- * A running thread that has not recorded for gap_us gets a signal and records itself in the handler. A blocked thread is
- * never signalled: the kernel tells where it sleeps (/proc/self/task/TID/syscall), and its stack is copied and walked from
- * outside, which costs it nothing and interrupts no call (DESIGN.md 4.2). All functions: the watch thread only. */
+ * A running thread that has not recorded for gap_us gets a signal and records itself in the handler. A blocked thread
+ * is never signalled: the kernel tells where it sleeps (/proc/self/task/TID/syscall), and its stack is copied and
+ * walked from outside, which costs it nothing and interrupts no call (DESIGN.md 4.2). All functions: the watch thread
+ * only. */
 #ifndef SBX_SAMPLER_H
 #define SBX_SAMPLER_H
 
@@ -13,9 +14,9 @@
 #include "capture_settings.h"
 #include "thread_registry.h"
 
-/* Take SIGURG if nobody has it. SIGURG because its default action is to be ignored: neither an exec with a signal pending
- * nor a host that resets its handlers can be killed by it (Go preempts with it for the same reason). Returns the signal, or
- * 0 when the host has it: blocked threads are then still observed, running ones not. */
+/* Take SIGURG if nobody has it. SIGURG because its default action is to be ignored: neither an exec with a signal
+ * pending nor a host that resets its handlers can be killed by it (Go preempts with it for the same reason). Returns
+ * the signal, or 0 when the host has it: blocked threads are then still observed, running ones not. */
 int sbx_sampler_start(void);
 
 /* Is it still ours? A host that installed its own handler since has it for good (counted). */
@@ -24,7 +25,8 @@ bool sbx_sampler_still_has_signal(void);
 /* One tick: look at every thread, fill the gaps. */
 void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
 
-/* All threads' stacks now, flagged SBX_FLAG_AT_TRIGGER. Waits some milliseconds at most for running threads to answer. */
+/* All threads' stacks now, flagged SBX_FLAG_AT_TRIGGER. Waits some milliseconds at most for running threads to answer.
+ */
 void sbx_sampler_capture_all(uint64_t now_ns);
 
 #endif

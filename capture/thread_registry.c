@@ -21,11 +21,11 @@
 #include "pages.h"
 
 __thread struct sbx_thread *sbx_self;
+struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
-static struct sbx_thread *blocks[SBX_THREADS_MAX]; /* by entry index; a block stays with its entry for good */
-static pthread_key_t exit_key;                     /* runs forget_self() when a thread ends */
+static pthread_key_t exit_key; /* runs forget_self() when a thread ends */
 static bool have_exit_key;
 static uint32_t open_for_registration;
 
@@ -118,7 +118,7 @@ static struct sbx_thread *claim(uint32_t tid)
         sbx_count_drop(SBX_DROP_NO_THREAD);
         return NULL;
     }
-    struct sbx_thread *thread = blocks[index];
+    struct sbx_thread *thread = sbx_thread_blocks[index];
     if (thread == NULL) {
         thread = sbx_pages_map(sizeof *thread);
         if (thread == NULL) {
@@ -132,9 +132,11 @@ static struct sbx_thread *claim(uint32_t tid)
     }
     struct sbx_thread_entry *entry = &the_entries[index];
     uint32_t generation = entry->generation + 1;
+    /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
+    sbx_store_relaxed(&entry->generation, generation);
+    sbx_fence_seq_cst();
     memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,
            sizeof *entry - offsetof(struct sbx_thread_entry, flags));
-    entry->generation = generation;
     entry->born_ns = sbx_now_ns();
     if (tid == the_header->pid) {
         entry->flags = 1;
@@ -145,8 +147,8 @@ static struct sbx_thread *claim(uint32_t tid)
     thread->index = (uint32_t)index;
     thread->generation = generation;
     thread->tid = tid;
-    sbx_store_release(&entry->tid, tid);       /* order: release entry.tid - the entry describes this thread now */
-    sbx_store_release(&blocks[index], thread); /* order: release block - the block is whole */
+    sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
+    sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
     return thread;
 }
 
@@ -213,29 +215,9 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     return thread;
 }
 
-SBX_SIGNAL_SAFE struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid)
-{
-    struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
-    if (thread == NULL || thread->tid != tid) {
-        return NULL;
-    }
-    sbx_self = thread;
-    return thread;
-}
-
 uint32_t sbx_thread_count(void)
 {
     return sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
-}
-
-struct sbx_thread *sbx_thread_at(uint32_t index)
-{
-    struct sbx_thread *thread = sbx_load_acquire(&blocks[index]); /* order: acquire block - pairs with claim() */
-    if (thread == NULL || sbx_load_acquire(&thread->entry->state) != SBX_THREAD_LIVE ||
-        sbx_load_relaxed(&thread->entry->tid) != thread->tid) {
-        return NULL;
-    }
-    return thread;
 }
 
 /* The kernel's name of a thread. Threads name themselves after they were born, so the scan asks again and again. */

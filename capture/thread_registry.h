@@ -22,28 +22,30 @@
 #include "recording_format.h"
 #include "ring_writer.h"
 
-enum { SBX_STACK_COPY_BYTES = 64 * 1024 };
+enum {
+    SBX_STACK_COPY_BYTES = 64 * 1024
+};
 
 /* A blocking call in progress, on the stack of the hook that made it. */
 struct sbx_blocking {
-    struct sbx_thread *thread;   /* NULL: not recorded */
-    struct sbx_blocking *outer;  /* the call this one is nested in (a signal handler's, inside another) */
+    struct sbx_thread *thread;  /* NULL: not recorded */
+    struct sbx_blocking *outer; /* the call this one is nested in (a signal handler's, inside another) */
     uint64_t begin_ns;
     uint64_t object;
     uint32_t peer;
     uint8_t kind, op;
-    bool is_loop;                /* the outermost loop waits for work */
+    bool is_loop; /* the outermost loop waits for work */
 };
 
 /* The outermost loop of the main thread (message_loop.h). */
 struct sbx_message_loop {
-    uint64_t site_pc, site_sp;   /* return address and stack pointer of its poll call; 0: none seen */
+    uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
-    uint32_t hits;               /* passes at this site; judged from the second on */
+    uint32_t hits;                                         /* passes at this site; judged from the second on */
     uint64_t merged_begin_ns, merged_end_ns, merged_count; /* short messages not yet recorded */
     uint64_t merged_tick;
-    uint64_t anr_message;        /* last message for which `anr` fired: written by the watch thread */
+    uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
 };
@@ -51,14 +53,14 @@ struct sbx_message_loop {
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */
 struct sbx_thread {
     struct sbx_thread_entry *entry;
-    uint64_t last_tick;          /* capture tick of its newest sample */
-    uint32_t inside;             /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint64_t last_tick; /* capture tick of its newest sample */
+    uint32_t inside;    /* not 0: our own code runs on this thread; the handler then does nothing */
     uint32_t index, generation, tid;
-    uint64_t stack_low, stack_high; /* bounds of its stack; 0: not known */
+    uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
-    uint32_t blocking;           /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
-    uint32_t signal_pending;     /* 1: a sample signal is on its way; cleared by the handler */
-    uint32_t signal_flags;       /* enum sbx_record_flag for the sample asked for */
+    uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
+    uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
+    uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
     uint64_t signal_sent_ns;
     uint32_t signals_unanswered; /* in a row; the watch thread stops asking such a thread */
     bool has_loop;               /* the main thread */
@@ -89,14 +91,35 @@ void sbx_thread_registry_stop(void);
 /* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
 
-/* In the handler: take the block the watch thread prepared, if it is this thread's. */
-SBX_SIGNAL_SAFE struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid);
-
 /* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
 
-/* Block of entry `index` when its thread lives, else NULL. Watch thread. */
-struct sbx_thread *sbx_thread_at(uint32_t index);
+/* Blocks by entry index; a block stays with its entry for good. Read through sbx_thread_at(). */
+extern struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
+
+/* Block of entry `index` (below SBX_THREADS_MAX) when its thread lives, else NULL. */
+SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_at(uint32_t index)
+{
+    struct sbx_thread *thread =
+        sbx_load_acquire(&sbx_thread_blocks[index]); /* order: acquire block - pairs with claim() */
+    if (thread == NULL || sbx_load_acquire(&thread->entry->state) != SBX_THREAD_LIVE || /* order: acquire entry.state */
+        sbx_load_acquire(&thread->entry->tid) != thread->tid) {                         /* order: acquire entry.tid */
+        return NULL;
+    }
+    return thread;
+}
+
+/* In the handler: take the block the watch thread prepared, if it is this thread's. */
+SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid)
+{
+    struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
+    if (thread == NULL || thread->tid != tid) {
+        return NULL;
+    }
+    sbx_self = thread;
+    return thread;
+}
+
 uint32_t sbx_thread_count(void); /* entries ever used */
 
 /* Learn the calling thread's stack bounds if they are not known. Not in a handler. */

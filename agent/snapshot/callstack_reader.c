@@ -3,17 +3,17 @@
  *
  * A callstack id carries 8 bits of its epoch, a node 16. An id is good when its byte is that of the current or of the
  * previous epoch and the node it names carries that epoch's tag. The byte comes round after 256 epochs; an id that old,
- * left by a thread that has slept since, would name some other stack. It is told by its time: it is older than the epoch
- * it seems to belong to. */
+ * left by a thread that has slept since, would name some other stack. It is told by its time: it is older than the
+ * epoch it seems to belong to. */
 #include "callstack_reader.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A thread reads the clock before it interns its stack, and the epoch may turn in between: what is older than its epoch by
- * less than this is taken for that case. Rather more than a thread is kept from running, and far less than 256 epochs
- * last: each takes 3/4 of a half of new nodes, and the watch thread looks but every few milliseconds. */
+/* A thread reads the clock before it interns its stack, and the epoch may turn in between: what is older than its epoch
+ * by less than this is taken for that case. Rather more than a thread is kept from running, and far less than 256
+ * epochs last: each takes 3/4 of a half of new nodes, and the watch thread looks but every few milliseconds. */
 #define EPOCH_SLACK_NS UINT64_C(1000000000)
 
 /* What is known of a node while the table is cleaned: its depth, or one of these. */
@@ -28,8 +28,8 @@ static uint32_t parent_of(uint64_t node)
 static bool node_is_sound(const struct sbx_snapshot *snapshot, uint64_t node, uint32_t epoch, uint32_t half_count)
 {
     uint32_t frame = (uint32_t)node & SBX_NODE_FRAME_MASK;
-    return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame != 0 && frame < snapshot->frame_count &&
-           snapshot->frames[frame] != 0 && parent_of(node) < half_count;
+    return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame != 0 &&
+           frame < snapshot->frame_count && snapshot->frames[frame] != 0 && parent_of(node) < half_count;
 }
 
 /* Find the depth of every node of one half and empty those that have none. Each chain is followed up to the first node

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chunk_reader.c - the ring's chunks, decoded into records of known threads.
  *
- * A record must never be shown under a thread that did not make it. An entry of the thread table is used again after its
- * thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's, the
- * records go to an extra thread of which only the tid is known. */
+ * A record must never be shown under a thread that did not make it. An entry of the thread table is used again after
+ * its thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's,
+ * the records go to an extra thread of which only the tid is known. */
 #include "chunk_reader.h"
 
 #include <errno.h>

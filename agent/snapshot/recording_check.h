@@ -18,7 +18,8 @@ enum {
 
 /* Check magic, version, layout, and that every section lies inside a file of `bytes` bytes with elements of the size we
  * know. Returns NULL when all holds, else a sentence fragment ("is not a recording"); *error_out is then -EINVAL, or
- * -EPROTO when it is a recording of another version. Believes nothing; reads only *header, which holds a whole header. */
-SBX_MUST_CHECK const char *sbx_recording_check(const struct sbx_recording_header *header, uint64_t bytes, int *error_out);
+ * -EPROTO when it is a recording of another version. Believes nothing; reads only *header, a whole header. */
+SBX_MUST_CHECK const char *sbx_recording_check(const struct sbx_recording_header *header, uint64_t bytes,
+                                               int *error_out);
 
 #endif

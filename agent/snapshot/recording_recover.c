@@ -56,7 +56,8 @@ struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_snapshot *recordi
 
 void sbx_recovery_snapshot_id(const uint8_t session_id[16], uint8_t snapshot_id_out[16])
 {
-    static const uint8_t recovered[16] = {'k', 'i', 'l', 'l', 'e', 'd', ' ', 'i', 'n', ' ', 'a', ' ', 's', 't', 'a', 'l'};
+    static const uint8_t recovered[16] = {'k', 'i', 'l', 'l', 'e', 'd', ' ', 'i',
+                                          'n', ' ', 'a', ' ', 's', 't', 'a', 'l'};
     for (unsigned i = 0; i < sizeof recovered; i++) {
         snapshot_id_out[i] = session_id[i] ^ recovered[i];
     }
@@ -108,7 +109,7 @@ static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
     return digits == 32 ? 0 : -EINVAL;
 }
 
-/* State and field 22 of a line of /proc/PID/stat. The name in parentheses may hold anything, so count from the last ')'. */
+/* State and field 22 of a line of /proc/PID/stat. The name may hold anything, so count from the last ')'. */
 static int parse_stat(const char *text, char *state_out, uint64_t *start_ticks_out)
 {
     const char *at = strrchr(text, ')');
@@ -174,7 +175,8 @@ static int sync_folder(const char *path)
 }
 
 /* Write the snapshot of `data`, a private copy of a whole recording, durably to FOLDER/ID.raw. Returns 0 or -errno. */
-static int write_raw(const void *data, const char *folder, const struct sbx_trigger_entry *trigger, const uint8_t id[16])
+static int write_raw(const void *data, const char *folder, const struct sbx_trigger_entry *trigger,
+                     const uint8_t id[16])
 {
     char name[33], path[SBX_PATH_MAX + 64], temporary[SBX_PATH_MAX + 96];
     for (unsigned i = 0; i < 16; i++) {
@@ -259,8 +261,8 @@ static ssize_t read_up_to(int fd, void *to, size_t bytes)
     return (ssize_t)have;
 }
 
-/* Read a recording whole: a private copy, so that what is judged does not change whoever else has the file mapped. Returns
- * 0 and bytes and value (given: free, sbx_snapshot_destroy), or -errno with `why` told. */
+/* Read a recording whole: a private copy, so that what is judged does not change whoever else has the file mapped.
+ * Returns 0 and bytes and value (given: free, sbx_snapshot_destroy), or -errno with `why` told. */
 static int read_recording(int fd, size_t bytes, void **data_out, struct sbx_snapshot **recording_out, char *why,
                           size_t why_bytes)
 {
@@ -352,7 +354,8 @@ static bool judge(struct recovery *recovery, const char *path, int fd, const str
     }
     error = sbx_process_facts_read(header.pid, &facts);
     if (error != 0) {
-        fail(recovery, path, "cannot be judged: /proc does not tell about process %u: %s", header.pid, strerror(-error));
+        fail(recovery, path, "cannot be judged: /proc does not tell about process %u: %s", header.pid,
+             strerror(-error));
         return false;
     }
     *verdict_out = sbx_recovery_decide(&header, &facts);

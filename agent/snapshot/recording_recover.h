@@ -3,8 +3,8 @@
  * stall, and goes away when it did not.
  *
  * Runs in the companion and in `stallbox deliver`, never in the application. Any number of recoverers may look at one
- * folder at a time: a lock on each recording makes one of them act, and the snapshot's id follows from the recording's, so
- * that a recovery that was broken off and repeated yields the same snapshot again and never a second one. */
+ * folder at a time: a lock on each recording makes one of them act, and the snapshot's id follows from the recording's,
+ * so that a recovery that was broken off and repeated yields the same snapshot again and never a second one. */
 #ifndef SBX_RECORDING_RECOVER_H
 #define SBX_RECORDING_RECOVER_H
 
@@ -30,8 +30,8 @@ struct sbx_process_facts {
     uint8_t boot_id[16];      /* of the running kernel */
 };
 
-/* Pure: what becomes of a recording. A process is its pid, its start and the boot: a pid that was given anew, or that comes
- * from before a reboot, is a dead process. */
+/* Pure: what becomes of a recording. A process is its pid, its start and the boot: a pid that was given anew, or that
+ * comes from before a reboot, is a dead process. */
 enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header, const struct sbx_process_facts *facts);
 
 /* Pure: the trigger of a killed process's snapshot, from its note and the last sign of life. */
@@ -52,8 +52,8 @@ struct sbx_recovery_counts {
 /* Told about each recording that could not be dealt with: `why` is a sentence fragment. */
 typedef void sbx_recovery_complain(void *context, const char *path, const char *why);
 
-/* Deal with every recording (*.rec of this user) in `folder`. A snapshot goes to raw/ of the spool the recording names, or
- * of `default_spool` where it names none; the folders are made as needed (0700). When it is durable the recording is
+/* Deal with every recording (*.rec of this user) in `folder`. A snapshot goes to raw/ of the spool the recording names,
+ * or of `default_spool` where it names none; the folders are made as needed (0700). When it is durable the recording is
  * unlinked. `complain` may be NULL. Returns 0, also when single recordings failed (see the counts), or -errno when the
  * folder itself cannot be read; a folder that does not exist holds nothing, 0. */
 SBX_MUST_CHECK int sbx_recording_recover_folder(const char *folder, const char *default_spool,

@@ -89,7 +89,8 @@ static int read_threads(struct sbx_snapshot *snapshot, const uint8_t *data)
     snapshot->threads[0].index = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_snapshot_thread *thread = &snapshot->threads[i];
-        memcpy(&thread->entry, data + snapshot->header.threads.at + (size_t)i * sizeof thread->entry, sizeof thread->entry);
+        memcpy(&thread->entry, data + snapshot->header.threads.at + (size_t)i * sizeof thread->entry,
+               sizeof thread->entry);
         tame(&thread->entry);
         thread->index = i;
     }
@@ -174,7 +175,8 @@ int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snap
     memcpy(&control, file + SBX_CONTROL_AT, sizeof control);
     snapshot->settings = control.in_force;
     memcpy(snapshot->drops, snapshot->header.drops, sizeof snapshot->drops);
-    if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 || read_callstacks(snapshot, file) != 0 ||
+    if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 ||
+        read_callstacks(snapshot, file) != 0 ||
         sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0) {
         goto out_of_memory; /* nothing else fails there: damage costs records */
     }

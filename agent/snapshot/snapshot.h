@@ -17,14 +17,16 @@
 
 struct sbx_snapshot_thread {
     struct sbx_thread_entry entry; /* as recorded; name is NUL-terminated */
-    uint32_t index;                /* entry index in the recording */
+    uint32_t index;                /* entry index in the recording; UINT32_MAX: a former thread of an entry that was reused
+                                      (state DEAD, no name, tid 0 when unknown) */
 };
 
 struct sbx_snapshot {
     struct sbx_recording_header header;         /* checked copy; strings NUL-terminated */
     struct sbx_capture_settings settings;       /* in force */
     struct sbx_module_entry *modules;           /* module_count */
-    struct sbx_snapshot_thread *threads;        /* thread_count: every entry ever used */
+    struct sbx_snapshot_thread *threads;        /* thread_count, at least 1: every entry ever used, then former threads;
+                                                   header.main_thread and header.trigger.thread index it */
     struct sbx_record *records;                 /* record_count, by end_ns, then begin_ns; `thread` indexes `threads`;
                                                    `stack` is 0, SBX_STACK_OVERFLOW or valid for sbx_snapshot_stack() */
     uint32_t module_count;

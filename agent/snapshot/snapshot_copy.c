@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot_copy.c - a live recording becomes a snapshot file while its writers go on.
  *
- * The recording is read in aligned 64-bit words, so that every word is one that was stored: counters and table words are
- * never half old, half new. Chunks are checked as a whole by their turn, thread entries by their generation. */
+ * The recording is read in aligned 64-bit words, so that every word is one that was stored: counters and table words
+ * are never half old, half new. Chunks are checked as a whole by their turn, thread entries by their generation. */
 #include "snapshot_copy.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4 };
 
-/* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a mistake.
- * What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
+/* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a
+ * mistake. What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
 #if defined(__SANITIZE_THREAD__)
 #define READS_LIVE_MEMORY __attribute__((no_sanitize("thread")))
 #elif defined(__has_feature)
@@ -35,8 +35,8 @@ struct copy {
     uint32_t thread_count, module_count; /* entries copied: what begins later is not part of the copy */
 };
 
-/* Loads are volatile, not atomic builtins, only so that a sanitizer leaves them alone: an aligned 64-bit load is whole on
- * every machine we build for. */
+/* Loads are volatile, not atomic builtins, only so that a sanitizer leaves them alone: an aligned 64-bit load is whole
+ * on every machine we build for. */
 READS_LIVE_MEMORY static void read_words(uint64_t *to, const void *from, size_t words)
 {
     const volatile uint64_t *at = from;
@@ -72,8 +72,8 @@ static int write_all(int fd, const void *bytes, size_t count, uint64_t at)
     return 0;
 }
 
-/* Write `count` bytes of scratch (a multiple of 8) to place `at`, leaving out the pages that are zero: the file is a hole
- * there already. Neighbouring pages go out in one call. */
+/* Write `count` bytes of scratch (a multiple of 8) to place `at`, leaving out the pages that are zero: the file is a
+ * hole there already. Neighbouring pages go out in one call. */
 static int write_scratch(const struct copy *copy, size_t count, uint64_t at)
 {
     const uint8_t *bytes = (const uint8_t *)copy->scratch;
@@ -114,7 +114,7 @@ READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chu
 {
     uint64_t *words = (uint64_t *)(void *)out;
     size_t filled = 0;
-    /* order: acquire chunk.state - the owner's base values and committed = 0; pairs with open_chunk() of ring_writer.c */
+    /* order: acquire chunk.state - the owner's base values and committed = 0; pairs with open_chunk() in ring_writer */
     uint64_t before = sbx_load_acquire(&chunk->state);
     enum sbx_chunk_state state = (enum sbx_chunk_state)(before & 3);
     if ((state == SBX_CHUNK_OPEN || state == SBX_CHUNK_CLOSED) && before >> 2 != 0) {
@@ -165,7 +165,8 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     return 0;
 }
 
-/* Copy the thread entries, each as one thread's: an entry that is given to another thread while it is read is read anew. */
+/* Copy the thread entries, each as one thread's: an entry that is given to another thread while it is read is read
+ * anew. */
 static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
 {
     /* order: acquire header.thread_count - the entries below it are begun; pairs with the thread registry */

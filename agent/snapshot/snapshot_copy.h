@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot_copy.h - a live recording becomes a snapshot file while its writers go on.
  *
- * Runs inside the application, on the agent's own thread, and in tools for what a killed process left. No allocation, no
- * libc; memory is the caller's scratch.
+ * Runs inside the application, on the agent's own thread, and in tools for what a killed process left. No allocation,
+ * no libc; memory is the caller's scratch.
  *
  * What the copy guarantees:
- *   C1  A chunk is copied whole up to the records committed when it was looked at, or not at all: recycled meanwhile, it
- *       is written as FREE and counted in the copy's SBX_DROP_TORN_CHUNK.
+ *   C1  A chunk is copied whole up to the records committed when it was looked at, or not at all: recycled meanwhile,
+ *       it is written as FREE and counted in the copy's SBX_DROP_TORN_CHUNK.
  *   C2  Whatever a copied record refers to (thread, callstack, frame, module) was copied after it, so that it is there.
  *   C3  The header is written last: a copy that was broken off is no recording. */
 #ifndef SBX_SNAPSHOT_COPY_H
@@ -20,11 +20,12 @@
 
 enum { SBX_COPY_SCRATCH_MIN = 64 * 1024 };
 
-/* Copy `live` (a whole mapped recording, at an address divisible by 8) to out_fd, an empty regular file open for writing:
- * it gets its full length at once and holes where the recording is zero. `trigger` may be NULL: none. `scratch` is aligned
- * to 8 bytes and has at least SBX_COPY_SCRATCH_MIN bytes, all overwritten. Returns 0 or -errno of ftruncate and pwrite
- * (-ENOSPC, -EIO ...), -EINVAL or -EPROTO when `live` is no sound recording or the scratch is too small; the file is then
- * worthless. Does not sync: durability is the caller's. One call at a time per scratch; any number at a time per recording. */
+/* Copy `live` (a whole mapped recording, at an address divisible by 8) to out_fd, an empty regular file open for
+ * writing: it gets its full length at once and holes where the recording is zero. `trigger` may be NULL: none.
+ * `scratch` is aligned to 8 bytes and has at least SBX_COPY_SCRATCH_MIN bytes, all overwritten. Returns 0 or -errno of
+ * ftruncate and pwrite (-ENOSPC, -EIO ...), -EINVAL or -EPROTO when `live` is no sound recording or the scratch is too
+ * small; the file is then worthless. Does not sync: durability is the caller's. One call at a time per scratch; any
+ * number at a time per recording. */
 SBX_MUST_CHECK int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd,
                                      const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
                                      uint64_t now_ns, void *scratch, size_t scratch_bytes);

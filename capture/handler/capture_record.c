@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_record.c - a record of the calling thread: find readable stack, walk, intern, put.
  *
- * In the handler's house because the sample handler does exactly this; the points do it too. Nothing allocates, locks or
- * waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
+ * In the handler's house because the sample handler does exactly this; the points do it too. Nothing allocates, locks
+ * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
 #include "capture.h"
 
 #include <sys/syscall.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sample_handler.c - the signal's entry: the interrupted thread records itself.
  *
- * This folder is the handler's house: it includes itself, the recording, the unwinder and port/, and what it may call is
- * listed in docs/SIGNAL_SAFETY.md and checked by tests/lint. */
+ * This folder is the handler's house: it includes itself, the recording, the unwinder and port/, and what it may call
+ * is listed in docs/SIGNAL_SAFETY.md and checked by tests/lint. */
 #include "sample_handler.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "capture.h"
 #include "clock.h"
 
-/* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk, the
- * ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it and do it
- * in the watch thread. */
+/* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
+ * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
+ * and do it in the watch thread. */
 SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
@@ -45,7 +45,8 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         registers.sp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RSP];
         registers.fp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RBP];
 #endif
-        struct sbx_record record = {.kind = SBX_RECORD_ASYNC, .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
+        struct sbx_record record = {.kind = SBX_RECORD_ASYNC,
+                                    .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
         record.begin_ns = record.end_ns = sbx_now_ns();
         /* How long the signal waited is how long the thread was runnable without running. */
         uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);

@@ -8,8 +8,8 @@
 
 #include "marks.h"
 
-/* What rt_tgsigqueueinfo carries, so that the handler knows our signal from the host's; the low 16 bits are the thread's
- * entry index. */
+/* What rt_tgsigqueueinfo carries, so that the handler knows our signal from the host's; the low 16 bits are the
+ * thread's entry index. */
 #define SBX_SAMPLE_COOKIE UINT64_C(0x5b0c0000)
 
 SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context);

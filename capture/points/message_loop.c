@@ -88,7 +88,8 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns)
     if (begin_ns == 0) {
         return;
     }
-    sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message - closed before it is judged */
+    sbx_store_release(&entry->message_begin_ns,
+                      0); /* order: release entry.message_begin_ns - closed before it is judged */
     uint64_t took_ns = now_ns - begin_ns;
     if (took_ns >= SHORT_MESSAGE_NS) {
         flush_merged(thread);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point.h - what every capture point declares: the symbol, our function, where the original is kept, which bit it obeys.
+/* point.h - what every capture point declares: the symbol, our function, where the original is kept, which bit it
+ * obeys.
  *
  * Everything in this folder runs inside the program's own calls: it is SBX_HOOK_SAFE (port/marks.h). A hook does the
  * cheapest possible check, calls the original, and returns what the original returned with errno as it left it. */
@@ -31,26 +32,36 @@ extern const struct sbx_point_list sbx_points_alloc, sbx_points_lock, sbx_points
 extern const struct sbx_point_list *const sbx_point_lists[];
 extern const size_t sbx_point_list_count;
 
-/* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five arguments
- * may use the parameters, and `result`. Written once here because thirty functions differ in nothing else. */
-#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, kind, op, object, amount, failed, fd)                     \
-    static type(*real_##name) parameters;                                                                              \
-    static type hook_##name parameters                                                                                 \
-    {                                                                                                                  \
-        struct sbx_blocking call;                                                                                      \
-        sbx_blocking_begin(&call, kind, op, object, 0);                                                                \
-        type result = real_##name arguments;                                                                           \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                                       \
-        return result;                                                                                                 \
+/* Make a hook save the caller's frame pointer in its frame while its own frame hangs on the stack pointer. A blocked
+ * thread that is read from outside shows no frame pointer; with this, the walk finds the program's in the hook's frame,
+ * and goes on through program frames that need it. */
+#if defined(__x86_64__)
+#define SBX_SAVE_FRAME_POINTER() __asm__ volatile("" ::: "rbp")
+#else
+#define SBX_SAVE_FRAME_POINTER() ((void)0)
+#endif
+
+/* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five
+ * arguments may use the parameters, and `result`. Written once here because thirty functions differ in nothing else. */
+#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, kind, op, object, amount, failed, fd) \
+    static type(*real_##name) parameters;                                                          \
+    static type hook_##name parameters                                                             \
+    {                                                                                              \
+        struct sbx_blocking call;                                                                  \
+        SBX_SAVE_FRAME_POINTER();                                                                  \
+        sbx_blocking_begin(&call, kind, op, object, 0);                                            \
+        type result = real_##name arguments;                                                       \
+        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                   \
+        return result;                                                                             \
     }
 
-#define SBX_POINT(name, hook_function, original_variable, bit)                                                         \
-    {                                                                                                                  \
-        name, (void *)(hook_function), (void **)&(original_variable), bit                                              \
+#define SBX_POINT(name, hook_function, original_variable, bit)            \
+    {                                                                     \
+        name, (void *)(hook_function), (void **)&(original_variable), bit \
     }
-#define SBX_POINT_LIST(array)                                                                                          \
-    {                                                                                                                  \
-        array, SBX_COUNT_OF(array)                                                                                     \
+#define SBX_POINT_LIST(array)      \
+    {                              \
+        array, SBX_COUNT_OF(array) \
     }
 
 /* Set by a loader hook: modules came or went. The module thread looks and clears it. */

@@ -46,6 +46,7 @@ SBX_BLOCKING_HOOK(int, flock, (int fd, int operation), (fd, operation), SBX_RECO
             va_end(rest);                                                 \
         }                                                                 \
         struct sbx_blocking call;                                         \
+        SBX_SAVE_FRAME_POINTER();                                         \
         sbx_blocking_begin(&call, SBX_RECORD_FILE, SBX_OP_OPEN, 0, 0);    \
         int result = real_##name arguments;                               \
         sbx_blocking_end(&call, 0, result < 0, result);                   \

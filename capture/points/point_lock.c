@@ -30,6 +30,7 @@ static int hook_mutex_lock(pthread_mutex_t *mutex)
         return result; /* ours now, or an error that lock would report as well */
     }
     struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
     sbx_blocking_begin(&call, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex));
     result = real_mutex_lock(mutex);
     sbx_blocking_end(&call, 0, result != 0, -1);
@@ -43,6 +44,7 @@ static int hook_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *u
         return result;
     }
     struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
     sbx_blocking_begin(&call, SBX_RECORD_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex, owner_of(mutex));
     result = real_mutex_timedlock(mutex, until);
     sbx_blocking_end(&call, 0, result != 0, -1);

@@ -12,15 +12,16 @@
 #include "message_loop.h"
 
 /* Return address and frame of the call name the place of the loop. */
-#define POLL_HOOK(name, parameters, arguments, op)                                                              \
-    static int(*real_##name) parameters;                                                                        \
-    static int hook_##name parameters                                                                           \
-    {                                                                                                           \
-        struct sbx_blocking call;                                                                               \
-        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_frame_address(0)); \
-        int result = real_##name arguments;                                                                     \
-        sbx_poll_end(&call, result < 0);                                                                        \
-        return result;                                                                                          \
+#define POLL_HOOK(name, parameters, arguments, op)                                                         \
+    static int(*real_##name) parameters;                                                                   \
+    static int hook_##name parameters                                                                      \
+    {                                                                                                      \
+        struct sbx_blocking call;                                                                          \
+        SBX_SAVE_FRAME_POINTER();                                                                          \
+        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()); \
+        int result = real_##name arguments;                                                                \
+        sbx_poll_end(&call, result < 0);                                                                   \
+        return result;                                                                                     \
     }
 
 POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL)

@@ -2,12 +2,12 @@
 /* callstack_table.c - frames and parent links interned lock-free in the recording.
  *
  * Both tables are probed alike: a word's hash names a cache line of eight slots and where to begin in it; when the line
- * holds only others, a stride from the same hash names the next line. So a lookup mostly touches one cache line, which is
- * what a capture pays for, and clusters do not grow together as they would with plain linear probing: at the load of 3/4
- * at which an epoch is turned, all of the SBX_PROBE_LINES lines are full for about one word in 10^5.
+ * holds only others, a stride from the same hash names the next line. So a lookup mostly touches one cache line, which
+ * is what a capture pays for, and clusters do not grow together as they would with plain linear probing: at the load of
+ * 3/4 at which an epoch is turned, all of the SBX_PROBE_LINES lines are full for about one word in 10^5.
  *
- * Why equal words get equal ids without a lock: every writer of a word visits the same slots in the same order and stops
- * at the first that is empty or holds the word; within an epoch a slot goes from empty to one word and stays. The
+ * Why equal words get equal ids without a lock: every writer of a word visits the same slots in the same order and
+ * stops at the first that is empty or holds the word; within an epoch a slot goes from empty to one word and stays. The
  * compare-and-swap picks one writer, the others read what it wrote.
  *
  * Why relaxed loads suffice: a slot is one 64-bit word that is complete in itself; whoever learns of an id learns of it
@@ -95,7 +95,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint
                                          uint32_t frame_id)
 {
     uint64_t *half = table->nodes + (size_t)(epoch & 1) * ((size_t)table->node_mask + 1);
-    uint64_t word = (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT | (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id;
+    uint64_t word =
+        (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT | (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id;
     uint64_t hash = hash_of(word);
     for (uint32_t probe = 0; probe < LINE_SLOTS * PROBE_LINES; probe++) {
         uint32_t slot = slot_of(hash, probe, table->node_mask);

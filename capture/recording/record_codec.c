@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record_codec.c - one record as delta-coded bytes, and back.
  *
- * Apart from the ring because both sides of the file need it: the writer in hooks and handlers, the reader in tools. The
- * deltas are taken modulo 2^64, so every value round-trips, also times that go backwards and counters that wrap. */
+ * Apart from the ring because both sides of the file need it: the writer in hooks and handlers, the reader in tools.
+ * The deltas are taken modulo 2^64, so every value round-trips, also times that go backwards and counters that wrap. */
 #include "record_codec.h"
 
 #include <stdbool.h>
@@ -45,10 +45,10 @@ static inline uint8_t *put_short_varint(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* For times, counts and ids, whose lengths vary from record to record, so that a loop over the bytes would be mispredicted
- * at most fields: measured 17 against 25 ns a record. The 7-bit groups are spread over the bytes of one word, which is
- * stored whole; what lies beyond the length is overwritten by the next field or never read. The store stays within the
- * 10 bytes SBX_RECORD_BYTES_MAX grants each field. */
+/* For times, counts and ids, whose lengths vary from record to record, so that a loop over the bytes would be
+ * mispredicted at most fields: measured 17 against 25 ns a record. The 7-bit groups are spread over the bytes of one
+ * word, which is stored whole; what lies beyond the length is overwritten by the next field or never read. The store
+ * stays within the 10 bytes SBX_RECORD_BYTES_MAX grants each field. */
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
     if (SBX_UNLIKELY(value >> 56 != 0)) {

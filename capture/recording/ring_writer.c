@@ -5,8 +5,9 @@
  *
  *     FREE or CLOSED, older turn --compare-and-swap--> OPENING, own turn --fill--> OPEN --full or thread ends--> CLOSED
  *
- * Tickets are handed out once, so a turn names one owner for ever. A writer that held its ticket for a whole lap before it
- * came to claim finds a newer turn there, or loses the compare-and-swap, and passes on: the turn of a chunk only grows. */
+ * Tickets are handed out once, so a turn names one owner for ever. A writer that held its ticket for a whole lap before
+ * it came to claim finds a newer turn there, or loses the compare-and-swap, and passes on: the turn of a chunk only
+ * grows. */
 #include "ring_writer.h"
 
 #include <stdbool.h>
@@ -43,7 +44,8 @@ static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
         return false;
     }
     /* order: fence after chunk.state - a reader that sees any of our stores below also sees that the turn has changed;
-     * pairs with the acquire fence of sbx_chunk_copy(). A swap alone does not hold back later stores on every machine. */
+     * pairs with the acquire fence of copy_chunk() in snapshot_copy.c. A swap alone does not hold back later stores on
+     * every machine. */
     sbx_fence_seq_cst();
     return true;
 }
@@ -74,7 +76,7 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
         writer->chunk = chunk;
         writer->used = 0;
         writer->opened = state_word(turn, SBX_CHUNK_OPEN);
-        /* order: release chunk.state - the base values and committed = 0 become readable; pairs with sbx_chunk_copy() */
+        /* order: release chunk.state - the base values and committed = 0 become readable; pairs with copy_chunk() */
         sbx_store_release(&chunk->state, writer->opened);
         return true;
     }
@@ -89,8 +91,8 @@ static void close_if(struct sbx_chunk *chunk, uint64_t opened, uint64_t closed)
     (void)sbx_cas_acq_rel(&chunk->state, &opened, closed);
 }
 
-/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was closed as an
- * orphan, wrongly or because the entry was given away, shows it in its state word: then nothing is written to it. */
+/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was closed as
+ * an orphan, wrongly or because the entry was given away, shows it in its state word: then nothing is written to it. */
 static inline bool chunk_is_usable(const struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation)
 {
     const struct sbx_chunk *chunk = writer->chunk;
@@ -118,7 +120,7 @@ static inline bool append(struct sbx_ring_writer *writer, const struct sbx_recor
         writer->used += bytes;
         writer->state = next;
     }
-    /* order: release chunk.committed - the record's bytes become readable; pairs with sbx_chunk_copy() */
+    /* order: release chunk.committed - the record's bytes become readable; pairs with copy_chunk() */
     sbx_store_release(&chunk->committed, writer->used);
     return true;
 }

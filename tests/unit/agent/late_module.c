@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* late_module.c - a library that test_agent loads while the recorder runs. */
+#include <time.h>
+
+void late_module_sleep(long ms);
+
+void late_module_sleep(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
