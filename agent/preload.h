@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preload.h - how `stallbox run` tells a preloaded agent what to do: environment variables and one file of numbers.
+/* preload.h - how `stallbox run` tells a preloaded agent what to do: environment variables, nothing else.
  *
- * Agent and companion share this layout and nothing else of each other. */
+ * Numbers travel as the bytes of a struct in lower hex, not in a file: a file would have to be cleaned up after a
+ * companion that was killed, while the program it left behind still starts others that want to read it. Agent and
+ * companion share this layout and nothing else of each other. */
 #ifndef SBX_PRELOAD_H
 #define SBX_PRELOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "capture_settings.h"
@@ -12,15 +15,19 @@
 #define SBX_ENV_AUTOSTART  "STALLBOX_AUTOSTART"  /* set: start before main() */
 #define SBX_ENV_SPOOL      "STALLBOX_SPOOL"      /* spool folder, absolute */
 #define SBX_ENV_RECORDINGS "STALLBOX_RECORDINGS" /* recordings folder, absolute */
-#define SBX_ENV_ORDERS     "STALLBOX_ORDERS"     /* file that holds a struct sbx_preload_orders */
-
-#define SBX_ORDERS_MAGIC "SBXORDER" /* 8 bytes, no terminator */
+#define SBX_ENV_ORDERS "STALLBOX_ORDERS"         /* a struct sbx_preload_orders in lower hex */
 
 struct sbx_preload_orders {
-    char magic[8];
     uint32_t layout_hash; /* sbx_layout_hash(): both sides of one version */
-    uint32_t reserved;
     struct sbx_capture_settings settings;
 };
+
+enum { SBX_ORDERS_TEXT_BYTES = 2 * sizeof(struct sbx_preload_orders) + 1 };
+
+/* Write the orders as text[SBX_ORDERS_TEXT_BYTES]. */
+void sbx_orders_print(const struct sbx_preload_orders *orders, char *text);
+
+/* Read them back. Returns false when the text is not whole, or from another version: nothing of it is used then. */
+bool sbx_orders_parse(const char *text, struct sbx_preload_orders *orders_out);
 
 #endif

@@ -4,10 +4,8 @@
 #include "stallbox/stallbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -169,24 +167,6 @@ const char *stallbox_version(void)
 
 /* ---- the preload door ---- */
 
-/* The orders `stallbox run` left: a file with the settings. A wrong or missing file means the compiled-in default. */
-static void read_orders(struct sbx_preload_orders *orders)
-{
-    const char *path = getenv(SBX_ENV_ORDERS);
-    int file = path != NULL ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    bool whole = false;
-    if (file >= 0) {
-        whole = read(file, orders, sizeof *orders) == (ssize_t)sizeof *orders &&
-                memcmp(orders->magic, SBX_ORDERS_MAGIC, sizeof orders->magic) == 0 &&
-                orders->layout_hash == sbx_layout_hash();
-        close(file);
-    }
-    if (!whole) {
-        memset(orders, 0, sizeof *orders);
-        sbx_policy_settings(sbx_policy_default(), &orders->settings);
-    }
-}
-
 __attribute__((constructor)) static void start_when_preloaded(void)
 {
     const char *spool = getenv(SBX_ENV_SPOOL);
@@ -200,7 +180,10 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     if (folder_path == NULL && sbx_recordings_default_folder(folder, sizeof folder) == 0) {
         folder_path = folder;
     }
-    read_orders(&orders);
+    const char *text = getenv(SBX_ENV_ORDERS);
+    if (text == NULL || !sbx_orders_parse(text, &orders)) {
+        sbx_policy_settings(sbx_policy_default(), &orders.settings);
+    }
     if (folder_path != NULL) {
         /* Whatever it comes to, the program runs: the companion sees that there is no recording and says so. */
         (void)sbx_agent_start(folder_path, spool, &orders.settings);

@@ -133,6 +133,7 @@ static struct sbx_thread *claim(uint32_t tid)
     struct sbx_thread_entry *entry = &the_entries[index];
     uint32_t generation = entry->generation + 1;
     /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
+    sbx_store_relaxed(&entry->tid, 0);
     sbx_store_relaxed(&entry->generation, generation);
     sbx_fence_seq_cst();
     memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,

@@ -17,8 +17,8 @@
 
 struct sbx_snapshot_thread {
     struct sbx_thread_entry entry; /* as recorded; name is NUL-terminated */
-    uint32_t index;                /* entry index in the recording; UINT32_MAX: a former thread of an entry that was reused
-                                      (state DEAD, no name, tid 0 when unknown) */
+    uint32_t index;                /* entry index in the recording; UINT32_MAX: a former thread of an entry that
+                                      was reused (state DEAD, no name, tid 0 when unknown) */
 };
 
 struct sbx_snapshot {

@@ -129,8 +129,8 @@ struct sbx_recording_header {
     uint32_t async_signal;        /* signal number of the gap filler; 0: off */
     char spool_path[SBX_PATH_MAX];/* where snapshots go: raw/ below it; local only, never in a payload */
     char executable_path[SBX_PATH_MAX]; /* local only */
-    uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's low byte in a callstack id comes round; an id
-                                     older than this is of an earlier epoch with the same byte */
+    uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's byte in a callstack id comes round: a
+                                     record older than this names a stack of an earlier epoch */
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preload.c - orders as text and back. */
+#include "preload.h"
+
+#include <string.h>
+
+#include "recording_format.h"
+
+static const char digits[] = "0123456789abcdef";
+
+void sbx_orders_print(const struct sbx_preload_orders *orders, char *text)
+{
+    const uint8_t *bytes = (const uint8_t *)orders;
+    for (size_t i = 0; i < sizeof *orders; i++) {
+        *text++ = digits[bytes[i] >> 4];
+        *text++ = digits[bytes[i] & 15];
+    }
+    *text = 0;
+}
+
+bool sbx_orders_parse(const char *text, struct sbx_preload_orders *orders_out)
+{
+    struct sbx_preload_orders orders;
+    uint8_t *bytes = (uint8_t *)&orders;
+    if (strlen(text) != 2 * sizeof orders) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof orders; i++) {
+        const char *high = strchr(digits, text[2 * i]), *low = strchr(digits, text[2 * i + 1]);
+        if (high == NULL || low == NULL) {
+            return false;
+        }
+        bytes[i] = (uint8_t)((high - digits) << 4 | (low - digits));
+    }
+    if (orders.layout_hash != sbx_layout_hash()) {
+        return false;
+    }
+    *orders_out = orders;
+    return true;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - the recording reader on arbitrary bytes: no crash, no leak, and what it lets through holds what it promises.
+ *
+ * Each input is read twice: as it is, and with the few fields that only say "this is a recording of this version" put
+ * right, so that mutations get past them and old corpus files stay useful when the layout changes. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "snapshot.h"
+
+static void require(int holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static void read_and_check(const uint8_t *data, size_t bytes)
+{
+    struct sbx_snapshot *snapshot = NULL;
+    char why[64] = "";
+    uint64_t frames[64];
+    if (sbx_snapshot_read(data, bytes, &snapshot, why, sizeof why) != 0) {
+        require(snapshot == NULL && why[0] != 0);
+        return;
+    }
+    require(snapshot->thread_count >= 1 && snapshot->header.main_thread < snapshot->thread_count);
+    require(snapshot->header.trigger.thread < snapshot->thread_count);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        require(record->thread < snapshot->thread_count);
+        require(record->kind > SBX_RECORD_NONE && record->kind < SBX_RECORD_KINDS);
+        require(record->begin_ns <= record->end_ns);
+        require(i == 0 || snapshot->records[i - 1].end_ns <= record->end_ns);
+        size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, SBX_COUNT_OF(frames));
+        require((count > 0) == (record->stack != SBX_STACK_NONE && record->stack != SBX_STACK_OVERFLOW));
+        for (size_t j = 0; j < count && j < SBX_COUNT_OF(frames); j++) {
+            uint32_t module = (uint32_t)(frames[j] >> SBX_FRAME_MODULE_SHIFT);
+            require(module < snapshot->module_count || module >= SBX_MODULE_NONE);
+        }
+    }
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        require(memchr(snapshot->threads[i].entry.name, 0, sizeof snapshot->threads[i].entry.name) != NULL);
+        (void)sbx_snapshot_stack(snapshot, snapshot->threads[i].entry.last_stack, frames, SBX_COUNT_OF(frames));
+    }
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        require(memchr(snapshot->modules[i].path, 0, sizeof snapshot->modules[i].path) != NULL);
+        require(snapshot->modules[i].build_id_bytes <= SBX_BUILD_ID_MAX);
+    }
+    sbx_snapshot_destroy(snapshot);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    read_and_check(data, bytes);
+    if (bytes >= sizeof(struct sbx_recording_header)) {
+        struct sbx_recording_header header;
+        uint8_t *fixed = malloc(bytes);
+        if (fixed != NULL) {
+            memcpy(fixed, data, bytes);
+            memcpy(&header, fixed, sizeof header);
+            memcpy(header.magic, SBX_RECORDING_MAGIC, sizeof header.magic);
+            header.version = SBX_RECORDING_VERSION;
+            header.layout_hash = sbx_layout_hash();
+            header.file_bytes = bytes;
+            memcpy(fixed, &header, sizeof header);
+            read_and_check(fixed, bytes);
+            free(fixed);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* make_corpus.c - writes the seeds of corpus/ anew, after a change of the layout.
+ *
+ *   make_recording_corpus FOLDER
+ *
+ * Real recordings of a few KiB, made by the builder of the unit tests; small, because every byte a fuzzer may change is
+ * one it must try. */
+#include <stdio.h>
+#include <string.h>
+
+#include "recording_builder.h"
+
+static void save(const struct sbx_recording_builder *builder, const char *folder, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    sbx_recording_save(builder, path);
+}
+
+/* One thread in a message, samples and a wait; the whole of it in one chunk. */
+static struct sbx_recording_builder *make_plain(void)
+{
+    const struct sbx_recording_shape shape = {2, 3, 32, 32, 2};
+    struct sbx_recording_builder *builder = sbx_recording_builder_create(shape, NULL);
+    builder->header->pid = 4000;
+    sbx_recording_add_module(builder, "/usr/bin/application", 0x550000000000, 0x10000, SBX_MODULE_MAIN);
+    sbx_recording_add_module(builder, "/usr/lib/libc.so.6", 0x7f0000000000, 0x20000, 0);
+    sbx_recording_add_thread(builder, 4000, "application", 1);
+    sbx_recording_add_thread(builder, 4001, "observer", 0);
+    const struct sbx_built_frame frames[] = {{1, 0x4000, 0}, {0, 0x1100, 0}, {0, 0x1200, 0}};
+    uint32_t deep = sbx_recording_add_stack(builder, frames, 3, SBX_WALK_COMPLETE);
+    uint32_t broken_off = sbx_recording_add_stack(builder, frames, 1, SBX_WALK_NO_ROW);
+    for (uint64_t i = 0; i < 8; i++) {
+        struct sbx_record sample = {.kind = SBX_RECORD_ALLOC,
+                                    .op = SBX_OP_MALLOC,
+                                    .stack = deep,
+                                    .begin_ns = 5000 + i * 100,
+                                    .end_ns = 5000 + i * 100,
+                                    .cpu_ns = 900 + i,
+                                    .alloc_count = i,
+                                    .message = 1};
+        struct sbx_record wait = {.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .stack = broken_off, .peer = 4001,
+                                  .begin_ns = 5000 + i * 100, .end_ns = 5050 + i * 100, .object = 0x1000, .message = 1};
+        sbx_recording_put(builder, &sample);
+        sbx_recording_put(builder, &wait);
+        sbx_recording_put_observed(builder, 1, &wait);
+    }
+    const struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE, .begin_ns = 5000, .end_ns = 6000,
+                                              .message = 1, .threshold_ms = 1000};
+    sbx_recording_set_trigger(builder, &trigger);
+    return builder;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    struct sbx_recording_builder *builder = make_plain();
+    save(builder, argv[1], "plain.raw");
+
+    sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry has been reused */
+    save(builder, argv[1], "reused_thread.raw");
+
+    builder->table.node_used[1] = builder->table.node_mask + 1; /* stacks of two epochs, and stale ones */
+    sbx_callstack_table_turn_if_full(&builder->table);
+    save(builder, argv[1], "turned_epoch.raw");
+
+    uint64_t *half = builder->table.nodes + builder->table.node_mask + 1; /* a circle of parents */
+    half[1] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(2) << SBX_NODE_PARENT_SHIFT | 1;
+    half[2] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(1) << SBX_NODE_PARENT_SHIFT | 1;
+    builder->table.frames[1] = sbx_frame_word(900, 1, 0); /* and a frame of no known module */
+    save(builder, argv[1], "circle.raw");
+    sbx_recording_builder_destroy(builder);
+    return 0;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_callstack_table.c - equal stacks get equal ids, different ones different ids, and a full table says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "callstack_table.h"
+
+enum { FRAMES = 4096, NODES = 1024 /* a half */, DEPTH = 24 };
+
+struct fixture {
+    struct sbx_recording_header header;
+    uint64_t frames[FRAMES];
+    uint64_t nodes[2 * NODES];
+    struct sbx_callstack_table table;
+};
+
+static int make_table(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    if (fixture == NULL) {
+        return -1;
+    }
+    fixture->header.frames = (struct sbx_section){offsetof(struct fixture, frames), FRAMES, 8};
+    fixture->header.nodes = (struct sbx_section){offsetof(struct fixture, nodes), 2 * NODES, 8};
+    fixture->header.epoch = 1;
+    fixture->header.heartbeat_ns = 1000;
+    sbx_callstack_table_init(&fixture->table, &fixture->header);
+    *state = fixture;
+    return 0;
+}
+
+static int free_table(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static uint64_t word(uint32_t number)
+{
+    return sbx_frame_word(number % 7, 0x1000 + (uint64_t)number * 5, 0);
+}
+
+/* Intern a stack of `depth` frames that follows from `seed`. */
+static uint32_t intern_stack(struct sbx_callstack_table *table, uint32_t seed, uint32_t depth)
+{
+    uint32_t frame_ids[DEPTH];
+    for (uint32_t i = 0; i < depth; i++) {
+        frame_ids[i] = sbx_frame_intern(table, word(seed * 31 + i * i));
+    }
+    return sbx_callstack_intern(table, frame_ids, depth);
+}
+
+/* Follow an id in the table as a reader would; true when it spells the stack of `seed`. */
+static bool spells(const struct fixture *fixture, uint32_t id, uint32_t epoch, uint32_t seed, uint32_t depth)
+{
+    const uint64_t *half = fixture->nodes + (epoch & 1) * NODES;
+    uint32_t node = id & 0xffffff;
+    for (uint32_t i = 0; i < depth; i++) {
+        if (node == 0 || node >= NODES || half[node] >> SBX_NODE_TAG_SHIFT != (epoch & 0xffff) ||
+            fixture->frames[half[node] & SBX_NODE_FRAME_MASK] != word(seed * 31 + i * i)) {
+            return false;
+        }
+        node = (uint32_t)(half[node] >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
+    }
+    return node == 0;
+}
+
+static void fill_over_three_quarters(struct fixture *fixture, uint32_t seed)
+{
+    uint32_t epoch = fixture->header.epoch;
+    for (uint32_t i = 0; fixture->table.node_used[epoch & 1] <= NODES * 3 / 4; i++) {
+        assert_int_not_equal(sbx_node_intern(&fixture->table, epoch, 0, 1 + (seed + i) % (FRAMES - 1)), 0);
+    }
+}
+
+static void test_equal_frames_get_equal_ids_and_others_do_not(void **state)
+{
+    struct fixture *fixture = *state;
+    bool taken[FRAMES] = {false};
+    for (uint32_t i = 0; i < FRAMES / 2; i++) {
+        uint32_t id = sbx_frame_intern(&fixture->table, word(i));
+        assert_in_range(id, 1, FRAMES - 1);
+        assert_false(taken[id]);
+        taken[id] = true;
+        assert_int_equal(fixture->frames[id], word(i));
+    }
+    for (uint32_t i = 0; i < FRAMES / 2; i++) {
+        assert_int_equal(fixture->frames[sbx_frame_intern(&fixture->table, word(i))], word(i));
+    }
+    assert_int_not_equal(sbx_frame_intern(&fixture->table, word(3)),
+                         sbx_frame_intern(&fixture->table, word(3) | SBX_FRAME_EXACT));
+}
+
+static void test_full_frame_table_counts_and_ends_the_stack(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < FRAMES * 2; i++) {
+        refused += sbx_frame_intern(&fixture->table, word(i)) == 0;
+    }
+    assert_true(refused >= FRAMES + 1); /* slot 0 is no id */
+    assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], refused);
+    uint32_t lost[] = {1, 0, 2};
+    assert_int_equal(sbx_callstack_intern(&fixture->table, lost, 3), SBX_STACK_OVERFLOW);
+}
+
+static void test_equal_stacks_get_equal_ids_and_share_their_root(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t id = intern_stack(&fixture->table, 1, DEPTH);
+    uint32_t used = fixture->table.node_used[1];
+    assert_int_equal(used, DEPTH);
+    assert_int_equal(intern_stack(&fixture->table, 1, DEPTH), id);
+    assert_int_equal(fixture->table.node_used[1], used);
+    assert_true(spells(fixture, id, 1, 1, DEPTH));
+    uint32_t root = sbx_frame_intern(&fixture->table, word(31 + (DEPTH - 1) * (DEPTH - 1)));
+    assert_int_equal(sbx_callstack_intern(&fixture->table, &root, 1) & 0xffffff,
+                     sbx_node_intern(&fixture->table, 1, 0, root));
+    assert_int_equal(fixture->table.node_used[1], used); /* the root's node was there already */
+    assert_int_not_equal(intern_stack(&fixture->table, 2, DEPTH), id);
+    assert_int_equal(sbx_callstack_intern(&fixture->table, NULL, 0), SBX_STACK_NONE);
+}
+
+static void test_full_node_half_gives_the_overflow_id_and_counts(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t seed = 0;
+    while (intern_stack(&fixture->table, seed, 2) != SBX_STACK_OVERFLOW) {
+        seed++;
+        assert_true(seed < NODES * 2);
+    }
+    assert_true(fixture->table.node_used[1] > NODES * 3 / 4);
+    assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 1);
+    assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], 0);
+    assert_true(spells(fixture, intern_stack(&fixture->table, 0, 2), 1, 0, 2)); /* what is there is still found */
+}
+
+static void test_epoch_turns_only_when_its_half_is_over_three_quarters_full(void **state)
+{
+    struct fixture *fixture = *state;
+    intern_stack(&fixture->table, 1, DEPTH);
+    assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 0);
+    assert_int_equal(fixture->header.epoch, 1);
+    fill_over_three_quarters(fixture, 0);
+    fixture->header.heartbeat_ns = 777;
+    assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1);
+    assert_int_equal(fixture->header.epoch, 2);
+    assert_int_equal(fixture->header.epoch_begun_ns[0], 777);
+    assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 0);
+}
+
+static void test_turned_epoch_keeps_the_last_ones_stacks_and_drops_older(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t first = intern_stack(&fixture->table, 1, DEPTH);
+    fill_over_three_quarters(fixture, 0);
+    assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1);
+    uint32_t second = intern_stack(&fixture->table, 1, DEPTH);
+    assert_int_not_equal(first, second);
+    assert_true(spells(fixture, first, 1, 1, DEPTH)); /* in the other half, untouched */
+    assert_true(spells(fixture, second, 2, 1, DEPTH));
+    fill_over_three_quarters(fixture, 0);
+    assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1);
+    fill_over_three_quarters(fixture, 0); /* epoch 3 takes the slots of epoch 1 without anybody clearing them */
+    assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 0);
+    assert_true(spells(fixture, second, 2, 1, DEPTH));
+    assert_true(spells(fixture, intern_stack(&fixture->table, 9, DEPTH), 3, 9, DEPTH));
+}
+
+static void test_writer_of_a_left_epoch_gives_up_and_overwrites_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->header.epoch = 3;
+    fill_over_three_quarters(fixture, 0);
+    uint64_t before[NODES];
+    memcpy(before, fixture->nodes + NODES, sizeof before);
+    uint32_t refused = 0;
+    for (uint32_t frame = 1; frame <= 500; frame++) {
+        refused += sbx_node_intern(&fixture->table, 1, 0, frame) == 0;
+    }
+    assert_true(refused > 300); /* it stops at the first newer word it meets; free slots it may still take */
+    assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], refused);
+    for (uint32_t i = 0; i < NODES; i++) {
+        if (before[i] != 0) {
+            assert_int_equal(fixture->nodes[NODES + i], before[i]);
+        }
+    }
+}
+
+static void test_epochs_go_on_when_their_tag_wraps(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->header.epoch = 0xfffe;
+    uint32_t last = 0;
+    for (uint32_t epoch = 0xfffe; epoch < 0x10004; epoch++) {
+        assert_int_equal(sbx_callstack_epoch(&fixture->table), epoch);
+        last = intern_stack(&fixture->table, 5, DEPTH);
+        assert_true(spells(fixture, last, epoch, 5, DEPTH));
+        fill_over_three_quarters(fixture, epoch);
+        assert_int_equal(fixture->header.drops[SBX_DROP_STACK_OVERFLOW], 0);
+        assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1);
+    }
+}
+
+/* ---- many threads, the same stacks ---- */
+
+enum { CROWD = 8, CROWD_STACKS = 30 };
+
+struct crowd_member {
+    struct fixture *fixture;
+    pthread_barrier_t *start;
+    uint32_t ids[CROWD_STACKS];
+};
+
+static void *intern_in_the_crowd(void *argument)
+{
+    struct crowd_member *member = argument;
+    pthread_barrier_wait(member->start); /* all begin at once */
+    for (uint32_t i = 0; i < CROWD_STACKS; i++) {
+        member->ids[i] = intern_stack(&member->fixture->table, i, DEPTH);
+    }
+    return NULL;
+}
+
+static void test_many_threads_agree_on_the_ids_of_the_same_stacks(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int round = 0; round < 100; round++) {
+        struct crowd_member members[CROWD];
+        pthread_t threads[CROWD];
+        pthread_barrier_t start;
+        assert_int_equal(pthread_barrier_init(&start, NULL, CROWD), 0);
+        memset(fixture->frames, 0, sizeof fixture->frames);
+        memset(fixture->nodes, 0, sizeof fixture->nodes);
+        fixture->table.node_used[1] = 0;
+        for (int i = 0; i < CROWD; i++) {
+            members[i] = (struct crowd_member){.fixture = fixture, .start = &start};
+            assert_int_equal(pthread_create(&threads[i], NULL, intern_in_the_crowd, &members[i]), 0);
+        }
+        for (int i = 0; i < CROWD; i++) {
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+        }
+        pthread_barrier_destroy(&start);
+        uint32_t occupied = 0;
+        for (uint32_t i = 0; i < NODES; i++) {
+            occupied += fixture->nodes[NODES + i] != 0;
+        }
+        assert_int_equal(occupied, fixture->table.node_used[1]); /* nobody's word was lost */
+        for (uint32_t i = 0; i < CROWD_STACKS; i++) {
+            assert_true(spells(fixture, members[0].ids[i], 1, i, DEPTH));
+            for (int j = 1; j < CROWD; j++) {
+                assert_int_equal(members[j].ids[i], members[0].ids[i]);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_equal_frames_get_equal_ids_and_others_do_not, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_full_frame_table_counts_and_ends_the_stack, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_equal_stacks_get_equal_ids_and_share_their_root, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_full_node_half_gives_the_overflow_id_and_counts, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_epoch_turns_only_when_its_half_is_over_three_quarters_full, make_table,
+                                        free_table),
+        cmocka_unit_test_setup_teardown(test_turned_epoch_keeps_the_last_ones_stacks_and_drops_older, make_table,
+                                        free_table),
+        cmocka_unit_test_setup_teardown(test_writer_of_a_left_epoch_gives_up_and_overwrites_nothing, make_table,
+                                        free_table),
+        cmocka_unit_test_setup_teardown(test_epochs_go_on_when_their_tag_wraps, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_many_threads_agree_on_the_ids_of_the_same_stacks, make_table, free_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
