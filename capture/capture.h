@@ -80,10 +80,14 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk);
         (registers)->fp = here_fp_;                                              \
         (registers)->pc_is_exact = true;                                         \
         (registers)->fp_known = true;                                            \
+        (registers)->context = NULL;                                             \
     } while (0)
 #else
 #error "registers of this architecture are not known"
 #endif
+
+/* After a walk on the loop thread: was the function that polls still on the stack? (message_loop.h) */
+SBX_SIGNAL_SAFE void sbx_loop_learn(struct sbx_thread *thread);
 
 /* Fill the fields every record of the calling thread has (thread, counters, message, CPU time) and put it into the
  * ring. The caller has set kind, op, times and what else it knows, and holds `inside`. */

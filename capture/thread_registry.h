@@ -42,6 +42,8 @@ struct sbx_message_loop {
     uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
+    uint64_t poller_gone_in;     /* message in which a sample found the poll call's function returned; 0: none */
+    bool poller_returns;         /* proven: that function returns before the message is handled */
     uint32_t hits;                                         /* passes at this site; judged from the second on */
     uint64_t merged_begin_ns, merged_end_ns, merged_count; /* short messages not yet recorded */
     uint64_t merged_tick;

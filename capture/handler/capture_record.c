@@ -11,21 +11,23 @@
 
 #include "clock.h"
 
-/* The memory a walk from `sp` may read. A stack we know is read in place. On another one (alternate signal stack,
+/* The memory a walk from `sp` may read, the red zone below it included: in an epilogue the rows still name the slot a
+ * frame pointer was just popped from. A stack we know is read in place. On another one (alternate signal stack,
  * coroutine, a thread whose bounds nobody has asked for yet) it is copied first: one system call, which fails where a
  * load would fault. */
 static bool find_window(struct sbx_thread *thread, uint64_t sp, struct sbx_stack_window *window)
 {
-    if (sp >= thread->stack_low && sp < thread->stack_high) {
-        window->lo = sp;
+    uint64_t low = sp - SBX_RED_ZONE_BYTES;
+    if (low >= thread->stack_low && sp < thread->stack_high) {
+        window->lo = low;
         window->hi = thread->stack_high;
         window->delta = 0;
         return true;
     }
-    /* Page by page beyond the first: a copy ends at the first page that is not there, and what came before counts. */
+    /* Page by page: a copy ends at the first page that is not there, and what came before counts. */
     struct iovec pages[1 + SBX_STACK_COPY_BYTES / 4096];
     unsigned count = 0;
-    uint64_t at = sp, end = sp + SBX_STACK_COPY_BYTES;
+    uint64_t at = low, end = low + SBX_STACK_COPY_BYTES;
     while (at < end && count < SBX_COUNT_OF(pages)) {
         uint64_t next = (at | 4095) + 1;
         pages[count].iov_base = (void *)at;
@@ -35,12 +37,12 @@ static bool find_window(struct sbx_thread *thread, uint64_t sp, struct sbx_stack
     }
     struct iovec to = {thread->stack_copy, SBX_STACK_COPY_BYTES};
     long got = syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, &to, 1, pages, count, 0);
-    if (got < 64) {
+    if (got < SBX_RED_ZONE_BYTES + 16) {
         return false;
     }
-    window->lo = sp;
-    window->hi = sp + (uint64_t)got;
-    window->delta = (int64_t)((uint64_t)thread->stack_copy - sp);
+    window->lo = low;
+    window->hi = low + (uint64_t)got;
+    window->delta = (int64_t)((uint64_t)thread->stack_copy - low);
     return true;
 }
 
@@ -75,7 +77,27 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     if (walk->end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }
-    return sbx_capture_intern_walk(walk);
+    uint32_t stack = sbx_capture_intern_walk(walk);
+    if (thread->has_loop) {
+        sbx_loop_learn(thread);
+    }
+    return stack;
+}
+
+SBX_SIGNAL_SAFE void sbx_loop_learn(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_walk *walk = &thread->walk;
+    if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
+        walk->end != SBX_WALK_COMPLETE) {
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < walk->count; i++) {
+        if (walk->slots[i] == loop->slots[0] && walk->pcs[i + 1] == loop->callers[0]) {
+            return;
+        }
+    }
+    loop->poller_gone_in = thread->entry->message;
 }
 
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record)

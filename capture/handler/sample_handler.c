@@ -44,6 +44,7 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         registers.pc = (uint64_t)interrupted->uc_mcontext.gregs[REG_RIP];
         registers.sp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RSP];
         registers.fp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RBP];
+        registers.context = (const uint64_t *)interrupted->uc_mcontext.gregs;
 #endif
         struct sbx_record record = {.kind = SBX_RECORD_ASYNC,
                                     .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};

@@ -25,7 +25,13 @@ static void walk_here(struct sbx_thread *thread)
 
 /* Remember this poll call as the loop's: place and innermost activations. An activation is named by the stack slot of
  * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
- * itself: they are alive whatever the program does. */
+ * itself: they are alive whatever the program does.
+ *
+ * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the loop
+ * itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is handled
+ * (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the helper gone,
+ * and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and returns for good,
+ * would make every later loop of its caller look like a handler of it. */
 static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -34,6 +40,8 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     loop->site_sp = sp;
     loop->hits = 0;
     loop->slot_count = 0;
+    loop->poller_gone_in = 0;
+    loop->poller_returns = false;
     /* A complete walk of the first thread ends in main <- __libc_start_call_main <- __libc_start_main <- _start. */
     uint32_t main_index = walk->end == SBX_WALK_COMPLETE && walk->count >= 4 ? walk->count - 4 : walk->count;
     for (uint32_t i = 0; i < walk->count && i < SBX_COUNT_OF(loop->slots); i++) {
@@ -51,8 +59,9 @@ static bool loop_is_alive(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_walk *walk = &thread->walk;
+    uint32_t asked = loop->poller_returns || loop->slot_count == 0 ? loop->slot_count : 1;
     for (uint32_t i = 0; i + 1 < walk->count; i++) {
-        for (uint32_t k = 0; k < loop->slot_count; k++) {
+        for (uint32_t k = 0; k < asked; k++) {
             if (walk->slots[i] == loop->slots[k] && walk->pcs[i + 1] == loop->callers[k]) {
                 return true;
             }
@@ -121,6 +130,7 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     struct sbx_message_loop *loop = &thread->loop;
     if (loop->site_pc == pc && loop->site_sp == sp) {
+        loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
         return true;
     }
     thread->inside = 1;

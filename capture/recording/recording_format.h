@@ -50,7 +50,7 @@ enum {
     SBX_CONTROL_AT = 4096,
     SBX_MODULES_MAX = 1024,
     SBX_THREADS_MAX = 1024,
-    SBX_FRAMES_MAX = 1 << 16,     /* power of two; 512 KiB */
+    SBX_FRAMES_MAX = 1 << 17,     /* power of two; 1 MiB: immortal, so large enough for a big program */
     SBX_NODES_MAX = 1 << 16,      /* per half, power of two; 2 x 512 KiB */
     SBX_CHUNK_BYTES = 4096,
     SBX_CHUNKS_DEFAULT = 1024,    /* 4 MiB of ring */

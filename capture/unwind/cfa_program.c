@@ -53,7 +53,7 @@ struct program {
     struct sbx_frame_state state;
     struct sbx_frame_state remembered[REMEMBER_MAX];
     uint32_t remembered_count;
-    uint64_t location;                     /* address the state holds from */
+    uint64_t location; /* address the state holds from */
 };
 
 /* The column of a DWARF register; SBX_COLUMN_COUNT for those a walk does not need. */

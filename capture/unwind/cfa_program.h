@@ -34,7 +34,12 @@ struct sbx_column {
 };
 
 /* The registers that are followed. */
-enum sbx_column_index { SBX_COLUMN_FRAME_POINTER, SBX_COLUMN_STACK_POINTER, SBX_COLUMN_RETURN_ADDRESS, SBX_COLUMN_COUNT };
+enum sbx_column_index {
+    SBX_COLUMN_FRAME_POINTER,
+    SBX_COLUMN_STACK_POINTER,
+    SBX_COLUMN_RETURN_ADDRESS,
+    SBX_COLUMN_COUNT
+};
 
 /* The state of a program at one address. */
 struct sbx_frame_state {

@@ -57,8 +57,8 @@ static uint64_t read_encoded_number(struct sbx_byte_reader *reader, uint8_t enco
 }
 
 /* An address: absolute, relative to its own place, or to `data_base` where there is one. */
-static uint64_t read_encoded_address(struct sbx_byte_reader *reader, uint8_t encoding, const struct sbx_eh_section *section,
-                                     const uint64_t *data_base)
+static uint64_t read_encoded_address(struct sbx_byte_reader *reader, uint8_t encoding,
+                                     const struct sbx_eh_section *section, const uint64_t *data_base)
 {
     uint8_t relative_to = encoding & (PE_RELATIVE_TO | PE_INDIRECT);
     uint64_t base = 0;

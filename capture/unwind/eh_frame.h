@@ -72,8 +72,8 @@ SBX_MUST_CHECK int sbx_eh_frame_next(const struct sbx_eh_section *section, uint3
                                      struct sbx_eh_entry *entry_out);
 
 /* Read the FDE at `position`. `cie` must be the CIE it names (cie_position, see sbx_eh_fde_cie()). 0 or -EINVAL. */
-SBX_MUST_CHECK int sbx_eh_fde_read(const struct sbx_eh_section *section, uint32_t position, const struct sbx_eh_cie *cie,
-                                   struct sbx_eh_fde *fde_out);
+SBX_MUST_CHECK int sbx_eh_fde_read(const struct sbx_eh_section *section, uint32_t position,
+                                   const struct sbx_eh_cie *cie, struct sbx_eh_fde *fde_out);
 
 /* A code address in `encoding`, out of a reader that stands inside the section; damage when it is in a form no compiler
  * writes code addresses in. */

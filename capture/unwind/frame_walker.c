@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame_walker.c - the walk itself.
  *
- * Runs in hooks and handlers, so it calls nothing but the row lookup and the frame table: no libc, not even memcpy. Every
- * word of a stack comes through read_word(), which is the one place that decides what may be read; whatever the words
- * say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_MAX frames, so it ends. */
+ * Runs in hooks and handlers, so it calls nothing but the row lookup and the frame table: no libc, not even memcpy.
+ * Every word of a stack comes through read_word(), which is the one place that decides what may be read; whatever the
+ * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_MAX frames, so it
+ * ends. */
 #include "frame_walker.h"
 
 #include "order.h"
 
 #define EXACT_KEY (UINT64_C(1) << 63)
-#define SKIP_BIT (UINT32_C(1) << 31)
+#define SKIP_BIT  (UINT32_C(1) << 31)
 
 enum {
-    USER_ADDRESS_BITS = 47,       /* beyond lies the kernel, or nothing: never cached, as bit 63 of a key is taken */
-    STEPPED = UINT32_MAX,         /* a step's result beside enum sbx_walk_end */
+    USER_ADDRESS_BITS = 47, /* beyond lies the kernel, or nothing: never cached, as bit 63 of a key is taken */
+    STEPPED = UINT32_MAX,   /* a step's result beside enum sbx_walk_end */
     CACHE_SETS = SBX_WALK_CACHE_SLOTS / 2,
 };
 
@@ -28,7 +29,7 @@ struct frame {
     const stack_word *context; /* all registers of this frame, or NULL */
     bool exact;                /* pc is where it was interrupted, not a return address */
     bool fp_known;
-    bool stranded;             /* interrupted on another stack, which this walk may not read */
+    bool stranded; /* interrupted on another stack, which this walk may not read */
 };
 
 READS_FOREIGN_STACKS static inline bool read_word(const struct sbx_stack_window *window, uint64_t address,
@@ -73,8 +74,8 @@ static uint64_t lookup_address(uint64_t pc, bool exact)
 /* ---- what is known about a pc ---- */
 
 /* Find out what the cache does not know. Returns the slot's content; *pending_out: the rows are not there yet. */
-SBX_NOINLINE static struct sbx_walk_cache_slot look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table,
-                                                       uint64_t pc, bool exact, bool *pending_out)
+SBX_NOINLINE static struct sbx_walk_cache_slot
+look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint64_t pc, bool exact, bool *pending_out)
 {
     struct sbx_walk_cache_slot found = {.pc = pc | (exact ? EXACT_KEY : 0), .rule = SBX_RULE_NO_MODULE};
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
@@ -256,8 +257,14 @@ void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache
                     const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
                     struct sbx_walk *walk_out)
 {
-    struct frame frame = {start->pc, start->sp, start->fp, (const stack_word *)start->context, start->pc_is_exact,
-                          start->fp_known, false};
+    struct frame frame = {
+        .pc = start->pc,
+        .sp = start->sp,
+        .fp = start->fp,
+        .context = (const stack_word *)start->context,
+        .exact = start->pc_is_exact,
+        .fp_known = start->fp_known,
+    };
     uint32_t count = 0;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
     bool leading = true;                 /* only frames of our own library so far */

@@ -36,8 +36,8 @@ struct words {
 struct builder {
     struct sbx_eh_section section;
     uint64_t text_begin, text_end;
-    uint64_t *functions;           /* code offset << 32 | position of its FDE, sorted */
-    size_t functions_bytes;        /* mapped */
+    uint64_t *functions;    /* code offset << 32 | position of its FDE, sorted */
+    size_t functions_bytes; /* mapped */
     uint32_t function_count;
     struct words offsets, rules;
     uint32_t count;
@@ -230,9 +230,8 @@ static int compile_functions(struct builder *builder)
     for (uint32_t i = 0; i < builder->function_count; i++) {
         uint32_t position = (uint32_t)builder->functions[i];
         struct sbx_eh_fde fde;
-        if (follow_cie(section, position, &cie, &initial) != 0 ||
-            sbx_eh_fde_read(section, position, &cie, &fde) != 0 || fde.begin < builder->text_begin ||
-            fde.end > builder->text_end || fde.begin < last_begin) {
+        if (follow_cie(section, position, &cie, &initial) != 0 || sbx_eh_fde_read(section, position, &cie, &fde) != 0 ||
+            fde.begin < builder->text_begin || fde.end > builder->text_end || fde.begin < last_begin) {
             builder->skipped++;
             continue;
         }

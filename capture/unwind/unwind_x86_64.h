@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind_x86_64.h - what a walk must know about x86-64: register numbers and the kernel's signal frame.
  *
- * System V ABI: the CFA is the caller's stack pointer, the call instruction pushed the return address just below it, and
- * .eh_frame gives that slot no other place. A signal frame begins, where the handler's `ret` has popped its return
- * address, with an ucontext_t:
+ * System V ABI: the CFA is the caller's stack pointer, and the call instruction pushed the return address just below it.
+ * A signal frame begins, where the handler's `ret` has popped its return address, with an ucontext_t:
  *
  *     sp + 0    uc_flags, uc_link, uc_stack (40 bytes)
  *     sp + 40   gregs: r8 r9 r10 r11 r12 r13 r14 r15 rdi rsi rbp rbx rdx rax rcx rsp rip

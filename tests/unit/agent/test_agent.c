@@ -63,6 +63,9 @@ static void start(uint32_t anr_ms, uint32_t slow_message_ms)
 
 static int wake_fd = -1;
 
+/* Last in a function: its last call is then no tail call, and its frame stays on the stack. */
+#define KEEP_FRAME() __asm__ volatile("")
+
 /* The loop's own function, so that its poll call has one place. */
 __attribute__((noinline)) static void loop_once(void (*handle)(void))
 {
@@ -71,9 +74,11 @@ __attribute__((noinline)) static void loop_once(void (*handle)(void))
     if (handle != NULL) {
         handle();
     }
+    KEEP_FRAME();
 }
 
-static void run_loop(int turns, int special_turn, void (*handle)(void))
+/* The special turn is hidden from the compiler: it would peel the loop, and a loop has one place. */
+static void run_loop(int turns, volatile int special_turn, void (*handle)(void))
 {
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < turns; i++) {
@@ -84,7 +89,7 @@ static void run_loop(int turns, int special_turn, void (*handle)(void))
 __attribute__((noinline)) static void handler_that_sleeps(void)
 {
     pause_ms(400);
-    __asm__ volatile(""); /* no tail call: this frame is what the test looks for */
+    KEEP_FRAME();
 }
 
 __attribute__((noinline)) static void handler_that_computes(void)
@@ -94,7 +99,7 @@ __attribute__((noinline)) static void handler_that_computes(void)
     do {
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 900);
-    __asm__ volatile("");
+    KEEP_FRAME();
 }
 
 static void child_sleeps_in_a_message(void)
@@ -129,6 +134,96 @@ static void child_never_loops(void)
     struct pollfd none = {.fd = -1};
     poll(&none, 1, 1);
     pause_ms(1500);
+    stallbox_stop(5000);
+}
+
+/* A handler that polls by itself, as a modal dialog does. */
+__attribute__((noinline)) static void handler_that_polls(void)
+{
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 4; i++) {
+        poll(&none, 1, 120);
+    }
+    KEEP_FRAME();
+}
+
+static void child_polls_in_a_message(void)
+{
+    start(60000, 300);
+    pause_ms(100);
+    run_loop(20, 10, handler_that_polls);
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void wait_for_work(void)
+{
+    struct pollfd watched = {.fd = wake_fd, .events = POLLIN};
+    poll(&watched, 1, 10);
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void dispatch(void (*handle)(void))
+{
+    free(malloc(100)); /* a sample is due here: the recorder learns that wait_for_work() has returned */
+    if (handle != NULL) {
+        handle();
+    }
+    KEEP_FRAME();
+}
+
+/* As GLib does it: the function that polls returns before anything is handled. */
+__attribute__((noinline)) static void iterate(void (*handle)(void))
+{
+    wait_for_work();
+    dispatch(handle);
+    KEEP_FRAME();
+}
+
+static void child_polls_in_a_message_as_glib_does(void)
+{
+    start(60000, 300);
+    pause_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 60; i++) {
+        volatile int turn = i; /* see run_loop() */
+        iterate(turn == 50 ? handler_that_polls : NULL);
+    }
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void connect_to_something(void)
+{
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 5; i++) {
+        poll(&none, 1, 5);
+    }
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void deeper(int depth, void (*body)(void))
+{
+    volatile char ballast[256];
+    ballast[0] = (char)depth;
+    if (depth > 0) {
+        deeper(depth - 1, body);
+    } else {
+        body();
+    }
+    ballast[1] = ballast[0];
+}
+
+static void loop_for_a_while(void)
+{
+    run_loop(150, -1, NULL);
+}
+
+/* First a loop at start-up, then the real one, further in: the first must not be waited for. */
+static void child_changes_its_loop(void)
+{
+    start(600, 60000);
+    pause_ms(100);
+    connect_to_something();
+    deeper(5, loop_for_a_while);
     stallbox_stop(5000);
 }
 
@@ -438,8 +533,8 @@ static void test_an_open_message_fires_anr_while_it_lasts(void **state)
     assert_int_equal(snapshot->header.trigger.in_progress, 1);
     bool was_asleep = false, has_stack = false;
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
-        was_asleep |= (snapshot->threads[i].entry.flags & 1) != 0 &&
-                      snapshot->threads[i].entry.call_kind == SBX_RECORD_SLEEP;
+        was_asleep |=
+            (snapshot->threads[i].entry.flags & 1) != 0 && snapshot->threads[i].entry.call_kind == SBX_RECORD_SLEEP;
     }
     for (size_t i = 0; i < snapshot->record_count; i++) {
         bool is_complete = false;
@@ -451,6 +546,44 @@ static void test_an_open_message_fires_anr_while_it_lasts(void **state)
     assert_true(was_asleep);
     assert_true(has_stack);
     sbx_snapshot_destroy(snapshot);
+}
+
+static void expect_one_message_of_four_polls(void (*child)(void))
+{
+    assert_int_equal(run_child(child), 0);
+    struct sbx_snapshot *snapshot = read_only_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    assert_true(snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns >= 480000000);
+    int waits = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        bool is_complete = false;
+        waits += snapshot->records[i].kind == SBX_RECORD_POLL &&
+                 passes_through(snapshot, &snapshot->records[i], (void *)handler_that_polls, &is_complete) &&
+                 is_complete;
+    }
+    assert_int_equal(waits, 4);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_handler_that_polls_is_part_of_its_message(void **state)
+{
+    (void)state;
+    expect_one_message_of_four_polls(child_polls_in_a_message);
+}
+
+static void test_a_modal_poll_is_found_where_the_polling_function_returns(void **state)
+{
+    (void)state;
+    expect_one_message_of_four_polls(child_polls_in_a_message_as_glib_does);
+}
+
+static void test_a_program_that_changes_its_loop_raises_no_alarm(void **state)
+{
+    char raw[128];
+    (void)state;
+    assert_int_equal(run_child(child_changes_its_loop), 0);
+    snprintf(raw, sizeof raw, "%s/raw", spool);
+    assert_int_equal(count_files(raw, SBX_RAW_SUFFIX), 0);
 }
 
 static void test_a_program_that_never_loops_is_never_judged(void **state)
@@ -561,6 +694,9 @@ int main(void)
         CASE(test_a_slow_message_is_kept_with_the_sleep_that_made_it_slow),
         CASE(test_a_computing_message_is_sampled_every_few_milliseconds),
         CASE(test_an_open_message_fires_anr_while_it_lasts),
+        CASE(test_a_handler_that_polls_is_part_of_its_message),
+        CASE(test_a_modal_poll_is_found_where_the_polling_function_returns),
+        CASE(test_a_program_that_changes_its_loop_raises_no_alarm),
         CASE(test_a_program_that_never_loops_is_never_judged),
         CASE(test_a_manual_snapshot_is_durable_when_the_call_returns),
         CASE(test_a_forked_child_is_inert),

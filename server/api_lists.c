@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_lists.c - the members of a snapshot and of an issue, written once each. */
+#include "api_lists.h"
+
+#include "json_document.h"
+
+static const char *or_null(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+static void put_verdict(struct sbx_document *json, const struct sbx_snapshot_row *row)
+{
+    sbx_document_string(json, "cause", or_null(row->cause));
+    sbx_document_string(json, "class", or_null(row->class_));
+    sbx_document_string(json, "function", or_null(row->function));
+    sbx_document_string(json, "module", or_null(row->module));
+    sbx_document_string(json, "headline", or_null(row->headline));
+    sbx_document_number(json, "confidence", row->confidence);
+}
+
+static void put_snapshot(struct sbx_document *json, const char *name, const struct sbx_snapshot_row *row)
+{
+    static const char *const states[] = {
+        [SBX_TRIAGE_PENDING] = "pending", [SBX_TRIAGE_DONE] = "triaged", [SBX_TRIAGE_FAILED] = "failed"};
+    sbx_document_open(json, name, '{');
+    sbx_document_string(json, "id", row->id_text);
+    sbx_document_integer(json, "seq", row->seq);
+    sbx_document_string(json, "state", states[row->state]);
+    sbx_document_integer(json, "received_ms", row->received_ms);
+    sbx_document_integer(json, "created_day", row->created_day);
+    sbx_document_integer(json, "bytes", row->bytes);
+    sbx_document_string(json, "trigger", row->trigger);
+    sbx_document_number(json, "duration_ms", (double)row->duration_ns / 1e6);
+    sbx_document_integer(json, "threshold_ms", row->threshold_ms);
+    sbx_document_string(json, "app", or_null(row->app));
+    sbx_document_string(json, "app_version", or_null(row->app_version));
+    sbx_document_string(json, "app_build_id", or_null(row->app_build_id));
+    sbx_document_string(json, "issue", or_null(row->issue_text));
+    if (row->state == SBX_TRIAGE_FAILED)
+        sbx_document_string(json, "failure", row->failure);
+    if (row->state == SBX_TRIAGE_DONE)
+        put_verdict(json, row);
+    sbx_document_close(json, '}');
+}
+
+static void put_snapshots(struct sbx_document *json, const struct sbx_snapshot_row *rows, size_t count)
+{
+    sbx_document_open(json, "snapshots", '[');
+    for (size_t i = 0; i < count; i++)
+        put_snapshot(json, NULL, &rows[i]);
+    sbx_document_close(json, ']');
+    if (count && rows[count - 1].seq > 1)
+        sbx_document_integer(json, "before", rows[count - 1].seq);
+}
+
+static void put_issue_members(struct sbx_document *json, const struct sbx_issue_row *issue)
+{
+    sbx_document_string(json, "id", issue->id_text);
+    sbx_document_integer(json, "hits", issue->hits);
+    sbx_document_integer(json, "sessions", issue->sessions);
+    sbx_document_integer(json, "builds", issue->builds);
+    sbx_document_bool(json, "new_in_build", issue->new_in_build);
+    sbx_document_integer(json, "first_ms", issue->first_ms);
+    sbx_document_integer(json, "last_ms", issue->last_ms);
+    sbx_document_number(json, "longest_ms", (double)issue->longest_ns / 1e6);
+    sbx_document_string(json, "app", issue->newest.app);
+    put_verdict(json, &issue->newest);
+    sbx_document_string(json, "newest", issue->newest.id_text);
+}
+
+static void give(struct sbx_document *json, struct sbx_reply *reply)
+{
+    sbx_byte_buffer_text(&json->text, "\n");
+    reply->status = 200;
+    reply->content_type = "application/json";
+    reply->body = json->text;
+}
+
+void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    put_snapshots(&json, rows, count);
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+}
+
+void sbx_api_snapshot(const struct sbx_snapshot_row *row, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    put_snapshot(&json, NULL, row);
+    give(&json, reply);
+}
+
+void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_open(&json, "issues", '[');
+    for (size_t i = 0; i < count; i++) {
+        sbx_document_open(&json, NULL, '{');
+        put_issue_members(&json, &rows[i]);
+        sbx_document_close(&json, '}');
+    }
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+}
+
+void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_snapshot_row *rows, size_t count,
+                   struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    put_issue_members(&json, issue);
+    put_snapshots(&json, rows, count);
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_lists.h - rows of the store as JSON documents, for programs. */
+#ifndef SBX_API_LISTS_H
+#define SBX_API_LISTS_H
+
+#include <stddef.h>
+
+#include "reply.h"
+#include "store.h"
+
+/* {"snapshots":[...],"before":SEQ}: ask again with ?before=SEQ for older ones; absent when there can be none. */
+void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply);
+void sbx_api_snapshot(const struct sbx_snapshot_row *row, struct sbx_reply *reply);
+/* {"issues":[...]} */
+void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, struct sbx_reply *reply);
+/* The issue's members and "snapshots", newest first. */
+void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_snapshot_row *rows, size_t count,
+                   struct sbx_reply *reply);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collector.c - what a stranger may make the server do: hold one bounded body, decode it once, store it once. */
+#include "collector.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "envelope_format.h"
+#include "stall.h"
+
+enum {
+    /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
+    IN_FLIGHT_BYTES_MAX = 64 * SBX_ENVELOPE_BYTES_MAX,
+    RETRY_AFTER_S = 5,
+};
+
+struct sbx_collector {
+    struct sbx_store *store;
+    struct sbx_triager *triager;
+    struct sbx_metrics *metrics;
+    pthread_mutex_t lock;
+    size_t in_flight_bytes; /* under the lock */
+};
+
+struct sbx_upload {
+    struct sbx_collector *collector;
+    struct sbx_byte_buffer body;
+    size_t counted_bytes; /* of in_flight_bytes, given back at destroy */
+    bool is_too_large, is_busy, has_ended;
+};
+
+struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_triager *triager,
+                                           struct sbx_metrics *metrics)
+{
+    struct sbx_collector *collector = malloc(sizeof(*collector));
+    if (!collector)
+        return NULL;
+    *collector = (struct sbx_collector){.store = store, .triager = triager, .metrics = metrics};
+    pthread_mutex_init(&collector->lock, NULL);
+    return collector;
+}
+
+void sbx_collector_destroy(struct sbx_collector *collector)
+{
+    if (!collector)
+        return;
+    pthread_mutex_destroy(&collector->lock);
+    free(collector);
+}
+
+static void refuse_too_large(struct sbx_collector *collector, struct sbx_reply *reply)
+{
+    sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_TOO_LARGE, 1);
+    sbx_reply_text(reply, 413, "a payload has at most %d bytes", SBX_ENVELOPE_BYTES_MAX);
+}
+
+static void refuse_busy(struct sbx_collector *collector, struct sbx_reply *reply)
+{
+    sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_BUSY, 1);
+    sbx_reply_text(reply, 503, "too many payloads are arriving; try again");
+    reply->retry_after_s = RETRY_AFTER_S;
+}
+
+struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char *content_length,
+                                    const char *content_encoding, struct sbx_reply *reply)
+{
+    if (content_encoding && *content_encoding && strcasecmp(content_encoding, "identity") != 0) {
+        sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_UNSUPPORTED, 1);
+        sbx_reply_text(reply, 415, "a payload is compressed inside; Content-Encoding is not taken");
+        return NULL;
+    }
+    /* Refused by its own word, before a byte of it is read. Without the header (chunked) it is counted as it comes. */
+    if (content_length && strtoull(content_length, NULL, 10) > SBX_ENVELOPE_BYTES_MAX) {
+        refuse_too_large(collector, reply);
+        return NULL;
+    }
+    struct sbx_upload *upload = calloc(1, sizeof(*upload));
+    if (!upload) {
+        refuse_busy(collector, reply);
+        return NULL;
+    }
+    upload->collector = collector;
+    upload->body.limit = SBX_ENVELOPE_BYTES_MAX;
+    return upload;
+}
+
+/* Count bytes as in flight; false when that would be too many. */
+static bool take_in_flight(struct sbx_collector *collector, size_t count)
+{
+    pthread_mutex_lock(&collector->lock);
+    bool fits = count <= IN_FLIGHT_BYTES_MAX - collector->in_flight_bytes;
+    if (fits)
+        collector->in_flight_bytes += count;
+    pthread_mutex_unlock(&collector->lock);
+    return fits;
+}
+
+static void give_in_flight(struct sbx_collector *collector, size_t count)
+{
+    pthread_mutex_lock(&collector->lock);
+    collector->in_flight_bytes -= count;
+    pthread_mutex_unlock(&collector->lock);
+}
+
+void sbx_upload_append(struct sbx_upload *upload, const void *bytes, size_t count)
+{
+    if (upload->is_too_large || upload->is_busy)
+        return;
+    if (count > SBX_ENVELOPE_BYTES_MAX - upload->body.used) {
+        upload->is_too_large = true;
+    } else if (!take_in_flight(upload->collector, count)) {
+        upload->is_busy = true;
+    } else {
+        upload->counted_bytes += count;
+        sbx_byte_buffer_append(&upload->body, bytes, count);
+        upload->is_busy = upload->body.failed; /* no memory */
+    }
+    if (upload->is_too_large || upload->is_busy)
+        sbx_byte_buffer_finish(&upload->body);
+}
+
+/* Store what was decoded and answer. */
+static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
+{
+    struct sbx_collector *collector = upload->collector;
+    struct timespec now;
+    enum sbx_stored stored;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int result = sbx_store_put(collector->store, stall, upload->body.data, upload->body.used,
+                               now.tv_sec * 1000ll + now.tv_nsec / 1000000, &stored);
+    if (result < 0) {
+        sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_STORE, 1);
+        sbx_reply_text(reply, 503, "the store did not take it: %s", strerror(-result));
+        reply->retry_after_s = RETRY_AFTER_S;
+        return;
+    }
+    if (stored == SBX_STORED_CONFLICT) {
+        sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_CONFLICT, 1);
+        sbx_reply_text(reply, 409, "payload %s is stored already, with other bytes", stall->payload_id_text);
+        return;
+    }
+    sbx_metrics_add(collector->metrics, stored == SBX_STORED_NEW ? SBX_METRIC_STORED : SBX_METRIC_DUPLICATES, 1);
+    reply->status = 200;
+    reply->content_type = SBX_TEXT_PLAIN;
+    sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", stall->payload_id_text);
+    if (stored == SBX_STORED_NEW)
+        sbx_triager_wake(collector->triager);
+}
+
+void sbx_upload_end(struct sbx_upload *upload, struct sbx_reply *reply)
+{
+    struct sbx_collector *collector = upload->collector;
+    char why[200] = "";
+    struct sbx_stall *stall;
+    upload->has_ended = true;
+    if (upload->is_too_large) {
+        refuse_too_large(collector, reply);
+        return;
+    }
+    if (upload->is_busy) {
+        refuse_busy(collector, reply);
+        return;
+    }
+    int result =
+        sbx_stall_decode(upload->body.used ? upload->body.data : "", upload->body.used, &stall, why, sizeof(why));
+    if (result == -ENOMEM) {
+        refuse_busy(collector, reply);
+        return;
+    }
+    if (result < 0) {
+        bool is_unsupported = result == -ENOTSUP;
+        sbx_metrics_add(collector->metrics,
+                        is_unsupported ? SBX_METRIC_REJECTED_UNSUPPORTED : SBX_METRIC_REJECTED_INVALID, 1);
+        sbx_reply_text(reply, is_unsupported ? 415 : 400, "%s", why[0] ? why : "not a payload");
+        return;
+    }
+    store_stall(upload, stall, reply);
+    sbx_stall_destroy(stall);
+}
+
+void sbx_upload_destroy(struct sbx_upload *upload)
+{
+    if (!upload)
+        return;
+    if (!upload->has_ended)
+        sbx_metrics_add(upload->collector->metrics, SBX_METRIC_INCOMPLETE, 1);
+    give_in_flight(upload->collector, upload->counted_bytes);
+    sbx_byte_buffer_finish(&upload->body);
+    free(upload);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* collector.h - POST /v1/snapshots: bounded, checked, durable, then answered.
+ *
+ *   200 "STALLBOX-STORED <id>\n"   it is on disk, by this post or an earlier one of the same bytes
+ *   400 no valid payload           409 the id is taken by other bytes     413 over SBX_ENVELOPE_BYTES_MAX
+ *   415 sealed, newer, or encoded  503 no room now; Retry-After says when to come again
+ *
+ * It does not know HTTP's machinery: http.c feeds it. Any number of uploads at a time, each by one thread at a time. */
+#ifndef SBX_COLLECTOR_H
+#define SBX_COLLECTOR_H
+
+#include <stddef.h>
+
+#include "metrics.h"
+#include "reply.h"
+#include "store.h"
+#include "triager.h"
+
+struct sbx_collector;
+struct sbx_upload; /* the body of one post */
+
+/* All borrowed until destroy. NULL without memory. */
+struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_triager *triager,
+                                           struct sbx_metrics *metrics);
+void sbx_collector_destroy(struct sbx_collector *collector);
+
+/* A post begins; look at its headers (borrowed, NULL when missing). Returns an upload (given), or NULL with the refusal
+ * in `reply`: the body is then not read. */
+struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char *content_length,
+                                    const char *content_encoding, struct sbx_reply *reply);
+/* More of the body. What is over a bound is dropped and refused at the end. */
+void sbx_upload_append(struct sbx_upload *upload, const void *bytes, size_t count);
+/* The body is complete: decode, store, answer. */
+void sbx_upload_end(struct sbx_upload *upload, struct sbx_reply *reply);
+/* Release it, ended or not; NULL is fine. One that never ended is counted as incomplete. */
+void sbx_upload_destroy(struct sbx_upload *upload);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate.c - token and host checks without state. */
+#include "gate.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CREDENTIALS_BYTES_MAX = 512 };
+
+/* Equal, in a time that depends on the lengths only. */
+static bool is_token(const char *token, const char *given, size_t given_bytes)
+{
+    size_t token_bytes = strlen(token);
+    unsigned char difference = token_bytes != given_bytes;
+    for (size_t i = 0; i < token_bytes && given_bytes; i++)
+        difference |= (unsigned char)(token[i] ^ given[i % given_bytes]);
+    return difference == 0;
+}
+
+static int base64_value(char digit)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *found = digit ? strchr(digits, digit) : NULL;
+    return found ? (int)(found - digits) : -1;
+}
+
+/* Decode up to the padding; returns the bytes written, 0 for anything that is no base64 or too long. */
+static size_t decode_base64(const char *text, char *out, size_t out_bytes)
+{
+    uint32_t bits = 0;
+    size_t bit_count = 0, used = 0;
+    for (; *text && *text != '='; text++) {
+        int value = base64_value(*text);
+        if (value < 0 || used == out_bytes)
+            return 0;
+        bits = bits << 6 | (uint32_t)value;
+        bit_count += 6;
+        if (bit_count >= 8) {
+            bit_count -= 8;
+            out[used++] = (char)(bits >> bit_count & 0xff);
+        }
+    }
+    return used;
+}
+
+static bool has_token(const char *token, const char *authorization)
+{
+    char credentials[CREDENTIALS_BYTES_MAX];
+    if (!authorization)
+        return false;
+    if (strncasecmp(authorization, "Bearer ", 7) == 0)
+        return is_token(token, authorization + 7, strlen(authorization + 7));
+    if (strncasecmp(authorization, "Basic ", 6) != 0)
+        return false;
+    size_t bytes = decode_base64(authorization + 6, credentials, sizeof(credentials));
+    const char *colon = memchr(credentials, ':', bytes);
+    return colon && is_token(token, colon + 1, bytes - (size_t)(colon + 1 - credentials));
+}
+
+/* "127.0.0.1:8321", "localhost", "[::1]:8321". */
+static bool names_loopback(const char *host)
+{
+    static const char *const names[] = {"localhost", "[::1]"};
+    if (!host)
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t bytes = strlen(names[i]);
+        if (strncasecmp(host, names[i], bytes) == 0 && (host[bytes] == '\0' || host[bytes] == ':'))
+            return true;
+    }
+    /* Only digits and dots behind "127.": "127.evil.example" is a name like any other. */
+    size_t bytes = strspn(host, "0123456789.");
+    return strncmp(host, "127.", 4) == 0 && (host[bytes] == '\0' || host[bytes] == ':');
+}
+
+enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, bool is_write, const char *authorization, const char *host,
+                              const char *origin)
+{
+    if (is_write && origin)
+        return SBX_ENTRY_FROM_PAGE;
+    if (gate->token && (is_write || !gate->is_loopback) && !has_token(gate->token, authorization))
+        return SBX_ENTRY_NEEDS_TOKEN;
+    if (gate->is_loopback && !is_write && !names_loopback(host) &&
+        !(gate->token && has_token(gate->token, authorization)))
+        return SBX_ENTRY_FOREIGN_HOST;
+    return SBX_ENTRY_ALLOWED;
+}

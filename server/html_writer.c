@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* html_writer.c - escaping, in one place. */
+#include "html_writer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "utf8.h"
+
+static const char *entity_of(char character)
+{
+    switch (character) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void sbx_html_text(struct sbx_byte_buffer *page, const char *text)
+{
+    size_t left = text ? strlen(text) : 0;
+    while (left) {
+        size_t skip;
+        size_t length = sbx_utf8_showable(text, left, &skip);
+        const char *entity = entity_of(*text);
+        if (length == 0)
+            sbx_byte_buffer_text(page, SBX_UTF8_REPLACEMENT);
+        else if (entity)
+            sbx_byte_buffer_text(page, entity);
+        else
+            sbx_byte_buffer_append(page, text, length);
+        text += skip;
+        left -= skip;
+    }
+}
+
+void sbx_html_textf(struct sbx_byte_buffer *page, const char *format, ...)
+{
+    char *text;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        page->failed = true;
+        return;
+    }
+    sbx_html_text(page, text);
+    free(text);
+}
+
+void sbx_html_picture(struct sbx_byte_buffer *page, const char *svg, size_t bytes)
+{
+    if (bytes < 4 || memcmp(svg, "<svg", 4) != 0) {
+        page->failed = true;
+        return;
+    }
+    sbx_byte_buffer_append(page, svg, bytes);
+}

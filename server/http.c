@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.c - from the library's callbacks to gate, collector and routes, and from replies to its responses.
+ *
+ * A request's life: on_request once with the headers (who is refused is answered here, before a byte of the body),
+ * again for each piece of the body, once more at its end; then on_completed. A connection's: on_connection at both
+ * ends. */
+#include "http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deadlines.h"
+
+enum {
+    THREADS = 2,
+    CONNECTIONS_MAX = 1024,
+    HEADER_BYTES_MAX = 16 << 10, /* the library's memory of a connection: request line, headers, answer's headers */
+    IDLE_SECONDS = 15,           /* between two bytes, and between two requests */
+};
+
+struct sbx_http {
+    struct sbx_http_settings settings;
+    struct sbx_deadlines *deadlines;
+    struct MHD_Daemon *daemon;
+};
+
+/* One request: what is kept between its callbacks. */
+struct exchange {
+    struct sbx_upload *upload; /* of a post to the collector */
+    struct sbx_reply reply;    /* status 0: not made yet */
+};
+
+/* ---- replies ---- */
+
+static const struct {
+    const char *name, *value;
+} headers_of_all[] = {
+    /* Nothing runs, nothing is loaded from elsewhere, no page may frame these. */
+    {"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; "
+                                "base-uri 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+};
+
+static enum MHD_Result add_headers(struct MHD_Response *response, const struct sbx_reply *reply)
+{
+    char text[128];
+    enum MHD_Result result = MHD_add_response_header(response, "Content-Type", reply->content_type);
+    for (size_t i = 0; result == MHD_YES && i < sizeof(headers_of_all) / sizeof(headers_of_all[0]); i++)
+        result = MHD_add_response_header(response, headers_of_all[i].name, headers_of_all[i].value);
+    if (result == MHD_YES)
+        result = MHD_add_response_header(response, "Cache-Control", reply->may_be_cached ? "max-age=60" : "no-store");
+    if (result == MHD_YES && reply->allow)
+        result = MHD_add_response_header(response, "Allow", reply->allow);
+    if (result == MHD_YES && reply->challenge)
+        result = MHD_add_response_header(response, "WWW-Authenticate", reply->challenge);
+    if (result == MHD_YES && reply->retry_after_s) {
+        snprintf(text, sizeof(text), "%u", reply->retry_after_s);
+        result = MHD_add_response_header(response, "Retry-After", text);
+    }
+    if (result == MHD_YES && *reply->file_name) {
+        snprintf(text, sizeof(text), "attachment; filename=\"%s\"", reply->file_name);
+        result = MHD_add_response_header(response, "Content-Disposition", text);
+    }
+    return result;
+}
+
+/* Send it; what it holds goes to the response. MHD_NO closes the connection. */
+static enum MHD_Result send_reply(struct MHD_Connection *connection, struct sbx_reply *reply)
+{
+    if (reply->body.failed) {
+        sbx_reply_finish(reply);
+        sbx_reply_text(reply, 503, "no memory for the answer");
+        reply->retry_after_s = 1;
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->body.used, reply->body.data, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return MHD_NO;
+    reply->body = (struct sbx_byte_buffer){0}; /* the response's now */
+    enum MHD_Result result = add_headers(response, reply);
+    if (result == MHD_YES)
+        result = MHD_queue_response(connection, reply->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- requests ---- */
+
+static const char *header_of(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static bool is_method(const char *method, const char *name)
+{
+    return strcmp(method, name) == 0;
+}
+
+/* Who may not: the refusal is in `reply`. */
+static void check_gate(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
+                       struct sbx_reply *reply)
+{
+    bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
+    if (!is_write && sbx_route_is_open(path))
+        return;
+    enum sbx_entry entry =
+        sbx_gate_check(&http->settings.gate, is_write, header_of(connection, "Authorization"),
+                       header_of(connection, "Host"), header_of(connection, "Origin"));
+    if (entry == SBX_ENTRY_ALLOWED)
+        return;
+    if (entry == SBX_ENTRY_NEEDS_TOKEN) {
+        sbx_reply_text(reply, 401, "this needs the server's token: Authorization: Bearer TOKEN%s",
+                       is_write ? "" : ", or the token as the password in a browser");
+        reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
+    } else if (entry == SBX_ENTRY_FOREIGN_HOST) {
+        sbx_reply_text(reply, 403,
+                       "this server is for this machine alone: open it as localhost or 127.0.0.1, or give it"
+                       " a token");
+    } else {
+        sbx_reply_text(reply, 403, "web pages may not send here");
+    }
+    if (is_write && sbx_route_is_collector(path))
+        sbx_metrics_add(http->settings.metrics,
+                        entry == SBX_ENTRY_NEEDS_TOKEN ? SBX_METRIC_REJECTED_UNAUTHORIZED : SBX_METRIC_REJECTED_FOREIGN,
+                        1);
+}
+
+/* The headers are here: refuse at once, or begin. */
+static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method,
+                           const char *path, struct exchange *exchange)
+{
+    bool is_post = is_method(method, "POST") && sbx_route_is_collector(path);
+    if (is_post)
+        sbx_metrics_add(http->settings.metrics, SBX_METRIC_RECEIVED, 1);
+    check_gate(http, connection, method, path, &exchange->reply);
+    if (exchange->reply.status)
+        return;
+    if (is_post) {
+        exchange->upload = sbx_upload_begin(http->settings.collector, header_of(connection, "Content-Length"),
+                                            header_of(connection, "Content-Encoding"), &exchange->reply);
+    } else if (!is_method(method, "GET") && !is_method(method, "HEAD")) {
+        const struct sbx_request request = {.method = method, .path = path};
+        sbx_route(&http->settings.routes, &request, &exchange->reply); /* 404 or 405: its body is not read */
+    }
+}
+
+/* The request is complete: answer. */
+static void end_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
+                         struct exchange *exchange)
+{
+    if (exchange->upload) {
+        sbx_upload_end(exchange->upload, &exchange->reply);
+        return;
+    }
+    const struct sbx_request request = {
+        .method = method,
+        .path = path,
+        .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),
+        .limit = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "limit"),
+    };
+    sbx_route(&http->settings.routes, &request, &exchange->reply);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *body, size_t *body_bytes,
+                                  void **exchange_slot)
+{
+    struct sbx_http *http = context;
+    struct exchange *exchange = *exchange_slot;
+    (void)version;
+    if (!exchange) {
+        exchange = calloc(1, sizeof(*exchange));
+        if (!exchange)
+            return MHD_NO;
+        *exchange_slot = exchange;
+        begin_exchange(http, connection, method, path, exchange);
+        return exchange->reply.status ? send_reply(connection, &exchange->reply) : MHD_YES;
+    }
+    if (*body_bytes) {
+        if (exchange->upload)
+            sbx_upload_append(exchange->upload, body, *body_bytes);
+        *body_bytes = 0; /* the body of a GET means nothing and is dropped */
+        return MHD_YES;
+    }
+    end_exchange(http, connection, method, path, exchange);
+    return send_reply(connection, &exchange->reply);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **exchange_slot,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct sbx_http *http = context;
+    struct exchange *exchange = *exchange_slot;
+    (void)code;
+    if (exchange) {
+        sbx_upload_destroy(exchange->upload);
+        sbx_reply_finish(&exchange->reply);
+        free(exchange);
+        *exchange_slot = NULL;
+    }
+    const union MHD_ConnectionInfo *slot = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (slot)
+        sbx_deadline_renew(http->deadlines, slot->socket_context);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **deadline_slot,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct sbx_http *http = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *deadline_slot = fd ? sbx_deadline_open(http->deadlines, fd->connect_fd) : NULL;
+    } else {
+        sbx_deadline_close(http->deadlines, *deadline_slot);
+        *deadline_slot = NULL;
+    }
+}
+
+/* ---- life ---- */
+
+int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_http **http_out, char *why,
+                   size_t why_bytes)
+{
+    struct sbx_http *http = calloc(1, sizeof(*http));
+    if (!http) {
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    http->settings = *settings;
+    int result = sbx_deadlines_create(settings->request_deadline_ms, settings->metrics, &http->deadlines);
+    if (result < 0) {
+        snprintf(why, why_bytes, "no thread for deadlines: %s", strerror(-result));
+        free(http);
+        return result;
+    }
+    /* STRICT: what two parsers could read differently (both lengths, bare line ends) is refused. */
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned int)IDLE_SECONDS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+    if (!http->daemon) {
+        snprintf(why, why_bytes, "the HTTP library did not start: %s", strerror(errno));
+        sbx_deadlines_destroy(http->deadlines);
+        free(http);
+        return -EIO;
+    }
+    *http_out = http;
+    return 0;
+}
+
+void sbx_http_stop(struct sbx_http *http)
+{
+    if (!http)
+        return;
+    MHD_stop_daemon(http->daemon);
+    sbx_deadlines_destroy(http->deadlines);
+    free(http);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.c - counters behind one lock: they move with requests, which cost far more than a lock does. */
+#include "metrics.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sbx_metrics {
+    pthread_mutex_t lock;
+    uint64_t counts[SBX_METRIC_COUNT];
+};
+
+struct sbx_metrics *sbx_metrics_create(void)
+{
+    struct sbx_metrics *metrics = calloc(1, sizeof(*metrics));
+    if (metrics)
+        pthread_mutex_init(&metrics->lock, NULL);
+    return metrics;
+}
+
+void sbx_metrics_destroy(struct sbx_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    pthread_mutex_destroy(&metrics->lock);
+    free(metrics);
+}
+
+void sbx_metrics_add(struct sbx_metrics *metrics, enum sbx_metric metric, uint64_t count)
+{
+    pthread_mutex_lock(&metrics->lock);
+    metrics->counts[metric] += count;
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+uint64_t sbx_metrics_read(struct sbx_metrics *metrics, enum sbx_metric metric)
+{
+    pthread_mutex_lock(&metrics->lock);
+    uint64_t count = metrics->counts[metric];
+    pthread_mutex_unlock(&metrics->lock);
+    return count;
+}
+
+static void print_head(struct sbx_byte_buffer *out, const char *name, const char *type, const char *help)
+{
+    sbx_byte_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void print_one(struct sbx_byte_buffer *out, const char *name, const char *type, const char *help, uint64_t value)
+{
+    print_head(out, name, type, help);
+    sbx_byte_buffer_format(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[SBX_METRIC_COUNT])
+{
+    static const struct {
+        enum sbx_metric metric;
+        const char *reason;
+    } rejections[] = {
+        {SBX_METRIC_REJECTED_UNAUTHORIZED, "unauthorized"}, {SBX_METRIC_REJECTED_FOREIGN, "foreign"},
+        {SBX_METRIC_REJECTED_TOO_LARGE, "too_large"},       {SBX_METRIC_REJECTED_INVALID, "invalid"},
+        {SBX_METRIC_REJECTED_UNSUPPORTED, "unsupported"},   {SBX_METRIC_REJECTED_CONFLICT, "conflict"},
+        {SBX_METRIC_REJECTED_BUSY, "busy"},                 {SBX_METRIC_REJECTED_STORE, "store"},
+        {SBX_METRIC_INCOMPLETE, "incomplete"},
+    };
+    print_head(out, "stallbox_snapshots_rejected_total", "counter", "Posts that were not stored, by reason.");
+    for (size_t i = 0; i < sizeof(rejections) / sizeof(rejections[0]); i++)
+        sbx_byte_buffer_format(out, "stallbox_snapshots_rejected_total{reason=\"%s\"} %llu\n", rejections[i].reason,
+                               (unsigned long long)counts[rejections[i].metric]);
+}
+
+void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
+                       struct sbx_byte_buffer *out)
+{
+    uint64_t counts[SBX_METRIC_COUNT];
+    pthread_mutex_lock(&metrics->lock);
+    memcpy(counts, metrics->counts, sizeof(counts));
+    pthread_mutex_unlock(&metrics->lock);
+
+    print_one(out, "stallbox_snapshots_received_total", "counter", "Posts to /v1/snapshots since start.",
+              counts[SBX_METRIC_RECEIVED]);
+    print_one(out, "stallbox_snapshots_stored_total", "counter", "Payloads stored since start.",
+              counts[SBX_METRIC_STORED]);
+    print_one(out, "stallbox_snapshots_duplicates_total", "counter", "Payloads that were stored already.",
+              counts[SBX_METRIC_DUPLICATES]);
+    print_rejections(out, counts);
+    print_one(out, "stallbox_triaged_total", "counter", "Payloads triaged since start.", counts[SBX_METRIC_TRIAGED]);
+    print_one(out, "stallbox_triage_failed_total", "counter", "Payloads whose triage failed since start.",
+              counts[SBX_METRIC_TRIAGE_FAILED]);
+    print_head(out, "stallbox_triage_seconds", "summary", "Time spent triaging one payload.");
+    sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",
+                           (double)counts[SBX_METRIC_TRIAGE_MICROSECONDS] / 1e6,
+                           (unsigned long long)(counts[SBX_METRIC_TRIAGED] + counts[SBX_METRIC_TRIAGE_FAILED]));
+    print_one(out, "stallbox_connections_closed_late_total", "counter", "Connections cut at their deadline.",
+              counts[SBX_METRIC_CLOSED_LATE]);
+    print_one(out, "stallbox_store_snapshots", "gauge", "Payloads in the store.", (uint64_t)store->snapshots);
+    print_one(out, "stallbox_store_pending", "gauge", "Payloads that wait for triage.", (uint64_t)store->pending);
+    print_one(out, "stallbox_store_failed", "gauge", "Payloads whose triage failed.", (uint64_t)store->failed);
+    print_one(out, "stallbox_store_issues", "gauge", "Distinct issues.", (uint64_t)store->issues);
+    print_one(out, "stallbox_store_bytes", "gauge", "Bytes of the store on disk.", (uint64_t)store->bytes);
+    print_one(out, "stallbox_renderings_bytes", "gauge", "Bytes of rendered reports, which may be dropped.",
+              rendering_bytes);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.h - what the server counts about itself, and the Prometheus text of it. Any thread may call. */
+#ifndef SBX_METRICS_H
+#define SBX_METRICS_H
+
+#include <stdint.h>
+
+#include "byte_buffer.h"
+#include "store.h"
+
+enum sbx_metric {
+    SBX_METRIC_RECEIVED = 0,          /* posts that reached the collector, whatever came of them */
+    SBX_METRIC_STORED = 1,
+    SBX_METRIC_DUPLICATES = 2,        /* the same payload again: answered as the first time, stored once */
+    SBX_METRIC_REJECTED_UNAUTHORIZED = 3,
+    SBX_METRIC_REJECTED_FOREIGN = 4,  /* sent by a web page, or to a host name that is not ours */
+    SBX_METRIC_REJECTED_TOO_LARGE = 5,
+    SBX_METRIC_REJECTED_INVALID = 6,
+    SBX_METRIC_REJECTED_UNSUPPORTED = 7,
+    SBX_METRIC_REJECTED_CONFLICT = 8,
+    SBX_METRIC_REJECTED_BUSY = 9,     /* too many bytes in flight */
+    SBX_METRIC_REJECTED_STORE = 10,   /* could not be made durable */
+    SBX_METRIC_INCOMPLETE = 11,       /* the connection ended before the body did */
+    SBX_METRIC_TRIAGED = 12,
+    SBX_METRIC_TRIAGE_FAILED = 13,
+    SBX_METRIC_TRIAGE_MICROSECONDS = 14, /* spent triaging, failures included */
+    SBX_METRIC_CLOSED_LATE = 15,      /* connections cut at their deadline */
+    SBX_METRIC_COUNT = 16,
+};
+
+struct sbx_metrics;
+
+struct sbx_metrics *sbx_metrics_create(void); /* NULL without memory */
+void sbx_metrics_destroy(struct sbx_metrics *metrics);
+void sbx_metrics_add(struct sbx_metrics *metrics, enum sbx_metric metric, uint64_t count);
+uint64_t sbx_metrics_read(struct sbx_metrics *metrics, enum sbx_metric metric);
+
+void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
+                       struct sbx_byte_buffer *out);
+
+#endif

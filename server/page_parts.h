@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_parts.h - what every page is put together from: head and foot, badges, times, durations. */
+#ifndef SBX_PAGE_PARTS_H
+#define SBX_PAGE_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "byte_buffer.h"
+
+/* Up to and including <main>. `title` is escaped; `refresh_s` above 0 makes the browser ask again. */
+void sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s);
+void sbx_page_end(struct sbx_byte_buffer *page);
+
+/* The cause as a coloured word. Unknown words are shown without a colour of their own. */
+void sbx_page_badge(struct sbx_byte_buffer *page, const char *cause);
+
+/* A function's name that may break where a person would break it; "" and NULL read "not established". */
+void sbx_page_function(struct sbx_byte_buffer *page, const char *function);
+
+/* "3 min ago" with the full time (UTC) behind it. Milliseconds since 1970. */
+void sbx_page_time(struct sbx_byte_buffer *page, int64_t when_ms, int64_t now_ms);
+
+/* Three significant digits at most: "850 us", "1.25 ms", "134 ms", "2.03 s", "3 min 12 s". */
+enum { SBX_DURATION_TEXT_BYTES = 32 };
+void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYTES]);
+void sbx_page_duration(struct sbx_byte_buffer *page, int64_t duration_ns);
+
+/* "slow message" for "slow_message", "on CPU" for "on_cpu": a word of the report as a person says it. */
+void sbx_page_word(struct sbx_byte_buffer *page, const char *word);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* renderings.c - a bounded cache of documents in a file of its own, so that losing it loses nothing.
+ *
+ *   rendering                          five rows a snapshot, one a kind
+ *     turn INTEGER                     one number a snapshot, growing: the order in which they go
+ *     id BLOB(16), kind, bytes, body   PRIMARY KEY (id, kind)
+ *   made_by                            one row: the version that made them */
+#include "renderings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store_handle.h"
+
+/* synchronous=NORMAL: after a power cut the newest commits may be gone, which costs rendering them again. */
+static const char setup[] =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF;"
+    "CREATE TABLE IF NOT EXISTS rendering(rowid INTEGER PRIMARY KEY, turn INTEGER NOT NULL, id BLOB NOT NULL,"
+    " kind INTEGER NOT NULL, bytes INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE(id, kind));"
+    "CREATE INDEX IF NOT EXISTS rendering_turn ON rendering(turn, bytes);"
+    "CREATE TABLE IF NOT EXISTS made_by(version TEXT NOT NULL);";
+
+enum {
+    READ_VERSION, DROP_VERSION, SET_VERSION, DROP_ALL, SUM_BYTES, NEXT_TURN, DROP_ONE, ADD_ONE, OLDEST_TURN, DROP_TURN,
+    READ_ONE, STATEMENTS,
+};
+static const char *const sql[STATEMENTS] = {
+    [READ_VERSION] = "SELECT 1 FROM made_by WHERE version = ?1",
+    [DROP_VERSION] = "DELETE FROM made_by",
+    [SET_VERSION] = "INSERT INTO made_by(version) VALUES(?1)",
+    [DROP_ALL] = "DELETE FROM rendering",
+    [SUM_BYTES] = "SELECT COALESCE(SUM(bytes), 0) FROM rendering",
+    [NEXT_TURN] = "SELECT COALESCE(MAX(turn), 0) + 1 FROM rendering",
+    [DROP_ONE] = "DELETE FROM rendering WHERE id = ?1",
+    [ADD_ONE] = "INSERT INTO rendering(turn, id, kind, bytes, body) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [OLDEST_TURN] = "SELECT turn FROM rendering ORDER BY turn LIMIT 1",
+    [DROP_TURN] = "DELETE FROM rendering WHERE turn = ?1",
+    [READ_ONE] = "SELECT body FROM rendering WHERE id = ?1 AND kind = ?2",
+};
+
+struct sbx_renderings {
+    struct sbx_store_handle handle;
+    uint64_t bytes_max;
+};
+
+/* Run a statement that gives one number, or nothing. The lock is held. Returns 0 or -errno; -ENOENT without a row. */
+static int read_number(struct sbx_renderings *renderings, size_t index, int64_t *number_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, index);
+    int row = sbx_store_step(statement);
+    if (row <= 0)
+        return row < 0 ? row : -ENOENT;
+    *number_out = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return 0;
+}
+
+/* What another version rendered is dropped: its pages and ours would not match one style sheet. */
+static int keep_only_version(struct sbx_renderings *renderings, const char *version)
+{
+    static const size_t steps[] = {DROP_ALL, DROP_VERSION, SET_VERSION};
+    struct sbx_store_handle *handle = &renderings->handle;
+    sbx_store_handle_lock(handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(handle, READ_VERSION);
+    sqlite3_bind_text(statement, 1, version, -1, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_reset(statement);
+    if (result == 0) {
+        result = sbx_store_handle_begin(handle);
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
+            statement = sbx_store_handle_use(handle, steps[i]);
+            if (steps[i] == SET_VERSION)
+                sqlite3_bind_text(statement, 1, version, -1, SQLITE_TRANSIENT);
+            result = sbx_store_step(statement);
+        }
+        if (result == 0)
+            result = sbx_store_handle_commit(handle);
+        if (result < 0)
+            sbx_store_handle_roll_back(handle);
+    }
+    sbx_store_handle_unlock(handle);
+    return result < 0 ? result : 0;
+}
+
+static void remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < 3; i++) {
+        char *file;
+        if (asprintf(&file, "%s%s", path, suffixes[i]) < 0)
+            continue;
+        unlink(file);
+        free(file);
+    }
+}
+
+int sbx_renderings_open(const char *data_dir, const char *version, uint64_t bytes_max,
+                        struct sbx_renderings **renderings_out, char *why, size_t why_bytes)
+{
+    char *path;
+    struct sbx_renderings *renderings = calloc(1, sizeof(*renderings));
+    if (!renderings || asprintf(&path, "%s/renderings.db", data_dir) < 0) {
+        free(renderings);
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    renderings->bytes_max = bytes_max;
+    int result = sbx_store_handle_open(&renderings->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    if (result == -EIO) { /* no database, or a broken one: nothing in it is worth a question */
+        remove_files(path);
+        result = sbx_store_handle_open(&renderings->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    }
+    if (result == 0) {
+        result = keep_only_version(renderings, version);
+        if (result < 0)
+            snprintf(why, why_bytes, "%s: %s", path, sqlite3_errmsg(renderings->handle.db));
+    }
+    free(path);
+    if (result < 0) {
+        sbx_renderings_close(renderings);
+        return result;
+    }
+    *renderings_out = renderings;
+    return 0;
+}
+
+void sbx_renderings_close(struct sbx_renderings *renderings)
+{
+    if (!renderings)
+        return;
+    sbx_store_handle_close(&renderings->handle);
+    free(renderings);
+}
+
+/* Drop the oldest snapshots' renderings, but never those of `own_turn`, until the bound holds. */
+static int shrink(struct sbx_renderings *renderings, int64_t own_turn)
+{
+    int64_t bytes, turn;
+    int result = read_number(renderings, SUM_BYTES, &bytes);
+    while (result == 0 && bytes > (int64_t)renderings->bytes_max) {
+        result = read_number(renderings, OLDEST_TURN, &turn);
+        if (result < 0 || turn == own_turn)
+            break;
+        sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_TURN);
+        sqlite3_bind_int64(statement, 1, turn);
+        result = sbx_store_step(statement);
+        if (result == 0)
+            result = read_number(renderings, SUM_BYTES, &bytes);
+    }
+    return result;
+}
+
+static int replace(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
+                   const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS])
+{
+    int64_t turn;
+    int result = read_number(renderings, NEXT_TURN, &turn);
+    if (result < 0)
+        return result;
+    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    result = sbx_store_step(statement);
+    for (int kind = 0; kind < SBX_RENDERING_KINDS && result == 0; kind++) {
+        if (bodies[kind].failed || bodies[kind].used == 0)
+            continue;
+        statement = sbx_store_handle_use(&renderings->handle, ADD_ONE);
+        sqlite3_bind_int64(statement, 1, turn);
+        sqlite3_bind_blob(statement, 2, id, SBX_ID_BYTES, SQLITE_STATIC);
+        sqlite3_bind_int(statement, 3, kind);
+        sqlite3_bind_int64(statement, 4, (int64_t)bodies[kind].used);
+        sqlite3_bind_blob64(statement, 5, bodies[kind].data, bodies[kind].used, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement); /* the bodies are the caller's */
+    }
+    return result == 0 ? shrink(renderings, turn) : result;
+}
+
+int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
+                       const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS])
+{
+    sbx_store_handle_lock(&renderings->handle);
+    int result = sbx_store_handle_begin(&renderings->handle);
+    if (result == 0)
+        result = replace(renderings, id, bodies);
+    if (result == 0)
+        result = sbx_store_handle_commit(&renderings->handle);
+    if (result < 0)
+        sbx_store_handle_roll_back(&renderings->handle);
+    sbx_store_handle_unlock(&renderings->handle);
+    return result;
+}
+
+int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
+                       struct sbx_byte_buffer *body_out)
+{
+    sbx_store_handle_lock(&renderings->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, READ_ONE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 2, kind);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        sbx_byte_buffer_append(body_out, sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0));
+        sqlite3_reset(statement);
+        result = body_out->failed ? -ENOMEM : 0;
+    } else if (result == 0) {
+        result = -ENOENT;
+    }
+    sbx_store_handle_unlock(&renderings->handle);
+    return result;
+}
+
+uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings)
+{
+    int64_t bytes = 0;
+    sbx_store_handle_lock(&renderings->handle);
+    read_number(renderings, SUM_BYTES, &bytes);
+    sbx_store_handle_unlock(&renderings->handle);
+    return (uint64_t)bytes;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* renderings.h - reports as they are served: made once by the triage worker, read by the routes.
+ *
+ * Symbolizing costs up to seconds and belongs to one thread, so a request never does it: it reads what lies here, and
+ * asks the worker when it lies here no more. Kept in DATA/renderings.db, bounded, oldest out first. Disposable: the
+ * file may be deleted while no server runs; another server version starts it anew. Any thread may call. */
+#ifndef SBX_RENDERINGS_H
+#define SBX_RENDERINGS_H
+
+#include "byte_buffer.h"
+#include "snapshot_id.h"
+
+enum sbx_rendering {
+    SBX_RENDERING_PAGE = 0, /* HTML, the part of a stall's page that never changes */
+    SBX_RENDERING_JSON = 1,
+    SBX_RENDERING_PERFETTO = 2,
+    SBX_RENDERING_PPROF = 3,
+    SBX_RENDERING_FOLDED = 4,
+    SBX_RENDERING_KINDS = 5,
+};
+
+struct sbx_renderings;
+
+/* `version` (copied) tells renderings of different programs apart. Returns 0 or -errno with the reason. */
+int sbx_renderings_open(const char *data_dir, const char *version, uint64_t bytes_max,
+                        struct sbx_renderings **renderings_out, char *why, size_t why_bytes);
+void sbx_renderings_close(struct sbx_renderings *renderings);
+
+/* Replace all renderings of `id` at once; borrowed; a failed or empty one is left out. Then the oldest of others go
+ * until the bound holds. */
+int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
+                       const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS]);
+
+/* Append one rendering to `body_out`. Returns 0, -ENOENT when it is not there (any more), -ENOMEM or -EIO. */
+int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
+                       struct sbx_byte_buffer *body_out);
+
+uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings);
+
+#endif

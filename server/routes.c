@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* routes.c - one table of paths and one small function for each. */
+#include "routes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api_lists.h"
+#include "assets.h"
+#include "pages.h"
+
+enum {
+    PAGE_ISSUES_MAX = 25,
+    PAGE_SNAPSHOTS_MAX = 50,
+    LIST_DEFAULT = 100,
+    LIST_MAX = 1000,
+    RENDER_AGAIN_S = 1,
+    STORE_AGAIN_S = 5,
+};
+
+/* What a path names behind its prefix. */
+struct target {
+    uint8_t id[SBX_ID_BYTES];
+    const char *suffix; /* "" or "json"; points into the path */
+};
+
+typedef void (*answer_function)(const struct sbx_routes *routes, const struct sbx_request *request,
+                                const struct target *target, struct sbx_reply *reply);
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* A whole number in [0, max]; `otherwise` for anything else. */
+static int64_t read_number(const char *text, int64_t max, int64_t otherwise)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return otherwise;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    return errno || *end || number > max ? otherwise : number;
+}
+
+static bool is_page(const struct sbx_request *request)
+{
+    return strncmp(request->path, "/v1/", 4) != 0;
+}
+
+/* A refusal in the form of its path: a page for people, a line for programs. */
+static void refuse(const struct sbx_request *request, struct sbx_reply *reply, unsigned status, const char *sentence)
+{
+    sbx_reply_text(reply, status, "%s", sentence);
+    if (is_page(request)) {
+        sbx_byte_buffer_finish(&reply->body);
+        reply->content_type = SBX_TEXT_HTML;
+        sbx_page_error(status, sentence, &reply->body);
+    }
+}
+
+/* What to answer when the store gave -errno instead of rows. */
+static void refuse_for(const struct sbx_request *request, struct sbx_reply *reply, int result)
+{
+    if (result == -ENOENT) {
+        refuse(request, reply, 404, "nothing here has this id");
+        return;
+    }
+    refuse(request, reply, 503, "the store does not answer");
+    reply->retry_after_s = STORE_AGAIN_S;
+}
+
+static void give_html(struct sbx_reply *reply)
+{
+    reply->status = 200;
+    reply->content_type = SBX_TEXT_HTML;
+}
+
+/* ---- pages ---- */
+
+/* Fill the snapshots of a page, of an issue or of all. One row more than shown tells whether there are older ones. */
+static int fill_snapshots(const struct sbx_routes *routes, const struct sbx_request *request, const uint8_t *issue,
+                          struct sbx_snapshot_row *rows, struct sbx_list_page *list)
+{
+    int64_t before = read_number(request->before, INT64_MAX, 0);
+    int result = sbx_store_snapshots(routes->store, issue, before, rows, PAGE_SNAPSHOTS_MAX + 1, &list->snapshot_count);
+    list->snapshots = rows;
+    list->is_first = before == 0;
+    list->now_ms = now_ms();
+    if (list->snapshot_count > PAGE_SNAPSHOTS_MAX) {
+        list->snapshot_count = PAGE_SNAPSHOTS_MAX;
+        list->older_seq = rows[PAGE_SNAPSHOTS_MAX - 1].seq;
+    }
+    return result;
+}
+
+static void answer_list_page(const struct sbx_routes *routes, const struct sbx_request *request,
+                             const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    struct sbx_list_page list = {0};
+    struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
+    struct sbx_issue_row *issues = calloc(PAGE_ISSUES_MAX, sizeof(*issues));
+    int result = rows && issues ? fill_snapshots(routes, request, NULL, rows, &list) : -ENOMEM;
+    list.issues = issues;
+    if (result == 0)
+        result = sbx_store_count(routes->store, &list.counts);
+    if (result == 0)
+        result = sbx_store_issues(routes->store, issues, PAGE_ISSUES_MAX, &list.issue_count);
+    if (result == 0) {
+        give_html(reply);
+        sbx_page_list(&list, &reply->body);
+    } else {
+        refuse_for(request, reply, result);
+    }
+    free(rows);
+    free(issues);
+}
+
+static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_request *request,
+                              const struct target *target, struct sbx_reply *reply)
+{
+    struct sbx_list_page list = {0};
+    struct sbx_issue_row issue;
+    struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
+    int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
+    if (result == 0)
+        result = fill_snapshots(routes, request, target->id, rows, &list);
+    if (result == 0) {
+        give_html(reply);
+        sbx_page_issue(&issue, &list, &reply->body);
+    } else {
+        refuse_for(request, reply, result);
+    }
+    free(rows);
+}
+
+static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_request *request,
+                              const struct target *target, struct sbx_reply *reply)
+{
+    struct sbx_snapshot_row row;
+    struct sbx_issue_row issue;
+    struct sbx_byte_buffer report = {0};
+    uint8_t issue_id[SBX_ID_BYTES];
+    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    if (result < 0) {
+        refuse_for(request, reply, result);
+        return;
+    }
+    bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
+                     sbx_store_issue(routes->store, issue_id, &issue) == 0;
+    bool has_report = row.state == SBX_TRIAGE_DONE &&
+                      sbx_renderings_get(routes->renderings, target->id, SBX_RENDERING_PAGE, &report) == 0;
+    if (row.state == SBX_TRIAGE_DONE && !has_report)
+        sbx_triager_want(routes->triager, target->id);
+    give_html(reply);
+    sbx_page_stall(&row, has_issue ? &issue : NULL, has_report ? &report : NULL, now_ms(), &reply->body);
+    sbx_byte_buffer_finish(&report);
+}
+
+/* ---- lists for programs ---- */
+
+static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_request *request,
+                             const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
+    struct sbx_snapshot_row *rows = calloc(max + 1, sizeof(*rows));
+    int result = rows ? sbx_store_snapshots(routes->store, NULL, read_number(request->before, INT64_MAX, 0), rows, max,
+                                            &count)
+                      : -ENOMEM;
+    if (result == 0)
+        sbx_api_snapshots(rows, count, reply);
+    else
+        refuse_for(request, reply, result);
+    free(rows);
+}
+
+static void answer_snapshot(const struct sbx_routes *routes, const struct sbx_request *request,
+                            const struct target *target, struct sbx_reply *reply)
+{
+    struct sbx_snapshot_row row;
+    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    if (result == 0)
+        sbx_api_snapshot(&row, reply);
+    else
+        refuse_for(request, reply, result);
+}
+
+static void answer_issues(const struct sbx_routes *routes, const struct sbx_request *request,
+                          const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
+    struct sbx_issue_row *rows = calloc(max + 1, sizeof(*rows));
+    int result = rows ? sbx_store_issues(routes->store, rows, max, &count) : -ENOMEM;
+    if (result == 0)
+        sbx_api_issues(rows, count, reply);
+    else
+        refuse_for(request, reply, result);
+    free(rows);
+}
+
+static void answer_issue(const struct sbx_routes *routes, const struct sbx_request *request,
+                         const struct target *target, struct sbx_reply *reply)
+{
+    struct sbx_issue_row issue;
+    size_t count = 0;
+    struct sbx_snapshot_row *rows = calloc(LIST_DEFAULT, sizeof(*rows));
+    int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
+    if (result == 0)
+        result = sbx_store_snapshots(routes->store, target->id, read_number(request->before, INT64_MAX, 0), rows,
+                                     LIST_DEFAULT, &count);
+    if (result == 0)
+        sbx_api_issue(&issue, rows, count, reply);
+    else
+        refuse_for(request, reply, result);
+    free(rows);
+}
+
+/* ---- downloads ---- */
+
+static const struct download {
+    const char *suffix, *content_type, *file_suffix;
+    int rendering; /* -1: the envelope itself */
+} downloads[] = {
+    {"json", "application/json", NULL, SBX_RENDERING_JSON},
+    {"perfetto", "application/octet-stream", "pftrace", SBX_RENDERING_PERFETTO},
+    {"pprof", "application/octet-stream", "pb.gz", SBX_RENDERING_PPROF},
+    {"folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_FOLDED},
+    {"sbx", "application/octet-stream", "sbx", -1},
+};
+
+static const struct download *find_download(const char *suffix)
+{
+    for (size_t i = 0; i < sizeof(downloads) / sizeof(downloads[0]); i++)
+        if (strcmp(downloads[i].suffix, suffix) == 0)
+            return &downloads[i];
+    return NULL;
+}
+
+/* There is no rendering: say why, and have it made if it can be. */
+static void refuse_rendering(const struct sbx_routes *routes, const struct sbx_request *request,
+                             const struct target *target, struct sbx_reply *reply)
+{
+    struct sbx_snapshot_row row;
+    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    if (result < 0) {
+        refuse_for(request, reply, result);
+    } else if (row.state == SBX_TRIAGE_FAILED) {
+        sbx_reply_text(reply, 404, "triage failed: %s", row.failure);
+    } else {
+        if (row.state == SBX_TRIAGE_DONE)
+            sbx_triager_want(routes->triager, target->id);
+        sbx_reply_text(reply, 503, "the report is being made; ask again");
+        reply->retry_after_s = RENDER_AGAIN_S;
+    }
+}
+
+static void answer_download(const struct sbx_routes *routes, const struct sbx_request *request,
+                            const struct target *target, struct sbx_reply *reply)
+{
+    const struct download *download = find_download(target->suffix);
+    if (!download) {
+        refuse(request, reply, 404, "a snapshot can be had as .json, .perfetto, .pprof, .folded and .sbx");
+        return;
+    }
+    int result = download->rendering < 0
+                     ? sbx_store_envelope(routes->store, target->id, &reply->body)
+                     : sbx_renderings_get(routes->renderings, target->id, (enum sbx_rendering)download->rendering,
+                                          &reply->body);
+    if (result == -ENOENT && download->rendering >= 0) {
+        refuse_rendering(routes, request, target, reply);
+        return;
+    }
+    if (result < 0) {
+        refuse_for(request, reply, result);
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = download->content_type;
+    if (download->file_suffix) {
+        char text[SBX_ID_TEXT_BYTES];
+        sbx_id_print(target->id, text);
+        snprintf(reply->file_name, sizeof(reply->file_name), "stall-%s.%s", text, download->file_suffix);
+    }
+}
+
+static void answer_snapshot_or_download(const struct sbx_routes *routes, const struct sbx_request *request,
+                                        const struct target *target, struct sbx_reply *reply)
+{
+    (*target->suffix ? answer_download : answer_snapshot)(routes, request, target, reply);
+}
+
+/* ---- the server itself ---- */
+
+static void answer_health(const struct sbx_routes *routes, const struct sbx_request *request,
+                          const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    struct sbx_store_counts counts;
+    int result = sbx_store_count(routes->store, &counts);
+    if (result < 0) {
+        refuse_for(request, reply, result);
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = SBX_TEXT_PLAIN;
+    sbx_byte_buffer_text(&reply->body, "ok\n");
+}
+
+static void answer_metrics(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    struct sbx_store_counts counts;
+    int result = sbx_store_count(routes->store, &counts);
+    if (result < 0) {
+        refuse_for(request, reply, result);
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
+}
+
+static void answer_style(const struct sbx_routes *routes, const struct sbx_request *request,
+                         const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    reply->status = 200;
+    reply->content_type = "text/css; charset=utf-8";
+    reply->may_be_cached = true;
+    sbx_byte_buffer_append(&reply->body, sbx_style_css, sbx_style_css_bytes);
+}
+
+static void answer_icon(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
+                        struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    reply->status = 200;
+    reply->content_type = "image/svg+xml";
+    reply->may_be_cached = true;
+    sbx_byte_buffer_append(&reply->body, sbx_icon_svg, sbx_icon_svg_bytes);
+}
+
+/* ---- the table ---- */
+
+static const struct route {
+    const char *path;
+    bool has_id;         /* the path ends in '/' and an id follows */
+    bool may_have_suffix; /* then "." and a word */
+    const char *allow;
+    answer_function answer;
+} table[] = {
+    {"/", false, false, "GET, HEAD", answer_list_page},
+    {"/stalls/", true, false, "GET, HEAD", answer_stall_page},
+    {"/issues/", true, false, "GET, HEAD", answer_issue_page},
+    {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
+    {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
+    {"/v1/issues", false, false, "GET, HEAD", answer_issues},
+    {"/v1/issues/", true, false, "GET, HEAD", answer_issue},
+    {"/healthz", false, false, "GET, HEAD", answer_health},
+    {"/metrics", false, false, "GET, HEAD", answer_metrics},
+    {"/style.css", false, false, "GET, HEAD", answer_style},
+    {"/icon.svg", false, false, "GET, HEAD", answer_icon},
+};
+
+/* Does the path fit the route? An id that is none does not, so a wrong one is a 404 like any other. */
+static bool is_route(const struct route *route, const char *path, struct target *target_out)
+{
+    size_t prefix_bytes = strlen(route->path);
+    if (!route->has_id)
+        return strcmp(path, route->path) == 0;
+    if (strncmp(path, route->path, prefix_bytes) != 0)
+        return false;
+    const char *id = path + prefix_bytes;
+    size_t id_bytes = strcspn(id, ".");
+    target_out->suffix = id + id_bytes;
+    if (*target_out->suffix == '.') {
+        target_out->suffix++;
+        if (!route->may_have_suffix || !*target_out->suffix)
+            return false;
+    }
+    return sbx_id_parse(id, id_bytes, target_out->id);
+}
+
+bool sbx_route_is_collector(const char *path)
+{
+    return strcmp(path, "/v1/snapshots") == 0;
+}
+
+bool sbx_route_is_open(const char *path)
+{
+    return strcmp(path, "/healthz") == 0;
+}
+
+void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply)
+{
+    bool is_read = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct target target = {.suffix = ""};
+        if (!is_route(&table[i], request->path, &target))
+            continue;
+        if (is_read) {
+            table[i].answer(routes, request, &target, reply);
+        } else {
+            refuse(request, reply, 405, "this path does not take this method");
+            reply->allow = table[i].allow;
+        }
+        return;
+    }
+    refuse(request, reply, 404, "nothing is here");
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.c - puts the boxes together in order, and takes them apart in reverse. */
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "http.h"
+#include "listener.h"
+#include "metrics.h"
+#include "renderings.h"
+#include "store.h"
+#include "triager.h"
+
+enum { REQUEST_DEADLINE_MS_DEFAULT = 30000 };
+#define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(1) << 30)
+
+struct sbx_server {
+    int lock_fd; /* DATA/lock, held: one server a data folder */
+    char *token;
+    struct sbx_metrics *metrics;
+    struct sbx_store *store;
+    struct sbx_renderings *renderings;
+    struct sbx_triager *triager;
+    struct sbx_collector *collector;
+    struct sbx_http *http;
+    uint16_t port;
+};
+
+/* Options that can be wrong, checked before anything is touched. Returns 0 or -EINVAL. */
+static int check_options(const struct sbx_server_options *options, char *why, size_t why_bytes)
+{
+    bool is_loopback;
+    if (!options->data_dir || !*options->data_dir || !options->listen) {
+        snprintf(why, why_bytes, "a data folder and an address to listen on are needed");
+        return -EINVAL;
+    }
+    if (options->token && !*options->token) {
+        snprintf(why, why_bytes, "the token is empty");
+        return -EINVAL;
+    }
+    int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
+    if (result == 0 && !is_loopback && !options->token) {
+        snprintf(why, why_bytes, "%s can be reached from other machines and there is no token: give a token file, or"
+                                 " listen on 127.0.0.1", options->listen);
+        return -EINVAL;
+    }
+    return result;
+}
+
+/* The data folder, made when missing, and its lock. Returns the descriptor or -errno. */
+static int lock_data_dir(const char *data_dir, char *why, size_t why_bytes)
+{
+    char *path;
+    int fd, result;
+    if (mkdir(data_dir, 0700) < 0 && errno != EEXIST) {
+        result = -errno;
+        snprintf(why, why_bytes, "%s: %s", data_dir, strerror(-result));
+        return result;
+    }
+    if (asprintf(&path, "%s/lock", data_dir) < 0) {
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    result = fd < 0 ? -errno : fd;
+    if (fd < 0) {
+        snprintf(why, why_bytes, "%s: %s", path, strerror(-result));
+    } else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        result = errno == EWOULDBLOCK ? -EBUSY : -errno;
+        if (result == -EBUSY)
+            snprintf(why, why_bytes, "%s: another server uses this folder", data_dir);
+        else
+            snprintf(why, why_bytes, "%s: %s", path, strerror(-result));
+        close(fd);
+    }
+    free(path);
+    return result;
+}
+
+/* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
+static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
+{
+    const struct sbx_triager_sources sources = {
+        .symbol_dirs = options->symbol_dirs,
+        .symbol_dir_count = options->symbol_dir_count,
+        .index_paths = options->index_paths,
+        .index_path_count = options->index_path_count,
+    };
+    uint64_t renderings_max =
+        options->renderings_bytes_max ? options->renderings_bytes_max : RENDERINGS_BYTES_MAX_DEFAULT;
+    int result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    if (result == 0)
+        result = sbx_renderings_open(options->data_dir, STALLBOX_SERVER_VERSION, renderings_max, &server->renderings,
+                                     why, why_bytes);
+    if (result < 0)
+        return result;
+
+    if (!(server->metrics = sbx_metrics_create()))
+        result = -ENOMEM;
+    if (result == 0)
+        result = sbx_triager_start(server->store, server->renderings, server->metrics, options->log, &sources,
+                                   &server->triager);
+    if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->triager, server->metrics)))
+        result = -ENOMEM;
+    if (result < 0)
+        snprintf(why, why_bytes, "%s: the server did not start: %s", options->data_dir, strerror(-result));
+    return result;
+}
+
+/* The port opens last: who connects finds everything behind it. */
+static int start_listening(struct sbx_server *server, const struct sbx_server_options *options, char *why,
+                           size_t why_bytes)
+{
+    struct sbx_listener listener;
+    int result = sbx_listener_open(options->listen, &listener, why, why_bytes);
+    if (result < 0)
+        return result;
+    const struct sbx_http_settings settings = {
+        .gate = {.token = server->token, .is_loopback = listener.is_loopback},
+        .routes = {.store = server->store, .renderings = server->renderings, .triager = server->triager,
+                   .metrics = server->metrics},
+        .collector = server->collector,
+        .metrics = server->metrics,
+        .request_deadline_ms =
+            options->request_deadline_ms ? options->request_deadline_ms : REQUEST_DEADLINE_MS_DEFAULT,
+    };
+    result = sbx_http_start(listener.fd, &settings, &server->http, why, why_bytes);
+    if (result < 0)
+        close(listener.fd);
+    server->port = listener.port;
+    return result;
+}
+
+int sbx_server_start(const struct sbx_server_options *options, struct sbx_server **server_out, char *why,
+                     size_t why_bytes)
+{
+    int result = check_options(options, why, why_bytes);
+    if (result < 0)
+        return result;
+    struct sbx_server *server = calloc(1, sizeof(*server));
+    if (!server || (options->token && !(server->token = strdup(options->token)))) {
+        free(server);
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    server->lock_fd = lock_data_dir(options->data_dir, why, why_bytes);
+    result = server->lock_fd;
+    if (result >= 0)
+        result = start_boxes(server, options, why, why_bytes);
+    if (result == 0)
+        result = start_listening(server, options, why, why_bytes);
+    if (result < 0) {
+        sbx_server_stop(server);
+        return result;
+    }
+    *server_out = server;
+    return 0;
+}
+
+uint16_t sbx_server_port(const struct sbx_server *server)
+{
+    return server->port;
+}
+
+void sbx_server_stop(struct sbx_server *server)
+{
+    if (!server)
+        return;
+    sbx_http_stop(server->http);
+    sbx_triager_stop(server->triager);
+    sbx_collector_destroy(server->collector);
+    sbx_renderings_close(server->renderings);
+    sbx_store_close(server->store);
+    sbx_metrics_destroy(server->metrics);
+    if (server->lock_fd >= 0)
+        close(server->lock_fd); /* and so unlocked */
+    free(server->token);
+    free(server);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h - one running Stallbox server: collector, store, triage worker and pages behind one port.
+ *
+ *     POST /v1/snapshots -> decode -> store (durable) -> answer
+ *                                       |
+ *                                       v  one worker thread
+ *                        symbolize, attribute, render -> pages, downloads
+ *
+ * `stallbox serve` parses options and calls this; tests call the same three functions. A process may run several
+ * servers on different data folders; each function may be called by any thread, but start and stop of one server are
+ * the caller's to order. The caller should ignore SIGPIPE. */
+#ifndef SBX_SERVER_H
+#define SBX_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A new value starts as all zeroes; zero means the default that the field names. Everything is borrowed until
+ * sbx_server_start returns, except `log`. */
+struct sbx_server_options {
+    const char *data_dir; /* required; created (0700) when missing; one server at a time may use it */
+    const char *listen;   /* required: "127.0.0.1:8321", "[::1]:8321", "localhost:0"; port 0 takes a free one */
+    const char *const *symbol_dirs; /* folders with ELF files, searched by build-id; a missing one is no error */
+    size_t symbol_dir_count;
+    const char *const *index_paths; /* module index files ("BUILD-ID-HEX PATH" lines); may appear or change later */
+    size_t index_path_count;
+    const char *token; /* NULL: none, allowed on loopback addresses only. With one, writing always needs it and reading
+                          needs it unless the address is loopback */
+    uint32_t request_deadline_ms; /* from connect, or the end of the request before, to the end of the answer; 30 s */
+    uint64_t renderings_bytes_max; /* what rendered reports may take on disk before the oldest go; 1 GiB */
+    FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
+};
+
+struct sbx_server;
+
+/* Start listening and the worker. Returns 0 and a server (given: sbx_server_stop), or -EINVAL for options that cannot
+ * be (no token on a public address, a listen text that is no address), -EBUSY when another server uses the data folder,
+ * or another -errno; `why` then says in one sentence what and why. */
+int sbx_server_start(const struct sbx_server_options *options, struct sbx_server **server_out, char *why,
+                     size_t why_bytes);
+
+/* The port it listens on: the chosen one when 0 was asked for. */
+uint16_t sbx_server_port(const struct sbx_server *server);
+
+/* Stop listening, close connections, finish the triage at hand, close the store. NULL is fine. */
+void sbx_server_stop(struct sbx_server *server);
+
+#endif

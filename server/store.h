@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h - what the server keeps: payloads as they came, and what triage said of them.
+ *
+ * One SQLite file, DATA/store.db. The payload's bytes lie in it too, not in files beside it: so a payload and its row
+ * become durable by one commit, there are no orphans to sweep, no path is ever made of anything a client said, and at
+ * up to 1 MiB (typically 20 KiB) a blob is read as fast as a file. An object store is the answer when this is outgrown.
+ *
+ * Any thread may call. Readers do not wait for the commit of a writer (WAL, two handles). Every function returns 0 or
+ * -errno: -ENOENT no such row, -ENOSPC, -ENOMEM, -EIO. */
+#ifndef SBX_STORE_H
+#define SBX_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "byte_buffer.h"
+#include "snapshot_id.h"
+#include "stall.h"
+
+struct sbx_store;
+
+enum sbx_triage_state { SBX_TRIAGE_PENDING = 0, SBX_TRIAGE_DONE = 1, SBX_TRIAGE_FAILED = 2 };
+
+/* A payload whose triage has begun this often and never ended is not tried again: it takes the server down. Not fewer,
+ * because a kill from outside in the middle of an innocent one counts too. */
+enum { SBX_TRIAGE_ATTEMPTS_MAX = 5 };
+
+struct sbx_snapshot_row {
+    int64_t seq; /* order of arrival, from 1 */
+    uint8_t id[SBX_ID_BYTES];
+    char id_text[SBX_ID_TEXT_BYTES];
+    int64_t received_ms; /* since 1970, server's clock */
+    uint32_t created_day;
+    int64_t bytes; /* of the envelope */
+    char trigger[24];
+    int64_t duration_ns;
+    uint32_t threshold_ms;
+    char app_build_id[65]; /* hex; "" when hidden */
+    char app_version[40];  /* "" when the application told none */
+    enum sbx_triage_state state;
+    char failure[200]; /* why triage failed */
+    /* Below: of triage, empty until it is done. */
+    char issue_text[SBX_ID_TEXT_BYTES];
+    char app[64], cause[24], class_[16], function[512], module[128], headline[240];
+    double confidence;
+};
+
+struct sbx_issue_row {
+    char id_text[SBX_ID_TEXT_BYTES];
+    int64_t hits, sessions; /* snapshots, and distinct processes they came from */
+    int64_t first_ms, last_ms;
+    int64_t longest_ns;
+    int64_t builds;    /* distinct builds of the application it was seen in */
+    bool new_in_build; /* one build only, and the application had been seen in another before */
+    struct sbx_snapshot_row newest;
+};
+
+struct sbx_store_counts {
+    int64_t snapshots, pending, failed, issues, bytes; /* bytes: the file and its journal on disk */
+};
+
+enum sbx_stored { SBX_STORED_NEW = 0, SBX_STORED_BEFORE = 1, SBX_STORED_CONFLICT = 2 };
+
+/* What triage found. Borrowed, never NULL. */
+struct sbx_verdict_row {
+    const char *app, *cause, *class_, *function, *module, *headline;
+    double confidence;
+};
+
+/* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another
+ * version failed to triage waits for triage again. */
+int sbx_store_open(const char *data_dir, const char *version, struct sbx_store **store_out, char *why,
+                   size_t why_bytes);
+void sbx_store_close(struct sbx_store *store);
+
+/* Keep a payload: when this returns 0 with NEW or BEFORE it is durable. CONFLICT: the id is taken by other bytes. */
+int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
+                  int64_t received_ms, enum sbx_stored *stored_out);
+
+/* The envelope as it came, appended to `envelope_out`. */
+int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out);
+
+/* ---- triage's side ---- */
+
+/* The oldest payload that waits for triage, those first that took no server down yet; -ENOENT when none waits. */
+int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES]);
+/* Say that triage of it begins (durable, so that a crash counts). -EDEADLK when it has begun too often already. */
+int sbx_store_begin_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]);
+int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES],
+                          const struct sbx_verdict_row *verdict);
+/* It ended without a result for a reason that passes (disk full): its beginning does not count. */
+int sbx_store_put_off_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]);
+int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], const char *reason);
+
+/* ---- the pages' side ---- */
+
+/* Newest first; `issue` NULL: of all; `before_seq` 0: from the newest on. */
+int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
+                        struct sbx_snapshot_row *rows, size_t max, size_t *count_out);
+int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out);
+/* Most processes hit first. */
+int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out);
+int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out);
+int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out);
+
+#endif

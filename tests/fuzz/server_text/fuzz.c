@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - text of strangers at the server: into pages and documents, and as headers, ids and addresses.
+ *
+ * Properties: what comes out of the HTML writer has no markup and no harmful character, whatever went in; a JSON string
+ * ends where it ends; no header opens the gate but the token. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gate.h"
+#include "html_writer.h"
+#include "json_document.h"
+#include "listener.h"
+#include "snapshot_id.h"
+#include "utf8.h"
+
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            abort();                                                                                                   \
+    } while (0)
+
+static void must_be_showable(const char *text, size_t bytes)
+{
+    size_t skip;
+    for (size_t at = 0; at < bytes; at += skip)
+        MUST(sbx_utf8_showable(text + at, bytes - at, &skip) > 0);
+}
+
+static void check_page(const char *text)
+{
+    struct sbx_byte_buffer page = {0};
+    sbx_html_text(&page, text);
+    sbx_html_textf(&page, "%s", text);
+    MUST(!page.failed);
+    if (page.used) {
+        MUST(strpbrk(page.data, "<>\"'") == NULL && strlen(page.data) == page.used);
+        must_be_showable(page.data, page.used);
+        for (const char *at = page.data; (at = strchr(at, '&')) != NULL; at++)
+            MUST(strncmp(at, "&amp;", 5) == 0 || strncmp(at, "&lt;", 4) == 0 || strncmp(at, "&gt;", 4) == 0 ||
+                 strncmp(at, "&quot;", 6) == 0 || strncmp(at, "&#39;", 5) == 0);
+    }
+    sbx_byte_buffer_finish(&page);
+}
+
+static void check_document(const char *text)
+{
+    struct sbx_document json = {0};
+    sbx_document_string(&json, NULL, text);
+    size_t at = 1;
+    MUST(json.text.used >= 2 && json.text.data[0] == '"');
+    while (json.text.data[at] != '"')
+        at += json.text.data[at] == '\\' ? 2 : 1;
+    MUST(at + 1 == json.text.used);
+    MUST(strchr(json.text.data, '<') == NULL);
+    must_be_showable(json.text.data, json.text.used);
+    sbx_byte_buffer_finish(&json.text);
+}
+
+static void check_gate(const char *text)
+{
+    const struct sbx_gate gate = {.token = "a token nobody guesses, 0123456789", .is_loopback = false};
+    const struct sbx_gate open_gate = {.token = NULL, .is_loopback = true};
+    MUST(sbx_gate_check(&gate, true, text, text, NULL) == SBX_ENTRY_NEEDS_TOKEN || strstr(text, "0123456789") ||
+         strncasecmp(text, "Basic ", 6) == 0);
+    if (sbx_gate_check(&open_gate, false, NULL, text, NULL) == SBX_ENTRY_ALLOWED)
+        MUST(strncmp(text, "127.", 4) == 0 || strncasecmp(text, "localhost", 9) == 0 || strncmp(text, "[::1]", 5) == 0);
+}
+
+static void check_id(const char *text, size_t bytes)
+{
+    uint8_t id[SBX_ID_BYTES];
+    char back[SBX_ID_TEXT_BYTES];
+    if (!sbx_id_parse(text, bytes, id))
+        return;
+    sbx_id_print(id, back);
+    MUST(bytes == 32 && memcmp(back, text, 32) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char why[200];
+    bool is_loopback;
+    char *text = malloc(bytes + 1);
+    MUST(text != NULL);
+    memcpy(text, data, bytes);
+    text[bytes] = '\0';
+    check_page(text);
+    check_document(text);
+    check_gate(text);
+    check_id(text, bytes);
+    (void)sbx_listen_is_loopback(text, &is_loopback, why, sizeof(why));
+    free(text);
+    return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_recording_file.c - the mapped file: whole from the start, private, and found again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "recording_file.h"
+
+static char folder[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/sbx-test-recording-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+static void test_a_new_recording_is_whole_and_private(void **state)
+{
+    struct sbx_recording_file file = {0};
+    struct stat status;
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), 0);
+    assert_int_equal(stat(file.path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_int_equal(status.st_size, file.header->file_bytes);
+    assert_int_equal(file.header->pid, getpid());
+    assert_int_equal(file.header->process_start_ticks, sbx_process_start_ticks((uint32_t)getpid()));
+    assert_int_not_equal(file.header->process_start_ticks, 0);
+    assert_string_equal(file.header->spool_path, "/some/spool");
+    const struct sbx_section *last = &file.header->chunks;
+    assert_true(last->at + (uint64_t)last->count * last->entry_bytes <= file.header->file_bytes);
+    sbx_recording_unlink(&file);
+    assert_int_equal(stat(file.path, &status), -1);
+}
+
+static void test_a_folder_that_others_may_write_is_refused(void **state)
+{
+    struct sbx_recording_file file = {0};
+    (void)state;
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), -EPERM);
+}
+
+static void test_what_the_same_process_recorded_before_exec_is_taken_away(void **state)
+{
+    struct sbx_recording_file before = {0}, after = {0};
+    struct stat status;
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &before), 0);
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &after), 0);
+    assert_int_equal(stat(before.path, &status), -1);
+    assert_int_equal(stat(after.path, &status), 0);
+}
+
+static void test_what_another_process_of_that_pid_left_stays(void **state)
+{
+    struct sbx_recording_file before = {0}, after = {0};
+    struct stat status;
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &before), 0);
+    before.header->process_start_ticks++; /* the pid was given anew */
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &after), 0);
+    assert_int_equal(stat(before.path, &status), 0);
+}
+
+static void test_missing_folders_are_made_for_the_owner_alone(void **state)
+{
+    char path[128];
+    struct stat status;
+    (void)state;
+    snprintf(path, sizeof path, "%s/a/b/c", folder);
+    assert_int_equal(sbx_make_folders(path), 0);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+}
+
+static void test_a_file_in_the_way_of_a_folder_is_an_error(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/file", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(sbx_make_folders(path), -ENOTDIR);
+    snprintf(path, sizeof path, "%s/file/below", folder);
+    assert_int_equal(sbx_make_folders(path), -ENOTDIR);
+}
+
+static void test_no_process_has_no_start(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_process_start_ticks(0x7ffffffe), 0);
+}
+
+static void test_the_spool_follows_the_environment(void **state)
+{
+    char path[SBX_RECORDING_PATH_MAX];
+    (void)state;
+    setenv("XDG_STATE_HOME", "/x/state", 1);
+    assert_int_equal(sbx_spool_default_path(path, sizeof path), 0);
+    assert_string_equal(path, "/x/state/stallbox/spool");
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "/home/somebody", 1);
+    assert_int_equal(sbx_spool_default_path(path, sizeof path), 0);
+    assert_string_equal(path, "/home/somebody/.local/state/stallbox/spool");
+    unsetenv("HOME");
+    assert_int_equal(sbx_spool_default_path(path, sizeof path), -ENOENT);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_new_recording_is_whole_and_private),
+        CASE(test_a_folder_that_others_may_write_is_refused),
+        CASE(test_what_the_same_process_recorded_before_exec_is_taken_away),
+        CASE(test_what_another_process_of_that_pid_left_stays),
+        CASE(test_missing_folders_are_made_for_the_owner_alone),
+        CASE(test_a_file_in_the_way_of_a_folder_is_an_error),
+        CASE(test_no_process_has_no_start),
+        CASE(test_the_spool_follows_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_frame_walker.c - each rule and each way a walk can end, on stacks laid out by hand; and stacks of rubbish. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "code_map_fixture.h"
+#include "guarded_bytes.h"
+
+/* A made-up process: the program at PROGRAM, whose code every 0x10 bytes has the rule of the same index in `rules`,
+ * then a library without rows, one whose rows are pending, and our own library (rules as the program). */
+enum {
+    PROGRAM = 0x400000,
+    LIBRARY = 0x500000,
+    PENDING = 0x600000,
+    OURS = 0x700000,
+    BIAS = 0x300000,
+    MODULE_BYTES = 0x10000,
+    STACK = 0x7fff0000,
+    STACK_WORDS = 512,
+    RANDOM_STACKS = 200000,
+};
+
+enum code { /* index of a rule; code_at() gives its address */
+    CODE_NONE,
+    CODE_LEAF,      /* sp + 8 */
+    CODE_SP_32,     /* sp + 32 */
+    CODE_SP_FP,     /* sp + 24, fp at CFA - 16 */
+    CODE_FP,        /* fp + 16, fp at CFA - 16 */
+    CODE_SP_LOST,   /* sp + 8, fp lost */
+    CODE_REALIGNED, /* *(fp - 8), fp at *fp */
+    CODE_SAVED_SP,  /* *(sp + 16) + 8 */
+    CODE_PLT,       /* limit 11; the stub's own address decides */
+    CODE_RBX,       /* rbx + 16 */
+    CODE_SIGNAL,
+    CODE_END,
+    CODE_UNSUPPORTED,
+    CODE_BACKWARDS, /* sp - 8 */
+    CODE_COUNT
+};
+
+struct machine {
+    struct sbx_code_map *map;
+    struct sbx_unwind_rows rows;
+    uint32_t offsets[CODE_COUNT], rules[CODE_COUNT], buckets[2];
+    struct frame_table_fixture table;
+    struct sbx_walk_cache *cache;
+    uint64_t stack[STACK_WORDS];
+    struct sbx_stack_window window;
+    struct sbx_walk_registers start;
+    struct sbx_walk walk;
+};
+
+static uint32_t rule(uint32_t kind, int64_t offset, uint32_t fp)
+{
+    return (uint32_t)(offset / 8) << SBX_RULE_VALUE_SHIFT | fp << SBX_RULE_FP_SHIFT | kind;
+}
+
+/* A pc inside the code with that rule. */
+static uint64_t code_at(enum code code)
+{
+    return PROGRAM + (uint64_t)code * 0x10 + 4;
+}
+
+/* The address of a word of the stack. */
+static uint64_t stack_at(uint32_t word)
+{
+    return STACK + 8 * (uint64_t)word;
+}
+
+static int setup(void **state)
+{
+    struct machine *machine = aligned_alloc(64, (sizeof *machine + 63) / 64 * 64);
+    assert_non_null(machine);
+    memset(machine, 0, sizeof *machine);
+    const uint32_t rules[CODE_COUNT] = {
+        [CODE_NONE] = SBX_RULE_NONE,
+        [CODE_LEAF] = rule(SBX_RULE_FROM_SP, 8, 0),
+        [CODE_SP_32] = rule(SBX_RULE_FROM_SP, 32, 0),
+        [CODE_SP_FP] = rule(SBX_RULE_FROM_SP, 24, 2),
+        [CODE_FP] = rule(SBX_RULE_FROM_FP, 16, 2),
+        [CODE_SP_LOST] = rule(SBX_RULE_FROM_SP, 8, SBX_RULE_FP_LOST),
+        [CODE_REALIGNED] = rule(SBX_RULE_AT_FP, -8, SBX_RULE_FP_AT_FP),
+        [CODE_SAVED_SP] = 1u << 24 | rule(SBX_RULE_AT_SP, 16, 0),
+        [CODE_PLT] = rule(SBX_RULE_PLT, 11 * 8, 0),
+        [CODE_RBX] = 2u << 16 | 3u << SBX_RULE_VALUE_SHIFT | SBX_RULE_FROM_REGISTER,
+        [CODE_SIGNAL] = SBX_RULE_SIGNAL,
+        [CODE_END] = SBX_RULE_END,
+        [CODE_UNSUPPORTED] = SBX_RULE_UNSUPPORTED,
+        [CODE_BACKWARDS] = rule(SBX_RULE_FROM_SP, -8, 0),
+    };
+    memcpy(machine->rules, rules, sizeof rules);
+    for (uint32_t i = 0; i < CODE_COUNT; i++) {
+        machine->offsets[i] = i * 0x10;
+    }
+    machine->buckets[1] = CODE_COUNT;
+    machine->rows = (struct sbx_unwind_rows){
+        .offsets = machine->offsets,
+        .rules = machine->rules,
+        .count = CODE_COUNT,
+        .base = PROGRAM - BIAS,
+        .buckets = machine->buckets,
+        .bucket_count = 1,
+    };
+    machine->map = calloc(1, sizeof *machine->map + 4 * sizeof machine->map->ranges[0]);
+    assert_non_null(machine->map);
+    machine->map->count = 4;
+    machine->map->generation = 1;
+    machine->map->ranges[0] = (struct sbx_code_range){PROGRAM, PROGRAM + MODULE_BYTES, BIAS, 3, 0, &machine->rows};
+    machine->map->ranges[1] = (struct sbx_code_range){LIBRARY, LIBRARY + MODULE_BYTES, LIBRARY, 4, 0, NULL};
+    machine->map->ranges[2] =
+        (struct sbx_code_range){PENDING, PENDING + MODULE_BYTES, PENDING, 5, SBX_CODE_ROWS_PENDING, NULL};
+    machine->map->ranges[3] =
+        (struct sbx_code_range){OURS, OURS + MODULE_BYTES, OURS - PROGRAM + BIAS, 6, SBX_CODE_SKIP, &machine->rows};
+    machine->cache = aligned_alloc(_Alignof(struct sbx_walk_cache), sizeof *machine->cache);
+    assert_non_null(machine->cache);
+    memset(machine->cache, 0, sizeof *machine->cache);
+    frame_table_fixture_init(&machine->table, 4096);
+    machine->window = (struct sbx_stack_window){
+        .lo = STACK,
+        .hi = STACK + sizeof machine->stack,
+        .delta = (int64_t)((uint64_t)(uintptr_t)machine->stack - STACK),
+    };
+    machine->start = (struct sbx_walk_registers){.sp = STACK, .pc_is_exact = true, .fp_known = true};
+    *state = machine;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct machine *machine = *state;
+    frame_table_fixture_finish(&machine->table);
+    free(machine->cache);
+    free(machine->map);
+    free(machine);
+    return 0;
+}
+
+/* Walk, and expect these pcs and that end. What every walk promises is checked on the way. */
+static void walk(struct machine *machine, uint64_t pc, uint32_t end, const uint64_t *pcs, uint32_t count)
+{
+    machine->start.pc = pc;
+    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &machine->window, &machine->start,
+                   &machine->walk);
+    const struct sbx_walk *found = &machine->walk;
+    assert_int_equal(found->end, end);
+    assert_int_equal(found->count, count + (end != SBX_WALK_COMPLETE));
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(found->pcs[i] == pcs[i]);
+        assert_int_not_equal(found->frame_ids[i], 0);
+        if (i + 1 < count) {
+            uint64_t slot = found->slots[i];
+            assert_true(slot >= STACK && slot < STACK + sizeof machine->stack);
+            assert_true(machine->stack[(slot - STACK) / 8] == pcs[i + 1]);
+        }
+    }
+    if (end != SBX_WALK_COMPLETE) {
+        assert_true(frame_table_word(&machine->table, found->frame_ids[count]) ==
+                    sbx_frame_word(SBX_MODULE_END, end, 0));
+        assert_true(found->pcs[count] == 0 && found->slots[count] == 0);
+    } else {
+        assert_true(found->slots[count - 1] == 0);
+    }
+}
+
+#define PCS(...) (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+
+static uint64_t word_of_frame(const struct machine *machine, uint32_t frame)
+{
+    return frame_table_word(&machine->table, machine->walk.frame_ids[frame]);
+}
+
+/* ---- rules ---- */
+
+static void test_frames_off_the_stack_pointer_are_walked_to_the_end(void **state)
+{
+    struct machine *machine = *state;
+    machine->stack[0] = code_at(CODE_SP_32);
+    machine->stack[4] = code_at(CODE_END);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_LEAF), code_at(CODE_SP_32), code_at(CODE_END)));
+    assert_true(word_of_frame(machine, 0) == sbx_frame_word(3, code_at(CODE_LEAF) - BIAS, 1));
+    assert_true(word_of_frame(machine, 1) == sbx_frame_word(3, code_at(CODE_SP_32) - BIAS, 0));
+}
+
+static void test_return_address_zero_is_the_end(void **state)
+{
+    struct machine *machine = *state;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF)));
+}
+
+static void test_return_address_is_looked_up_by_its_call(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t next_function = PROGRAM + CODE_SP_32 * 0x10; /* a call that never returns is the last of its function */
+    machine->stack[0] = next_function;
+    machine->stack[1] = code_at(CODE_END); /* as CODE_LEAF says; CODE_SP_32 would look at stack[4] */
+    machine->stack[4] = code_at(CODE_UNSUPPORTED);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), next_function, code_at(CODE_END)));
+    /* Interrupted there, it is the next function's first instruction; the cache must not mix the two up. */
+    machine->stack[3] = code_at(CODE_END);
+    walk(machine, next_function, SBX_WALK_COMPLETE, PCS(next_function, code_at(CODE_END)));
+}
+
+static void test_frame_pointer_is_restored_from_its_slot(void **state)
+{
+    struct machine *machine = *state;
+    machine->stack[1] = stack_at(10); /* the caller's fp */
+    machine->stack[2] = code_at(CODE_FP);
+    machine->stack[10] = 0xdead;
+    machine->stack[11] = code_at(CODE_END);
+    machine->start.fp_known = false; /* as for a thread seen from outside: becomes known here */
+    walk(machine, code_at(CODE_SP_FP), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_SP_FP), code_at(CODE_FP), code_at(CODE_END)));
+}
+
+static void test_unknown_frame_pointer_is_not_used(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(10);
+    machine->start.fp_known = false;
+    machine->stack[11] = code_at(CODE_END);
+    walk(machine, code_at(CODE_FP), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_FP)));
+    walk(machine, code_at(CODE_REALIGNED), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_REALIGNED)));
+    walk(machine, code_at(CODE_NONE), SBX_WALK_NO_ROW, PCS(code_at(CODE_NONE)));
+    machine->start.fp_known = true;
+    walk(machine, code_at(CODE_FP), SBX_WALK_COMPLETE, PCS(code_at(CODE_FP), code_at(CODE_END)));
+    machine->stack[0] = code_at(CODE_FP); /* known, and then lost on the way */
+    walk(machine, code_at(CODE_SP_LOST), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_SP_LOST), code_at(CODE_FP)));
+}
+
+static void test_frame_pointer_slot_outside_the_window_loses_it(void **state)
+{
+    struct machine *machine = *state;
+    machine->window.lo = stack_at(2); /* the slot lies below */
+    machine->stack[2] = code_at(CODE_LEAF);
+    machine->stack[3] = code_at(CODE_FP);
+    machine->start.fp = stack_at(10);
+    walk(machine, code_at(CODE_SP_FP), SBX_WALK_UNSUPPORTED,
+         PCS(code_at(CODE_SP_FP), code_at(CODE_LEAF), code_at(CODE_FP)));
+}
+
+static void test_realigned_frame_is_left_by_its_saved_stack_pointer(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(20);
+    machine->stack[19] = stack_at(40); /* the CFA */
+    machine->stack[20] = stack_at(50); /* the caller's fp */
+    machine->stack[39] = code_at(CODE_FP);
+    machine->stack[51] = code_at(CODE_END);
+    walk(machine, code_at(CODE_REALIGNED), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_REALIGNED), code_at(CODE_FP), code_at(CODE_END)));
+}
+
+static void test_saved_stack_pointer_off_the_stack_pointer_is_followed(void **state)
+{
+    struct machine *machine = *state;
+    machine->stack[2] = stack_at(30);
+    machine->stack[30] = code_at(CODE_END);
+    walk(machine, code_at(CODE_SAVED_SP), SBX_WALK_COMPLETE, PCS(code_at(CODE_SAVED_SP), code_at(CODE_END)));
+}
+
+static void test_plt_stub_has_pushed_from_its_limit_on(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t stub = PROGRAM + CODE_PLT * 0x10;
+    machine->stack[0] = code_at(CODE_END);
+    machine->stack[1] = code_at(CODE_END) + 1;
+    walk(machine, stub + 10, SBX_WALK_COMPLETE, PCS(stub + 10, code_at(CODE_END)));
+    walk(machine, stub + 11, SBX_WALK_COMPLETE, PCS(stub + 11, code_at(CODE_END) + 1));
+}
+
+static void test_other_registers_need_the_interrupted_context(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t context[SBX_CONTEXT_WORDS] = {0};
+    machine->stack[21] = code_at(CODE_RBX); /* rbx + 16 - 8 */
+    walk(machine, code_at(CODE_RBX), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_RBX)));
+    context[sbx_context_word(3)] = stack_at(20);
+    machine->start.context = context;
+    /* The caller has such a rule too, but of its rbx nothing is known. */
+    walk(machine, code_at(CODE_RBX), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_RBX), code_at(CODE_RBX)));
+}
+
+static void test_signal_frame_gives_every_register(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t *gregs = &machine->stack[1 + SBX_CONTEXT_AT / 8];
+    machine->stack[0] = code_at(CODE_SIGNAL);
+    gregs[SBX_CONTEXT_PC] = code_at(CODE_RBX);
+    gregs[SBX_CONTEXT_SP] = stack_at(100);
+    gregs[SBX_CONTEXT_FP] = stack_at(120);
+    gregs[sbx_context_word(3)] = stack_at(110);
+    machine->stack[111] = code_at(CODE_FP);
+    machine->stack[121] = code_at(CODE_END);
+    machine->start.fp_known = false;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_LEAF), code_at(CODE_SIGNAL), code_at(CODE_RBX), code_at(CODE_FP), code_at(CODE_END)));
+    assert_true(word_of_frame(machine, 2) & SBX_FRAME_EXACT);
+    assert_false(word_of_frame(machine, 1) & SBX_FRAME_EXACT);
+    assert_false(word_of_frame(machine, 3) & SBX_FRAME_EXACT);
+}
+
+static void test_interrupted_stack_elsewhere_ends_behind_the_interrupted_frame(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t *gregs = &machine->stack[SBX_CONTEXT_AT / 8];
+    gregs[SBX_CONTEXT_PC] = code_at(CODE_FP);
+    gregs[SBX_CONTEXT_SP] = STACK - 0x10000;
+    gregs[SBX_CONTEXT_FP] = stack_at(100); /* by chance inside: no reason to go on */
+    machine->stack[101] = code_at(CODE_END);
+    walk(machine, code_at(CODE_SIGNAL), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SIGNAL), code_at(CODE_FP)));
+}
+
+static void test_signal_frame_that_is_cut_off_is_bad_memory(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.sp = stack_at(STACK_WORDS - SBX_CONTEXT_AT / 8 - SBX_CONTEXT_WORDS + 1);
+    walk(machine, code_at(CODE_SIGNAL), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SIGNAL)));
+    machine->start.sp = UINT64_MAX - 7;
+    walk(machine, code_at(CODE_SIGNAL), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SIGNAL)));
+}
+
+/* ---- where rows end ---- */
+
+static void test_code_without_rows_is_stepped_by_frame_pointer(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(10);
+    machine->stack[10] = stack_at(20);
+    machine->stack[11] = LIBRARY + 0x20;
+    machine->stack[20] = 0x1234;
+    machine->stack[21] = code_at(CODE_LEAF);
+    machine->stack[22] = code_at(CODE_END);
+    walk(machine, code_at(CODE_NONE), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_NONE), LIBRARY + 0x20, code_at(CODE_LEAF), code_at(CODE_END)));
+}
+
+static void test_implausible_frame_pointer_ends_as_no_row(void **state)
+{
+    struct machine *machine = *state;
+    const uint64_t implausible[] = {0, STACK - 8, stack_at(10) + 4, UINT64_MAX - 7, UINT64_MAX,
+                                    stack_at(STACK_WORDS - 1), stack_at(STACK_WORDS)};
+    for (size_t i = 0; i < SBX_COUNT_OF(implausible); i++) {
+        machine->start.fp = implausible[i];
+        walk(machine, LIBRARY + 8, SBX_WALK_NO_ROW, PCS(LIBRARY + 8));
+    }
+    machine->start.sp = stack_at(12);
+    machine->start.fp = stack_at(10); /* inside, but further in than sp */
+    machine->stack[11] = code_at(CODE_END);
+    walk(machine, LIBRARY + 8, SBX_WALK_NO_ROW, PCS(LIBRARY + 8));
+}
+
+static void test_generated_code_is_crossed_by_frame_pointer(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(10);
+    machine->stack[10] = stack_at(20);
+    machine->stack[11] = 0x10000; /* generated code called generated code */
+    machine->stack[20] = stack_at(30);
+    machine->stack[21] = code_at(CODE_FP);
+    machine->stack[31] = code_at(CODE_END);
+    walk(machine, 0x20000, SBX_WALK_COMPLETE, PCS(0x20000, 0x10000, code_at(CODE_FP), code_at(CODE_END)));
+    assert_true(word_of_frame(machine, 0) == sbx_frame_word(SBX_MODULE_NONE, 0, 0));
+    assert_int_equal(machine->walk.frame_ids[0], machine->walk.frame_ids[1]);
+}
+
+static void test_links_that_lead_to_no_code_are_no_frames(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(10);
+    machine->stack[10] = stack_at(20);
+    machine->stack[11] = 0x10000;
+    machine->stack[20] = stack_at(5); /* back again */
+    machine->stack[21] = 0x30000;
+    machine->stack[0] = 0x20000;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
+    machine->stack[21] = 0;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
+}
+
+static void test_addresses_beyond_user_space_are_in_no_module(void **state)
+{
+    struct machine *machine = *state;
+    const uint64_t beyond[] = {0, UINT64_C(1) << 63 | PROGRAM, UINT64_MAX, UINT64_C(0xffffffffff600000)};
+    for (size_t i = 0; i < SBX_COUNT_OF(beyond); i++) {
+        walk(machine, beyond[i], SBX_WALK_NO_MODULE, PCS(beyond[i]));
+    }
+    machine->start.pc_is_exact = false;
+    walk(machine, 0, SBX_WALK_NO_MODULE, PCS(0));
+    walk(machine, UINT64_C(1) << 63 | code_at(CODE_LEAF), SBX_WALK_NO_MODULE,
+         PCS(UINT64_C(1) << 63 | code_at(CODE_LEAF)));
+}
+
+static void test_pending_rows_end_the_walk_and_are_asked_for_again(void **state)
+{
+    struct machine *machine = *state;
+    machine->stack[0] = PENDING + 0x14;
+    machine->stack[1] = code_at(CODE_END);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_ROWS_PENDING, PCS(code_at(CODE_LEAF), PENDING + 0x14));
+    struct sbx_unwind_rows rows = machine->rows; /* the same code there, at last */
+    rows.base = 0;
+    machine->map->ranges[2].rows = &rows;
+    machine->map->ranges[2].flags = 0;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), PENDING + 0x14, code_at(CODE_END)));
+}
+
+/* ---- ends ---- */
+
+static void test_unsupported_rule_ends_the_walk(void **state)
+{
+    struct machine *machine = *state;
+    walk(machine, code_at(CODE_UNSUPPORTED), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_UNSUPPORTED)));
+}
+
+static void test_stack_that_does_not_grow_is_no_progress(void **state)
+{
+    struct machine *machine = *state;
+    walk(machine, code_at(CODE_BACKWARDS), SBX_WALK_NO_PROGRESS, PCS(code_at(CODE_BACKWARDS)));
+    machine->start.sp = stack_at(12);
+    machine->start.fp = stack_at(10);
+    walk(machine, code_at(CODE_FP), SBX_WALK_NO_PROGRESS, PCS(code_at(CODE_FP)));
+}
+
+static void test_slots_outside_the_window_are_bad_memory(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.sp = stack_at(STACK_WORDS);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
+    machine->start.sp = stack_at(STACK_WORDS - 3);
+    walk(machine, code_at(CODE_SP_32), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SP_32)));
+    machine->start.sp = STACK - 8;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
+    machine->start.sp = STACK + 4; /* not where a word can be */
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
+    machine->start.sp = STACK;
+    machine->start.fp = stack_at(3) + 1;
+    walk(machine, code_at(CODE_FP), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_FP)));
+    machine->window.hi = machine->window.lo; /* nothing may be read at all */
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
+    machine->window.hi = machine->window.lo - 8;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
+}
+
+static void test_deep_stack_keeps_the_leaf_end(void **state)
+{
+    struct machine *machine = *state;
+    static uint64_t deep[SBX_WALK_MAX + 64];
+    for (size_t i = 0; i < SBX_COUNT_OF(deep); i++) {
+        deep[i] = code_at(CODE_LEAF);
+    }
+    struct sbx_stack_window window = {STACK, STACK + sizeof deep, (int64_t)((uint64_t)(uintptr_t)deep - STACK)};
+    machine->start.pc = code_at(CODE_LEAF);
+    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &machine->start, &machine->walk);
+    assert_int_equal(machine->walk.end, SBX_WALK_TOO_DEEP);
+    assert_int_equal(machine->walk.count, SBX_WALK_MAX + 1);
+    assert_true(word_of_frame(machine, SBX_WALK_MAX) == sbx_frame_word(SBX_MODULE_END, SBX_WALK_TOO_DEEP, 0));
+    deep[SBX_WALK_MAX - 2] = code_at(CODE_END); /* exactly as many as there is room for */
+    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &machine->start, &machine->walk);
+    assert_int_equal(machine->walk.end, SBX_WALK_COMPLETE);
+    assert_int_equal(machine->walk.count, SBX_WALK_MAX);
+}
+
+static void test_full_frame_table_leaves_id_zero_last(void **state)
+{
+    struct machine *machine = *state;
+    struct frame_table_fixture small;
+    frame_table_fixture_init(&small, 64);
+    uint32_t id = 1;
+    for (uint64_t word = 1; id != 0; word++) {
+        id = sbx_frame_intern(&small.table, sbx_frame_word(9, word, 0));
+    }
+    uint64_t drops = small.header->drops[SBX_DROP_FRAME_OVERFLOW];
+    machine->stack[0] = code_at(CODE_END);
+    machine->start.pc = code_at(CODE_LEAF);
+    for (int twice = 0; twice < 2; twice++) { /* the failure must not be remembered as an id */
+        sbx_walk_stack(machine->map, machine->cache, &small.table, &machine->window, &machine->start, &machine->walk);
+        assert_int_equal(machine->walk.frame_ids[machine->walk.count - 1], 0);
+        assert_int_equal(machine->walk.end, SBX_WALK_TOO_DEEP);
+    }
+    assert_true(small.header->drops[SBX_DROP_FRAME_OVERFLOW] >= drops + 2);
+    frame_table_fixture_finish(&small);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_END)));
+}
+
+/* ---- what is left out, and what is remembered ---- */
+
+static void test_only_leading_frames_of_our_library_are_left_out(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t ours = OURS + CODE_LEAF * 0x10 + 4;
+    machine->stack[0] = ours;
+    machine->stack[1] = code_at(CODE_LEAF);
+    machine->stack[2] = ours; /* our hook called the program's callback */
+    machine->stack[3] = code_at(CODE_END);
+    for (int twice = 0; twice < 2; twice++) { /* looked up, then out of the cache */
+        walk(machine, ours, SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), ours, code_at(CODE_END)));
+    }
+    assert_true(machine->walk.slots[0] == stack_at(2));
+    machine->window.hi = stack_at(1);
+    walk(machine, ours, SBX_WALK_BAD_MEMORY, NULL, 0); /* none but ours: only the marker */
+}
+
+static void test_new_generation_forgets_what_was_cached(void **state)
+{
+    struct machine *machine = *state;
+    machine->stack[0] = code_at(CODE_END);
+    machine->stack[3] = code_at(CODE_END) + 1;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_END)));
+    machine->rules[CODE_LEAF] = machine->rules[CODE_SP_32]; /* another module lies there now */
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_END)));
+    machine->map->generation++;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_END) + 1));
+}
+
+static void test_addresses_that_share_a_set_stay_apart(void **state)
+{
+    struct machine *machine = *state;
+    uint64_t first = LIBRARY + 1, second = first + SBX_WALK_CACHE_SLOTS / 2, third = second + SBX_WALK_CACHE_SLOTS / 2;
+    for (int round = 0; round < 3; round++) {
+        walk(machine, first, SBX_WALK_NO_ROW, PCS(first));
+        walk(machine, second, SBX_WALK_NO_ROW, PCS(second));
+        walk(machine, third, SBX_WALK_NO_ROW, PCS(third));
+        assert_true(word_of_frame(machine, 0) == sbx_frame_word(4, third - LIBRARY, 1));
+    }
+}
+
+static void test_map_finds_the_range_of_an_address(void **state)
+{
+    struct machine *machine = *state;
+    const struct sbx_code_map *map = machine->map;
+    assert_null(sbx_code_map_find(map, 0));
+    assert_null(sbx_code_map_find(map, PROGRAM - 1));
+    assert_ptr_equal(sbx_code_map_find(map, PROGRAM), &map->ranges[0]);
+    assert_ptr_equal(sbx_code_map_find(map, PROGRAM + MODULE_BYTES - 1), &map->ranges[0]);
+    assert_null(sbx_code_map_find(map, PROGRAM + MODULE_BYTES));
+    assert_ptr_equal(sbx_code_map_find(map, OURS + 1), &map->ranges[3]);
+    assert_null(sbx_code_map_find(map, OURS + MODULE_BYTES));
+    assert_null(sbx_code_map_find(map, UINT64_MAX));
+    struct sbx_code_map empty = {0};
+    assert_null(sbx_code_map_find(&empty, PROGRAM));
+}
+
+/* ---- rubbish ---- */
+
+static uint64_t next_random(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random;
+}
+
+/* A word as likely to mislead as can be. */
+static uint64_t misleading_word(uint64_t *random, uint64_t lo, uint64_t bytes)
+{
+    uint64_t value = next_random(random);
+    uint64_t choice = value >> 8;
+    switch (value % 32) {
+    case 0:
+        return value;
+    case 1:
+        return 0;
+    case 2:
+        return LIBRARY + choice % 0x100;
+    case 3:
+        return lo + choice % bytes; /* unaligned */
+    case 4:
+    case 5:
+    case 6:
+        return lo + choice % (bytes + 64) / 8 * 8 - 32;
+    case 7:
+        return PROGRAM + choice % (CODE_COUNT * 0x10);
+    case 8:
+    case 9:
+        return PROGRAM + CODE_LEAF * 0x10 + choice % ((CODE_PLT + 1 - CODE_LEAF) * 0x10);
+    default: /* code whose rule nearly always leads on */
+        return PROGRAM + CODE_LEAF * 0x10 + choice % ((CODE_SP_FP + 1 - CODE_LEAF) * 0x10);
+    }
+}
+
+/* The window ends where an unreadable page begins, or begins where one ends. */
+static void test_rubbish_is_never_read_beyond_the_window(void **state)
+{
+    struct machine *machine = *state;
+    struct guarded_bytes stack;
+    uint64_t random = 88172645463325252u, ends[SBX_WALK_ROWS_PENDING + 1] = {0}, frames = 0;
+    enum { BYTES = 4096 };
+    guarded_bytes_init(&stack, BYTES);
+    uint64_t lo = (uint64_t)(uintptr_t)stack.at;
+    for (uint32_t i = 0; i < RANDOM_STACKS; i++) {
+        for (uint32_t word = 0; word < 64; word++) { /* a part is made new each time */
+            uint64_t at = next_random(&random) % (BYTES / 8);
+            ((uint64_t *)(void *)stack.at)[at] = misleading_word(&random, lo, BYTES);
+        }
+        struct sbx_stack_window window = {lo, lo + BYTES, 0};
+        struct sbx_walk_registers start = {
+            .pc = code_at((enum code)(next_random(&random) % CODE_COUNT)),
+            .sp = lo + next_random(&random) % (BYTES / 8) * 8,
+            .fp = misleading_word(&random, lo, BYTES),
+            .pc_is_exact = next_random(&random) & 1,
+            .fp_known = next_random(&random) & 1,
+        };
+        sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &start, &machine->walk);
+        assert_true(machine->walk.count >= 1 && machine->walk.count <= SBX_WALK_MAX + 1);
+        assert_true(machine->walk.end <= SBX_WALK_ROWS_PENDING);
+        for (uint32_t f = 0; f < machine->walk.count; f++) {
+            assert_int_not_equal(machine->walk.frame_ids[f], 0);
+            assert_true(machine->walk.slots[f] == 0 ||
+                        (machine->walk.slots[f] >= lo && machine->walk.slots[f] <= lo + BYTES - 8));
+        }
+        ends[machine->walk.end]++;
+        frames += machine->walk.count;
+    }
+    print_message("%u stacks, %lu frames\n", (unsigned)RANDOM_STACKS, frames);
+    assert_true(frames > 3 * RANDOM_STACKS); /* they do lead on */
+    assert_true(ends[SBX_WALK_BAD_MEMORY] > 0 && ends[SBX_WALK_NO_MODULE] > 0 && ends[SBX_WALK_NO_PROGRESS] > 0);
+    assert_true(ends[SBX_WALK_NO_ROW] > 0 && ends[SBX_WALK_UNSUPPORTED] > 0 && ends[SBX_WALK_COMPLETE] > 0);
+    guarded_bytes_finish(&stack);
+}
+
+#define WALK_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WALK_TEST(test_frames_off_the_stack_pointer_are_walked_to_the_end),
+        WALK_TEST(test_return_address_zero_is_the_end),
+        WALK_TEST(test_return_address_is_looked_up_by_its_call),
+        WALK_TEST(test_frame_pointer_is_restored_from_its_slot),
+        WALK_TEST(test_unknown_frame_pointer_is_not_used),
+        WALK_TEST(test_frame_pointer_slot_outside_the_window_loses_it),
+        WALK_TEST(test_realigned_frame_is_left_by_its_saved_stack_pointer),
+        WALK_TEST(test_saved_stack_pointer_off_the_stack_pointer_is_followed),
+        WALK_TEST(test_plt_stub_has_pushed_from_its_limit_on),
+        WALK_TEST(test_other_registers_need_the_interrupted_context),
+        WALK_TEST(test_signal_frame_gives_every_register),
+        WALK_TEST(test_interrupted_stack_elsewhere_ends_behind_the_interrupted_frame),
+        WALK_TEST(test_signal_frame_that_is_cut_off_is_bad_memory),
+        WALK_TEST(test_code_without_rows_is_stepped_by_frame_pointer),
+        WALK_TEST(test_implausible_frame_pointer_ends_as_no_row),
+        WALK_TEST(test_generated_code_is_crossed_by_frame_pointer),
+        WALK_TEST(test_links_that_lead_to_no_code_are_no_frames),
+        WALK_TEST(test_addresses_beyond_user_space_are_in_no_module),
+        WALK_TEST(test_pending_rows_end_the_walk_and_are_asked_for_again),
+        WALK_TEST(test_unsupported_rule_ends_the_walk),
+        WALK_TEST(test_stack_that_does_not_grow_is_no_progress),
+        WALK_TEST(test_slots_outside_the_window_are_bad_memory),
+        WALK_TEST(test_deep_stack_keeps_the_leaf_end),
+        WALK_TEST(test_full_frame_table_leaves_id_zero_last),
+        WALK_TEST(test_only_leading_frames_of_our_library_are_left_out),
+        WALK_TEST(test_new_generation_forgets_what_was_cached),
+        WALK_TEST(test_addresses_that_share_a_set_stay_apart),
+        WALK_TEST(test_map_finds_the_range_of_an_address),
+        WALK_TEST(test_rubbish_is_never_read_beyond_the_window),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

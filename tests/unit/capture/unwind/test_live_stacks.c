@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_live_stacks.c - whole walks of real stacks against libgcc's unwinder, frame by frame.
+ *
+ * Not beside one source: rows, rules and walker must agree with each other and with the world here. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "code_map_fixture.h"
+#include "reference_stack.h"
+#include "stack_maze.h"
+
+enum {
+    RANDOM_WALKS = 100000,
+    ASYNC_SAMPLES = 2000,
+    STEPPED_INSTRUCTIONS = 50000,
+};
+
+/* One walker's memory and what it found so far. A walk through a signal handler uses one of its own. */
+struct comparison {
+    uint64_t stack_top;
+    struct sbx_walk_cache *cache;
+    struct sbx_walk walk;
+    struct reference_stack reference;
+    uint32_t walks, frames;
+    uint32_t truncated; /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
+    uint32_t different;
+};
+
+static struct code_map_fixture modules;
+static struct frame_table_fixture frames;
+static struct comparison handler_side;
+
+static void comparison_init(struct comparison *comparison)
+{
+    memset(comparison, 0, sizeof *comparison);
+    comparison->stack_top = own_stack_top();
+    comparison->cache = aligned_alloc(_Alignof(struct sbx_walk_cache), sizeof *comparison->cache);
+    assert_non_null(comparison->cache);
+    memset(comparison->cache, 0, sizeof *comparison->cache);
+}
+
+static void comparison_finish(struct comparison *comparison)
+{
+    free(comparison->cache);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    stack_maze_init();
+    reference_stack_take(&handler_side.reference); /* its first use loads what it needs: not in a handler */
+    code_map_fixture_init(&modules, 1);
+    frame_table_fixture_init(&frames, 1 << 16);
+    comparison_init(&handler_side);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    comparison_finish(&handler_side);
+    frame_table_fixture_finish(&frames);
+    code_map_fixture_finish(&modules);
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+static const char *module_of(uint64_t pc)
+{
+    const struct sbx_code_range *range = sbx_code_map_find(modules.map, pc);
+    return range == NULL ? "no module" : modules.paths[range->module];
+}
+
+/* The one place in libc where a frame that is not the innermost has its CFA in a register that walks do not follow. */
+static bool is_lazy_resolver(uint64_t pc)
+{
+    return strstr(module_of(pc), "/ld-linux") != NULL;
+}
+
+/* Write with one call, as it may be in a handler. */
+static void explain(const struct comparison *comparison, uint32_t walk_index, uint32_t reference_index)
+{
+    const struct reference_stack *reference = &comparison->reference;
+    char text[256];
+    uint64_t ours = comparison->walk.pcs[walk_index];
+    int bytes = snprintf(text, sizeof text, "frame %u of %u: end %u, ours %#lx in %s, reference %#lx of %u in %s\n",
+                         walk_index, comparison->walk.count, comparison->walk.end, ours, module_of(ours),
+                         reference->pcs[reference_index], reference->count, module_of(reference->pcs[reference_index]));
+    if (write(STDERR_FILENO, text, (size_t)bytes) < 0) {
+        return;
+    }
+}
+
+/* Frame i of the walk must be frame i + shift of the reference: address, exactness, and where it was found. */
+static void compare(struct comparison *comparison, uint32_t shift)
+{
+    const struct sbx_walk *walk = &comparison->walk;
+    const struct reference_stack *reference = &comparison->reference;
+    bool is_complete = walk->end == SBX_WALK_COMPLETE;
+    uint32_t count = is_complete ? walk->count : walk->count - 1;
+    comparison->walks++;
+    comparison->frames += count;
+    bool equal = is_complete ? count + shift == reference->count : count + shift <= reference->count;
+    for (uint32_t i = 1; i < count && equal; i++) {
+        uint64_t word = frame_table_word(&frames, walk->frame_ids[i]);
+        bool exact = (word & SBX_FRAME_EXACT) != 0;
+        equal = walk->pcs[i] == reference->pcs[i + shift] && exact == reference->exact[i + shift] &&
+                (exact || walk->slots[i - 1] + 8 == reference->sps[i + shift]);
+        if (!equal) {
+            explain(comparison, i, i + shift);
+        }
+    }
+    if (!equal) {
+        comparison->different++;
+        explain(comparison, 0, shift);
+    } else if (!is_complete && walk->end == SBX_WALK_UNSUPPORTED && is_lazy_resolver(walk->pcs[count - 1])) {
+        comparison->truncated++;
+    } else if (!is_complete) {
+        comparison->different++;
+        explain(comparison, count - 1, count - 1 + shift);
+    }
+}
+
+/* Walk from here, and by libgcc from here. */
+static __attribute__((noinline)) void compare_here(void *context)
+{
+    struct comparison *comparison = context;
+    struct sbx_walk_registers start = {.pc_is_exact = true, .fp_known = true};
+    reference_stack_take(&comparison->reference);
+    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                     : "=r"(start.pc), "=r"(start.sp), "=r"(start.fp));
+    struct sbx_stack_window window = {start.sp, comparison->stack_top, 0};
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, &window, &start, &comparison->walk);
+    compare(comparison, 0);
+}
+
+static void report(const char *what, const struct comparison *comparison)
+{
+    print_message("%s: %u walks, %u frames, %u different, %u truncated\n", what, comparison->walks, comparison->frames,
+                  comparison->different, comparison->truncated);
+}
+
+/* ---- where the thread is ---- */
+
+static void test_walks_of_random_stacks_equal_libgcc(void **state)
+{
+    (void)state;
+    struct comparison comparison;
+    comparison_init(&comparison);
+    for (uint64_t seed = 1; comparison.walks < RANDOM_WALKS; seed++) {
+        struct stack_maze maze = {
+            .random = seed * UINT64_C(0x9e3779b97f4a7c15),
+            .depth = (uint32_t)(seed % 23),
+            .signals = 2,
+            .leaf = compare_here,
+            .leaf_context = &comparison,
+        };
+        stack_maze_enter(&maze);
+    }
+    report("random stacks", &comparison);
+    assert_int_equal(comparison.different, 0);
+    assert_int_equal(comparison.truncated, 0);
+    comparison_finish(&comparison);
+}
+
+static void *compare_in_thread(void *context)
+{
+    comparison_init(context);
+    struct stack_maze maze = {.random = 77, .depth = 12, .leaf = compare_here, .leaf_context = context};
+    stack_maze_enter(&maze);
+    return NULL;
+}
+
+static void test_thread_walks_to_its_first_frame(void **state)
+{
+    (void)state;
+    struct comparison comparison;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, compare_in_thread, &comparison), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(comparison.walks > 0);
+    assert_int_equal(comparison.different, 0);
+    assert_int_equal(comparison.walk.end, SBX_WALK_COMPLETE);
+    comparison_finish(&comparison);
+}
+
+/* ---- where the thread was interrupted ---- */
+
+static atomic_int sender_is_done;
+static uint32_t steps_left; /* instructions still to be trapped */
+
+/* Walk twice: from the interrupted registers, and from here through the signal frame. */
+static void compare_interrupted(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    ucontext_t *interrupted = context;
+    const greg_t *registers = interrupted->uc_mcontext.gregs;
+    struct comparison *comparison = &handler_side;
+    compare_here(comparison);
+
+    struct sbx_walk_registers start = {
+        .pc = (uint64_t)registers[REG_RIP],
+        .sp = (uint64_t)registers[REG_RSP],
+        .fp = (uint64_t)registers[REG_RBP],
+        .pc_is_exact = true,
+        .fp_known = true,
+        .context = (const uint64_t *)(const void *)registers,
+    };
+    struct sbx_stack_window window = {start.sp - SBX_RED_ZONE_BYTES, comparison->stack_top, 0};
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, &window, &start, &comparison->walk);
+    uint32_t shift = 0;
+    while (shift < comparison->reference.count && !comparison->reference.exact[shift]) {
+        shift++;
+    }
+    compare(comparison, shift);
+    if (number == SIGTRAP && steps_left > 0) {
+        const greg_t trap_flag = 0x100;
+        interrupted->uc_mcontext.gregs[REG_EFL] =
+            --steps_left > 0 ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
+    }
+}
+
+static void take_signal(int number)
+{
+    struct sigaction action = {.sa_sigaction = compare_interrupted, .sa_flags = SA_SIGINFO | SA_RESTART};
+    assert_int_equal(sigaction(number, &action, NULL), 0);
+}
+
+static uint64_t do_nothing_at_leaf_calls;
+static void do_nothing_at_leaf(void *context)
+{
+    (void)context;
+    do_nothing_at_leaf_calls++;
+}
+
+/* What is interrupted: libc's work and the maze's frames. */
+static void work(uint64_t seed)
+{
+    char text[512];
+    struct stack_maze maze = {.random = seed, .depth = 8, .signals = 1, .leaf = do_nothing_at_leaf};
+    stack_maze_enter(&maze);
+    int bytes = snprintf(text, sizeof text, "%s %d %f %lx", "words and numbers", (int)seed, (double)seed / 7, seed);
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    assert_int_equal(strlen(copy), bytes);
+    assert_true(strtod("1.5e3", NULL) == 1500.0);
+    free(copy);
+}
+
+static void test_every_instruction_walks_as_libgcc_does(void **state)
+{
+    (void)state;
+    comparison_finish(&handler_side);
+    comparison_init(&handler_side);
+    take_signal(SIGTRAP);
+    steps_left = STEPPED_INSTRUCTIONS;
+    raise(SIGTRAP); /* its handler traps the next instruction, and so on */
+    for (uint64_t seed = 1; steps_left > 0; seed++) {
+        work(seed * 1000003);
+    }
+    signal(SIGTRAP, SIG_DFL);
+    report("single steps", &handler_side);
+    assert_int_equal(handler_side.different, 0);
+    assert_true(handler_side.walks >= STEPPED_INSTRUCTIONS);
+}
+
+static void *send_signals(void *context)
+{
+    pthread_t target = *(pthread_t *)context;
+    for (uint32_t i = 0; i < ASYNC_SAMPLES; i++) {
+        struct timespec pause = {0, 20000 + (i * 7919) % 50000};
+        nanosleep(&pause, NULL);
+        pthread_kill(target, SIGUSR1);
+    }
+    atomic_store(&sender_is_done, 1);
+    return NULL;
+}
+
+static void test_random_interruptions_walk_as_libgcc_does(void **state)
+{
+    (void)state;
+    comparison_finish(&handler_side);
+    comparison_init(&handler_side);
+    take_signal(SIGUSR1);
+    pthread_t self = pthread_self(), sender;
+    atomic_store(&sender_is_done, 0);
+    assert_int_equal(pthread_create(&sender, NULL, send_signals, &self), 0);
+    for (uint64_t seed = 1; !atomic_load(&sender_is_done); seed++) {
+        work(seed * 7919);
+    }
+    assert_int_equal(pthread_join(sender, NULL), 0);
+    signal(SIGUSR1, SIG_DFL);
+    report("interruptions", &handler_side);
+    assert_int_equal(handler_side.different, 0);
+    assert_true(handler_side.walks > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks_of_random_stacks_equal_libgcc),
+        cmocka_unit_test(test_thread_walks_to_its_first_frame),
+        cmocka_unit_test(test_every_instruction_walks_as_libgcc_does),
+        cmocka_unit_test(test_random_interruptions_walk_as_libgcc_does),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server_fixture.c - start, post, wait. */
+#include "server_fixture.h"
+
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "envelope_format.h"
+#include "snapshot_id.h"
+
+static void die(const char *what)
+{
+    fprintf(stderr, "fixture: %s\n", what);
+    abort();
+}
+
+void sleep_ms(unsigned ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l};
+    nanosleep(&pause, NULL);
+}
+
+void fixture_init(struct server_fixture *fixture)
+{
+    signal(SIGPIPE, SIG_IGN);
+    *fixture = (struct server_fixture){0};
+    snprintf(fixture->data_dir, sizeof(fixture->data_dir), "/tmp/sbx_server_test.XXXXXX");
+    if (!mkdtemp(fixture->data_dir))
+        die("mkdtemp");
+    fixture->options.data_dir = fixture->data_dir;
+    fixture->options.listen = "127.0.0.1:0";
+}
+
+void fixture_start(struct server_fixture *fixture)
+{
+    char why[300] = "";
+    if (sbx_server_start(&fixture->options, &fixture->server, why, sizeof(why)) != 0)
+        die(why);
+    fixture->port = sbx_server_port(fixture->server);
+}
+
+void fixture_stop(struct server_fixture *fixture)
+{
+    sbx_server_stop(fixture->server);
+    fixture->server = NULL;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+void fixture_finish(struct server_fixture *fixture)
+{
+    fixture_stop(fixture);
+    nftw(fixture->data_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void read_id(struct envelope *envelope)
+{
+    if (envelope->count < SBX_ENVELOPE_HEADER_BYTES)
+        die("an envelope is too short");
+    sbx_id_print(envelope->bytes + 16, envelope->id);
+}
+
+struct envelope envelope_of(enum sbx_scenario scenario, uint64_t seed)
+{
+    struct envelope envelope;
+    if (!sbx_scenario_envelope(scenario, false, seed, &envelope.bytes, &envelope.count))
+        die("no scenario");
+    read_id(&envelope);
+    return envelope;
+}
+
+struct envelope envelope_of_builder(struct sbx_payload_builder *builder)
+{
+    struct envelope envelope;
+    sbx_builder_envelope(builder, &envelope.bytes, &envelope.count);
+    sbx_payload_builder_destroy(builder);
+    read_id(&envelope);
+    return envelope;
+}
+
+void envelope_finish(struct envelope *envelope)
+{
+    free(envelope->bytes);
+}
+
+void post_stored(uint16_t port, const struct envelope *envelope)
+{
+    char wanted[80];
+    struct answer answer = post(port, envelope->bytes, envelope->count);
+    snprintf(wanted, sizeof(wanted), SBX_STORED_PREFIX "%s\n", envelope->id);
+    if (answer.status != 200 || answer.body.used != strlen(wanted) ||
+        memcmp(answer.body.data, wanted, strlen(wanted)) != 0) {
+        fprintf(stderr, "status %ld: %s\n", answer.status, answer.body.data ? answer.body.data : "");
+        die("a payload was not stored");
+    }
+    answer_finish(&answer);
+}
+
+int wait_for_triage(uint16_t port, const char *id)
+{
+    char path[80];
+    snprintf(path, sizeof(path), "/v1/snapshots/%s", id);
+    for (unsigned waited_ms = 0; waited_ms < 60000; waited_ms += 20) {
+        struct answer answer = get(port, path);
+        int is_triaged = answer_has(&answer, "\"state\":\"triaged\"");
+        int has_failed = answer_has(&answer, "\"state\":\"failed\"");
+        answer_finish(&answer);
+        if (is_triaged || has_failed)
+            return is_triaged;
+        sleep_ms(20);
+    }
+    die("triage did not end within a minute");
+    return 0;
+}
+
+double metric(uint16_t port, const char *name)
+{
+    struct answer answer = get(port, "/metrics");
+    double value = -1;
+    size_t bytes = strlen(name);
+    for (const char *line = answer.body.data; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, name, bytes) == 0 && line[bytes] == ' ')
+            value = strtod(line + bytes + 1, NULL);
+    answer_finish(&answer);
+    return value;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server_fixture.h - a real server in a folder of its own, and payloads to post. Test code: aborts when it cannot. */
+#ifndef SBX_TEST_SERVER_FIXTURE_H
+#define SBX_TEST_SERVER_FIXTURE_H
+
+#include "http_client.h"
+#include "payload_builder.h"
+#include "server.h"
+
+struct server_fixture {
+    char data_dir[64];
+    struct sbx_server_options options; /* with data_dir and a loopback address; a test may change it before it starts */
+    struct sbx_server *server;
+    uint16_t port;
+};
+
+void fixture_init(struct server_fixture *fixture);
+void fixture_start(struct server_fixture *fixture);
+void fixture_stop(struct server_fixture *fixture);
+void fixture_finish(struct server_fixture *fixture); /* stops, and removes the folder */
+
+struct envelope {
+    uint8_t *bytes;
+    size_t count;
+    char id[33]; /* as the header of the envelope says */
+};
+
+/* A whole stall with made-up symbols. */
+struct envelope envelope_of(enum sbx_scenario scenario, uint64_t seed);
+struct envelope envelope_of_builder(struct sbx_payload_builder *builder); /* takes the builder */
+void envelope_finish(struct envelope *envelope);
+
+/* Post it and want it stored. */
+void post_stored(uint16_t port, const struct envelope *envelope);
+
+/* Wait until triage of it has ended; returns 1 when it is "triaged", 0 when it "failed". */
+int wait_for_triage(uint16_t port, const char *id);
+
+/* The number behind a line of /metrics that begins with `name` and a space; -1 when there is none. */
+double metric(uint16_t port, const char *name);
+
+void sleep_ms(unsigned ms);
+
+#endif

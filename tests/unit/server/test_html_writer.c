@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "html_writer.h"
+
+static void assert_escapes_to(const char *text, const char *wanted)
+{
+    struct sbx_byte_buffer page = {0};
+    sbx_html_text(&page, text);
+    assert_false(page.failed);
+    assert_string_equal(page.data, wanted);
+    sbx_byte_buffer_finish(&page);
+}
+
+static void test_markup_in_names_is_escaped(void **state)
+{
+    (void)state;
+    assert_escapes_to("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;");
+    assert_escapes_to("\" onload='x' &lt;", "&quot; onload=&#39;x&#39; &amp;lt;");
+    assert_escapes_to("std::map<int, char const*>::at", "std::map&lt;int, char const*&gt;::at");
+}
+
+static void test_good_unicode_stays_as_it_is(void **state)
+{
+    (void)state;
+    assert_escapes_to("gr\xC3\xB6\xC3\x9F"
+                      "e \xE2\x82\xAC \xF0\x9F\x98\x80",
+                      "gr\xC3\xB6\xC3\x9F"
+                      "e \xE2\x82\xAC \xF0\x9F\x98\x80");
+}
+
+static void test_what_is_no_text_is_replaced(void **state)
+{
+    (void)state;
+    assert_escapes_to("a\x80" "b", "a\xEF\xBF\xBD" "b");                  /* a lone continuation */
+    assert_escapes_to("a\xC0\xBC" "b", "a\xEF\xBF\xBD\xEF\xBF\xBD" "b");  /* '<' spelled too long */
+    assert_escapes_to("a\xE0\x80\xBC" "b", "a\xEF\xBF\xBD" "b");          /* and longer */
+    assert_escapes_to("a\xE2\x82", "a\xEF\xBF\xBD\xEF\xBF\xBD");          /* cut off */
+    assert_escapes_to("a\xED\xA0\x80" "b", "a\xEF\xBF\xBD" "b");          /* a surrogate */
+    assert_escapes_to("a\xF5\x80\x80\x80", "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+    assert_escapes_to("a\x1b[2J\x7f\n", "a\xEF\xBF\xBD[2J\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+static void test_marks_that_reorder_text_are_replaced(void **state)
+{
+    (void)state;
+    assert_escapes_to("a\xE2\x80\xAE" "gnp.exe", "a\xEF\xBF\xBD" "gnp.exe"); /* U+202E */
+    assert_escapes_to("\xE2\x81\xA6x\xE2\x81\xA9", "\xEF\xBF\xBDx\xEF\xBF\xBD"); /* U+2066, U+2069 */
+    assert_escapes_to("\xE2\x80\x8B", "\xE2\x80\x8B"); /* U+200B breaks lines and nothing else */
+}
+
+static void test_formatted_text_is_escaped_after_formatting(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    sbx_html(&page, "<b>");
+    sbx_html_textf(&page, "%s:%u", "<i>", 7u);
+    sbx_html(&page, "</b>");
+    assert_string_equal(page.data, "<b>&lt;i&gt;:7</b>");
+    sbx_byte_buffer_finish(&page);
+}
+
+static void test_only_a_picture_passes_as_a_picture(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    sbx_html_picture(&page, "<svg></svg>", 11);
+    assert_false(page.failed);
+    sbx_html_picture(&page, "<script>", 8);
+    assert_true(page.failed);
+    assert_string_equal(page.data, "<svg></svg>");
+    sbx_byte_buffer_finish(&page);
+}
+
+static void test_a_buffer_over_its_limit_fails_for_good(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer buffer = {.limit = 4};
+    sbx_byte_buffer_text(&buffer, "abc");
+    sbx_byte_buffer_text(&buffer, "de");
+    assert_true(buffer.failed);
+    sbx_byte_buffer_text(&buffer, "f");
+    assert_string_equal(buffer.data, "abc");
+    assert_int_equal(buffer.used, 3);
+    sbx_byte_buffer_finish(&buffer);
+}
+
+static void test_a_buffer_grows_over_many_appends(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer buffer = {0};
+    for (int i = 0; i < 10000; i++)
+        sbx_byte_buffer_format(&buffer, "%d,", i % 10);
+    assert_int_equal(buffer.used, 20000);
+    assert_memory_equal(buffer.data + 19996, "8,9,", 5);
+    sbx_byte_buffer_finish(&buffer);
+    assert_null(buffer.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markup_in_names_is_escaped),
+        cmocka_unit_test(test_good_unicode_stays_as_it_is),
+        cmocka_unit_test(test_what_is_no_text_is_replaced),
+        cmocka_unit_test(test_marks_that_reorder_text_are_replaced),
+        cmocka_unit_test(test_formatted_text_is_escaped_after_formatting),
+        cmocka_unit_test(test_only_a_picture_passes_as_a_picture),
+        cmocka_unit_test(test_a_buffer_over_its_limit_fails_for_good),
+        cmocka_unit_test(test_a_buffer_grows_over_many_appends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pages.c - what people and programs get to see of a stall. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server_fixture.h"
+
+static struct server_fixture fixture;
+
+static int start(void **state)
+{
+    (void)state;
+    fixture_init(&fixture);
+    fixture_start(&fixture);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    fixture_finish(&fixture);
+    return 0;
+}
+
+static void assert_has(const struct answer *answer, const char *text)
+{
+    if (!answer_has(answer, text))
+        fail_msg("\"%s\" is missing in status %ld: %.3000s", text, answer->status,
+                 answer->body.data ? answer->body.data : "");
+}
+
+/* GET PREFIX ID SUFFIX. */
+static struct answer get_of(const char *prefix, const char *id, const char *suffix)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s%s%s", prefix, id, suffix);
+    return get(fixture.port, path);
+}
+
+static void post_triaged(const struct envelope *envelope)
+{
+    post_stored(fixture.port, envelope);
+    assert_true(wait_for_triage(fixture.port, envelope->id));
+}
+
+static void test_the_first_page_says_what_to_do_when_there_is_nothing(void **state)
+{
+    (void)state;
+    struct answer answer = get(fixture.port, "/");
+    assert_int_equal(answer.status, 200);
+    assert_has(&answer, "stallbox run --server");
+    answer_finish(&answer);
+}
+
+static void test_every_scenario_has_a_page_with_its_cause_and_evidence(void **state)
+{
+    (void)state;
+    static const char *const causes[SBX_SCENARIO_COUNT] = {
+        [SBX_SCENARIO_SLEEP] = "sleep", [SBX_SCENARIO_CPU] = "cpu", [SBX_SCENARIO_LOCK] = "lock",
+        [SBX_SCENARIO_IO] = "io",       [SBX_SCENARIO_ANR_ASLEEP] = "sleep"};
+    for (int scenario = 0; scenario < SBX_SCENARIO_COUNT; scenario++) {
+        char badge[60];
+        struct envelope envelope = envelope_of((enum sbx_scenario)scenario, (uint64_t)scenario + 10);
+        post_triaged(&envelope);
+        struct answer answer = get_of("/stalls/", envelope.id, "");
+        snprintf(badge, sizeof(badge), "<span class=\"badge cause-%s\">", causes[scenario]);
+        assert_int_equal(answer.status, 200);
+        assert_has(&answer, badge);
+        assert_has(&answer, "class=\"evidence\"><li><span class=\"tag\">");
+        assert_has(&answer, "Where the time went");
+        assert_has(&answer, "<section id=\"timeline\"><h2>Timeline</h2><div class=\"picture\"><svg");
+        assert_has(&answer, "Flame graph");
+        assert_has(&answer, "Threads at the trigger");
+        assert_has(&answer, "Before the trigger");
+        assert_has(&answer, "What is missing");
+        assert_false(answer_has(&answer, "<script"));
+        assert_false(answer_has(&answer, " style="));
+        answer_finish(&answer);
+        envelope_finish(&envelope);
+    }
+}
+
+static void test_lists_and_pages_tell_one_verdict(void **state)
+{
+    (void)state;
+    struct envelope first = envelope_of(SBX_SCENARIO_SLEEP, 1), second = envelope_of(SBX_SCENARIO_SLEEP, 2);
+    post_triaged(&first);
+    post_triaged(&second);
+    struct answer issues = get(fixture.port, "/v1/issues");
+    assert_has(&issues, "\"hits\":2");
+    assert_has(&issues, "\"cause\":\"sleep\"");
+    assert_has(&issues, second.id);
+    const char *id = strstr(issues.body.data, "\"id\":\"") + 6;
+    char issue_id[33];
+    snprintf(issue_id, sizeof(issue_id), "%.32s", id);
+    answer_finish(&issues);
+
+    struct answer issue = get_of("/v1/issues/", issue_id, "");
+    assert_has(&issue, first.id);
+    assert_has(&issue, second.id);
+    answer_finish(&issue);
+    struct answer page = get_of("/issues/", issue_id, "");
+    assert_has(&page, first.id);
+    assert_has(&page, "2 hits in ");
+    answer_finish(&page);
+    struct answer list = get(fixture.port, "/");
+    assert_has(&list, "Top issues");
+    assert_has(&list, issue_id);
+    assert_has(&list, first.id);
+    answer_finish(&list);
+    struct answer stall = get_of("/stalls/", first.id, "");
+    assert_has(&stall, "one of 2 of its kind");
+    answer_finish(&stall);
+    envelope_finish(&first);
+    envelope_finish(&second);
+}
+
+static void test_downloads_are_what_they_are_called(void **state)
+{
+    (void)state;
+    struct envelope envelope = envelope_of(SBX_SCENARIO_CPU, 5);
+    post_triaged(&envelope);
+    struct answer json = get_of("/v1/snapshots/", envelope.id, ".json");
+    assert_int_equal(json.status, 200);
+    assert_int_equal(json.body.data[0], '{');
+    assert_has(&json, envelope.id);
+    assert_non_null(strstr(json.headers.data, "Content-Type: application/json"));
+    answer_finish(&json);
+    struct answer perfetto = get_of("/v1/snapshots/", envelope.id, ".perfetto");
+    assert_int_equal(perfetto.status, 200);
+    assert_int_equal((uint8_t)perfetto.body.data[0], 0x0a); /* field 1 of Trace: a packet */
+    assert_non_null(strstr(perfetto.headers.data, ".pftrace\""));
+    answer_finish(&perfetto);
+    struct answer pprof = get_of("/v1/snapshots/", envelope.id, ".pprof");
+    assert_int_equal(pprof.status, 200);
+    assert_memory_equal(pprof.body.data, "\x1f\x8b", 2); /* gzip */
+    answer_finish(&pprof);
+    struct answer folded = get_of("/v1/snapshots/", envelope.id, ".folded");
+    assert_int_equal(folded.status, 200);
+    assert_has(&folded, ";");
+    answer_finish(&folded);
+    struct answer payload = get_of("/v1/snapshots/", envelope.id, ".sbx");
+    assert_int_equal(payload.body.used, envelope.count);
+    assert_memory_equal(payload.body.data, envelope.bytes, envelope.count);
+    answer_finish(&payload);
+    envelope_finish(&envelope);
+}
+
+/* A stall in the library of hostile names. */
+static struct sbx_payload_builder *hostile_builder(uint64_t seed)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
+    int32_t module = sbx_builder_module_file(builder, 1, HOSTILE_NAMES_PATH, NULL);
+    assert_true(module >= 0);
+    uint64_t script = sbx_build_symbol(HOSTILE_NAMES_PATH, "<script>alert(1)</script>");
+    uint64_t image = sbx_build_symbol(HOSTILE_NAMES_PATH, "'onload=x <img src=x onerror=y>&amp;");
+    assert_true(script && image);
+    const struct sbx_build_frame frames[] = {
+        {module, script + 8, false}, {module, image + 8, false}, {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
+    sbx_builder_thread(builder, NULL, 1);
+    uint32_t stack = sbx_builder_stack(builder, frames, 2);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP, .op = SBX_OP_USLEEP,
+                                                          .begin_us = -2000000, .end_us = 0, .stack = stack,
+                                                          .message = 1, .cpu_us = 1000});
+    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
+    trigger->duration_us = 2000000;
+    trigger->history_us = 2000000;
+    trigger->message = 1;
+    return builder;
+}
+
+/* A payload cannot carry names, but the symbol files that it leads to can say anything. */
+static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {HOSTILE_NAMES_FOLDER};
+    fixture_stop(&fixture);
+    fixture.options.symbol_dirs = folders;
+    fixture.options.symbol_dir_count = 1;
+    fixture_start(&fixture);
+
+    struct envelope envelope = envelope_of_builder(hostile_builder(77));
+    post_triaged(&envelope);
+
+    const struct {
+        const char *prefix, *id, *suffix;
+    } paths[] = {{"/stalls/", envelope.id, ""},       {"/", "", ""},          {"/v1/snapshots/", envelope.id, ""},
+                 {"/v1/snapshots/", envelope.id, ".json"}, {"/v1/issues", "", ""}, {"/v1/snapshots", "", ""}};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct answer answer = get_of(paths[i].prefix, paths[i].id, paths[i].suffix);
+        assert_int_equal(answer.status, 200);
+        assert_has(&answer, "alert(1)"); /* the name did come here */
+        if (strstr(answer.headers.data, "text/html")) {
+            assert_false(answer_has(&answer, "<script"));
+            assert_false(answer_has(&answer, "<img"));
+            assert_false(answer_has(&answer, "'onload"));
+            assert_has(&answer, "&lt;script&gt;");
+        }
+        answer_finish(&answer);
+    }
+    envelope_finish(&envelope);
+}
+
+/* `stallbox run` writes its list of modules after the server has started. */
+static void test_a_module_index_that_appears_later_is_used(void **state)
+{
+    (void)state;
+    char index_path[100], line[300];
+    snprintf(index_path, sizeof(index_path), "%s/modules", fixture.data_dir);
+    const char *const paths[] = {index_path};
+    fixture_stop(&fixture);
+    fixture.options.index_paths = paths;
+    fixture.options.index_path_count = 1;
+    fixture_start(&fixture);
+    struct envelope before = envelope_of_builder(hostile_builder(1));
+    post_triaged(&before);
+    struct answer answer = get_of("/v1/snapshots/", before.id, ".json");
+    assert_false(answer_has(&answer, "alert(1)"));
+    answer_finish(&answer);
+
+    struct sbx_payload_builder *builder = hostile_builder(2);
+    Stallbox__V1__Payload *payload = sbx_builder_columns(builder);
+    size_t bytes = 0;
+    for (size_t i = 0; i < payload->modules->build_id[0].len; i++)
+        bytes += (size_t)snprintf(line + bytes, sizeof(line) - bytes, "%02x", payload->modules->build_id[0].data[i]);
+    snprintf(line + bytes, sizeof(line) - bytes, " %s\n", HOSTILE_NAMES_PATH);
+    FILE *file = fopen(index_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(line, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+
+    struct envelope after = envelope_of_builder(builder);
+    post_triaged(&after);
+    answer = get_of("/v1/snapshots/", after.id, ".json");
+    assert_has(&answer, "alert(1)");
+    answer_finish(&answer);
+    envelope_finish(&before);
+    envelope_finish(&after);
+}
+
+static void test_a_rendering_that_is_gone_is_made_again_on_demand(void **state)
+{
+    (void)state;
+    char path[100];
+    struct envelope envelope = envelope_of(SBX_SCENARIO_LOCK, 6);
+    post_triaged(&envelope);
+    fixture_stop(&fixture);
+    snprintf(path, sizeof(path), "%s/renderings.db", fixture.data_dir);
+    assert_int_equal(unlink(path), 0);
+    fixture_start(&fixture);
+
+    struct answer answer = get_of("/v1/snapshots/", envelope.id, ".folded");
+    assert_int_equal(answer.status, 503);
+    assert_non_null(strstr(answer.headers.data, "Retry-After: 1\r\n"));
+    for (int i = 0; i < 1000 && answer.status == 503; i++) {
+        answer_finish(&answer);
+        sleep_ms(20);
+        answer = get_of("/v1/snapshots/", envelope.id, ".folded");
+    }
+    assert_int_equal(answer.status, 200);
+    answer_finish(&answer);
+    answer = get_of("/stalls/", envelope.id, "");
+    assert_has(&answer, "Threads at the trigger");
+    answer_finish(&answer);
+    envelope_finish(&envelope);
+}
+
+int main(void)
+{
+#define STARTED(name) cmocka_unit_test_setup_teardown(name, start, finish)
+    const struct CMUnitTest tests[] = {
+        STARTED(test_the_first_page_says_what_to_do_when_there_is_nothing),
+        STARTED(test_every_scenario_has_a_page_with_its_cause_and_evidence),
+        STARTED(test_lists_and_pages_tell_one_verdict),
+        STARTED(test_downloads_are_what_they_are_called),
+        STARTED(test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed),
+        STARTED(test_a_module_index_that_appears_later_is_used),
+        STARTED(test_a_rendering_that_is_gone_is_made_again_on_demand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

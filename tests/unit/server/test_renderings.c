@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "renderings.h"
+#include "server_fixture.h"
+
+static struct server_fixture folder;
+
+static struct sbx_renderings *open_cache(const char *version, uint64_t bytes_max)
+{
+    struct sbx_renderings *renderings = NULL;
+    char why[200] = "";
+    assert_int_equal(sbx_renderings_open(folder.data_dir, version, bytes_max, &renderings, why, sizeof(why)), 0);
+    return renderings;
+}
+
+/* All five kinds of snapshot `name`, of `bytes` bytes each. */
+static void put(struct sbx_renderings *renderings, uint8_t name, size_t bytes)
+{
+    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0};
+    const uint8_t id[SBX_ID_BYTES] = {name};
+    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
+        for (size_t i = 0; i < bytes; i++)
+            sbx_byte_buffer_append(&bodies[kind], &"abcdefgh"[(name + kind) % 8], 1);
+    assert_int_equal(sbx_renderings_put(renderings, id, bodies), 0);
+    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
+        sbx_byte_buffer_finish(&bodies[kind]);
+}
+
+static int has(struct sbx_renderings *renderings, uint8_t name)
+{
+    struct sbx_byte_buffer body = {0};
+    const uint8_t id[SBX_ID_BYTES] = {name};
+    int result = sbx_renderings_get(renderings, id, SBX_RENDERING_JSON, &body);
+    if (result == 0)
+        assert_int_equal(body.data[0], "abcdefgh"[(name + SBX_RENDERING_JSON) % 8]);
+    sbx_byte_buffer_finish(&body);
+    assert_true(result == 0 || result == -ENOENT);
+    return result == 0;
+}
+
+static int open_folder(void **state)
+{
+    (void)state;
+    fixture_init(&folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    fixture_finish(&folder);
+    return 0;
+}
+
+static void test_renderings_come_back_after_a_restart(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 1 << 20);
+    assert_false(has(renderings, 1));
+    put(renderings, 1, 100);
+    sbx_renderings_close(renderings);
+    renderings = open_cache("1", 1 << 20);
+    assert_true(has(renderings, 1));
+    assert_int_equal(sbx_renderings_bytes(renderings), 500);
+    sbx_renderings_close(renderings);
+}
+
+static void test_another_version_starts_anew(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 1 << 20);
+    put(renderings, 1, 10);
+    sbx_renderings_close(renderings);
+    renderings = open_cache("2", 1 << 20);
+    assert_false(has(renderings, 1));
+    assert_int_equal(sbx_renderings_bytes(renderings), 0);
+    sbx_renderings_close(renderings);
+}
+
+static void test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 1600); /* three of 500 bytes */
+    put(renderings, 1, 100);
+    put(renderings, 2, 100);
+    put(renderings, 3, 100);
+    put(renderings, 1, 100);
+    assert_int_equal(sbx_renderings_bytes(renderings), 1500);
+    put(renderings, 4, 100);
+    assert_true(has(renderings, 1));
+    assert_false(has(renderings, 2));
+    assert_true(has(renderings, 3));
+    assert_true(has(renderings, 4));
+    sbx_renderings_close(renderings);
+}
+
+static void test_one_that_is_larger_than_the_bound_is_kept_alone(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 1000);
+    put(renderings, 1, 100);
+    put(renderings, 2, 1000);
+    assert_false(has(renderings, 1));
+    assert_true(has(renderings, 2));
+    sbx_renderings_close(renderings);
+}
+
+static void test_what_failed_to_render_is_left_out(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 1000);
+    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0}, body = {0};
+    const uint8_t id[SBX_ID_BYTES] = {9};
+    sbx_byte_buffer_text(&bodies[SBX_RENDERING_JSON], "{}");
+    sbx_byte_buffer_text(&bodies[SBX_RENDERING_PAGE], "half");
+    bodies[SBX_RENDERING_PAGE].failed = true;
+    assert_int_equal(sbx_renderings_put(renderings, id, bodies), 0);
+    assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_PAGE, &body), -ENOENT);
+    assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_JSON, &body), 0);
+    assert_string_equal(body.data, "{}");
+    sbx_byte_buffer_finish(&body);
+    sbx_byte_buffer_finish(&bodies[SBX_RENDERING_JSON]);
+    sbx_byte_buffer_finish(&bodies[SBX_RENDERING_PAGE]);
+    sbx_renderings_close(renderings);
+}
+
+static void test_a_broken_file_is_thrown_away(void **state)
+{
+    (void)state;
+    char path[100];
+    snprintf(path, sizeof(path), "%s/renderings.db", folder.data_dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 10000; i++)
+        fputs("this is no database ", file);
+    assert_int_equal(fclose(file), 0);
+    struct sbx_renderings *renderings = open_cache("1", 1000);
+    put(renderings, 1, 10);
+    assert_true(has(renderings, 1));
+    sbx_renderings_close(renderings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_renderings_come_back_after_a_restart, open_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_another_version_starts_anew, open_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young, open_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(test_one_that_is_larger_than_the_bound_is_kept_alone, open_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(test_what_failed_to_render_is_left_out, open_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, open_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

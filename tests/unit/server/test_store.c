@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "server_fixture.h"
+#include "store.h"
+
+static struct server_fixture folder;
+static struct sbx_store *store;
+static const char *version;
+
+static void open_store(void)
+{
+    char why[200] = "";
+    assert_int_equal(sbx_store_open(folder.data_dir, version, &store, why, sizeof(why)), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    fixture_init(&folder);
+    version = "1";
+    open_store();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sbx_store_close(store);
+    fixture_finish(&folder);
+    return 0;
+}
+
+static struct sbx_stall stall_of(uint8_t name, uint8_t session, uint8_t build)
+{
+    struct sbx_stall stall = {.payload_id = {name}, .session_id = {session}, .app_build_id = {build, build},
+                              .app_build_id_bytes = 8, .created_day = 20000,
+                              .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = name * 1000000, .threshold_ms = 5}};
+    return stall;
+}
+
+static enum sbx_stored put(uint8_t name, uint8_t session, uint8_t build, const char *bytes)
+{
+    struct sbx_stall stall = stall_of(name, session, build);
+    enum sbx_stored stored;
+    assert_int_equal(sbx_store_put(store, &stall, bytes, strlen(bytes), 1000 + name, &stored), 0);
+    return stored;
+}
+
+static void judge(uint8_t name, const char *cause, const char *function)
+{
+    const struct sbx_verdict_row verdict = {.app = "app", .cause = cause, .class_ = "off_cpu", .function = function,
+                                            .module = "m.so", .headline = "it slept", .confidence = 0.9};
+    const uint8_t id[SBX_ID_BYTES] = {name};
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static size_t list_issues(struct sbx_issue_row rows[4])
+{
+    size_t count;
+    assert_int_equal(sbx_store_issues(store, rows, 4, &count), 0);
+    return count;
+}
+
+static void test_the_same_payload_is_stored_once_and_other_bytes_conflict(void **state)
+{
+    (void)state;
+    struct sbx_store_counts counts;
+    assert_int_equal(put(1, 1, 1, "abc"), SBX_STORED_NEW);
+    assert_int_equal(put(1, 1, 1, "abc"), SBX_STORED_BEFORE);
+    assert_int_equal(put(1, 1, 1, "abd"), SBX_STORED_CONFLICT);
+    assert_int_equal(put(1, 1, 1, "ab"), SBX_STORED_CONFLICT);
+    assert_int_equal(sbx_store_count(store, &counts), 0);
+    assert_int_equal(counts.snapshots, 1);
+    assert_true(counts.bytes > 0);
+}
+
+static void test_rows_and_bytes_are_there_after_reopening(void **state)
+{
+    (void)state;
+    struct sbx_snapshot_row row;
+    struct sbx_byte_buffer envelope = {0};
+    const uint8_t id[SBX_ID_BYTES] = {7};
+    put(7, 1, 0xab, "the envelope");
+    sbx_store_close(store);
+    open_store();
+    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(row.state, SBX_TRIAGE_PENDING);
+    assert_int_equal(row.received_ms, 1007);
+    assert_int_equal(row.duration_ns, 7000000);
+    assert_string_equal(row.trigger, "anr");
+    assert_string_equal(row.app_build_id, "abab000000000000");
+    assert_string_equal(row.app_version, "");
+    assert_int_equal(sbx_store_envelope(store, id, &envelope), 0);
+    assert_string_equal(envelope.data, "the envelope");
+    sbx_byte_buffer_finish(&envelope);
+}
+
+static void test_what_is_not_there_is_not_found(void **state)
+{
+    (void)state;
+    struct sbx_snapshot_row row;
+    struct sbx_issue_row issue;
+    struct sbx_byte_buffer envelope = {0};
+    uint8_t id[SBX_ID_BYTES] = {7};
+    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0};
+    assert_int_equal(sbx_store_snapshot(store, id, &row), -ENOENT);
+    assert_int_equal(sbx_store_issue(store, id, &issue), -ENOENT);
+    assert_int_equal(sbx_store_envelope(store, id, &envelope), -ENOENT);
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), -ENOENT);
+    assert_int_equal(sbx_store_begin_triage(store, id), -ENOENT);
+    assert_int_equal(sbx_store_next_pending(store, id), -ENOENT);
+}
+
+static void test_snapshots_are_listed_newest_first_page_by_page(void **state)
+{
+    (void)state;
+    struct sbx_snapshot_row rows[3];
+    size_t count;
+    for (uint8_t name = 1; name <= 5; name++)
+        put(name, 1, 1, "x");
+    assert_int_equal(sbx_store_snapshots(store, NULL, 0, rows, 3, &count), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(rows[0].id[0], 5);
+    assert_int_equal(rows[2].id[0], 3);
+    assert_int_equal(sbx_store_snapshots(store, NULL, rows[2].seq, rows, 3, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(rows[1].id[0], 1);
+}
+
+static void test_issues_count_hits_and_processes_and_span_their_times(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    put(1, 1, 1, "x"), put(2, 1, 1, "x"), put(3, 2, 2, "x"), put(4, 9, 2, "x");
+    judge(1, "sleep", "f"), judge(2, "sleep", "f.cold"), judge(3, "sleep", "f"), judge(4, "lock", "g");
+    assert_int_equal(list_issues(rows), 2);
+    assert_int_equal(rows[0].hits, 3);
+    assert_int_equal(rows[0].sessions, 2);
+    assert_int_equal(rows[0].builds, 2);
+    assert_int_equal(rows[0].first_ms, 1001);
+    assert_int_equal(rows[0].last_ms, 1003);
+    assert_int_equal(rows[0].longest_ns, 3000000);
+    assert_int_equal(rows[0].newest.id[0], 3);
+    assert_string_equal(rows[0].newest.cause, "sleep");
+    assert_string_equal(rows[1].newest.function, "g");
+    assert_string_equal(rows[0].id_text, rows[0].newest.issue_text);
+}
+
+static void test_a_new_verdict_moves_a_snapshot_between_issues(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    put(1, 1, 1, "x"), put(2, 2, 1, "x");
+    judge(1, "sleep", "f"), judge(2, "sleep", "f");
+    judge(2, "lock", "g");
+    assert_int_equal(list_issues(rows), 2);
+    assert_int_equal(rows[0].hits + rows[1].hits, 2);
+    judge(1, "lock", "g");
+    assert_int_equal(list_issues(rows), 1);
+    assert_int_equal(rows[0].hits, 2);
+    judge(1, "lock", "g");
+    assert_int_equal(list_issues(rows), 1);
+    assert_int_equal(rows[0].hits, 2);
+}
+
+static void test_an_issue_of_a_new_build_only_is_new(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    put(1, 1, 1, "x"), put(2, 2, 2, "x");
+    judge(1, "sleep", "old"), judge(2, "sleep", "fresh");
+    assert_int_equal(list_issues(rows), 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(rows[i].new_in_build, strcmp(rows[i].newest.function, "fresh") == 0);
+}
+
+static void test_pending_ones_are_given_oldest_first_until_they_are_judged(void **state)
+{
+    (void)state;
+    uint8_t id[SBX_ID_BYTES];
+    put(5, 1, 1, "x"), put(3, 1, 1, "x");
+    assert_int_equal(sbx_store_next_pending(store, id), 0);
+    assert_int_equal(id[0], 5);
+    judge(5, "io", "f");
+    assert_int_equal(sbx_store_next_pending(store, id), 0);
+    assert_int_equal(id[0], 3);
+    assert_int_equal(sbx_store_put_failure(store, id, "no"), 0);
+    assert_int_equal(sbx_store_next_pending(store, id), -ENOENT);
+}
+
+static void test_one_that_took_a_server_down_waits_behind_the_others(void **state)
+{
+    (void)state;
+    uint8_t id[SBX_ID_BYTES] = {1};
+    put(1, 1, 1, "x"), put(2, 1, 1, "x");
+    assert_int_equal(sbx_store_begin_triage(store, id), 0);
+    assert_int_equal(sbx_store_next_pending(store, id), 0);
+    assert_int_equal(id[0], 2);
+}
+
+static void test_a_payload_that_never_ends_its_triage_is_given_up(void **state)
+{
+    (void)state;
+    const uint8_t id[SBX_ID_BYTES] = {1};
+    put(1, 1, 1, "x");
+    for (int i = 0; i < SBX_TRIAGE_ATTEMPTS_MAX; i++)
+        assert_int_equal(sbx_store_begin_triage(store, id), 0);
+    assert_int_equal(sbx_store_begin_triage(store, id), -EDEADLK);
+    assert_int_equal(sbx_store_put_off_triage(store, id), 0);
+    assert_int_equal(sbx_store_begin_triage(store, id), 0);
+    judge(1, "io", "f");
+    assert_int_equal(sbx_store_begin_triage(store, id), 0);
+}
+
+static void test_failures_are_tried_again_by_another_version_only(void **state)
+{
+    (void)state;
+    uint8_t id[SBX_ID_BYTES] = {1};
+    struct sbx_snapshot_row row;
+    put(1, 1, 1, "x");
+    assert_int_equal(sbx_store_put_failure(store, id, "a reason"), 0);
+    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(row.state, SBX_TRIAGE_FAILED);
+    assert_string_equal(row.failure, "a reason");
+    sbx_store_close(store);
+    open_store();
+    assert_int_equal(sbx_store_next_pending(store, id), -ENOENT);
+    sbx_store_close(store);
+    version = "2";
+    open_store();
+    assert_int_equal(sbx_store_next_pending(store, id), 0);
+}
+
+static void test_a_store_of_a_newer_server_is_refused(void **state)
+{
+    (void)state;
+    char path[100], why[200] = "";
+    sqlite3 *db;
+    struct sbx_store *other = NULL;
+    snprintf(path, sizeof(path), "%s/store.db", folder.data_dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(sbx_store_open(folder.data_dir, version, &other, why, sizeof(why)), -EPROTO);
+    assert_non_null(strstr(why, "newer"));
+    assert_null(other);
+}
+
+static void test_text_that_looks_like_sql_is_only_text(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    put(1, 1, 1, "x");
+    judge(1, "io", "'; DROP TABLE snapshot; --");
+    assert_int_equal(list_issues(rows), 1);
+    assert_string_equal(rows[0].newest.function, "'; DROP TABLE snapshot; --");
+}
+
+int main(void)
+{
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(test_the_same_payload_is_stored_once_and_other_bytes_conflict),
+        STORE_TEST(test_rows_and_bytes_are_there_after_reopening),
+        STORE_TEST(test_what_is_not_there_is_not_found),
+        STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),
+        STORE_TEST(test_issues_count_hits_and_processes_and_span_their_times),
+        STORE_TEST(test_a_new_verdict_moves_a_snapshot_between_issues),
+        STORE_TEST(test_an_issue_of_a_new_build_only_is_new),
+        STORE_TEST(test_pending_ones_are_given_oldest_first_until_they_are_judged),
+        STORE_TEST(test_one_that_took_a_server_down_waits_behind_the_others),
+        STORE_TEST(test_a_payload_that_never_ends_its_triage_is_given_up),
+        STORE_TEST(test_failures_are_tried_again_by_another_version_only),
+        STORE_TEST(test_a_store_of_a_newer_server_is_refused),
+        STORE_TEST(test_text_that_looks_like_sql_is_only_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
