@@ -47,6 +47,7 @@ struct sbx_message_loop {
     uint32_t hits;                                         /* passes at this site; judged from the second on */
     uint64_t merged_begin_ns, merged_end_ns, merged_count; /* short messages not yet recorded */
     uint64_t merged_tick;
+    uint64_t idle_tick;          /* tick of the last record of idle time */
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;

@@ -108,11 +108,11 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     record->alloc_bytes = entry->alloc_bytes;
     record->message = entry->message;
     record->cpu_ns = sbx_own_cpu_ns();
-    if (record->stack != SBX_STACK_NONE) {
+    if (record->stack != SBX_STACK_NONE) { /* boundaries of messages have none: they are no sample */
         entry->last_stack = record->stack;
+        entry->last_record_ns = record->end_ns;
+        entry->last_cpu_ns = record->cpu_ns;
+        thread->last_tick = sbx_load_relaxed(&sbx_the_tick.now);
     }
-    entry->last_record_ns = record->end_ns;
-    entry->last_cpu_ns = record->cpu_ns;
-    thread->last_tick = sbx_load_relaxed(&sbx_the_tick.now);
     sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, record);
 }

@@ -173,11 +173,12 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
         return;
     }
     int saved_errno = errno;
-    bool due = thread->last_tick != sbx_load_relaxed(&sbx_the_tick.now);
+    uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
     uint64_t now_ns = sbx_now_ns();
     struct sbx_thread_entry *entry = thread->entry;
-    if (due || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
+    if (thread->loop.idle_tick != tick || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
         /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
+        thread->loop.idle_tick = tick;
         call->thread = NULL; /* the record is made here, not by sbx_blocking_end() */
         thread->inside = 1;
         sbx_order_with_handler();

@@ -164,7 +164,9 @@ __attribute__((noinline)) static void wait_for_work(void)
 
 __attribute__((noinline)) static void dispatch(void (*handle)(void))
 {
-    free(malloc(100)); /* a sample is due here: the recorder learns that wait_for_work() has returned */
+    void *volatile memory =
+        malloc(100); /* a sample is due here: the recorder learns that wait_for_work() has returned */
+    free(memory);
     if (handle != NULL) {
         handle();
     }
@@ -244,7 +246,8 @@ static void child_forks(void)
     pid_t pid = fork();
     if (pid == 0) {
         for (int i = 0; i < 200; i++) { /* would record, slept and allocated, if it were not inert */
-            free(malloc(100));
+            void *volatile memory = malloc(100);
+            free(memory);
             loop_once(NULL);
         }
         exit(0); /* runs the library's destructor: it must leave the parent's recording alone */
@@ -339,7 +342,8 @@ static void child_makes_interruptible_calls(void)
 static void *short_life(void *unused)
 {
     (void)unused;
-    free(malloc(10));
+    void *volatile memory = malloc(10);
+    free(memory);
     return NULL;
 }
 

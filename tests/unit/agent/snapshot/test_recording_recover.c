@@ -190,7 +190,7 @@ static unsigned list_raw(const struct fixture *fixture, char *path_out, size_t s
     DIR *listing = opendir(fixture->raw);
     for (struct dirent *entry = listing == NULL ? NULL : readdir(listing); entry != NULL; entry = readdir(listing)) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            snprintf(path_out, size, "%s/%s", fixture->raw, entry->d_name);
+            snprintf(path_out, size, "%s/%.64s", fixture->raw, entry->d_name);
             count++;
         }
     }
