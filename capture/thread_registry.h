@@ -45,7 +45,7 @@ struct sbx_message_loop {
     uint64_t poller_gone_in;     /* message in which a sample found the poll call's function returned; 0: none */
     bool poller_returns;         /* proven: that function returns before the message is handled */
     uint32_t hits;                                         /* passes at this site; judged from the second on */
-    uint64_t merged_begin_ns, merged_end_ns, merged_count; /* short messages not yet recorded */
+    struct sbx_record merged;    /* short messages not yet recorded; amount 0: none */
     uint64_t merged_tick;
     uint64_t idle_tick;          /* tick of the last record of idle time */
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */

@@ -27,11 +27,11 @@ static void walk_here(struct sbx_thread *thread)
  * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
  * itself: they are alive whatever the program does.
  *
- * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the loop
- * itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is handled
- * (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the helper gone,
- * and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and returns for good,
- * would make every later loop of its caller look like a handler of it. */
+ * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the
+ * loop itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is
+ * handled (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the
+ * helper gone, and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and
+ * returns for good, would make every later loop of its caller look like a handler of it. */
 static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     struct sbx_message_loop *loop = &thread->loop;
@@ -70,9 +70,25 @@ static bool loop_is_alive(const struct sbx_thread *thread)
     return false;
 }
 
-static void put_messages(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns, uint64_t count)
+/* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
+ * then was not asked for. */
+static void flush_merged(struct sbx_thread *thread)
 {
-    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .end_ns = end_ns, .amount = count};
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->merged.amount == 0) {
+        return;
+    }
+    thread->inside = 1;
+    sbx_order_with_handler();
+    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, &loop->merged);
+    sbx_order_with_handler();
+    thread->inside = 0;
+    loop->merged.amount = 0;
+}
+
+static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
     thread->inside = 1;
     sbx_order_with_handler();
     sbx_capture_put(thread, &record);
@@ -80,13 +96,22 @@ static void put_messages(struct sbx_thread *thread, uint64_t begin_ns, uint64_t 
     thread->inside = 0;
 }
 
-static void flush_merged(struct sbx_thread *thread)
+static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    if (loop->merged_count != 0) {
-        put_messages(thread, loop->merged_begin_ns, loop->merged_end_ns, loop->merged_count);
-        loop->merged_count = 0;
+    uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
+    if (loop->merged.amount != 0 && loop->merged_tick != tick) {
+        flush_merged(thread);
     }
+    if (loop->merged.amount == 0) {
+        loop->merged = (struct sbx_record){.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .thread = thread->index};
+        loop->merged_tick = tick;
+    }
+    loop->merged.amount++;
+    loop->merged.end_ns = end_ns;
+    loop->merged.message = thread->entry->message;
+    loop->merged.alloc_count = thread->entry->alloc_count;
+    loop->merged.alloc_bytes = thread->entry->alloc_bytes;
 }
 
 static void end_message(struct sbx_thread *thread, uint64_t now_ns)
@@ -102,18 +127,9 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns)
     uint64_t took_ns = now_ns - begin_ns;
     if (took_ns >= SHORT_MESSAGE_NS) {
         flush_merged(thread);
-        put_messages(thread, begin_ns, now_ns, 1);
+        put_message(thread, begin_ns, now_ns);
     } else {
-        uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
-        if (loop->merged_count == 0) {
-            loop->merged_begin_ns = begin_ns;
-            loop->merged_tick = tick;
-        }
-        loop->merged_count++;
-        loop->merged_end_ns = now_ns;
-        if (loop->merged_tick != tick) {
-            flush_merged(thread);
-        }
+        merge_message(thread, begin_ns, now_ns);
     }
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
     if (limit_ms != 0 && took_ns >= (uint64_t)limit_ms * 1000000u) {

@@ -16,10 +16,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-#define CHECK(condition) \
-    do {                 \
+#define CHECK(condition)  \
+    do {                  \
         if (!(condition)) \
-            abort();     \
+            abort();      \
     } while (0)
 
 static void check_promises(const struct sbx_stall *stall)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - whatever a decoded payload says, every exporter writes it out and stays within its bounds.
+ *
+ * The bytes are a list of records (random_report.h), past the decoder, whose own target is another one: what is sought
+ * is an order of records that breaks the invariants of spans and slices, which debug builds assert. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "random_report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static int (*const prints[])(const struct sbx_report *report, FILE *out) = {
+        sbx_print_perfetto, sbx_print_pprof, sbx_print_folded, sbx_print_timeline_svg, sbx_print_flame_svg};
+    if (bytes > 4096) {
+        return 0; /* longer lists have no new orders, only more of them */
+    }
+    struct report_fixture *fixture = random_report_create(data, bytes);
+    for (size_t i = 0; i < sizeof prints / sizeof prints[0]; i++) {
+        FILE *out = fopen("/dev/null", "wb");
+        if (out == NULL || prints[i](report_fixture_report(fixture), out) != 0) {
+            abort();
+        }
+        fclose(out);
+    }
+    report_fixture_destroy(fixture);
+    return 0;
+}

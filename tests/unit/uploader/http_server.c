@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_server.c - one thread, one connection at a time. */
+#include "http_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "envelope_format.h"
+
+enum {
+    REQUESTS_MAX = 256,
+    BODY_MAX = 4 << 20
+};
+
+struct sbx_http_server {
+    int listener, stop_pipe[2];
+    char url[64];
+    uint16_t port;
+    const struct sbx_http_answer *answers;
+    size_t answer_count;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    struct sbx_http_request requests[REQUESTS_MAX];
+    size_t request_count;
+};
+
+static _Noreturn void give_up(const char *what)
+{
+    perror(what);
+    abort();
+}
+
+/* Read one request. False when the peer broke off. */
+static bool read_request(int connection, struct sbx_http_request *request)
+{
+    size_t head_bytes = 0;
+    char *end = NULL;
+    request->body = NULL;
+    request->body_bytes = 0;
+    while (end == NULL) {
+        if (head_bytes + 1 >= sizeof request->head) {
+            return false;
+        }
+        ssize_t got = recv(connection, request->head + head_bytes, sizeof request->head - 1 - head_bytes, 0);
+        if (got <= 0) {
+            return false;
+        }
+        head_bytes += (size_t)got;
+        request->head[head_bytes] = '\0';
+        end = strstr(request->head, "\r\n\r\n");
+    }
+    const char *length_text = strcasestr(request->head, "\r\nContent-Length:");
+    size_t length = length_text == NULL || length_text > end ? 0 : strtoul(length_text + 17, NULL, 10);
+    if (length > BODY_MAX) {
+        return false;
+    }
+    request->body = malloc(length + 1);
+    request->body_bytes = length;
+    size_t body_at = (size_t)(end - request->head) + 4, have = head_bytes - body_at;
+    have = have < length ? have : length;
+    memcpy(request->body, request->head + body_at, have);
+    request->head[body_at] = '\0';
+    while (have < length) {
+        ssize_t got = recv(connection, request->body + have, length - have, 0);
+        if (got <= 0) {
+            free(request->body);
+            return false;
+        }
+        have += (size_t)got;
+    }
+    return true;
+}
+
+static bool send_all(int connection, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t sent = send(connection, text, bytes, MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return false;
+        }
+        text += sent;
+        bytes -= (size_t)sent;
+    }
+    return true;
+}
+
+/* The agreed answer to what was sent, from the id in the envelope. */
+static void stored_answer(const struct sbx_http_request *request, char *text, size_t text_bytes)
+{
+    char id[2 * SBX_PAYLOAD_ID_BYTES + 1] = "";
+    for (size_t i = 0; i < SBX_PAYLOAD_ID_BYTES && request->body_bytes >= 32; i++) {
+        snprintf(id + 2 * i, 3, "%02x", request->body[16 + i]);
+    }
+    char body[100];
+    int bytes = snprintf(body, sizeof body, "%s%s\n", SBX_STORED_PREFIX, id);
+    snprintf(text, text_bytes,
+             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", bytes,
+             body);
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void answer(int connection, const struct sbx_http_answer *how, const struct sbx_http_request *request)
+{
+    char text[400];
+    stored_answer(request, text, sizeof text);
+    switch (how->behaviour) {
+    case SBX_HTTP_STORE:
+        send_all(connection, text, strlen(text));
+        break;
+    case SBX_HTTP_TEXT:
+        send_all(connection, how->text, strlen(how->text));
+        break;
+    case SBX_HTTP_CLOSE:
+    case SBX_HTTP_STORE_AND_CLOSE:
+        break;
+    case SBX_HTTP_RESET:
+        send_all(connection, text, strlen(text) - 10);
+        pause_ms(20);
+        setsockopt(connection, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0},
+                   sizeof(struct linger));
+        break;
+    case SBX_HTTP_DRIP:
+        for (size_t i = 0; text[i] != '\0' && send_all(connection, text + i, 1); i++) {
+            pause_ms(20);
+        }
+        break;
+    case SBX_HTTP_FLOOD:
+        send_all(connection, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", 38);
+        while (send_all(connection, text, strlen(text))) {
+        }
+        break;
+    case SBX_HTTP_HEADERS:
+        send_all(connection, "HTTP/1.1 200 OK\r\n", 17);
+        while (send_all(connection, "X-More: 0123456789012345678901234567890123456789\r\n", 50)) {
+        }
+        break;
+    }
+}
+
+static void serve(struct sbx_http_server *server, int connection)
+{
+    struct sbx_http_request request;
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
+    if (read_request(connection, &request)) {
+        pthread_mutex_lock(&server->lock);
+        size_t index = server->request_count;
+        if (index == REQUESTS_MAX) {
+            give_up("more requests than expected");
+        }
+        server->requests[index] = request;
+        server->request_count++;
+        pthread_mutex_unlock(&server->lock);
+        static const struct sbx_http_answer store = {.behaviour = SBX_HTTP_STORE};
+        answer(connection, index < server->answer_count ? &server->answers[index] : &store, &request);
+    }
+    close(connection);
+}
+
+static void *run(void *context)
+{
+    struct sbx_http_server *server = context;
+    for (;;) {
+        struct pollfd ends[2] = {{.fd = server->listener, .events = POLLIN},
+                                 {.fd = server->stop_pipe[0], .events = POLLIN}};
+        if (poll(ends, 2, -1) < 0 && errno != EINTR) {
+            give_up("poll");
+        }
+        if (ends[1].revents != 0) {
+            return NULL;
+        }
+        if (ends[0].revents != 0) {
+            int connection = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+            if (connection >= 0) {
+                serve(server, connection);
+            }
+        }
+    }
+}
+
+static int listen_on(uint16_t port, uint16_t *port_out)
+{
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    int yes = 1;
+    if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 16) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
+        give_up("listen");
+    }
+    *port_out = ntohs(address.sin_port);
+    return listener;
+}
+
+uint16_t sbx_http_free_port(void)
+{
+    uint16_t port;
+    close(listen_on(0, &port));
+    return port;
+}
+
+struct sbx_http_server *sbx_http_server_start(uint16_t port, const struct sbx_http_answer *answers, size_t count)
+{
+    struct sbx_http_server *server = calloc(1, sizeof *server);
+    if (server == NULL || pipe2(server->stop_pipe, 0) != 0) {
+        give_up("pipe");
+    }
+    server->listener = listen_on(port, &server->port);
+    server->answers = answers;
+    server->answer_count = count;
+    snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", server->port);
+    pthread_mutex_init(&server->lock, NULL);
+    if (pthread_create(&server->thread, NULL, run, server) != 0) {
+        give_up("pthread_create");
+    }
+    return server;
+}
+
+const char *sbx_http_server_url(const struct sbx_http_server *server)
+{
+    return server->url;
+}
+
+uint16_t sbx_http_server_port(const struct sbx_http_server *server)
+{
+    return server->port;
+}
+
+size_t sbx_http_server_request_count(struct sbx_http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    size_t count = server->request_count;
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+const struct sbx_http_request *sbx_http_server_request(struct sbx_http_server *server, size_t index)
+{
+    return index < sbx_http_server_request_count(server) ? &server->requests[index] : NULL;
+}
+
+void sbx_http_server_stop(struct sbx_http_server *server)
+{
+    if (write(server->stop_pipe[1], "x", 1) != 1) {
+        give_up("write");
+    }
+    pthread_join(server->thread, NULL);
+    close(server->listener);
+    close(server->stop_pipe[0]);
+    close(server->stop_pipe[1]);
+    for (size_t i = 0; i < server->request_count; i++) {
+        free(server->requests[i].body);
+    }
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_server.h - a real HTTP server on loopback that answers as it is told, and remembers what it was sent.
+ *
+ * Raw sockets, because most of what it has to do no HTTP library would: break off, reset, answer by halves. */
+#ifndef SBX_HTTP_SERVER_H
+#define SBX_HTTP_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum sbx_http_behaviour {
+    SBX_HTTP_STORE = 0,       /* the right answer */
+    SBX_HTTP_TEXT,            /* `text` is the whole response, byte for byte */
+    SBX_HTTP_CLOSE,           /* take the request, close without a word */
+    SBX_HTTP_RESET,           /* take the request, half an answer, then RST */
+    SBX_HTTP_STORE_AND_CLOSE, /* keep the payload, but lose the answer */
+    SBX_HTTP_DRIP,            /* the right answer, a byte each 20 ms */
+    SBX_HTTP_FLOOD,           /* an endless body */
+    SBX_HTTP_HEADERS,         /* endless headers */
+};
+
+struct sbx_http_answer {
+    enum sbx_http_behaviour behaviour;
+    const char *text;
+};
+
+struct sbx_http_request {
+    char head[4096]; /* request line and headers */
+    uint8_t *body;
+    size_t body_bytes;
+};
+
+struct sbx_http_server;
+
+/* Listen on 127.0.0.1:`port` (0: any) and answer the n-th request as answers[n] says; after the last, store. `answers`
+ * is borrowed until stop. Ends the program on failure. */
+struct sbx_http_server *sbx_http_server_start(uint16_t port, const struct sbx_http_answer *answers, size_t count);
+const char *sbx_http_server_url(const struct sbx_http_server *server);
+uint16_t sbx_http_server_port(const struct sbx_http_server *server);
+/* Whole requests so far, in order; valid until stop. */
+size_t sbx_http_server_request_count(struct sbx_http_server *server);
+const struct sbx_http_request *sbx_http_server_request(struct sbx_http_server *server, size_t index);
+void sbx_http_server_stop(struct sbx_http_server *server);
+
+/* A port nobody listens on now. */
+uint16_t sbx_http_free_port(void);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_pack.c - raw snapshots become payloads, whatever interrupts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "envelope.h"
+#include "pack.h"
+#include "scene.h"
+#include "test_folder.h"
+
+struct place {
+    char *path;
+    struct sbx_spool *spool;
+};
+
+static int make_place(void **state)
+{
+    struct place *place = calloc(1, sizeof *place);
+    place->path = sbx_test_folder_make();
+    *state = place;
+    return sbx_spool_open(place->path, NULL, &place->spool, NULL, 0);
+}
+
+static int remove_place(void **state)
+{
+    struct place *place = *state;
+    sbx_spool_close(place->spool);
+    sbx_test_folder_remove(place->path);
+    free(place);
+    return 0;
+}
+
+/* Leave a raw snapshot whose id begins with `number`, as the agent does. */
+static void leave_raw(const struct place *place, uint8_t number)
+{
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    builder->header->snapshot_id[0] = number;
+    char name[40];
+    snprintf(name, sizeof name, "raw/%02x.raw", number);
+    sbx_recording_save(builder, sbx_test_path(place->path, name));
+    sbx_recording_builder_destroy(builder);
+}
+
+static struct sbx_pack_counts pack(struct place *place, uint32_t detail_level)
+{
+    struct sbx_redaction redaction = sbx_scene_redaction(detail_level);
+    struct sbx_pack_counts counts;
+    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, &counts), 0);
+    return counts;
+}
+
+static void test_raw_snapshots_become_payloads_and_go(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    leave_raw(place, 2);
+    struct sbx_pack_counts counts = pack(place, 1);
+    assert_int_equal(counts.packed, 2);
+    assert_int_equal(counts.unreadable + counts.later, 0);
+    assert_string_equal(counts.why, "");
+    assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 2);
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx")));
+    counts = pack(place, 1);
+    assert_int_equal(counts.packed, 0);
+}
+
+static void test_where_the_modules_lie_is_remembered_here(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    assert_int_equal(pack(place, 1).packed, 1);
+    size_t bytes;
+    char *text = (char *)sbx_test_read(sbx_test_path(place->path, "modules"), &bytes);
+    assert_non_null(strstr(text, " /home/anna.smith/bin/payroll-server\n"));
+    assert_non_null(strstr(text, " /home/anna.smith/plugins/libmedical-records.so\n"));
+    assert_non_null(strstr(text, " /usr/lib/x86_64-linux-gnu/libc.so.6\n"));
+    free(text);
+}
+
+static void test_what_nobody_can_read_goes_to_bad_with_a_reason(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    sbx_test_write(sbx_test_path(place->path, "raw/torn.raw"), "SBXREC\r\n and no more", 20);
+    sbx_test_write(sbx_test_path(place->path, "raw/empty.raw"), "", 0);
+    sbx_test_write(sbx_test_path(place->path, "raw/.being-written.raw"), "x", 1);
+    sbx_test_write(sbx_test_path(place->path, "raw/notes.txt"), "x", 1);
+    assert_int_equal(mkfifo(sbx_test_path(place->path, "raw/fifo.raw"), 0600), 0);
+    struct sbx_pack_counts counts = pack(place, 1);
+    assert_int_equal(counts.packed, 1);
+    assert_int_equal(counts.unreadable, 2);
+    assert_int_equal(counts.later, 0);
+    assert_non_null(strstr(counts.why, place->path));
+    assert_non_null(strstr(counts.why, ".raw: "));
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "bad/torn.raw")));
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "bad/empty.raw")));
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "raw/.being-written.raw")));
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "raw/notes.txt")));
+}
+
+static void test_when_nothing_may_leave_the_snapshot_stays_here(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    struct sbx_pack_counts counts = pack(place, 0);
+    assert_int_equal(counts.packed, 0);
+    assert_int_equal(counts.unreadable, 1);
+    assert_non_null(strstr(counts.why, "nothing may leave"));
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
+    assert_true(sbx_test_exists(sbx_test_path(place->path, "bad/01.raw")));
+}
+
+static void test_a_snapshot_sent_already_is_not_sent_again(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    assert_int_equal(pack(place, 1).packed, 1);
+    uint8_t id[16];
+    for (int i = 0; i < 16; i++) {
+        id[i] = (uint8_t)((i + 1) ^ 0xff);
+    }
+    id[0] = 1;
+    assert_int_equal(sbx_spool_mark_sent(place->spool, id), 0);
+    leave_raw(place, 1); /* killed before the raw file was removed */
+    assert_int_equal(pack(place, 1).packed, 1);
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
+    assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
+}
+
+static void test_killed_at_any_moment_every_snapshot_becomes_one_payload(void **state)
+{
+    enum {
+        ROUNDS = 25,
+        EACH = 4
+    };
+    struct place *place = *state;
+    uint64_t random = 99;
+    unsigned killed_early = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (uint8_t i = 0; i < EACH; i++) {
+            leave_raw(place, (uint8_t)(round * EACH + i));
+        }
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            struct sbx_redaction redaction = sbx_scene_redaction(1);
+            struct sbx_pack_counts counts;
+            _exit(sbx_pack_raw_folder(place->spool, &redaction, &counts) == 0 ? 0 : 1);
+        }
+        random = random * UINT64_C(6364136223846793005) + 1;
+        nanosleep(&(struct timespec){.tv_nsec = (long)((random >> 33) % 15000000)}, NULL);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        killed_early += sbx_test_count(sbx_test_path(place->path, "raw"), ".raw") != 0;
+        assert_int_equal(pack(place, 1).unreadable, 0);
+        assert_int_equal(sbx_test_count(place->path, ".sbx"), (round + 1) * EACH);
+        assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 0);
+    }
+    assert_true(killed_early > 0); /* else this tested nothing */
+}
+
+int main(void)
+{
+#define PACK_TEST(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+    const struct CMUnitTest tests[] = {
+        PACK_TEST(test_raw_snapshots_become_payloads_and_go),
+        PACK_TEST(test_where_the_modules_lie_is_remembered_here),
+        PACK_TEST(test_what_nobody_can_read_goes_to_bad_with_a_reason),
+        PACK_TEST(test_when_nothing_may_leave_the_snapshot_stays_here),
+        PACK_TEST(test_a_snapshot_sent_already_is_not_sent_again),
+        PACK_TEST(test_killed_at_any_moment_every_snapshot_becomes_one_payload),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* callstack_forest.c - stacks in, modules, frames and callstacks out. */
+#include "callstack_forest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+
+enum {
+    MODULE_HIDDEN = 0xfffd, /* beside SBX_MODULE_NONE and SBX_MODULE_END; no recording has so many modules */
+    WALK_FIRST = 128,
+    WALK_MAX = 1 << 16, /* frames of one stack: the recording's table has no more */
+    WALK_END_MAX = 15,  /* enum sbx_walk_end has room to grow */
+};
+
+void sbx_callstack_forest_init(struct sbx_callstack_forest *forest, const struct sbx_snapshot *snapshot,
+                               const uint8_t *verdicts)
+{
+    *forest = (struct sbx_callstack_forest){.snapshot = snapshot, .verdicts = verdicts};
+}
+
+void sbx_callstack_forest_finish(struct sbx_callstack_forest *forest)
+{
+    sbx_ordinal_map_finish(&forest->stacks);
+    sbx_ordinal_map_finish(&forest->frames);
+    sbx_ordinal_map_finish(&forest->callstacks);
+    sbx_ordinal_map_finish(&forest->hidden);
+    free(forest->stack_callstacks);
+    free(forest->frame_words);
+    free(forest->rows);
+    free(forest->walk);
+}
+
+/* Room for element `index` of an array that grows by doubling. */
+static int make_room(void **array, size_t *room, size_t index, size_t element_bytes)
+{
+    if (index < *room) {
+        return 0;
+    }
+    size_t wanted = *room == 0 ? 256 : 2 * *room;
+    void *grown = reallocarray(*array, wanted, element_bytes);
+    if (grown == NULL) {
+        return -ENOMEM;
+    }
+    *array = grown;
+    *room = wanted;
+    return 0;
+}
+
+static uint32_t module_of(uint64_t word)
+{
+    return (uint32_t)(word >> SBX_FRAME_MODULE_SHIFT);
+}
+
+/* What is left of a frame word: itself for a module that keeps its identity, one and the same word for all code of all
+ * hidden modules. */
+static int redact_frame(struct sbx_callstack_forest *forest, uint64_t word, uint64_t *redacted_out)
+{
+    uint32_t module = module_of(word);
+    uint64_t offset = word & SBX_FRAME_OFFSET_MASK;
+    if (module == SBX_MODULE_END) {
+        *redacted_out = sbx_frame_word(SBX_MODULE_END, offset < WALK_END_MAX ? offset : WALK_END_MAX, 0);
+        return 0;
+    }
+    if (module == SBX_MODULE_NONE) {
+        *redacted_out = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+        return 0;
+    }
+    if (module < forest->snapshot->module_count && forest->verdicts[module] != SBX_HIDE && offset <= SBX_NUMBER_MAX) {
+        *redacted_out = word;
+        return 0;
+    }
+    *redacted_out = sbx_frame_word(MODULE_HIDDEN, 0, 0);
+    uint32_t ignored;
+    return sbx_ordinal_map_put(&forest->hidden, word, &ignored, NULL);
+}
+
+static int put_frame(struct sbx_callstack_forest *forest, uint64_t word, uint32_t *frame_out)
+{
+    uint64_t redacted;
+    int result = redact_frame(forest, word, &redacted);
+    bool is_new;
+    if (result == 0) {
+        result = sbx_ordinal_map_put(&forest->frames, redacted, frame_out, &is_new);
+    }
+    if (result == 0 && is_new) {
+        result = make_room((void **)&forest->frame_words, &forest->frame_room, *frame_out, sizeof *forest->frame_words);
+        if (result == 0) {
+            forest->frame_words[*frame_out] = redacted;
+        }
+    }
+    return result;
+}
+
+/* The callstack that is `frame` called from callstack `parent`. */
+static int put_callstack(struct sbx_callstack_forest *forest, uint32_t frame, uint32_t parent, uint32_t *number_out)
+{
+    uint32_t row;
+    bool is_new;
+    int result = sbx_ordinal_map_put(&forest->callstacks, (uint64_t)frame << 32 | parent, &row, &is_new);
+    if (result == 0 && is_new) {
+        result = make_room((void **)&forest->rows, &forest->row_room, row, sizeof *forest->rows);
+        if (result == 0) {
+            forest->rows[row] = (struct sbx_redacted_callstack){.frame = frame, .parent = parent};
+        }
+    }
+    *number_out = row + 1;
+    return result;
+}
+
+/* The frames of `stack` into forest->walk. */
+static int walk_stack(struct sbx_callstack_forest *forest, uint32_t stack, size_t *depth_out)
+{
+    if (forest->walk == NULL) {
+        int result = make_room((void **)&forest->walk, &forest->walk_room, 0, sizeof *forest->walk);
+        if (result != 0) {
+            return result;
+        }
+    }
+    size_t depth = sbx_snapshot_stack(forest->snapshot, stack, forest->walk, forest->walk_room);
+    if (depth > WALK_MAX) {
+        return -EOVERFLOW;
+    }
+    if (depth > forest->walk_room) {
+        uint64_t *grown = reallocarray(forest->walk, depth, sizeof *grown);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        forest->walk = grown;
+        forest->walk_room = depth;
+        depth = sbx_snapshot_stack(forest->snapshot, stack, forest->walk, depth);
+    }
+    *depth_out = depth;
+    return 0;
+}
+
+int sbx_callstack_forest_put(struct sbx_callstack_forest *forest, uint32_t stack, uint32_t *number_out)
+{
+    *number_out = 0;
+    if (stack == SBX_STACK_NONE) {
+        return 0;
+    }
+    uint32_t index;
+    bool is_new;
+    int result = sbx_ordinal_map_put(&forest->stacks, stack, &index, &is_new);
+    if (result != 0) {
+        return result;
+    }
+    if (!is_new) {
+        *number_out = forest->stack_callstacks[index];
+        return 0;
+    }
+    result =
+        make_room((void **)&forest->stack_callstacks, &forest->stack_room, index, sizeof *forest->stack_callstacks);
+    if (result != 0) {
+        return result;
+    }
+    size_t depth;
+    result = walk_stack(forest, stack, &depth);
+    uint32_t number = 0;
+    for (size_t i = depth; i > 0 && result == 0; i--) { /* from the outermost in: parents come first */
+        uint32_t frame;
+        result = put_frame(forest, forest->walk[i - 1], &frame);
+        if (result == 0) {
+            result = put_callstack(forest, frame, number, &number);
+        }
+    }
+    forest->stack_callstacks[index] = number;
+    *number_out = number;
+    return result;
+}
+
+/* ---- writing ---- */
+
+/* One frame on its way to its sorted place. */
+struct sorted_frame {
+    uint64_t word;
+    uint32_t was; /* index before sorting */
+};
+
+/* By module, then by offset: neighbours in a module have small deltas. The special modules have the highest numbers and
+ * end up last. */
+static int by_place(const void *left, const void *right)
+{
+    uint64_t a = ((const struct sorted_frame *)left)->word, b = ((const struct sorted_frame *)right)->word;
+    if (module_of(a) != module_of(b)) {
+        return module_of(a) < module_of(b) ? -1 : 1;
+    }
+    uint64_t offset_a = a & SBX_FRAME_OFFSET_MASK, offset_b = b & SBX_FRAME_OFFSET_MASK;
+    if (offset_a != offset_b) {
+        return offset_a < offset_b ? -1 : 1;
+    }
+    return (a > b) - (a < b);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static void fill_module(const struct sbx_module_entry *entry, uint8_t verdict, struct sbx_redacted_module *module)
+{
+    *module = (struct sbx_redacted_module){.kind = verdict}; /* enum sbx_module_verdict is numbered like Modules.kind */
+    if (verdict == SBX_HIDE) {
+        return;
+    }
+    if (verdict == SBX_KEEP_VDSO) {
+        module->name = sbx_system_module_index("linux-vdso.so.1");
+    } else if (memchr(entry->path, '\0', sizeof entry->path) != NULL) {
+        module->name = sbx_system_module_index(base_name(entry->path));
+    }
+    if (entry->build_id_bytes >= 8 && entry->build_id_bytes <= SBX_BUILD_ID_MAX) {
+        module->build_id_bytes = entry->build_id_bytes;
+        memcpy(module->build_id, entry->build_id, entry->build_id_bytes);
+    }
+}
+
+/* Rows for the modules that frames which leave lie in, and for the executable; the hidden ones share the last row. What
+ * is loaded and in no stack is not mentioned. `row_of` maps a module of the snapshot to its row. */
+static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted, uint32_t *row_of)
+{
+    const struct sbx_snapshot *snapshot = forest->snapshot;
+    bool *used = calloc((size_t)snapshot->module_count + 1, sizeof *used);
+    redacted->modules = calloc((size_t)snapshot->module_count + 1, sizeof *redacted->modules);
+    if (used == NULL || redacted->modules == NULL) {
+        free(used);
+        return -ENOMEM; /* redacted is destroyed by its maker */
+    }
+    bool any_hidden = false;
+    for (uint32_t i = 0; i < forest->frames.count; i++) {
+        uint32_t module = module_of(forest->frame_words[i]);
+        if (module < snapshot->module_count) {
+            used[module] = true;
+        }
+        any_hidden |= module == MODULE_HIDDEN;
+    }
+    uint32_t rows = 0;
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        bool is_main = (snapshot->modules[i].flags & SBX_MODULE_MAIN) != 0;
+        if (used[i] || is_main) {
+            fill_module(&snapshot->modules[i], forest->verdicts[i], &redacted->modules[rows]);
+            row_of[i] = rows++;
+            if (is_main) {
+                redacted->app_module = rows;
+            }
+        }
+    }
+    if (any_hidden) {
+        fill_module(NULL, SBX_HIDE, &redacted->modules[rows]);
+        row_of[snapshot->module_count] = rows++;
+    }
+    redacted->module_count = rows;
+    free(used);
+    return 0;
+}
+
+/* How many modules lost their identity: those of hidden frames. */
+static int count_hidden(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted)
+{
+    redacted->redactions.frames_hidden = forest->hidden.count;
+    struct sbx_ordinal_map modules = {.slots = NULL};
+    int result = 0;
+    for (size_t i = 0; i < forest->hidden.slot_count && result == 0; i++) {
+        if (forest->hidden.slots[i].ordinal_plus_1 != 0) {
+            uint32_t ignored;
+            result = sbx_ordinal_map_put(&modules, module_of(forest->hidden.slots[i].key), &ignored, NULL);
+        }
+    }
+    redacted->redactions.modules_hidden = modules.count;
+    sbx_ordinal_map_finish(&modules);
+    return result;
+}
+
+static uint32_t module_row(const struct sbx_callstack_forest *forest, const struct sbx_redacted *redacted,
+                           const uint32_t *row_of, uint32_t module)
+{
+    switch (module) {
+    case SBX_MODULE_END:
+        return redacted->module_count;
+    case SBX_MODULE_NONE:
+        return redacted->module_count + 1;
+    case MODULE_HIDDEN:
+        return row_of[forest->snapshot->module_count];
+    default:
+        return row_of[module];
+    }
+}
+
+int sbx_callstack_forest_write(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted)
+{
+    uint32_t frame_count = forest->frames.count;
+    int result = -ENOMEM;
+    uint32_t *row_of = calloc((size_t)forest->snapshot->module_count + 1, sizeof *row_of);
+    struct sorted_frame *sorted = calloc((size_t)frame_count + 1, sizeof *sorted);
+    uint32_t *now_at = calloc((size_t)frame_count + 1, sizeof *now_at);
+    redacted->frames = calloc((size_t)frame_count + 1, sizeof *redacted->frames);
+    if (row_of == NULL || sorted == NULL || now_at == NULL || redacted->frames == NULL) {
+        goto free_scratch;
+    }
+    result = write_modules(forest, redacted, row_of);
+    if (result == 0) {
+        result = count_hidden(forest, redacted);
+    }
+    if (result != 0) {
+        goto free_scratch;
+    }
+    for (uint32_t i = 0; i < frame_count; i++) {
+        sorted[i] = (struct sorted_frame){.word = forest->frame_words[i], .was = i};
+    }
+    qsort(sorted, frame_count, sizeof *sorted, by_place);
+    for (uint32_t i = 0; i < frame_count; i++) {
+        now_at[sorted[i].was] = i;
+        redacted->frames[i] = (struct sbx_redacted_frame){
+            .module = module_row(forest, redacted, row_of, module_of(sorted[i].word)),
+            .offset = sorted[i].word & SBX_FRAME_OFFSET_MASK,
+            .exact = (sorted[i].word & SBX_FRAME_EXACT) != 0,
+        };
+    }
+    redacted->frame_count = frame_count;
+    for (uint32_t i = 0; i < forest->callstacks.count; i++) {
+        forest->rows[i].frame = now_at[forest->rows[i].frame];
+    }
+    redacted->callstacks = forest->rows; /* handed over */
+    redacted->callstack_count = forest->callstacks.count;
+    forest->rows = NULL;
+    forest->row_room = 0;
+    result = 0;
+
+free_scratch:
+    free(row_of);
+    free(sorted);
+    free(now_at);
+    return result;
+}

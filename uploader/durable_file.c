@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* durable_file.c - temporary name, counted writes, fsync, rename, fsync of the folder. */
+#include "durable_file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NAME_TRIES = 8,          /* a planted or left-over temporary name costs one try; eight in a row is no accident */
+    TEMPORARY_LIFE_S = 3600, /* older than this, no living writer has it */
+};
+
+/* Write all of it, however the kernel cuts it. 0 or -errno. */
+static int write_whole(int file, const uint8_t *content, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t written = write(file, content + done, bytes - done);
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return -errno;
+        }
+        if (written == 0) {
+            return -EIO; /* no error and no progress: do not spin on it */
+        }
+        done += (size_t)written;
+    }
+    return 0;
+}
+
+/* Make the temporary file. O_EXCL and O_NOFOLLOW: a link planted under the name is never written through. Returns a
+ * descriptor and the name, or -errno. */
+static int create_temporary(int folder, const char *name, char *temporary, size_t temporary_bytes)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        uint32_t random;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
+            return -EIO;
+        }
+        int length = snprintf(temporary, temporary_bytes, ".%s-%08x.%d.tmp", name, (unsigned)random, (int)getpid());
+        if (length < 0 || (size_t)length >= temporary_bytes) {
+            return -ENAMETOOLONG;
+        }
+        int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file >= 0) {
+            return file;
+        }
+        if (errno != EEXIST) {
+            return -errno;
+        }
+    }
+    return -EEXIST;
+}
+
+/* Have the blocks before the first byte, so that a full disk shows before anything is written. File systems that cannot
+ * (EOPNOTSUPP, EINVAL) are left to the counted writes. */
+static int reserve_blocks(int file, size_t bytes)
+{
+    if (bytes == 0) {
+        return 0;
+    }
+    int error;
+    do {
+        error = posix_fallocate(file, 0, (off_t)bytes);
+    } while (error == EINTR);
+    return error == EOPNOTSUPP || error == EINVAL || error == ENOSYS ? 0 : -error;
+}
+
+int sbx_durable_file_write(int folder, const char *name, const void *content, size_t bytes)
+{
+    char temporary[NAME_MAX + 1];
+    int file = create_temporary(folder, name, temporary, sizeof temporary);
+    if (file < 0) {
+        return file;
+    }
+    int result = reserve_blocks(file, bytes);
+    if (result == 0) {
+        result = write_whole(file, content, bytes);
+    }
+    if (result == 0 && fsync(file) != 0) {
+        result = -errno;
+    }
+    if (close(file) != 0 && result == 0) {
+        result = -errno; /* network file systems report a failed write only here */
+    }
+    if (result != 0) {
+        goto remove_temporary;
+    }
+    if (renameat(folder, temporary, folder, name) != 0) {
+        result = -errno;
+        goto remove_temporary;
+    }
+    if (fsync(folder) != 0) {
+        result = -errno;
+        unlinkat(folder, name, 0); /* its name may not survive a power cut: do not report it as kept */
+    }
+    return result;
+
+remove_temporary:
+    unlinkat(folder, temporary, 0);
+    return result;
+}
+
+int sbx_durable_file_read(int folder, const char *name, size_t bytes_max, uint8_t **content_out, size_t *bytes_out)
+{
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        return -errno;
+    }
+    int result;
+    struct stat status;
+    if (fstat(file, &status) != 0) {
+        result = -errno;
+        goto close_file;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        result = -EINVAL;
+        goto close_file;
+    }
+    if (status.st_size < 0 || (uint64_t)status.st_size > bytes_max) {
+        result = -EFBIG;
+        goto close_file;
+    }
+    size_t bytes = (size_t)status.st_size;
+    uint8_t *content = malloc(bytes == 0 ? 1 : bytes);
+    if (content == NULL) {
+        result = -ENOMEM;
+        goto close_file;
+    }
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = read(file, content + done, bytes - done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            result = got < 0 ? -errno : -EIO; /* it shrank while it was read */
+            free(content);
+            goto close_file;
+        }
+        done += (size_t)got;
+    }
+    *content_out = content;
+    *bytes_out = bytes;
+    result = 0;
+
+close_file:
+    close(file);
+    return result;
+}
+
+bool sbx_durable_file_is_temporary(const char *name, int *pid_out)
+{
+    size_t length = strlen(name);
+    if (name[0] != '.' || length < 7 || strcmp(name + length - 4, ".tmp") != 0) {
+        return false;
+    }
+    size_t end = length - 4;
+    size_t begin = end;
+    while (begin > 1 && isdigit((unsigned char)name[begin - 1])) {
+        begin--;
+    }
+    if (begin == end || end - begin > 10 || begin < 2 || name[begin - 1] != '.') {
+        return false;
+    }
+    long pid = strtol(name + begin, NULL, 10);
+    if (pid <= 0 || pid > INT_MAX) {
+        return false;
+    }
+    *pid_out = (int)pid;
+    return true;
+}
+
+void sbx_durable_file_sweep(int folder)
+{
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    if (again < 0) {
+        return;
+    }
+    DIR *listing = fdopendir(again);
+    if (listing == NULL) {
+        close(again);
+        return;
+    }
+    time_t now = time(NULL);
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        int pid;
+        struct stat status;
+        if (!sbx_durable_file_is_temporary(entry->d_name, &pid) ||
+            fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(status.st_mode)) {
+            continue;
+        }
+        bool dead = kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+        if (dead || now - status.st_mtime > TEMPORARY_LIFE_S) {
+            unlinkat(folder, entry->d_name, 0);
+        }
+    }
+    closedir(listing);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload_encode.c - rows become columns, values become deltas. It decides nothing: redacted.c has. */
+#include "payload_encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stallbox/v1/payload.pb-c.h"
+
+#include "envelope_format.h"
+
+enum {
+    COLUMNS_MAX = 40,
+    FORMAT = 1
+};
+
+/* The memory of all columns, released together. */
+struct columns {
+    void *blocks[COLUMNS_MAX];
+    unsigned count;
+    bool failed; /* one could not be had: nothing is encoded */
+};
+
+/* A column of `rows` zeros; without memory NULL and `failed`, and then no row is written. */
+static void *take_column(struct columns *columns, size_t rows, size_t element_bytes)
+{
+    if (columns->count == COLUMNS_MAX) {
+        columns->failed = true;
+        return NULL;
+    }
+    void *block = calloc(rows == 0 ? 1 : rows, element_bytes);
+    columns->failed |= block == NULL;
+    columns->blocks[columns->count++] = block;
+    return block;
+}
+
+/* Give column `name` of `message` as many rows as `rows`, in the function's `columns`. */
+#define COLUMN(message, name, rows) \
+    ((message)->n_##name = (rows), (message)->name = take_column(columns, (rows), sizeof *(message)->name))
+
+static void encode_modules(const struct sbx_redacted *redacted, Stallbox__V1__Modules *out, struct columns *columns)
+{
+    size_t rows = redacted->module_count;
+    COLUMN(out, kind, rows);
+    COLUMN(out, build_id, rows);
+    COLUMN(out, name, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        struct sbx_redacted_module *module = &redacted->modules[i];
+        out->kind[i] = module->kind;
+        out->build_id[i] = (ProtobufCBinaryData){.len = module->build_id_bytes, .data = module->build_id};
+        out->name[i] = module->name;
+    }
+}
+
+static void encode_threads(const struct sbx_redacted *redacted, Stallbox__V1__Threads *out, struct columns *columns)
+{
+    size_t rows = redacted->thread_count;
+    COLUMN(out, name, rows);
+    COLUMN(out, flags, rows);
+    COLUMN(out, call_kind, rows);
+    COLUMN(out, call_op, rows);
+    COLUMN(out, call_us, rows);
+    COLUMN(out, call_peer, rows);
+    COLUMN(out, call_object, rows);
+    COLUMN(out, last_stack, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        const struct sbx_redacted_thread *thread = &redacted->threads[i];
+        out->name[i] = thread->name;
+        out->flags[i] = thread->flags;
+        out->call_kind[i] = thread->call_kind;
+        out->call_op[i] = thread->call_op;
+        out->call_us[i] = thread->call_us;
+        out->call_peer[i] = thread->call_peer;
+        out->call_object[i] = thread->call_object;
+        out->last_stack[i] = thread->last_stack;
+    }
+}
+
+static void encode_frames(const struct sbx_redacted *redacted, Stallbox__V1__Frames *out, struct columns *columns)
+{
+    size_t rows = redacted->frame_count;
+    COLUMN(out, module, rows);
+    COLUMN(out, offset, rows);
+    COLUMN(out, exact, rows);
+    int64_t last = 0;
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        const struct sbx_redacted_frame *frame = &redacted->frames[i];
+        out->module[i] = frame->module;
+        out->offset[i] = (int64_t)frame->offset - last;
+        last = (int64_t)frame->offset;
+        out->exact[i] = frame->exact;
+    }
+}
+
+static void encode_callstacks(const struct sbx_redacted *redacted, Stallbox__V1__Callstacks *out,
+                              struct columns *columns)
+{
+    size_t rows = redacted->callstack_count;
+    COLUMN(out, frame, rows);
+    COLUMN(out, parent, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        const struct sbx_redacted_callstack *callstack = &redacted->callstacks[i];
+        out->frame[i] = callstack->frame;
+        out->parent[i] = callstack->parent == 0 ? 0 : (uint32_t)(i + 1) - callstack->parent;
+    }
+}
+
+static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Records *out, struct columns *columns)
+{
+    size_t rows = redacted->record_count;
+    COLUMN(out, thread_rows, redacted->thread_count);
+    COLUMN(out, kind, rows);
+    COLUMN(out, op, rows);
+    COLUMN(out, flags, rows);
+    COLUMN(out, end_us, rows);
+    COLUMN(out, duration_us, rows);
+    COLUMN(out, cpu_us, rows);
+    COLUMN(out, has_cpu, rows);
+    COLUMN(out, alloc_count, rows);
+    COLUMN(out, alloc_bytes, rows);
+    COLUMN(out, stack, rows);
+    COLUMN(out, message, rows);
+    COLUMN(out, object, rows);
+    COLUMN(out, amount, rows);
+    COLUMN(out, peer, rows);
+    if (columns->failed) {
+        return;
+    }
+    for (size_t i = 0; i < redacted->thread_count; i++) {
+        out->thread_rows[i] = redacted->threads[i].record_count;
+    }
+    struct sbx_redacted_record last = {.thread = UINT32_MAX};
+    for (size_t i = 0; i < rows; i++) {
+        const struct sbx_redacted_record *record = &redacted->records[i];
+        if (record->thread != last.thread) { /* deltas begin anew */
+            last = (struct sbx_redacted_record){.thread = record->thread};
+        }
+        out->kind[i] = record->kind;
+        out->op[i] = record->op;
+        out->flags[i] = record->flags;
+        out->end_us[i] = record->end_us - last.end_us;
+        out->duration_us[i] = record->duration_us;
+        out->cpu_us[i] = record->has_cpu ? record->cpu_us - last.cpu_us : 0;
+        out->has_cpu[i] = record->has_cpu;
+        out->alloc_count[i] = record->alloc_count - last.alloc_count;
+        out->alloc_bytes[i] = record->alloc_bytes - last.alloc_bytes;
+        out->stack[i] = record->stack;
+        out->message[i] = (int64_t)record->message - (int64_t)last.message;
+        out->object[i] = record->object;
+        out->amount[i] = record->amount;
+        out->peer[i] = record->peer;
+        int64_t cpu_us = record->has_cpu ? record->cpu_us : last.cpu_us;
+        last = *record;
+        last.cpu_us = cpu_us;
+    }
+}
+
+static uint32_t at_most(uint64_t value, uint32_t max)
+{
+    return value < max ? (uint32_t)value : max;
+}
+
+static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_level, Stallbox__V1__Policy *out)
+{
+    enum {
+        MICROSECONDS_MAX = 1000000000,
+        MILLISECONDS_MAX = 86400000
+    };
+    const struct sbx_capture_settings *settings = &snapshot->settings;
+    out->points = settings->points & 0xffff;
+    out->interval_us = at_most(settings->interval_us, MICROSECONDS_MAX);
+    out->gap_us = at_most(settings->gap_us, MICROSECONDS_MAX);
+    out->wait_min_us = at_most(settings->wait_min_us, MICROSECONDS_MAX);
+    out->anr_ms = at_most(settings->anr_ms, MILLISECONDS_MAX);
+    out->slow_message_ms = at_most(settings->slow_message_ms, MILLISECONDS_MAX);
+    out->slow_frame_ms = at_most(settings->slow_frame_ms, MILLISECONDS_MAX);
+    out->detail_level = detail_level;
+    out->async_interval_us = at_most(snapshot->header.async_interval_ns / 1000, MICROSECONDS_MAX);
+}
+
+static void encode_platform(const struct sbx_platform *platform, Stallbox__V1__Platform *out)
+{
+    out->os = platform->os;
+    out->os_major = platform->os_major;
+    out->kernel_major = platform->kernel_major;
+    out->kernel_minor = platform->kernel_minor;
+    out->arch = platform->arch;
+    out->log2_cores = platform->log2_cores;
+    out->log2_ram_gib = platform->log2_ram_gib;
+}
+
+static void encode_trigger(const struct sbx_redacted *redacted, Stallbox__V1__Trigger *out)
+{
+    out->kind = redacted->trigger.kind;
+    out->thread = redacted->trigger.thread;
+    out->duration_us = redacted->trigger.duration_us;
+    out->threshold_ms = redacted->trigger.threshold_ms;
+    out->in_progress = redacted->trigger.in_progress;
+    out->message = redacted->trigger.message;
+    out->history_us = redacted->trigger.history_us;
+}
+
+static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1__Redactions *out)
+{
+    out->modules_hidden = redacted->redactions.modules_hidden;
+    out->frames_hidden = redacted->redactions.frames_hidden;
+    out->thread_names_hidden = redacted->redactions.thread_names_hidden;
+    out->objects_renumbered = redacted->redactions.objects_renumbered;
+    out->records_cut = redacted->redactions.records_cut;
+}
+
+int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot, uint32_t detail_level,
+                       const struct sbx_platform *platform, uint8_t **payload_out, size_t *bytes_out)
+{
+    struct columns columns = {.count = 0};
+    Stallbox__V1__Payload payload = STALLBOX__V1__PAYLOAD__INIT;
+    Stallbox__V1__Platform platform_out = STALLBOX__V1__PLATFORM__INIT;
+    Stallbox__V1__Policy policy = STALLBOX__V1__POLICY__INIT;
+    Stallbox__V1__Trigger trigger = STALLBOX__V1__TRIGGER__INIT;
+    Stallbox__V1__Modules modules = STALLBOX__V1__MODULES__INIT;
+    Stallbox__V1__Threads threads = STALLBOX__V1__THREADS__INIT;
+    Stallbox__V1__Frames frames = STALLBOX__V1__FRAMES__INIT;
+    Stallbox__V1__Callstacks callstacks = STALLBOX__V1__CALLSTACKS__INIT;
+    Stallbox__V1__Records records = STALLBOX__V1__RECORDS__INIT;
+    Stallbox__V1__Redactions redactions = STALLBOX__V1__REDACTIONS__INIT;
+
+    encode_platform(platform, &platform_out);
+    encode_policy(snapshot, detail_level, &policy);
+    encode_trigger(redacted, &trigger);
+    encode_redactions(redacted, &redactions);
+    encode_modules(redacted, &modules, &columns);
+    encode_threads(redacted, &threads, &columns);
+    encode_frames(redacted, &frames, &columns);
+    encode_callstacks(redacted, &callstacks, &columns);
+    encode_records(redacted, &records, &columns);
+
+    uint8_t ids[2][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
+    memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
+    memcpy(ids[1], snapshot->header.session_id, sizeof ids[1]);
+    payload.format = FORMAT;
+    payload.payload_id = (ProtobufCBinaryData){.len = sizeof ids[0], .data = ids[0]};
+    payload.session_id = (ProtobufCBinaryData){.len = sizeof ids[1], .data = ids[1]};
+    if (redacted->app_module != 0) {
+        struct sbx_redacted_module *app = &redacted->modules[redacted->app_module - 1];
+        payload.app_build_id = (ProtobufCBinaryData){.len = app->build_id_bytes, .data = app->build_id};
+    }
+    payload.created_day = redacted->created_day;
+    payload.uptime_bucket = redacted->uptime_bucket;
+    payload.platform = &platform_out;
+    payload.policy = &policy;
+    payload.trigger = &trigger;
+    payload.modules = &modules;
+    payload.threads = &threads;
+    payload.frames = &frames;
+    payload.callstacks = &callstacks;
+    payload.records = &records;
+    payload.redactions = &redactions;
+    uint64_t drops[SBX_DROP_COUNT];
+    memcpy(drops, redacted->drops, sizeof drops);
+    payload.n_drops = SBX_DROP_COUNT;
+    payload.drops = drops;
+
+    uint8_t *bytes = NULL;
+    if (!columns.failed) {
+        size_t room = stallbox__v1__payload__get_packed_size(&payload);
+        bytes = malloc(room);
+        if (bytes != NULL) {
+            *bytes_out = stallbox__v1__payload__pack(&payload, bytes);
+            *payload_out = bytes;
+        }
+    }
+    for (unsigned i = 0; i < columns.count; i++) {
+        free(columns.blocks[i]);
+    }
+    return bytes != NULL ? 0 : -ENOMEM;
+}

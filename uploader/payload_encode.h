@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload_encode.h - redacted rows into the columns of payload.proto. The only file of the agent side that knows
+ * protobuf-c's way of writing. */
+#ifndef SBX_PAYLOAD_ENCODE_H
+#define SBX_PAYLOAD_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "platform.h"
+#include "redacted.h"
+#include "snapshot.h"
+
+/* Encode `redacted`; of `snapshot` only the ids and the settings in force are taken. Returns 0 and malloc'ed bytes
+ * (given: free) or -ENOMEM. */
+SBX_MUST_CHECK int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot,
+                                      uint32_t detail_level, const struct sbx_platform *platform, uint8_t **payload_out,
+                                      size_t *bytes_out);
+
+#endif

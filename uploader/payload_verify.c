@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload_verify.c - one walk over the bytes, then the questions that need two columns.
+ *
+ * It shares nothing with the encoder but the table of fields; it does not use protobuf-c, because what it has to catch
+ * includes what protobuf-c would skip. */
+#include "payload_verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "envelope_format.h"
+#include "names.h"
+#include "payload_numbers.h"
+#include "recording_format.h"
+
+enum {
+    WIRE_VARINT = 0,
+    WIRE_LENGTH = 2,
+    VARINT_BYTES_MAX = 10
+};
+enum {
+    KIND_OTHER = 5
+}; /* Modules.kind */
+
+struct walk {
+    struct sbx_payload_survey *survey;
+    char *why;
+    size_t why_bytes;
+};
+
+struct bytes {
+    const uint8_t *at, *end;
+};
+
+/* Say why and refuse. */
+__attribute__((format(printf, 2, 3))) static int refuse(const struct walk *walk, const char *format, ...)
+{
+    if (walk->why_bytes != 0) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(walk->why, walk->why_bytes, format, arguments);
+        va_end(arguments);
+    }
+    return -EPERM;
+}
+
+static int refuse_field(const struct walk *walk, const struct sbx_payload_field *field, const char *reason)
+{
+    return refuse(walk, "field %s.%s: %s", sbx_payload_message_name(field->message), field->name, reason);
+}
+
+/* The next varint, in its shortest form: a longer one says the same number and could carry something else besides. */
+static bool take_varint(struct bytes *bytes, uint64_t *value_out)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < VARINT_BYTES_MAX && bytes->at < bytes->end; i++) {
+        uint8_t byte = *bytes->at++;
+        if (i == VARINT_BYTES_MAX - 1 && byte > 1) {
+            return false; /* more than 64 bits */
+        }
+        value |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if ((byte & 0x80) == 0) {
+            *value_out = value;
+            return i == 0 || byte != 0;
+        }
+    }
+    return false;
+}
+
+static int64_t unzigzag(uint64_t value)
+{
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+static int check_number(const struct walk *walk, const struct sbx_payload_field *field, uint64_t raw,
+                        struct sbx_field_survey *survey)
+{
+    int64_t value;
+    uint64_t size;
+    if (field->type == SBX_FIELD_SINT) {
+        value = unzigzag(raw);
+        size = value < 0 ? (uint64_t) - (value + 1) + 1 : (uint64_t)value;
+    } else {
+        value = raw > INT64_MAX ? INT64_MAX : (int64_t)raw;
+        size = raw;
+    }
+    /* A delta is the difference of two values in bounds. */
+    uint64_t max = field->type == SBX_FIELD_SINT ? 2 * field->max : field->max;
+    if (size > max || size >> 41 != 0) {
+        return refuse(walk, "field %s.%s: value %s%" PRIu64 " is over %" PRIu64 "%s",
+                      sbx_payload_message_name(field->message), field->name, value < 0 ? "-" : "", size, max,
+                      size >> 40 != 0 ? " and could be an address" : "");
+    }
+    if (survey->values == 0 || value < survey->min) {
+        survey->min = value;
+    }
+    if (survey->values == 0 || value > survey->max) {
+        survey->max = value;
+    }
+    survey->values++;
+    return 0;
+}
+
+static int check_packed(const struct walk *walk, const struct sbx_payload_field *field, struct bytes content,
+                        struct sbx_field_survey *survey)
+{
+    while (content.at < content.end) {
+        uint64_t raw;
+        if (!take_varint(&content, &raw)) {
+            return refuse_field(walk, field, "a number is cut off or not in its shortest form");
+        }
+        int result = check_number(walk, field, raw, survey);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+static int check_identifier(const struct walk *walk, const struct sbx_payload_field *field, size_t bytes,
+                            struct sbx_field_survey *survey)
+{
+    bool right = field->type == SBX_FIELD_ID ? bytes == SBX_PAYLOAD_ID_BYTES
+                                             : (bytes >= 8 && bytes <= 32) || (bytes == 0 && field->repeated);
+    if (!right) {
+        return refuse(walk, "field %s.%s: %zu bytes are no identifier", sbx_payload_message_name(field->message),
+                      field->name, bytes);
+    }
+    survey->values++;
+    return 0;
+}
+
+static int walk_message(const struct walk *walk, enum sbx_payload_message message, struct bytes bytes);
+
+/* One field: its tag has been read, `begin` is where that began. */
+static int walk_field(const struct walk *walk, const struct sbx_payload_field *field, uint64_t wire,
+                      const uint8_t *begin, struct bytes *bytes)
+{
+    struct sbx_field_survey *survey = &walk->survey->fields[field - sbx_payload_fields];
+    bool may_come_again = field->repeated && field->type == SBX_FIELD_BUILD_ID;
+    if (survey->at != NULL && !may_come_again) {
+        return refuse_field(walk, field, "is there twice");
+    }
+    bool has_length = field->repeated || field->type >= SBX_FIELD_ID;
+    if (wire != (has_length ? WIRE_LENGTH : WIRE_VARINT)) {
+        return refuse(walk, "field %s.%s: wire type %" PRIu64 " is not its own",
+                      sbx_payload_message_name(field->message), field->name, wire);
+    }
+    uint64_t number; /* the value, or the length */
+    if (!take_varint(bytes, &number)) {
+        return refuse_field(walk, field, "is cut off or not in its shortest form");
+    }
+    int result;
+    if (!has_length) {
+        survey->at = begin;
+        survey->at_bytes = (size_t)(bytes->at - begin);
+        result = check_number(walk, field, number, survey);
+    } else {
+        if (number > (uint64_t)(bytes->end - bytes->at)) {
+            return refuse_field(walk, field, "is longer than what holds it");
+        }
+        struct bytes content = {bytes->at, bytes->at + number};
+        survey->at = content.at;
+        survey->at_bytes = (size_t)number;
+        if (field->type == SBX_FIELD_MESSAGE) {
+            survey->values = 1;
+            survey->bytes = (uint64_t)(content.at - begin);
+            walk->survey->bytes += survey->bytes;
+            bytes->at = content.end;
+            return walk_message(walk, field->child, content);
+        }
+        bytes->at = content.end;
+        result = field->type >= SBX_FIELD_ID ? check_identifier(walk, field, (size_t)number, survey)
+                                             : check_packed(walk, field, content, survey);
+    }
+    survey->bytes += (uint64_t)(bytes->at - begin);
+    walk->survey->bytes += (uint64_t)(bytes->at - begin);
+    return result;
+}
+
+/* The schema has two levels, so this recurses once. */
+static int walk_message(const struct walk *walk, enum sbx_payload_message message, struct bytes bytes)
+{
+    while (bytes.at < bytes.end) {
+        const uint8_t *begin = bytes.at;
+        uint64_t tag;
+        if (!take_varint(&bytes, &tag)) {
+            return refuse(walk, "%s: a field's tag is cut off or not in its shortest form",
+                          sbx_payload_message_name(message));
+        }
+        int index = sbx_payload_field_find(message, tag >> 3);
+        if (index < 0) {
+            return refuse(walk, "field %s.#%" PRIu64 ": is not in the list of what may leave",
+                          sbx_payload_message_name(message), tag >> 3);
+        }
+        int result = walk_field(walk, &sbx_payload_fields[index], tag & 7, begin, &bytes);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+/* ---- the questions that need two columns ---- */
+
+static const struct sbx_field_survey *survey_of(const struct walk *walk, enum sbx_payload_message message,
+                                                uint64_t number)
+{
+    return &walk->survey->fields[sbx_payload_field_find(message, number)];
+}
+
+/* A column as a stream; it has been walked, so its numbers are sound. At its end it gives zeros. */
+static struct bytes column(const struct walk *walk, enum sbx_payload_message message, uint64_t number)
+{
+    const struct sbx_field_survey *survey = survey_of(walk, message, number);
+    return survey->at == NULL ? (struct bytes){NULL, NULL} : (struct bytes){survey->at, survey->at + survey->at_bytes};
+}
+
+static uint64_t next(struct bytes *stream)
+{
+    uint64_t value = 0;
+    return stream->at < stream->end && take_varint(stream, &value) ? value : 0;
+}
+
+/* V4: the rows of a table. */
+static int count_rows(const struct walk *walk, enum sbx_payload_message message, uint64_t *rows_out)
+{
+    bool first = true;
+    uint64_t rows = 0;
+    for (size_t i = 0; i < sbx_payload_field_count; i++) {
+        if (sbx_payload_fields[i].message != message || !sbx_payload_fields[i].row) {
+            continue;
+        }
+        uint64_t values = walk->survey->fields[i].values;
+        if (!first && values != rows) {
+            return refuse(walk, "field %s.%s: %" PRIu64 " values in a table of %" PRIu64 " rows",
+                          sbx_payload_message_name(message), sbx_payload_fields[i].name, values, rows);
+        }
+        rows = values;
+        first = false;
+    }
+    *rows_out = rows;
+    return 0;
+}
+
+/* V5: no value of the field is over `limit`. */
+static int check_reference(const struct walk *walk, enum sbx_payload_message message, uint64_t number, uint64_t limit)
+{
+    int index = sbx_payload_field_find(message, number);
+    const struct sbx_field_survey *survey = &walk->survey->fields[index];
+    if (survey->values != 0 && (uint64_t)survey->max > limit) {
+        return refuse(walk, "field %s.%s: %" PRId64 " refers to nothing (%" PRIu64 " at most)",
+                      sbx_payload_message_name(message), sbx_payload_fields[index].name, survey->max, limit);
+    }
+    return 0;
+}
+
+struct rows {
+    uint64_t modules, threads, frames, callstacks, records;
+};
+
+static int check_references(const struct walk *walk, const struct rows *rows)
+{
+    const uint64_t objects = rows->records + rows->threads; /* there cannot be more than places that name one */
+    const struct {
+        uint8_t message, number;
+        uint64_t limit;
+    } references[] = {
+        {SBX_IN_TRIGGER, 2, rows->threads == 0 ? 0 : rows->threads - 1},
+        {SBX_IN_THREADS, 6, rows->threads},
+        {SBX_IN_THREADS, 7, objects},
+        {SBX_IN_THREADS, 8, rows->callstacks},
+        {SBX_IN_FRAMES, 1, rows->modules + 1},
+        {SBX_IN_CALLSTACKS, 1, rows->frames == 0 ? 0 : rows->frames - 1},
+        {SBX_IN_RECORDS, 11, rows->callstacks + 1},
+        {SBX_IN_RECORDS, 13, objects},
+        {SBX_IN_RECORDS, 15, rows->threads},
+    };
+    for (size_t i = 0; i < sizeof references / sizeof references[0]; i++) {
+        int result = check_reference(walk, references[i].message, references[i].number, references[i].limit);
+        if (result != 0) {
+            return result;
+        }
+    }
+    return 0;
+}
+
+/* V5 and V6 of modules and thread names. */
+static int check_names(const struct walk *walk)
+{
+    struct bytes names = column(walk, SBX_IN_MODULES, 3);
+    while (names.at < names.end) {
+        uint64_t name = next(&names);
+        if (name != 0 && sbx_system_module_name((uint32_t)name) == NULL) {
+            return refuse(walk, "field modules.name: %" PRIu64 " is not in the table", name);
+        }
+    }
+    names = column(walk, SBX_IN_THREADS, 1);
+    while (names.at < names.end) {
+        uint64_t name = next(&names);
+        if (name != 0 && sbx_thread_name_pattern((uint32_t)name) == sbx_thread_name_pattern(0)) {
+            return refuse(walk, "field threads.name: %" PRIu64 " is not in the table", name);
+        }
+    }
+    return 0;
+}
+
+/* V6: build-ids come one by one between the columns of the message, in the order of the rows. */
+static int check_modules(const struct walk *walk)
+{
+    struct bytes message = column(walk, SBX_IN_PAYLOAD, 10);
+    struct bytes kinds = column(walk, SBX_IN_MODULES, 1), names = column(walk, SBX_IN_MODULES, 3);
+    while (message.at < message.end) {
+        uint64_t tag = next(&message), length = next(&message);
+        message.at += length;
+        if (tag >> 3 != 2) {
+            continue;
+        }
+        uint64_t kind = next(&kinds), name = next(&names);
+        if (kind == 0) {
+            return refuse(walk, "field modules.kind: 0 is none");
+        }
+        if (kind == KIND_OTHER && (length != 0 || name != 0)) {
+            return refuse(walk, "field modules.%s: a hidden module has one", length != 0 ? "build_id" : "name");
+        }
+    }
+    return 0;
+}
+
+/* V2 and V6 of frames: offsets are sums of deltas. */
+static int check_frames(const struct walk *walk, const struct rows *rows)
+{
+    struct bytes modules = column(walk, SBX_IN_FRAMES, 1), offsets = column(walk, SBX_IN_FRAMES, 2);
+    const uint64_t offset_max = sbx_payload_fields[sbx_payload_field_find(SBX_IN_FRAMES, 2)].max;
+    struct bytes kind_column = column(walk, SBX_IN_MODULES, 1);
+    uint8_t kinds[SBX_MODULES_MAX + 1];
+    if (rows->modules > sizeof kinds) {
+        return refuse(walk, "modules: %" PRIu64 " of them, which no recording has", rows->modules);
+    }
+    for (uint64_t i = 0; i < rows->modules; i++) {
+        kinds[i] = (uint8_t)next(&kind_column);
+    }
+    int64_t offset = 0;
+    for (uint64_t i = 0; i < rows->frames; i++) {
+        uint64_t module = next(&modules);
+        offset += unzigzag(next(&offsets));
+        if (offset < 0 || (uint64_t)offset > offset_max) {
+            return refuse(walk, "field frames.offset: row %" PRIu64 " is %" PRId64 ", no place in a file", i, offset);
+        }
+        uint8_t kind = module < rows->modules ? kinds[module] : KIND_OTHER;
+        int64_t limit = module == rows->modules ? 15 : 0; /* the end marker has the reason there */
+        if (kind == KIND_OTHER && offset > limit) {
+            return refuse(walk, "field frames.offset: row %" PRIu64 " tells a place in a hidden module", i);
+        }
+    }
+    return 0;
+}
+
+static int check_callstacks(const struct walk *walk, const struct rows *rows)
+{
+    struct bytes parents = column(walk, SBX_IN_CALLSTACKS, 2);
+    for (uint64_t i = 0; i < rows->callstacks; i++) {
+        if (next(&parents) > i) {
+            return refuse(walk, "field callstacks.parent: row %" PRIu64 " points before the first", i);
+        }
+    }
+    return 0;
+}
+
+/* V2 of a delta column of the records: the sums start anew at each thread. */
+static int check_sums(const struct walk *walk, uint64_t number)
+{
+    const struct sbx_payload_field *field = &sbx_payload_fields[sbx_payload_field_find(SBX_IN_RECORDS, number)];
+    struct bytes thread_rows = column(walk, SBX_IN_RECORDS, 1), deltas = column(walk, SBX_IN_RECORDS, number);
+    while (thread_rows.at < thread_rows.end) {
+        int64_t sum = 0;
+        for (uint64_t left = next(&thread_rows); left > 0; left--) {
+            sum += unzigzag(next(&deltas));
+            if (sum > (int64_t)field->max || sum < -(int64_t)field->max) {
+                return refuse(walk, "field records.%s: deltas add up to %" PRId64 ", which is out of bounds",
+                              field->name, sum);
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_records(const struct walk *walk, const struct rows *rows)
+{
+    struct bytes thread_rows = column(walk, SBX_IN_RECORDS, 1);
+    uint64_t sum = 0;
+    while (thread_rows.at < thread_rows.end) {
+        sum += next(&thread_rows);
+    }
+    if (sum != rows->records || survey_of(walk, SBX_IN_RECORDS, 1)->values != rows->threads) {
+        return refuse(walk, "field records.thread_rows: does not add up to %" PRIu64 " records of %" PRIu64 " threads",
+                      rows->records, rows->threads);
+    }
+    for (uint64_t number = 1; number <= 15; number++) {
+        if (sbx_payload_fields[sbx_payload_field_find(SBX_IN_RECORDS, number)].type == SBX_FIELD_SINT) {
+            int result = check_sums(walk, number);
+            if (result != 0) {
+                return result;
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_whole(const struct walk *walk)
+{
+    struct rows rows = {.modules = 0};
+    const struct {
+        enum sbx_payload_message message;
+        uint64_t *rows_out;
+    } tables[] = {
+        {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads}, {SBX_IN_FRAMES, &rows.frames},
+        {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},
+    };
+    int result = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
+        result = count_rows(walk, tables[i].message, tables[i].rows_out);
+    }
+    if (result != 0) {
+        return result;
+    }
+    if (survey_of(walk, SBX_IN_PAYLOAD, 1)->max != 1 || survey_of(walk, SBX_IN_PAYLOAD, 2)->values == 0 ||
+        survey_of(walk, SBX_IN_PAYLOAD, 3)->values == 0) {
+        return refuse(walk, "payload: format 1 and both ids are not there");
+    }
+    for (size_t i = 0; i < sbx_payload_field_count; i++) {
+        if (sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && walk->survey->fields[i].at == NULL) {
+            return refuse_field(walk, &sbx_payload_fields[i], "is not there");
+        }
+    }
+    if (survey_of(walk, SBX_IN_PAYLOAD, 15)->values > SBX_DROP_COUNT) {
+        return refuse(walk, "field payload.drops: more counters than there are kinds");
+    }
+    if (survey_of(walk, SBX_IN_PAYLOAD, 17)->values > 3) {
+        return refuse(walk, "field payload.app_version: more than three numbers");
+    }
+    if ((result = check_references(walk, &rows)) != 0 || (result = check_names(walk)) != 0 ||
+        (result = check_modules(walk)) != 0 || (result = check_frames(walk, &rows)) != 0 ||
+        (result = check_callstacks(walk, &rows)) != 0) {
+        return result;
+    }
+    return check_records(walk, &rows);
+}
+
+int sbx_payload_verify(const void *payload, size_t bytes, struct sbx_payload_survey *survey_out, char *why,
+                       size_t why_bytes)
+{
+    struct sbx_payload_survey own;
+    struct walk walk = {
+        .survey = survey_out != NULL ? survey_out : &own, .why = why, .why_bytes = why == NULL ? 0 : why_bytes};
+    memset(walk.survey, 0, sizeof *walk.survey);
+    if (bytes == 0) {
+        return refuse(&walk, "payload: is empty");
+    }
+    if (bytes > SBX_PAYLOAD_BYTES_MAX) {
+        return refuse(&walk, "payload: %zu bytes are over %d", bytes, SBX_PAYLOAD_BYTES_MAX);
+    }
+    int result = walk_message(&walk, SBX_IN_PAYLOAD, (struct bytes){payload, (const uint8_t *)payload + bytes});
+    return result != 0 ? result : check_whole(&walk);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* redacted.c - which records and threads stay, and what their numbers become.
+ *
+ * Every number that could place the payload in the world is made relative to something inside it: times to the trigger,
+ * CPU time and allocation counters to the first record of their thread, messages to the oldest of their thread, threads
+ * and objects to their order. */
+#include "redacted.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "callstack_forest.h"
+#include "names.h"
+
+#define NS_PER_US INT64_C(1000)
+
+enum {
+    THREAD_NOT_KEPT = UINT32_MAX
+};
+
+/* Everything one redaction works with. */
+struct work {
+    const struct sbx_snapshot *snapshot;
+    const struct sbx_redaction *redaction;
+    struct sbx_redacted *redacted;
+    uint64_t now_ns;     /* the trigger's end: zero of every time */
+    bool *kept;          /* by record of the snapshot */
+    uint32_t *ordinal;   /* by thread of the snapshot, or THREAD_NOT_KEPT */
+    uint32_t *thread_of; /* by ordinal: thread of the snapshot */
+    uint8_t *verdicts;   /* by module of the snapshot */
+    struct sbx_ordinal_map objects;
+    struct sbx_callstack_forest forest;
+};
+
+/* ---- time ---- */
+
+/* Microseconds from the trigger's end, rounded down so that begin <= end stays true; within an hour of it. */
+static int64_t relative_us(const struct work *work, uint64_t at_ns)
+{
+    int64_t ns = (int64_t)(at_ns - work->now_ns);
+    int64_t us = ns / NS_PER_US - (ns % NS_PER_US < 0);
+    const int64_t bound = (int64_t)SBX_LONGEST_US;
+    return us < -bound ? -bound : us > bound ? bound : us;
+}
+
+static uint64_t longest_us(uint64_t ns)
+{
+    uint64_t us = ns / (uint64_t)NS_PER_US;
+    return us < SBX_LONGEST_US ? us : SBX_LONGEST_US;
+}
+
+static uint64_t bounded(uint64_t value)
+{
+    return value < SBX_NUMBER_MAX ? value : SBX_NUMBER_MAX;
+}
+
+static int64_t bounded_difference(uint64_t value, uint64_t base)
+{
+    const int64_t bound = (int64_t)(SBX_NUMBER_MAX / 2); /* so that the delta of two of them is in bounds too */
+    int64_t difference = (int64_t)(value - base);
+    return difference < -bound ? -bound : difference > bound ? bound : difference;
+}
+
+/* ---- which records ---- */
+
+static bool died(const struct sbx_snapshot *snapshot)
+{
+    uint32_t kind = snapshot->header.trigger.kind;
+    return kind == SBX_TRIGGER_KILLED || kind == SBX_TRIGGER_CRASH;
+}
+
+/* Whether the rules let a record leave: it ended in the history and began before the trigger, or was taken because of
+ * it. When the process died, the trigger's end is its last noted sign of life, and what is later is evidence too. */
+static bool is_in_time(const struct work *work, const struct sbx_record *record)
+{
+    if (record->thread >= work->snapshot->thread_count) {
+        return false;
+    }
+    if (record->flags & SBX_FLAG_AT_TRIGGER) {
+        return true;
+    }
+    uint64_t history_ns = (uint64_t)work->redaction->history_ms * 1000000u;
+    uint64_t oldest_ns = work->now_ns > history_ns ? work->now_ns - history_ns : 0;
+    return record->end_ns >= oldest_ns && (record->begin_ns <= work->now_ns || died(work->snapshot));
+}
+
+static void choose_records(struct work *work, size_t records_max)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    size_t kept = 0, newest = 0;
+    for (size_t i = snapshot->record_count; i > 0; i--) { /* newest first: the oldest go when there is no room */
+        const struct sbx_record *record = &snapshot->records[i - 1];
+        if (!is_in_time(work, record)) {
+            continue;
+        }
+        bool at_trigger = (record->flags & SBX_FLAG_AT_TRIGGER) != 0;
+        if (!at_trigger && newest == records_max) {
+            continue;
+        }
+        newest += !at_trigger;
+        work->kept[i - 1] = true;
+        kept++;
+    }
+    work->redacted->record_count = kept;
+    work->redacted->redactions.records_cut = (uint32_t)bounded(snapshot->record_count - kept);
+}
+
+/* ---- threads ---- */
+
+static bool is_main_thread(const struct sbx_snapshot *snapshot, uint32_t thread)
+{
+    const struct sbx_snapshot_thread *it = &snapshot->threads[thread];
+    return (it->entry.flags & 1) != 0 || it->index == snapshot->header.main_thread;
+}
+
+/* The thread of the snapshot with kernel id `tid`, the living one when the number was used twice. */
+static bool find_tid(const struct sbx_snapshot *snapshot, uint32_t tid, uint32_t *thread_out)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < snapshot->thread_count && tid != 0; i++) {
+        const struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
+        if (entry->tid == tid && (!found || entry->state == SBX_THREAD_LIVE)) {
+            found = true;
+            *thread_out = i;
+        }
+    }
+    return found;
+}
+
+static void give_ordinal(struct work *work, uint32_t thread)
+{
+    if (work->ordinal[thread] == THREAD_NOT_KEPT) {
+        work->ordinal[thread] = work->redacted->thread_count;
+        work->thread_of[work->redacted->thread_count++] = thread;
+    }
+}
+
+/* The main thread first, then those that live or have a record, in the order of the recording. A dead thread without a
+ * record is no news, unless somebody waited for it. */
+static void choose_threads(struct work *work)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        work->ordinal[i] = THREAD_NOT_KEPT;
+    }
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        if (is_main_thread(snapshot, i)) {
+            give_ordinal(work, i);
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        if (snapshot->threads[i].entry.state == SBX_THREAD_LIVE ||
+            snapshot->threads[i].index == snapshot->header.trigger.thread) {
+            give_ordinal(work, i);
+        }
+    }
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        uint32_t peer = 0;
+        if (!work->kept[i]) {
+            continue;
+        }
+        give_ordinal(work, snapshot->records[i].thread);
+        if (find_tid(snapshot, snapshot->records[i].peer, &peer)) {
+            give_ordinal(work, peer);
+        }
+    }
+}
+
+/* Ordinal + 1 of the thread with kernel id `tid`; 0 when it is not among those kept. */
+static uint32_t peer_of(const struct work *work, uint32_t tid)
+{
+    uint32_t thread = 0;
+    if (!find_tid(work->snapshot, tid, &thread) || work->ordinal[thread] == THREAD_NOT_KEPT) {
+        return 0;
+    }
+    return work->ordinal[thread] + 1;
+}
+
+/* Ordinal + 1 of a lock or descriptor; which records share one is told from detail level 2 on. */
+static int object_of(struct work *work, uint64_t object, uint32_t *object_out)
+{
+    *object_out = 0;
+    if (object == 0 || work->redaction->detail_level < 2) {
+        return 0;
+    }
+    int result = sbx_ordinal_map_put(&work->objects, object, object_out, NULL);
+    *object_out += 1;
+    return result;
+}
+
+static int fill_thread(struct work *work, uint32_t ordinal)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    uint32_t index = work->thread_of[ordinal];
+    const struct sbx_thread_entry *entry = &snapshot->threads[index].entry;
+    struct sbx_redacted_thread *thread = &work->redacted->threads[ordinal];
+    bool is_main = is_main_thread(snapshot, index);
+    bool ended = entry->state == SBX_THREAD_DEAD && entry->died_ns <= work->now_ns;
+    thread->name = is_main ? 1 : sbx_thread_name_index(entry->name);
+    if (thread->name == 0 && entry->name[0] != '\0') {
+        work->redacted->redactions.thread_names_hidden++;
+    }
+    thread->flags = (is_main ? 1u : 0u) | (entry->flags & 2u) | (ended ? 4u : 0u);
+    /* A call that began after the trigger is not the one the thread was in when it fired. */
+    if (entry->call_kind != 0 && !ended && (entry->call_begin_ns <= work->now_ns || died(snapshot))) {
+        thread->call_kind = entry->call_kind < SBX_RECORD_KINDS ? entry->call_kind : 0;
+        thread->call_op = entry->call_op < SBX_OP_MAX ? entry->call_op : 0;
+        thread->call_us = entry->call_begin_ns < work->now_ns ? longest_us(work->now_ns - entry->call_begin_ns) : 0;
+        thread->call_peer = peer_of(work, entry->call_peer);
+        int result = object_of(work, entry->call_object, &thread->call_object);
+        if (result != 0) {
+            return result;
+        }
+    }
+    if (entry->last_stack == SBX_STACK_OVERFLOW) {
+        return 0;
+    }
+    return sbx_callstack_forest_put(&work->forest, entry->last_stack, &thread->last_stack);
+}
+
+/* ---- records ---- */
+
+/* What the numbers of one thread's records are relative to. */
+struct thread_base {
+    uint64_t cpu_ns, alloc_count, alloc_bytes, message;
+    bool has_cpu, has_alloc;
+    int64_t last_count, last_bytes; /* of the row before: carried over a row that did not read the counters */
+};
+
+static void find_bases(const struct work *work, struct thread_base *bases)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        if (!work->kept[i]) {
+            continue;
+        }
+        const struct sbx_record *record = &snapshot->records[i];
+        struct thread_base *base = &bases[work->ordinal[record->thread]];
+        if (!base->has_cpu && record->cpu_ns != 0) {
+            base->has_cpu = true;
+            base->cpu_ns = record->cpu_ns;
+        }
+        if (!base->has_alloc && (record->alloc_count != 0 || record->alloc_bytes != 0)) {
+            base->has_alloc = true;
+            base->alloc_count = record->alloc_count;
+            base->alloc_bytes = record->alloc_bytes;
+        }
+        if (record->message != 0 && (base->message == 0 || record->message < base->message)) {
+            base->message = record->message;
+        }
+    }
+    const struct sbx_trigger_entry *trigger = &snapshot->header.trigger;
+    uint32_t judged = work->redacted->trigger.thread;
+    if (trigger->message != 0 && judged < work->redacted->thread_count &&
+        (bases[judged].message == 0 || trigger->message < bases[judged].message)) {
+        bases[judged].message = trigger->message;
+    }
+}
+
+static uint64_t relative_message(const struct thread_base *base, uint64_t message)
+{
+    return message == 0 ? 0 : bounded(message - base->message + 1); /* the oldest is 1 */
+}
+
+static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *base,
+                       struct sbx_redacted_record *row)
+{
+    row->thread = work->ordinal[record->thread];
+    row->kind = record->kind < SBX_RECORD_KINDS ? record->kind : 0;
+    row->op = record->op < SBX_OP_MAX ? record->op : 0;
+    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED);
+    if (work->redaction->detail_level >= 2 && record->fd_class <= SBX_FD_OTHER) {
+        row->flags |= (uint32_t)record->fd_class << 8;
+    }
+    row->end_us = relative_us(work, record->end_ns);
+    int64_t begin_us = relative_us(work, record->begin_ns < record->end_ns ? record->begin_ns : record->end_ns);
+    row->duration_us =
+        (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
+    if (record->cpu_ns != 0) {
+        row->has_cpu = true;
+        row->cpu_us = bounded_difference(record->cpu_ns, base->cpu_ns) / NS_PER_US;
+    }
+    if (record->alloc_count != 0 || record->alloc_bytes != 0) {
+        base->last_count = bounded_difference(record->alloc_count, base->alloc_count);
+        base->last_bytes = bounded_difference(record->alloc_bytes, base->alloc_bytes);
+    }
+    row->alloc_count = base->last_count;
+    row->alloc_bytes = base->last_bytes;
+    row->message = relative_message(base, record->message);
+    row->amount = bounded(record->amount);
+    row->peer = peer_of(work, record->peer);
+    int result = object_of(work, record->object, &row->object);
+    if (result == 0 && record->stack == SBX_STACK_OVERFLOW) {
+        row->stack = UINT32_MAX; /* becomes callstack_count + 1 when that is known */
+    } else if (result == 0) {
+        result = sbx_callstack_forest_put(&work->forest, record->stack, &row->stack);
+    }
+    return result;
+}
+
+/* Lay the kept records down by thread; within a thread they come by end, as the snapshot has them. */
+static int fill_records(struct work *work)
+{
+    struct sbx_redacted *redacted = work->redacted;
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    struct thread_base *bases = calloc((size_t)redacted->thread_count + 1, sizeof *bases);
+    size_t *next = calloc((size_t)redacted->thread_count + 1, sizeof *next);
+    int result = -ENOMEM;
+    if (bases == NULL || next == NULL) {
+        goto free_scratch;
+    }
+    find_bases(work, bases);
+    redacted->trigger.message =
+        redacted->trigger.thread < redacted->thread_count
+            ? relative_message(&bases[redacted->trigger.thread], snapshot->header.trigger.message)
+            : 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        if (work->kept[i]) {
+            redacted->threads[work->ordinal[snapshot->records[i].thread]].record_count++;
+        }
+    }
+    for (uint32_t i = 1; i < redacted->thread_count; i++) {
+        next[i] = next[i - 1] + redacted->threads[i - 1].record_count;
+    }
+    result = 0;
+    for (size_t i = 0; i < snapshot->record_count && result == 0; i++) {
+        if (work->kept[i]) {
+            uint32_t thread = work->ordinal[snapshot->records[i].thread];
+            result = fill_record(work, &snapshot->records[i], &bases[thread], &redacted->records[next[thread]++]);
+        }
+    }
+
+free_scratch:
+    free(bases);
+    free(next);
+    return result;
+}
+
+/* ---- the rest ---- */
+
+static void fill_trigger(struct work *work)
+{
+    const struct sbx_trigger_entry *trigger = &work->snapshot->header.trigger;
+    struct sbx_redacted *redacted = work->redacted;
+    redacted->trigger.kind = trigger->kind < SBX_TRIGGER_KINDS ? trigger->kind : 0;
+    redacted->trigger.threshold_ms = trigger->threshold_ms;
+    redacted->trigger.in_progress = trigger->in_progress != 0;
+    redacted->trigger.duration_us =
+        trigger->begin_ns != 0 && trigger->begin_ns < work->now_ns ? longest_us(work->now_ns - trigger->begin_ns) : 0;
+    for (uint32_t i = 0; i < work->snapshot->thread_count; i++) {
+        if (work->snapshot->threads[i].index == trigger->thread && work->ordinal[i] != THREAD_NOT_KEPT) {
+            redacted->trigger.thread = work->ordinal[i];
+        }
+    }
+}
+
+/* How far back the rows reach: to the oldest begin, but not beyond what the rules let be told. */
+static void fill_history(struct work *work)
+{
+    struct sbx_redacted *redacted = work->redacted;
+    int64_t oldest_us = 0;
+    for (size_t i = 0; i < redacted->record_count; i++) {
+        int64_t begin_us = redacted->records[i].end_us - (int64_t)redacted->records[i].duration_us;
+        oldest_us = begin_us < oldest_us ? begin_us : oldest_us;
+    }
+    uint64_t limit_us = (uint64_t)work->redaction->history_ms * 1000u;
+    redacted->trigger.history_us = (uint64_t)-oldest_us < limit_us ? (uint64_t)-oldest_us : limit_us;
+}
+
+static void fill_age(struct work *work)
+{
+    static const uint64_t bucket_ends_s[] = {60, 600, 3600, 86400};
+    const struct sbx_recording_header *header = &work->snapshot->header;
+    uint64_t age_s = work->now_ns > header->started_ns ? (work->now_ns - header->started_ns) / 1000000000u : 0;
+    uint32_t bucket = 0;
+    while (bucket < SBX_COUNT_OF(bucket_ends_s) && age_s >= bucket_ends_s[bucket]) {
+        bucket++;
+    }
+    work->redacted->uptime_bucket = bucket;
+    work->redacted->created_day = (uint32_t)((header->started_real_s + age_s) / 86400u % 100000u);
+}
+
+static int redact(struct work *work, size_t records_max)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    struct sbx_redacted *redacted = work->redacted;
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        work->verdicts[i] =
+            (uint8_t)sbx_redact_module(work->redaction, &snapshot->modules[i], snapshot->header.executable_path);
+    }
+    sbx_callstack_forest_init(&work->forest, snapshot, work->verdicts);
+    choose_records(work, records_max);
+    choose_threads(work);
+    fill_trigger(work);
+    fill_age(work);
+    redacted->records = calloc(redacted->record_count + 1, sizeof *redacted->records);
+    redacted->threads = calloc((size_t)redacted->thread_count + 1, sizeof *redacted->threads);
+    if (redacted->records == NULL || redacted->threads == NULL) {
+        return -ENOMEM;
+    }
+    int result = fill_records(work);
+    for (uint32_t i = 0; i < redacted->thread_count && result == 0; i++) {
+        result = fill_thread(work, i);
+    }
+    if (result == 0) {
+        result = sbx_callstack_forest_write(&work->forest, redacted);
+    }
+    if (result != 0) {
+        return result;
+    }
+    for (size_t i = 0; i < redacted->record_count; i++) {
+        if (redacted->records[i].stack == UINT32_MAX) {
+            redacted->records[i].stack = redacted->callstack_count + 1;
+        }
+    }
+    fill_history(work);
+    redacted->redactions.objects_renumbered = work->objects.count;
+    for (int i = 0; i < SBX_DROP_COUNT; i++) {
+        redacted->drops[i] = bounded(snapshot->drops[i]);
+    }
+    return 0;
+}
+
+int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction, size_t records_max,
+                        struct sbx_redacted **redacted_out)
+{
+    if (redaction->detail_level == 0) {
+        return -EPERM;
+    }
+    struct work work = {.snapshot = snapshot, .redaction = redaction};
+    work.now_ns = snapshot->header.trigger.end_ns != 0 ? snapshot->header.trigger.end_ns : snapshot->header.snapshot_ns;
+    work.redacted = calloc(1, sizeof *work.redacted);
+    work.kept = calloc(snapshot->record_count + 1, sizeof *work.kept);
+    work.ordinal = calloc((size_t)snapshot->thread_count + 1, sizeof *work.ordinal);
+    work.thread_of = calloc((size_t)snapshot->thread_count + 1, sizeof *work.thread_of);
+    work.verdicts = calloc((size_t)snapshot->module_count + 1, sizeof *work.verdicts);
+    int result = -ENOMEM;
+    if (work.redacted != NULL && work.kept != NULL && work.ordinal != NULL && work.thread_of != NULL &&
+        work.verdicts != NULL) {
+        result = redact(&work, records_max);
+    }
+    sbx_callstack_forest_finish(&work.forest);
+    sbx_ordinal_map_finish(&work.objects);
+    free(work.kept);
+    free(work.ordinal);
+    free(work.thread_of);
+    free(work.verdicts);
+    if (result != 0) {
+        sbx_redacted_destroy(work.redacted);
+        return result;
+    }
+    *redacted_out = work.redacted;
+    return 0;
+}
+
+void sbx_redacted_destroy(struct sbx_redacted *redacted)
+{
+    if (redacted == NULL) {
+        return;
+    }
+    free(redacted->modules);
+    free(redacted->threads);
+    free(redacted->frames);
+    free(redacted->callstacks);
+    free(redacted->records);
+    free(redacted);
+}

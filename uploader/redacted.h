@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* redacted.h - what of a snapshot is left when redaction is done: rows of numbers, ready to be laid into columns.
+ *
+ *   snapshot -> records in time -> threads as ordinals -> stacks as a forest -> modules folded -> objects as ordinals
+ *
+ * After this step there is no address, no path, no name, no process or thread id left to leak; encode.c only copies.
+ * All numbers are those of payload.proto, but plain: deltas are taken by the encoder. */
+#ifndef SBX_REDACTED_H
+#define SBX_REDACTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "redaction.h"
+#include "snapshot.h"
+
+struct sbx_redacted_module {
+    uint32_t kind; /* payload.proto, Modules.kind */
+    uint32_t name;
+    uint32_t build_id_bytes; /* 0 or 8..32 */
+    uint8_t build_id[SBX_BUILD_ID_MAX];
+};
+
+struct sbx_redacted_thread {
+    uint32_t name, flags, call_kind, call_op, call_peer, call_object, last_stack;
+    uint64_t call_us;
+    uint32_t record_count; /* its rows */
+};
+
+struct sbx_redacted_frame {
+    uint32_t module; /* row; module_count: end marker; module_count + 1: generated code */
+    uint64_t offset;
+    bool exact;
+};
+
+struct sbx_redacted_callstack {
+    uint32_t frame;  /* row */
+    uint32_t parent; /* callstack number (row + 1); 0: outermost. Smaller than the own */
+};
+
+struct sbx_redacted_record {
+    int64_t end_us;
+    uint64_t duration_us;
+    int64_t cpu_us;                   /* since the first row of its thread that has it */
+    int64_t alloc_count, alloc_bytes; /* since the first row of its thread */
+    uint64_t message, amount;
+    uint32_t thread, stack, object, peer;
+    uint32_t kind, op, flags;
+    bool has_cpu;
+};
+
+struct sbx_redacted {
+    struct sbx_redacted_module *modules;
+    struct sbx_redacted_thread *threads;
+    struct sbx_redacted_frame *frames;
+    struct sbx_redacted_callstack *callstacks;
+    struct sbx_redacted_record *records; /* by thread, then by end */
+    uint32_t module_count, thread_count, frame_count, callstack_count;
+    size_t record_count;
+    uint64_t drops[SBX_DROP_COUNT];
+    struct {
+        uint32_t kind, thread, threshold_ms;
+        bool in_progress;
+        uint64_t duration_us, message, history_us;
+    } trigger;
+    uint32_t app_module; /* row + 1 of the executable; 0: not known */
+    uint32_t created_day, uptime_bucket;
+    struct {
+        uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
+    } redactions;
+};
+
+/* Bounds that hold whatever the recording says: no number that leaves is larger than the first, because user-space
+ * addresses are; no duration is longer than the second, an hour, because an exact one would tell the process's age. */
+#define SBX_NUMBER_MAX ((UINT64_C(1) << 40) - 1)
+#define SBX_LONGEST_US (UINT64_C(3600) * 1000000)
+
+/* Apply `redaction`; keep the newest `records_max` records besides those taken at the trigger. Returns 0 and a value
+ * (given: sbx_redacted_destroy), -EPERM when the rules let nothing leave, -ENOMEM, -EOVERFLOW when a stack is deeper or
+ * a table larger than any recording can have. */
+SBX_MUST_CHECK int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,
+                                       size_t records_max, struct sbx_redacted **redacted_out);
+void sbx_redacted_destroy(struct sbx_redacted *redacted);
+
+#endif

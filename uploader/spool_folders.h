@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spool_folders.h - the inside of a spool, for the files of this folder that work on one.
+ *
+ * Everything goes through the descriptors opened and checked once: a folder that is renamed or replaced by a link later
+ * changes nothing. */
+#ifndef SBX_SPOOL_FOLDERS_H
+#define SBX_SPOOL_FOLDERS_H
+
+#include "envelope_format.h"
+#include "spool.h"
+
+enum {
+    SBX_SPOOL_NAME_BYTES = 2 * SBX_PAYLOAD_ID_BYTES + 5, /* 32 hex digits, ".sbx" or ".raw", NUL */
+};
+
+struct sbx_spool_modules; /* spool_modules.c */
+
+struct sbx_spool {
+    char *path;               /* as given, without trailing slashes */
+    int root, raw, sent, bad; /* directory descriptors */
+    struct sbx_spool_limits limits;
+    uint64_t dropped;                  /* waiting payloads removed to make room, by this object */
+    struct sbx_spool_modules *modules; /* noted and not yet saved; NULL: none */
+};
+
+/* ID in lower hex with `suffix` behind it. */
+void sbx_spool_name(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const char *suffix, char name_out[SBX_SPOOL_NAME_BYTES]);
+
+/* Read a waiting payload; as sbx_durable_file_read(). */
+int sbx_spool_read(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BYTES], uint8_t **envelope_out,
+                   size_t *bytes_out);
+
+/* Move `name` from `folder` (one of spool's) to bad/ and keep that folder within its bounds. Durable. 0 or -errno. */
+int sbx_spool_move_to_bad(struct sbx_spool *spool, int folder, const char *name);
+
+void sbx_spool_modules_destroy(struct sbx_spool_modules *modules);
+
+#endif
