@@ -100,7 +100,9 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
 {
     struct sbx_message_loop *loop = &thread->loop;
     uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
-    if (loop->merged.amount != 0 && loop->merged_tick != tick) {
+    /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
+    if (loop->merged.amount != 0 &&
+        (loop->merged_tick != tick || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
         flush_merged(thread);
     }
     if (loop->merged.amount == 0) {

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_symbols.c - looking up code of this very program, which knows its own names. */
+#include <libgen.h>
+#include <limits.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run_tool.h"
+
+static char build_id[65];
+static uint64_t load_bias;
+static char own_folder[PATH_MAX];
+
+__attribute__((noinline, used)) static int a_function_to_be_found(int number)
+{
+    return number * 3 + 1;
+}
+
+/* The first object is the program itself. */
+static int read_own_image(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes, (void)context;
+    load_bias = info->dlpi_addr;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_NOTE) {
+            continue;
+        }
+        const char *at = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        const char *end = at + info->dlpi_phdr[i].p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) < end) {
+            const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+            const char *name = at + sizeof *note;
+            const uint8_t *value = (const uint8_t *)name + ((note->n_namesz + 3u) & ~3u);
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+                for (size_t byte = 0; byte < note->n_descsz && byte < 32; byte++) {
+                    snprintf(build_id + 2 * byte, 3, "%02x", value[byte]);
+                }
+            }
+            at = (const char *)value + ((note->n_descsz + 3u) & ~3u);
+        }
+    }
+    return 1;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    char own[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0) {
+        return -1;
+    }
+    own[length] = '\0';
+    snprintf(own_folder, sizeof own_folder, "%s", dirname(own));
+    dl_iterate_phdr(read_own_image, NULL);
+    return build_id[0] == '\0' ? -1 : 0;
+}
+
+static char *offset_text(uint64_t offset)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, "0x%llx", (unsigned long long)offset) > 0);
+    return text;
+}
+
+static void test_a_function_is_named_with_its_offset_and_where_the_name_is_from(void **state)
+{
+    (void)state;
+    uint64_t offset = (uint64_t)(uintptr_t)a_function_to_be_found - load_bias;
+    char *text = offset_text(offset);
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "--symbols", own_folder, build_id, text);
+    assert_int_equal(result.status, 0);
+    char start[64];
+    snprintf(start, sizeof start, "{\"offset\":\"%s\",\"frames\":[{", text);
+    assert_ptr_equal(strstr(result.out, start), result.out);
+    assert_non_null(strstr(result.out, "\"function\":\"a_function_to_be_found\""));
+    assert_non_null(strstr(result.out, "\"inlined\":false"));
+    assert_true(strstr(result.out, "\"source\":\"dwarf\"}\n") != NULL ||
+                strstr(result.out, "\"source\":\"symtab\"}\n") != NULL);
+    assert_string_equal(result.err, "");
+    free(text);
+}
+
+static void test_offsets_are_answered_in_order_one_line_each_whatever_their_prefix(void **state)
+{
+    (void)state;
+    uint64_t offset = (uint64_t)(uintptr_t)a_function_to_be_found - load_bias;
+    char *first = offset_text(offset), *second = offset_text(offset + 1);
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "--symbols", own_folder, build_id, first, second + 2);
+    assert_int_equal(result.status, 0);
+    const char *line_end = strchr(result.out, '\n');
+    assert_non_null(line_end);
+    char start[64];
+    snprintf(start, sizeof start, "\n{\"offset\":\"%s\",", second);
+    assert_ptr_equal(strstr(result.out, start), line_end);
+    assert_string_equal(strrchr(result.out, '\n'), "\n");
+    free(second);
+    free(first);
+}
+
+static void test_an_offset_outside_the_code_has_no_frames(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "--symbols", own_folder, build_id, "7fffffffff");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "{\"offset\":\"0x7fffffffff\",\"frames\":[],\"source\":\"none\"}\n");
+}
+
+static void test_an_unknown_build_id_fails_but_answers_every_offset(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "00112233445566778899aabbccddeeff00112233", "10", "20");
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.out, "{\"offset\":\"0x10\",\"frames\":[],\"source\":\"none\"}\n"
+                                    "{\"offset\":\"0x20\",\"frames\":[],\"source\":\"none\"}\n");
+    assert_non_null(strstr(result.err, "00112233445566778899aabbccddeeff00112233: no file with this build-id"));
+}
+
+static void test_a_module_index_says_where_the_file_is(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *line = NULL;
+    int length = asprintf(&line, "%s %s/test_tool_symbols\n", build_id, own_folder);
+    assert_true(length > 0);
+    char *index = write_file(folder, "modules", line, (size_t)length, 0600);
+    char *text = offset_text((uint64_t)(uintptr_t)a_function_to_be_found - load_bias);
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "--modules", index, build_id, text);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.out, "a_function_to_be_found"));
+    result = RUN_TOOL("symbols", "lookup", "--modules", "/nonexistent/modules", build_id, text);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "/nonexistent/modules: No such file or directory"));
+    free(text);
+    free(index);
+    free(line);
+    remove_folder(folder);
+}
+
+static void test_bad_arguments_are_named_before_anything_is_printed(void **state)
+{
+    (void)state;
+    static const char *const bad[][4] = {
+        {"lookup", "xyz", "10", "'xyz' is no build-id"},
+        {"lookup", "0011", "", "'' is no offset"},
+        {"lookup", "0011", "12 34", "'12 34' is no offset"},
+        {"lookup", "0011", "10000000000000000", "'10000000000000000' is no offset"},
+        {"lookup", "0011", "-1", "'-1'"},
+        {"find", "0011", "10", "'find'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct tool_result result = RUN_TOOL("symbols", bad[i][0], bad[i][1], bad[i][2]);
+        assert_int_equal(result.status, 2);
+        assert_string_equal(result.out, "");
+        assert_non_null(strstr(result.err, bad[i][3]));
+    }
+    struct tool_result result = RUN_TOOL("symbols", "lookup", "0011");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.err, "OFFSET"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_function_is_named_with_its_offset_and_where_the_name_is_from),
+        cmocka_unit_test(test_offsets_are_answered_in_order_one_line_each_whatever_their_prefix),
+        cmocka_unit_test(test_an_offset_outside_the_code_has_no_frames),
+        cmocka_unit_test(test_an_unknown_build_id_fails_but_answers_every_offset),
+        cmocka_unit_test(test_a_module_index_says_where_the_file_is),
+        cmocka_unit_test(test_bad_arguments_are_named_before_anything_is_printed),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_attribute.c - one stall per cause, and what must not be claimed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stall_scene.h"
+
+#define MS(ms) ((int64_t)(ms)*1000)
+
+/* An interval record of the main thread with a stack. */
+static void put_wait(struct sbx_stall_scene *scene, uint8_t kind, uint8_t op, uint8_t fd_class, int64_t begin_us,
+                     int64_t end_us, const char *stack, uint32_t peer)
+{
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = kind,
+                                                      .op = op,
+                                                      .fd_class = fd_class,
+                                                      .begin_us = begin_us,
+                                                      .end_us = end_us,
+                                                      .stack = sbx_scene_stack(scene, stack),
+                                                      .message = 1,
+                                                      .peer = peer,
+                                                      .cpu_us = 1000,
+                                                      .object = 1});
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    assert_true(value >= expected - tolerance && value <= expected + tolerance);
+}
+
+static void test_sleep_names_the_function_that_slept(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_SLEEP, SBX_OP_NANOSLEEP, 0, MS(-990), MS(-10), "nap < work < main", 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_int_equal(report->verdict.class_, SBX_CLASS_OFF_CPU);
+    assert_string_equal(report->verdict.location.function, "nap");
+    assert_string_equal(report->verdict.headline, "main thread slept 980 ms in nap (nanosleep)");
+    assert_near(report->verdict.off_cpu_ms, 980, 0.01);
+    assert_near(report->verdict.confidence, 0.98, 0.005);
+    sbx_scene_destroy(scene);
+}
+
+static void test_blocked_stack_from_outside_skips_libc(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    for (int64_t at_us = MS(-950); at_us <= 0; at_us += MS(50)) {
+        sbx_scene_record(scene,
+                         (struct sbx_build_record){
+                             .kind = SBX_RECORD_BLOCKED,
+                             .op = SBX_OP_SYSCALL,
+                             .amount = 230 /* clock_nanosleep */,
+                             .begin_us = at_us,
+                             .end_us = at_us,
+                             .cpu_us = 1000,
+                             .message = 1,
+                             .stack = sbx_scene_stack(scene, "libc:clock_nanosleep < libc:usleep < nap < main")});
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_string_equal(report->verdict.location.function, "nap");
+    assert_near(report->verdict.off_cpu_ms, 1000, 51);
+    assert_true(report->verdict.confidence > 0.8 && report->verdict.confidence < 0.95); /* seen, not measured */
+    sbx_scene_destroy(scene);
+}
+
+static void test_anr_in_the_middle_of_a_sleep_is_judged_by_the_open_call(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "nap < main", MS(-1000), MS(-999), MS(1), 1000);
+    sbx_scene_call(scene, 0,
+                   (struct sbx_build_call){.kind = SBX_RECORD_SLEEP, .op = SBX_OP_SLEEP, .duration_us = 999000});
+    sbx_scene_payload(scene)->trigger->in_progress = true;
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_string_equal(report->verdict.location.function, "nap");
+    assert_string_equal(report->verdict.headline, "main thread slept 999 ms so far in nap (sleep)");
+    sbx_scene_destroy(scene);
+}
+
+static void test_cpu_names_the_nearest_named_function_and_says_so(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "?1 < ?2 < lua_pcall < eval < loop < main", MS(-1000), MS(-500),
+                      MS(10), 990);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "?3 < ?2 < lua_pcall < eval < loop < main", MS(-500), 0, MS(10), 990);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_int_equal(report->verdict.class_, SBX_CLASS_ON_CPU);
+    assert_string_equal(report->verdict.location.function, "lua_pcall");
+    assert_non_null(sbx_scene_evidence(report, "unnamed"));
+    assert_non_null(strstr(report->verdict.headline, "under eval, loop"));
+    assert_near(report->verdict.on_cpu_ms, 990, 12);
+    assert_near(report->verdict.confidence, 0.93, 0.02);
+    sbx_scene_destroy(scene);
+}
+
+static void test_cpu_skips_base_library_and_std(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC,
+                      "libc:memcpy < void std::copy<int*>(int*, int*) < Grid::relayout() < main", MS(-1000), 0, MS(10),
+                      990);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.location.function, "Grid::relayout()");
+    assert_null(sbx_scene_evidence(report, "unnamed"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_cpu_spread_over_many_callees_names_their_common_caller(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 900000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "a < solve < main", MS(-900), MS(-600), MS(10), 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "b < solve < main", MS(-600), MS(-300), MS(10), 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "c < solve < main", MS(-300), 0, MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.location.function, "solve");
+    sbx_scene_destroy(scene);
+}
+
+static void test_lock_names_the_holder_and_what_it_did(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(3, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 0, MS(-950), MS(-50), "Cache::get < main", 3);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "innocent < run", MS(-950), MS(-50), MS(10), 900);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "compact < run", MS(-950), MS(-50), MS(10), 900);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_string_equal(report->verdict.location.function, "Cache::get");
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "compact");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "computed in compact"));
+    assert_non_null(strstr(report->verdict.headline, "held by thread 2 (worker) in compact"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_lock_held_by_a_sleeper_says_so(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 0, MS(-950), MS(-50), "Cache::get < main", 2);
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = 1,
+                                                      .kind = SBX_RECORD_SYNC,
+                                                      .op = SBX_OP_FSYNC,
+                                                      .begin_us = MS(-960),
+                                                      .end_us = MS(-55),
+                                                      .cpu_us = 500,
+                                                      .stack = sbx_scene_stack(scene, "Log::flush < run")});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.culprit_function, "Log::flush");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "itself in fsync"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_lock_without_a_known_holder_accuses_nobody(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 0, MS(-950), MS(-50), "Cache::get < main", 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, -1);
+    assert_string_equal(report->verdict.culprit_function, "");
+    sbx_scene_destroy(scene);
+}
+
+static void test_two_threads_that_wait_for_each_other_are_a_deadlock(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "first < main", MS(-1000), MS(-999), MS(1), 0);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ALLOC, "second < run", MS(-1000), MS(-999), MS(1), 0);
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 2, 1, 998000});
+    sbx_scene_call(scene, 1, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 1, 2, 990000});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_DEADLOCK);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    size_t told = 0;
+    for (size_t i = 0; i < report->verdict.evidence_count; i++) {
+        told += strcmp(report->verdict.evidence[i].kind, "cycle") == 0;
+    }
+    assert_int_equal(told, 2);
+    sbx_scene_destroy(scene);
+}
+
+static void test_waiting_for_a_waiting_thread_is_no_deadlock(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 2, 1, 998000});
+    sbx_scene_call(scene, 1, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 0, 2, 990000});
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_LOCK);
+    sbx_scene_destroy(scene);
+}
+
+static void test_calls_give_their_causes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t kind, op, fd_class;
+        enum sbx_cause cause;
+    } calls[] = {
+        {SBX_RECORD_COND, SBX_OP_COND_WAIT, 0, SBX_CAUSE_WAIT},
+        {SBX_RECORD_SYNC, SBX_OP_FSYNC, SBX_FD_REGULAR, SBX_CAUSE_IO},
+        {SBX_RECORD_FILE, SBX_OP_READ, SBX_FD_REGULAR, SBX_CAUSE_IO},
+        {SBX_RECORD_FILE, SBX_OP_FLOCK, 0, SBX_CAUSE_IO},
+        {SBX_RECORD_FILE, SBX_OP_READ, SBX_FD_PIPE, SBX_CAUSE_IPC},
+        {SBX_RECORD_FILE, SBX_OP_READ, SBX_FD_SOCKET, SBX_CAUSE_NETWORK},
+        {SBX_RECORD_SOCKET, SBX_OP_CONNECT, SBX_FD_SOCKET, SBX_CAUSE_NETWORK},
+        {SBX_RECORD_SOCKET, SBX_OP_GETADDRINFO, 0, SBX_CAUSE_NETWORK},
+        {SBX_RECORD_POLL, SBX_OP_POLL, SBX_FD_SOCKET, SBX_CAUSE_NETWORK},
+        {SBX_RECORD_POLL, SBX_OP_POLL, 0, SBX_CAUSE_WAIT},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+        put_wait(scene, calls[i].kind, calls[i].op, calls[i].fd_class, MS(-950), MS(-50), "act < main", 0);
+        const struct sbx_report *report = sbx_scene_report(scene);
+        assert_int_equal(report->verdict.cause, calls[i].cause);
+        assert_string_equal(report->verdict.location.function, "act");
+        sbx_scene_destroy(scene);
+    }
+}
+
+static void test_many_short_writes_are_added_up(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    for (int64_t at_us = MS(-1000); at_us < 0; at_us += MS(10)) {
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE,
+                                                          .op = SBX_OP_WRITE,
+                                                          .fd_class = SBX_FD_REGULAR,
+                                                          .amount = 4096,
+                                                          .message = 1,
+                                                          .begin_us = at_us,
+                                                          .end_us = at_us + MS(9),
+                                                          .cpu_us = 1000,
+                                                          .stack = sbx_scene_stack(scene, "save < main")});
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IO);
+    assert_non_null(strstr(sbx_scene_evidence(report, "blocked"), "100 calls"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "bytes"), "400.0 KiB"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_one_long_wait_is_not_outvoted_by_many_functions(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "parse < main", MS(-1000), MS(-600), MS(10), 1000);
+    put_wait(scene, SBX_RECORD_SLEEP, SBX_OP_USLEEP, 0, MS(-600), MS(-10), "nap < main", 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_near(report->verdict.confidence, 0.59, 0.01);
+    sbx_scene_destroy(scene);
+}
+
+static void test_ready_but_not_running_blames_the_thread_that_ran(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 100);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "mine < run", MS(-1000), 1, MS(20), 900);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU_CONTENTION);
+    assert_int_equal(report->verdict.class_, SBX_CLASS_RUNNABLE);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_string_equal(report->verdict.culprit_function, "mine");
+    assert_near(report->verdict.runnable_ms, 900, 1);
+    sbx_scene_destroy(scene);
+}
+
+static void test_ready_but_not_running_without_a_rival_blames_the_outside(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 100);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU_CONTENTION);
+    assert_int_equal(report->verdict.culprit_thread, -1);
+    assert_string_equal(report->verdict.culprit_function, "external");
+    sbx_scene_destroy(scene);
+}
+
+static void test_many_messages_are_high_frequency(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_DEADLINE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "on_event < loop < main", MS(-1000), 0, MS(10), 980);
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_MESSAGE,
+                                                      .begin_us = MS(-1000),
+                                                      .end_us = 0,
+                                                      .amount = 500,
+                                                      .message = 1,
+                                                      .cpu_us = 990000});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_HIGH_FREQUENCY);
+    assert_int_equal(report->verdict.messages, 500);
+    assert_string_equal(report->verdict.location.function, "on_event");
+    sbx_scene_destroy(scene);
+}
+
+static void test_allocator_in_asynchronous_samples_is_memory(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    uint32_t stack = sbx_scene_stack(scene, "jemalloc:arena_malloc < build < main");
+    for (int64_t at_us = MS(-1000); at_us <= 0; at_us += MS(10)) {
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
+                                                          .begin_us = at_us,
+                                                          .end_us = at_us,
+                                                          .cpu_us = 2000000 + at_us,
+                                                          .stack = stack,
+                                                          .message = 1,
+                                                          .alloc_count = 4000000 + at_us,
+                                                          .alloc_bytes = (4000000 + at_us) * 32});
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_MEMORY);
+    assert_string_equal(report->verdict.location.function, "build");
+    sbx_scene_destroy(scene);
+}
+
+static void test_samples_at_allocations_alone_prove_no_memory_trouble(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    uint32_t stack = sbx_scene_stack(scene, "jemalloc:malloc < build < main");
+    for (int64_t at_us = MS(-1000); at_us <= 0; at_us += MS(10)) {
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ALLOC,
+                                                          .begin_us = at_us,
+                                                          .end_us = at_us,
+                                                          .cpu_us = 2000000 + at_us,
+                                                          .stack = stack,
+                                                          .message = 1,
+                                                          .alloc_count = 4000000 + at_us,
+                                                          .alloc_bytes = (4000000 + at_us) * 32});
+    }
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_CPU);
+    sbx_scene_destroy(scene);
+}
+
+static void test_nothing_recorded_is_unknown_and_says_what_is_missing(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_UNKNOWN);
+    assert_string_equal(report->verdict.location.function, "");
+    assert_non_null(strstr(sbx_scene_evidence(report, "missing"), "no samples"));
+    assert_true(report->verdict.confidence == 0);
+    assert_true(report->verdict.runnable_ms == -1);
+    sbx_scene_destroy(scene);
+}
+
+static void test_less_than_half_known_is_unknown(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_SLEEP, SBX_OP_USLEEP, 0, MS(-1000), MS(-600), "nap < main", 0);
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_UNKNOWN);
+    sbx_scene_destroy(scene);
+}
+
+static void test_waiting_for_work_is_no_stall(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_MANUAL, 0);
+    sbx_scene_payload(scene)->trigger->message = 0;
+    sbx_scene_payload(scene)->trigger->history_us = 2000000;
+    put_wait(scene, SBX_RECORD_IDLE, SBX_OP_EPOLL_WAIT, 0, MS(-2000), MS(-10), "loop < main", 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_UNKNOWN);
+    assert_non_null(strstr(report->verdict.headline, "waited for work"));
+    assert_non_null(sbx_scene_evidence(report, "idle"));
+    sbx_scene_destroy(scene);
+}
+
+static double confidence_with(uint64_t dropped, size_t stacks_lost, bool truncated)
+{
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, truncated ? "act < end:" : "act < main", MS(-1000), 0, MS(10), 990);
+    for (size_t i = 0; i < stacks_lost; i++) {
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = UINT32_MAX, .message = 1});
+    }
+    sbx_scene_payload(scene)->drops[SBX_DROP_NO_CHUNK] = dropped;
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    bool is_lossy = dropped > 0 || stacks_lost > 0 || truncated;
+    assert_int_equal(sbx_scene_evidence(report, "loss") != NULL, is_lossy);
+    double confidence = report->verdict.confidence;
+    sbx_scene_destroy(scene);
+    return confidence;
+}
+
+static void test_losses_lower_the_confidence(void **state)
+{
+    (void)state;
+    double whole = confidence_with(0, 0, false);
+    double dropped = confidence_with(1000, 0, false), lost = confidence_with(0, 100, false);
+    double truncated = confidence_with(0, 0, true);
+    assert_near(whole, 0.98, 0.02);
+    assert_near(dropped, whole * 0.54, 0.03);
+    assert_near(lost, whole * 0.5, 0.03);
+    assert_near(truncated, whole * 0.9, 0.01);
+}
+
+static void test_records_that_do_not_reach_back_are_told(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_payload(scene)->trigger->history_us = 600000;
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < main", MS(-600), 0, MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_non_null(strstr(sbx_scene_evidence(report, "loss"), "600 ms only"));
+    assert_true(report->verdict.confidence < 0.7);
+    sbx_scene_destroy(scene);
+}
+
+static void test_another_thread_can_be_the_judged_one(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_DEADLINE, 1000000);
+    sbx_scene_payload(scene)->trigger->thread = 1;
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "wrong < main", MS(-1000), 0, MS(10), 1000);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "right < run", MS(-1000), 0, MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.location.function, "right");
+    assert_non_null(strstr(report->verdict.headline, "thread 1 (worker) computed"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_without_any_name_the_module_and_offset_stand(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_SLEEP, SBX_OP_SLEEP, 0, MS(-1000), MS(-1), "libc:sleep < ?nap < ?main", 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_string_equal(report->verdict.location.function, "?nap");
+    assert_false(report->verdict.location.named);
+    assert_near(report->verdict.confidence, 0.6, 0.01);
+    sbx_scene_destroy(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sleep_names_the_function_that_slept),
+        cmocka_unit_test(test_blocked_stack_from_outside_skips_libc),
+        cmocka_unit_test(test_anr_in_the_middle_of_a_sleep_is_judged_by_the_open_call),
+        cmocka_unit_test(test_cpu_names_the_nearest_named_function_and_says_so),
+        cmocka_unit_test(test_cpu_skips_base_library_and_std),
+        cmocka_unit_test(test_cpu_spread_over_many_callees_names_their_common_caller),
+        cmocka_unit_test(test_lock_names_the_holder_and_what_it_did),
+        cmocka_unit_test(test_lock_held_by_a_sleeper_says_so),
+        cmocka_unit_test(test_lock_without_a_known_holder_accuses_nobody),
+        cmocka_unit_test(test_two_threads_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(test_waiting_for_a_waiting_thread_is_no_deadlock),
+        cmocka_unit_test(test_calls_give_their_causes),
+        cmocka_unit_test(test_many_short_writes_are_added_up),
+        cmocka_unit_test(test_one_long_wait_is_not_outvoted_by_many_functions),
+        cmocka_unit_test(test_ready_but_not_running_blames_the_thread_that_ran),
+        cmocka_unit_test(test_ready_but_not_running_without_a_rival_blames_the_outside),
+        cmocka_unit_test(test_many_messages_are_high_frequency),
+        cmocka_unit_test(test_allocator_in_asynchronous_samples_is_memory),
+        cmocka_unit_test(test_samples_at_allocations_alone_prove_no_memory_trouble),
+        cmocka_unit_test(test_nothing_recorded_is_unknown_and_says_what_is_missing),
+        cmocka_unit_test(test_less_than_half_known_is_unknown),
+        cmocka_unit_test(test_waiting_for_work_is_no_stall),
+        cmocka_unit_test(test_losses_lower_the_confidence),
+        cmocka_unit_test(test_records_that_do_not_reach_back_are_told),
+        cmocka_unit_test(test_another_thread_can_be_the_judged_one),
+        cmocka_unit_test(test_without_any_name_the_module_and_offset_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

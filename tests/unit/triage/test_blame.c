@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_blame.c - the function a person should look at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "blame.h"
+#include "stall_scene.h"
+
+static struct sbx_stall_scene *scene;
+
+static int begin(void **state)
+{
+    (void)state;
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    return 0;
+}
+
+static void assert_leaf(uint32_t stack, const char *expected)
+{
+    assert_string_equal(sbx_blame_leaf(sbx_scene_report(scene), stack)->function, expected);
+}
+
+static void test_leaf_skips_library_agent_and_language(void **state)
+{
+    (void)state;
+    uint32_t plain = sbx_scene_stack(scene, "work < main");
+    uint32_t library = sbx_scene_stack(scene, "libc:memcpy < jemalloc:realloc < work < main");
+    uint32_t agent = sbx_scene_stack(scene, "agent:hook < work < main");
+    uint32_t language = sbx_scene_stack(scene, "std::vector<int>::push_back(int) < operator new(unsigned long) < work");
+    uint32_t template = sbx_scene_stack(scene, "void std::sort<int*>(int*, int*) < work");
+    uint32_t lookalike = sbx_scene_stack(scene, "mystd::run(std::string) < main");
+    uint32_t unnamed = sbx_scene_stack(scene, "?1 < ?2 < work < main");
+    assert_leaf(plain, "work");
+    assert_leaf(library, "work");
+    assert_leaf(agent, "work");
+    assert_leaf(language, "work");
+    assert_leaf(template, "work");
+    assert_leaf(lookalike, "mystd::run(std::string)");
+    assert_leaf(unnamed, "work");
+}
+
+static void test_leaf_takes_what_there_is(void **state)
+{
+    (void)state;
+    uint32_t unnamed = sbx_scene_stack(scene, "libc:poll < ?1 < ?2");
+    uint32_t generated = sbx_scene_stack(scene, "libc:write < gen: < libc:start");
+    uint32_t library = sbx_scene_stack(scene, "libc:poll < libc:start < end:");
+    uint32_t marker = sbx_scene_stack(scene, "end:");
+    assert_leaf(unnamed, "?1");
+    assert_leaf(generated, "[generated]");
+    assert_leaf(library, "poll");
+    assert_null(sbx_blame_leaf(sbx_scene_report(scene), marker));
+    assert_null(sbx_blame_leaf(sbx_scene_report(scene), 0));
+    assert_null(sbx_blame_leaf(sbx_scene_report(scene), 999999));
+}
+
+static void test_wholeness_and_allocators_are_seen(void **state)
+{
+    (void)state;
+    uint32_t whole = sbx_scene_stack(scene, "work < main"), cut = sbx_scene_stack(scene, "work < end:");
+    uint32_t pool = sbx_scene_stack(scene, "jemalloc:arena_bin < work"),
+             libc = sbx_scene_stack(scene, "libc:_int_free < w");
+    uint32_t own = sbx_scene_stack(scene, "free_list_walk < work");
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_true(sbx_blame_is_whole(report, whole));
+    assert_false(sbx_blame_is_whole(report, cut));
+    assert_true(sbx_blame_is_allocator(report, pool));
+    assert_true(sbx_blame_is_allocator(report, libc));
+    assert_false(sbx_blame_is_allocator(report, own));
+    assert_false(sbx_blame_is_allocator(report, 0));
+}
+
+/* The heaviest path over up to four stacks of given weights. */
+static struct sbx_blame_path heaviest(const char *const *stacks, const double *amounts, size_t count, uint32_t *ids)
+{
+    struct sbx_blame_path path;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = sbx_scene_stack(scene, stacks[i]);
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    double *weights = calloc(report->stall->callstack_count + 1, sizeof *weights);
+    for (size_t i = 0; i < count; i++) {
+        weights[ids[i]] += amounts[i];
+    }
+    assert_int_equal(sbx_blame_heaviest(report, weights, &path), 0);
+    free(weights);
+    return path;
+}
+
+static void test_deepest_majority_wins(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"x < hot < solve < main", "y < hot < solve < main", "cold < solve < main",
+                                         "idle < main"};
+    static const double weights[] = {3, 4, 2, 1};
+    uint32_t ids[4];
+    struct sbx_blame_path path = heaviest(stacks, weights, 4, ids);
+    assert_string_equal(path.location->function, "hot");
+    assert_string_equal(path.callers[0]->function, "solve");
+    assert_string_equal(path.callers[1]->function, "main");
+    assert_true(path.share > 0.699 && path.share < 0.701);
+    assert_int_equal(path.stack, ids[1]);
+}
+
+static void test_recursion_and_call_sites_are_merged(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"eval < eval < eval < main", "eval < main", "eval < eval < main"};
+    static const double weights[] = {1, 1, 1};
+    uint32_t ids[3];
+    struct sbx_blame_path path = heaviest(stacks, weights, 3, ids);
+    assert_string_equal(path.location->function, "eval");
+    assert_true(path.share > 0.999);
+    assert_string_equal(path.callers[0]->function, "main");
+    assert_null(path.callers[1]);
+}
+
+static void test_unnamed_leaves_are_counted(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"?1 < pcall < main", "?2 < pcall < main", "libc:memcpy < pcall < main"};
+    static const double weights[] = {2, 1, 1};
+    uint32_t ids[3];
+    struct sbx_blame_path path = heaviest(stacks, weights, 3, ids);
+    assert_string_equal(path.location->function, "pcall");
+    assert_true(path.unnamed_share > 0.74 && path.unnamed_share < 0.76);
+    assert_string_equal(path.unnamed_module, "app");
+}
+
+static void test_without_a_majority_the_heaviest_root_is_followed(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"a < one", "b < two", "c < two", "d < three"};
+    static const double weights[] = {3, 3, 1, 3};
+    uint32_t ids[4];
+    struct sbx_blame_path path = heaviest(stacks, weights, 4, ids);
+    assert_string_equal(path.location->function, "b");
+    assert_true(path.share > 0.29 && path.share < 0.31);
+}
+
+static void test_no_weight_is_no_answer(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"work < main"};
+    static const double weights[] = {0};
+    uint32_t ids[1];
+    assert_null(heaviest(stacks, weights, 1, ids).location);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin, end),
+        cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin, end),
+        cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin, end),
+        cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin, end),
+        cmocka_unit_test_setup_teardown(test_recursion_and_call_sites_are_merged, begin, end),
+        cmocka_unit_test_setup_teardown(test_unnamed_leaves_are_counted, begin, end),
+        cmocka_unit_test_setup_teardown(test_without_a_majority_the_heaviest_root_is_followed, begin, end),
+        cmocka_unit_test_setup_teardown(test_no_weight_is_no_answer, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

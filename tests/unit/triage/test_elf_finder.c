@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_elf_finder.c - files are found by what they are, not by what they are called. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "build_id.h"
+#include "elf_finder.h"
+
+static char folder[64];
+static uint8_t sample_id[32];
+static struct sbx_elf_paths paths;
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *in = fopen(from, "rbe"), *out = fopen(to, "wbe");
+    assert_true(in != NULL && out != NULL);
+    size_t got = fread(bytes, 1, sizeof bytes, in);
+    assert_int_equal(fwrite(bytes, 1, got, out), got);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* A path below the test's folder. */
+static const char *below(const char *name)
+{
+    static char path[4][256];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/test_elf_finder.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    int fd = open(SAMPLE_FULL, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(sbx_build_id_read(fd, sample_id), 20);
+    close(fd);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static void find(struct sbx_elf_finder *finder, const char *name)
+{
+    assert_int_equal(sbx_elf_finder_find(finder, sample_id, 20, name, &paths), 0);
+}
+
+static void test_unknown_build_id_is_found_nowhere(void **state)
+{
+    (void)state;
+    static const uint8_t unknown[20] = {0xde, 0xad};
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    assert_int_equal(sbx_elf_finder_find(finder, unknown, 20, "libc.so.6", &paths), 0);
+    assert_int_equal(paths.count, 0);
+    assert_int_equal(sbx_elf_finder_find(finder, unknown, 0, NULL, &paths), 0);
+    assert_int_equal(paths.count, 0);
+    sbx_elf_finder_destroy(finder);
+}
+
+static void test_given_folder_is_searched_by_content_and_depth(void **state)
+{
+    (void)state;
+    mkdir(below("a"), 0700);
+    mkdir(below("a/b"), 0700);
+    copy_file(SAMPLE_STRIPPED, below("a/b/any name at all"));
+    copy_file("/etc/passwd", below("libsample.so"));
+    assert_int_equal(mkfifo(below("a/pipe"), 0600), 0);    /* must not hang */
+    assert_int_equal(symlink(folder, below("a/loop")), 0); /* must not circle */
+    const char *dirs[] = {folder};
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(dirs, 1);
+    find(finder, "libsample.so");
+    assert_int_equal(paths.count, 1);
+    assert_string_equal(paths.paths[0], below("a/b/any name at all"));
+    sbx_elf_finder_destroy(finder);
+}
+
+static void test_debug_file_is_found_by_its_folder_layout(void **state)
+{
+    (void)state;
+    char hex[65], name[128];
+    sbx_build_id_format(sample_id, 20, hex);
+    snprintf(name, sizeof name, ".build-id/%.2s", hex);
+    mkdir(below(".build-id"), 0700);
+    mkdir(below(name), 0700);
+    snprintf(name, sizeof name, ".build-id/%.2s/%s.debug", hex, hex + 2);
+    copy_file(SAMPLE_DEBUG, below(name));
+    const char *dirs[] = {folder};
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(dirs, 1);
+    find(finder, NULL);
+    assert_int_equal(paths.count, 1);
+    assert_string_equal(paths.paths[0], below(name));
+    sbx_elf_finder_destroy(finder);
+}
+
+static void write_index(const char *content)
+{
+    FILE *index = fopen(below("modules"), "we");
+    assert_non_null(index);
+    fputs(content, index);
+    assert_int_equal(fclose(index), 0);
+}
+
+static void test_index_comes_first_and_is_verified(void **state)
+{
+    (void)state;
+    char hex[65], content[1024];
+    sbx_build_id_format(sample_id, 20, hex);
+    copy_file(SAMPLE_STRIPPED, below("server-as-executed"));
+    snprintf(content, sizeof content, "nonsense\n%s /etc/passwd\n%s %s\nzz /x\n%s relative\n", hex, hex,
+             below("server-as-executed"), hex);
+    write_index(content);
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    assert_int_equal(sbx_elf_finder_add_index(finder, below("modules")), 0);
+    find(finder, NULL);
+    assert_int_equal(paths.count, 1);
+    assert_string_equal(paths.paths[0], below("server-as-executed"));
+    assert_int_equal(sbx_elf_finder_add_index(finder, below("no such file")), -ENOENT);
+    sbx_elf_finder_destroy(finder);
+}
+
+static void test_wanted_name_is_preferred_then_the_shorter(void **state)
+{
+    (void)state;
+    copy_file(SAMPLE_STRIPPED, below("redis-check-rdb"));
+    assert_int_equal(symlink("redis-check-rdb", below("redis-server")), 0);
+    assert_int_equal(symlink("redis-check-rdb", below("redis-sentinel")), 0);
+    const char *dirs[] = {folder};
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(dirs, 1);
+    find(finder, NULL);
+    assert_int_equal(paths.count, 3);
+    assert_string_equal(paths.paths[0], below("redis-server"));
+    find(finder, "redis-sentinel");
+    assert_string_equal(paths.paths[0], below("redis-sentinel"));
+    sbx_elf_finder_destroy(finder);
+}
+
+static void test_system_library_is_found_by_name(void **state)
+{
+    (void)state;
+    uint8_t build_id[32];
+    int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        print_message("skipped: no libc where x86-64 Debian has it\n");
+        skip();
+    }
+    size_t bytes = sbx_build_id_read(fd, build_id);
+    close(fd);
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    assert_int_equal(sbx_elf_finder_find(finder, build_id, bytes, "libc.so.6", &paths), 0);
+    assert_true(paths.count >= 1);
+    assert_non_null(strstr(paths.paths[0], "/libc.so.6"));
+    sbx_elf_finder_destroy(finder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_unknown_build_id_is_found_nowhere, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_given_folder_is_searched_by_content_and_depth, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_debug_file_is_found_by_its_folder_layout, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_index_comes_first_and_is_verified, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_wanted_name_is_preferred_then_the_shorter, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_system_library_is_found_by_name, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_report.c - whole stalls with real symbol files: Debian's redis-server, which has dynamic symbols only. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "build_id.h"
+#include "payload_builder.h"
+#include "report.h"
+
+static struct sbx_stall *stall;
+static struct sbx_symbolizer *symbolizer;
+static struct sbx_report *report;
+
+static void decode(struct sbx_payload_builder *builder)
+{
+    uint8_t *envelope;
+    size_t bytes;
+    char why[160];
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, why, sizeof why), 0);
+    free(envelope);
+}
+
+static void make_report(enum sbx_scenario scenario)
+{
+    struct sbx_payload_builder *builder;
+    if (!sbx_scenario_build(scenario, true, 1, &builder)) {
+        print_message("skipped: redis-server is not installed\n");
+        skip();
+    }
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    symbolizer = sbx_symbolizer_create(NULL, 0);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    sbx_report_destroy(report);
+    sbx_symbolizer_destroy(symbolizer);
+    sbx_stall_destroy(stall);
+    report = NULL;
+    symbolizer = NULL;
+    stall = NULL;
+    return 0;
+}
+
+static bool has_function(uint32_t stack, const char *function)
+{
+    const struct sbx_location *locations[64];
+    size_t count = sbx_report_callstack(report, stack, locations, 64);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(locations[i]->function, function) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_sleep_of_redis(void **state)
+{
+    (void)state;
+    make_report(SBX_SCENARIO_SLEEP);
+    const struct sbx_verdict *verdict = &report->verdict;
+    assert_int_equal(verdict->cause, SBX_CAUSE_SLEEP);
+    assert_int_equal(verdict->class_, SBX_CLASS_OFF_CPU);
+    assert_string_equal(verdict->location.function, "debugCommand");
+    assert_string_equal(verdict->location.module, "redis-server");
+    assert_true(verdict->location.app && verdict->location.named);
+    assert_string_equal(verdict->headline, "main thread slept 2.00 s in debugCommand (nanosleep)");
+    assert_true(verdict->confidence > 0.95);
+    assert_string_equal(report->app_name, "redis-server"); /* the file is redis-check-rdb */
+    assert_true(has_function(verdict->stack, "main"));
+    assert_true(has_function(verdict->stack, "_start"));
+}
+
+static void test_script_of_redis(void **state)
+{
+    (void)state;
+    make_report(SBX_SCENARIO_CPU);
+    const struct sbx_verdict *verdict = &report->verdict;
+    assert_int_equal(verdict->cause, SBX_CAUSE_CPU);
+    assert_string_equal(verdict->location.function, "lua_pcall");
+    assert_true(has_function(verdict->stack, "evalGenericCommand"));
+    assert_true(has_function(verdict->stack, "main"));
+    assert_non_null(strstr(verdict->headline, "under luaCallFunction, evalGenericCommand"));
+    const struct sbx_location *leaf;
+    assert_int_equal(sbx_report_callstack(report, verdict->stack, &leaf, 1), 1);
+    assert_false(leaf->named);
+    assert_int_equal(strncmp(leaf->function, "redis-server+0x", 15), 0);
+    struct sbx_hot hot[4];
+    assert_int_equal(sbx_report_hot(report, 0, hot, 4), 1);
+    assert_string_equal(hot[0].function, "lua_pcall");
+    assert_true(hot[0].ms_min > 1970 && hot[0].ms_max < 2001);
+}
+
+static void test_lock_of_redis(void **state)
+{
+    (void)state;
+    make_report(SBX_SCENARIO_LOCK);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_string_equal(report->verdict.location.function, "moduleAcquireGIL");
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_string_equal(report->verdict.culprit_function, "lazyfreeFreeDatabase");
+}
+
+static void test_fsync_of_redis(void **state)
+{
+    (void)state;
+    make_report(SBX_SCENARIO_IO);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IO);
+    assert_string_equal(report->verdict.location.function, "flushAppendOnlyFile");
+}
+
+static void test_anr_in_a_sleep_of_redis(void **state)
+{
+    (void)state;
+    make_report(SBX_SCENARIO_ANR_ASLEEP);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_string_equal(report->verdict.location.function, "debugCommand");
+    assert_true(has_function(report->verdict.stack, "nanosleep")); /* libc's own frames stay in the stack */
+}
+
+static void test_index_tells_the_name_that_was_executed(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder;
+    if (!sbx_scenario_build(SBX_SCENARIO_SLEEP, true, 1, &builder)) {
+        print_message("skipped: redis-server is not installed\n");
+        skip();
+    }
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    char path[] = "/tmp/test_report.XXXXXX", hex[65];
+    FILE *index = fdopen(mkstemp(path), "w");
+    sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
+    fprintf(index, "%s /usr/bin/redis-check-rdb\n", hex);
+    assert_int_equal(fclose(index), 0);
+    symbolizer = sbx_symbolizer_create(NULL, 0);
+    assert_int_equal(sbx_symbolizer_add_index(symbolizer, path), 0);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_string_equal(report->app_name, "redis-check-rdb");
+    unlink(path);
+}
+
+static void test_without_symbol_files_offsets_stand(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder;
+    assert_true(sbx_scenario_build(SBX_SCENARIO_SLEEP, false, 1, &builder));
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    symbolizer = sbx_symbolizer_create(NULL, 0);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
+    assert_int_equal(strncmp(report->verdict.location.function, "build-id a1a2a3a4+0x", 20), 0);
+    assert_false(report->verdict.location.named);
+    assert_string_equal(report->app_name, "build-id a1a2a3a4");
+}
+
+/* Two frames of one function: the return address right behind it belongs to it, the exact address there does not. */
+static void test_return_addresses_are_looked_up_at_the_call(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    int32_t module = sbx_builder_module_file(builder, SBX_MODULE_KIND_APP, SAMPLE_STRIPPED, NULL);
+    assert_true(module >= 0);
+    sbx_builder_thread(builder, "main", 1);
+    uint64_t end = sbx_build_symbol(SAMPLE_FULL, "sample_hidden"); /* directly behind sample_outer but for padding */
+    uint64_t begin = sbx_build_symbol(SAMPLE_FULL, "sample_outer");
+    struct sbx_build_frame frames[] = {
+        {module, begin, true}, {module, begin + 1, false}, {module, begin, false}, {module, end, true}};
+    uint32_t stack = sbx_builder_stack(builder, frames, 4);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack});
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    const char *dirs[] = {SAMPLE_FOLDER};
+    symbolizer = sbx_symbolizer_create(dirs, 1);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    const struct sbx_location *locations[32];
+    size_t count = sbx_report_callstack(report, stack, locations, 32);
+    assert_true(count >= 4); /* the folder has the file with debug information too: inlined frames */
+    assert_string_equal(locations[count - 1]->function, "sample_hidden");
+    assert_string_not_equal(locations[count - 2]->function, "sample_outer"); /* the byte before it */
+    assert_string_equal(locations[count - 3]->function, "sample_outer");
+}
+
+static void test_hidden_modules_and_markers_have_words(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    int32_t hidden = sbx_builder_module(builder, SBX_MODULE_KIND_OTHER, NULL, 0, NULL);
+    static const uint8_t build_id[20] = {7};
+    int32_t vdso = sbx_builder_module(builder, SBX_MODULE_KIND_VDSO, build_id, 20, NULL);
+    sbx_builder_thread(builder, "main", 1);
+    struct sbx_build_frame frames[] = {{vdso, 0x900, true},
+                                       {hidden, 0, false},
+                                       {SBX_BUILD_GENERATED, 0, false},
+                                       {SBX_BUILD_END, SBX_WALK_TOO_DEEP, false}};
+    uint32_t stack = sbx_builder_stack(builder, frames, 4);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack});
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    assert_int_equal(sbx_report_create(stall, NULL, &report), 0); /* without a symbolizer too */
+    const struct sbx_location *locations[8];
+    assert_int_equal(sbx_report_callstack(report, stack, locations, 8), 4);
+    assert_string_equal(locations[0]->function, "[vdso]+0x900");
+    assert_string_equal(locations[1]->function, "[hidden]");
+    assert_string_equal(locations[1]->module, "[hidden]");
+    assert_string_equal(locations[2]->function, "[generated]");
+    assert_string_equal(locations[3]->function, "[stack ends here: too_deep]");
+    assert_string_equal(report->app_name, "unknown application");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_sleep_of_redis, destroy),
+        cmocka_unit_test_teardown(test_script_of_redis, destroy),
+        cmocka_unit_test_teardown(test_lock_of_redis, destroy),
+        cmocka_unit_test_teardown(test_fsync_of_redis, destroy),
+        cmocka_unit_test_teardown(test_anr_in_a_sleep_of_redis, destroy),
+        cmocka_unit_test_teardown(test_index_tells_the_name_that_was_executed, destroy),
+        cmocka_unit_test_teardown(test_without_symbol_files_offsets_stand, destroy),
+        cmocka_unit_test_teardown(test_return_addresses_are_looked_up_at_the_call, destroy),
+        cmocka_unit_test_teardown(test_hidden_modules_and_markers_have_words, destroy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

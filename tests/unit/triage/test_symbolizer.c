@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_symbolizer.c - files stay open while they are useful, and are forgotten when others are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "build_id.h"
+#include "symbolizer.h"
+
+static uint8_t sample_id[32];
+
+static int read_id(void **state)
+{
+    (void)state;
+    int fd = open(SAMPLE_FULL, O_RDONLY | O_CLOEXEC);
+    size_t bytes = sbx_build_id_read(fd, sample_id);
+    close(fd);
+    return bytes != 20;
+}
+
+static void test_file_is_opened_once_and_named_by_its_path(void **state)
+{
+    (void)state;
+    const char *dirs[] = {SAMPLE_FOLDER}, *path;
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(dirs, 1);
+    struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, &path);
+    assert_non_null(file);
+    assert_true(sbx_symbol_file_has_dwarf(file));
+    assert_non_null(strstr(path, "symbol_sample"));
+    assert_ptr_equal(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL), file);
+    sbx_symbolizer_destroy(symbolizer);
+}
+
+static void test_many_modules_do_not_keep_many_files_open(void **state)
+{
+    (void)state;
+    const char *dirs[] = {SAMPLE_FOLDER};
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(dirs, 1);
+    uint8_t unknown[20] = {0xee};
+    for (int round = 0; round < 3; round++) {
+        assert_non_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, NULL));
+        for (int i = 0; i < 100; i++) { /* more than it remembers: the sample is pushed out */
+            unknown[1] = (uint8_t)i;
+            assert_null(sbx_symbolizer_file(symbolizer, unknown, 20, NULL, NULL));
+        }
+    }
+    sbx_symbolizer_destroy(symbolizer);
+}
+
+static void test_new_index_brings_what_was_missing(void **state)
+{
+    (void)state;
+    char index_path[] = "/tmp/test_symbolizer.XXXXXX", hex[65];
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(NULL, 0);
+    const char *path;
+    assert_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, &path));
+    assert_null(path);
+    FILE *index = fdopen(mkstemp(index_path), "w");
+    sbx_build_id_format(sample_id, 20, hex);
+    fprintf(index, "%s %s\n", hex, SAMPLE_STRIPPED);
+    assert_int_equal(fclose(index), 0);
+    assert_int_equal(sbx_symbolizer_add_index(symbolizer, index_path), 0);
+    assert_non_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, &path));
+    assert_string_equal(path, SAMPLE_STRIPPED);
+    assert_int_equal(sbx_symbolizer_add_index(symbolizer, "/no/such/index"), -ENOENT);
+    unlink(index_path);
+    sbx_symbolizer_destroy(symbolizer);
+}
+
+static void test_nothing_is_looked_for_without_an_id(void **state)
+{
+    (void)state;
+    struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(NULL, 0);
+    assert_null(sbx_symbolizer_file(symbolizer, sample_id, 0, "libc.so.6", NULL));
+    assert_null(sbx_symbolizer_file(NULL, sample_id, 20, NULL, NULL));
+    sbx_symbolizer_destroy(symbolizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_file_is_opened_once_and_named_by_its_path),
+        cmocka_unit_test(test_many_modules_do_not_keep_many_files_open),
+        cmocka_unit_test(test_new_index_brings_what_was_missing),
+        cmocka_unit_test(test_nothing_is_looked_for_without_an_id),
+    };
+    return cmocka_run_group_tests(tests, read_id, NULL);
+}

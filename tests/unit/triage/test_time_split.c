@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_time_split.c - the sums, at boundaries, with gaps and without a CPU clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "stall_scene.h"
+#include "time_split.h"
+
+#define MS(ms) ((int64_t)(ms)*1000)
+
+static struct sbx_stall_scene *scene;
+static struct sbx_time_split split;
+
+static int begin(void **state)
+{
+    (void)state;
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sbx_time_split_finish(&split);
+    sbx_scene_destroy(scene);
+    return 0;
+}
+
+static void make_split(void)
+{
+    const struct sbx_stall *stall = sbx_scene_stall(scene);
+    assert_int_equal(sbx_time_split_make(stall, 0, sbx_interval_judged(stall), &split), 0);
+    double sum = split.on_cpu_ns + split.paused_ns + split.runnable_ns + split.idle_ns + split.unknown_ns;
+    assert_true(sum > split.wall_ns * 0.9999 && sum < split.wall_ns * 1.0001); /* nothing is counted twice or lost */
+}
+
+static void assert_ms(double ns, double ms)
+{
+    if (ns / 1e6 < ms - 0.01 || ns / 1e6 > ms + 0.01) {
+        fail_msg("%.3f ms, expected %.3f ms", ns / 1e6, ms);
+    }
+}
+
+/* A record with a reading of the CPU clock. */
+static void put(uint8_t kind, uint8_t op, int64_t begin_ms, int64_t end_ms, int64_t cpu_ms)
+{
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = kind,
+                                                      .op = op,
+                                                      .begin_us = MS(begin_ms),
+                                                      .message = 1,
+                                                      .end_us = MS(end_ms),
+                                                      .cpu_us = cpu_ms < 0 ? 0 : MS(cpu_ms)});
+}
+
+static void test_cpu_waits_and_the_rest(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -700, -400, 350); /* 250 ms of CPU before, 50 ms of neither */
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 700);                   /* 350 of 400 ms */
+    make_split();
+    assert_true(split.cpu_measured);
+    assert_ms(split.on_cpu_ns, 600);
+    assert_ms(split.paused_ns, 300);
+    assert_ms(split.runnable_ns, 100);
+    assert_ms(split.unknown_ns, 0);
+}
+
+static void test_what_crosses_the_begin_is_shared_out(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -2000, -2000, 100);
+    put(SBX_RECORD_ASYNC, 0, -500, -500, 850); /* 750 of 1500 ms: a third of it inside */
+    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -500, 0, 850);
+    make_split();
+    assert_ms(split.on_cpu_ns, 250);
+    assert_ms(split.runnable_ns, 250);
+    assert_ms(split.paused_ns, 500);
+}
+
+static void test_wait_is_clipped_to_the_interval(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -3000, -200, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 300);
+    make_split();
+    assert_ms(split.paused_ns, 800);
+    assert_ms(split.on_cpu_ns, 200);
+}
+
+static void test_blocked_samples_explain_what_no_point_measured(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -1000, -1000, 100);
+    put(SBX_RECORD_BLOCKED, SBX_OP_FSYNC, -500, -500, 110);
+    put(SBX_RECORD_BLOCKED, SBX_OP_RUNNING, 0, 0, 120);
+    make_split();
+    assert_ms(split.on_cpu_ns, 20);
+    assert_ms(split.paused_ns, 490 + 245);
+    assert_ms(split.runnable_ns, 245); /* the second half: once seen blocked, once seen ready */
+    assert_int_equal(split.pauses[0].wait.cause, SBX_CAUSE_IO);
+    assert_false(split.pauses[0].exact);
+}
+
+static void test_blocked_samples_within_a_measured_wait_add_nothing(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_BLOCKED, SBX_OP_USLEEP, -600, -600, 100);
+    put(SBX_RECORD_SLEEP, SBX_OP_USLEEP, -1000, -100, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 200);
+    make_split();
+    assert_int_equal(split.pause_count, 1);
+    assert_ms(split.paused_ns, 900);
+    assert_ms(split.on_cpu_ns, 100);
+}
+
+static void test_without_a_cpu_clock_samples_speak_for_a_while_only(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, -1);
+    put(SBX_RECORD_ASYNC, 0, -990, -990, -1);
+    put(SBX_RECORD_ASYNC, 0, -200, -200, -1);
+    make_split();
+    assert_false(split.cpu_measured);
+    assert_ms(split.on_cpu_ns, 10 + 50 + 50); /* 50 ms before the third, and behind it */
+    assert_ms(split.unknown_ns, 890);
+    assert_ms(split.runnable_ns, 0);
+}
+
+static void test_cpu_clock_that_steps_back_is_not_believed(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 500);
+    put(SBX_RECORD_ASYNC, 0, -500, -500, 10);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 900);
+    make_split();
+    assert_ms(split.on_cpu_ns, 400);
+}
+
+static void test_more_cpu_than_time_is_clamped(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 100000);
+    make_split();
+    assert_ms(split.on_cpu_ns, 1000);
+}
+
+static void test_nothing_is_unknown(void **state)
+{
+    (void)state;
+    make_split();
+    assert_ms(split.unknown_ns, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_cpu_waits_and_the_rest, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_crosses_the_begin_is_shared_out, begin, end),
+        cmocka_unit_test_setup_teardown(test_wait_is_clipped_to_the_interval, begin, end),
+        cmocka_unit_test_setup_teardown(test_blocked_samples_explain_what_no_point_measured, begin, end),
+        cmocka_unit_test_setup_teardown(test_blocked_samples_within_a_measured_wait_add_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_samples_speak_for_a_while_only, begin, end),
+        cmocka_unit_test_setup_teardown(test_cpu_clock_that_steps_back_is_not_believed, begin, end),
+        cmocka_unit_test_setup_teardown(test_more_cpu_than_time_is_clamped, begin, end),
+        cmocka_unit_test_setup_teardown(test_nothing_is_unknown, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
