@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -196,6 +197,7 @@ static void forget_before_exec(int folder, const struct sbx_recording_header *dr
 int sbx_recording_create(const char *folder_path, const char *spool_path, struct sbx_recording_file *file_out)
 {
     struct sbx_recording_header draft;
+    struct rlimit limit;
     int result = sbx_make_folders(folder_path);
     if (result != 0) {
         return result;
@@ -209,10 +211,14 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
         goto close_folder;
     }
     memset(&draft, 0, sizeof draft);
+    draft.file_bytes = lay_out(&draft);
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < draft.file_bytes) {
+        result = -EFBIG; /* asking for it all the same would send the host SIGXFSZ */
+        goto close_folder;
+    }
     memcpy(draft.magic, SBX_RECORDING_MAGIC, sizeof draft.magic);
     draft.version = SBX_RECORDING_VERSION;
     draft.layout_hash = sbx_layout_hash();
-    draft.file_bytes = lay_out(&draft);
     draft.state = SBX_STATE_STARTING;
     draft.pid = (uint32_t)getpid();
     draft.process_start_ticks = sbx_process_start_ticks(draft.pid);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,19 @@ static void test_a_folder_that_others_may_write_is_refused(void **state)
     (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
     assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), -EPERM);
+}
+
+static void test_a_file_size_limit_is_an_error_and_no_signal(void **state)
+{
+    struct sbx_recording_file file = {0};
+    struct rlimit before, small;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){65536, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int result = sbx_recording_create(folder, "/some/spool", &file);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(result, -EFBIG);
 }
 
 static void test_what_the_same_process_recorded_before_exec_is_taken_away(void **state)
@@ -133,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_new_recording_is_whole_and_private),
         CASE(test_a_folder_that_others_may_write_is_refused),
+        CASE(test_a_file_size_limit_is_an_error_and_no_signal),
         CASE(test_what_the_same_process_recorded_before_exec_is_taken_away),
         CASE(test_what_another_process_of_that_pid_left_stays),
         CASE(test_missing_folders_are_made_for_the_owner_alone),
