@@ -34,8 +34,9 @@ extern const size_t sbx_point_list_count;
 
 /* Make a hook save the caller's frame pointer in its frame while its own frame hangs on the stack pointer. A blocked
  * thread that is read from outside shows no frame pointer; with this, the walk finds the program's in the hook's frame,
- * and goes on through program frames that need it. */
-#if defined(__x86_64__)
+ * and goes on through program frames that need it. Sanitized builds keep
+ * frame pointers, and are never preloaded into anything. */
+#if defined(__x86_64__) && defined(SBX_HOOKS_OMIT_FRAME_POINTER)
 #define SBX_SAVE_FRAME_POINTER() __asm__ volatile("" ::: "rbp")
 #else
 #define SBX_SAVE_FRAME_POINTER() ((void)0)

@@ -39,6 +39,36 @@ static void test_steps_tell_what_was_measured_since_the_one_before(void **state)
     sbx_scene_destroy(scene);
 }
 
+static void test_what_was_recorded_after_the_trigger_is_no_history(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    struct sbx_history_step steps[8];
+    put(scene, SBX_RECORD_ASYNC, -500, -500, 1);
+    put(scene, SBX_RECORD_MESSAGE, -1000, 0, 2);
+    put(scene, SBX_RECORD_IDLE, 0, 5, 3);
+    put(scene, SBX_RECORD_ASYNC, 6, 6, 4);
+    assert_int_equal(sbx_history_steps(sbx_scene_report(scene), steps, 8), 2);
+    assert_int_equal(steps[1].record->kind, SBX_RECORD_MESSAGE);
+    sbx_scene_destroy(scene);
+}
+
+static void test_stack_taken_because_of_the_trigger_ends_the_history_of_a_stall_that_goes_on(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_ANR, 1000000);
+    struct sbx_history_step steps[8];
+    sbx_scene_payload(scene)->trigger->in_progress = true;
+    put(scene, SBX_RECORD_ASYNC, -500, -500, 1);
+    sbx_scene_record(scene,
+                     (struct sbx_build_record){
+                         .kind = SBX_RECORD_BLOCKED, .flags = SBX_FLAG_AT_TRIGGER, .begin_us = 300, .end_us = 300});
+    put(scene, SBX_RECORD_ASYNC, 6, 6, 4);
+    assert_int_equal(sbx_history_steps(sbx_scene_report(scene), steps, 8), 2);
+    assert_int_equal(steps[1].record->kind, SBX_RECORD_BLOCKED);
+    sbx_scene_destroy(scene);
+}
+
 static void test_too_many_steps_are_thinned_evenly_and_lose_no_sum(void **state)
 {
     (void)state;
@@ -95,6 +125,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_tell_what_was_measured_since_the_one_before),
+        cmocka_unit_test(test_what_was_recorded_after_the_trigger_is_no_history),
+        cmocka_unit_test(test_stack_taken_because_of_the_trigger_ends_the_history_of_a_stall_that_goes_on),
         cmocka_unit_test(test_too_many_steps_are_thinned_evenly_and_lose_no_sum),
         cmocka_unit_test(test_stack_at_the_trigger_is_the_flagged_then_the_calls_then_the_newest),
     };

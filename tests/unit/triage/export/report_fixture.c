@@ -177,7 +177,7 @@ static void add_locations(struct report_fixture *fixture, char *text, uint32_t *
                                                     .file = line == 0 ? NULL : keep(fixture, file, strlen(file)),
                                                     .line = line,
                                                     .inlined = i > 1,
-                                                    .named = true,
+                                                    .named = strstr(functions[i - 1], "+0x") == NULL,
                                                     .app = *module_out == 0});
         *line_out = *line_out * 97 + line;
     }

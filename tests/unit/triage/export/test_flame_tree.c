@@ -104,6 +104,39 @@ static void test_the_hottest_node_is_the_deepest_with_enough_time(void **state)
     report_fixture_destroy(fixture);
 }
 
+static void test_code_without_names_is_joined_by_module_when_asked(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = one_thread();
+    report_fixture_sample(fixture, 0, -20, 1, -1, "main;redis-server+0x10;g");
+    report_fixture_sample(fixture, 0, -18, 1, -1, "main;redis-server+0x20;g");
+    report_fixture_sample(fixture, 0, -16, 1, -1, "main;libz!libz+0x30");
+    report_fixture_message(fixture, 0, -20, -14, 1, 1);
+    for (int joins = 0; joins < 2; joins++) {
+        struct sbx_flame_tree tree;
+        struct sbx_thread_spans spans;
+        const struct sbx_report *report = report_fixture_report(fixture);
+        struct sbx_call_paths *paths = sbx_call_paths_create(report);
+        assert_int_equal(sbx_flame_tree_init(&tree), 0);
+        tree.joins_unnamed = joins == 1;
+        assert_int_equal(sbx_thread_spans_init(&spans, report->stall, 0), 0);
+        assert_int_equal(sbx_flame_tree_add_thread(&tree, &spans, paths, INT64_MIN, INT64_MAX), 0);
+        assert_int_equal(tree.count, 1 + (joins ? 4 : 6)); /* main, code and g, libz; or each address */
+        const struct sbx_flame_node *caller = &tree.nodes[tree.nodes[find(&tree, "g")].parent];
+        assert_int_equal(caller->total_ns, ms_to_ns(joins ? 4 : 2));
+        char label[64];
+        sbx_flame_node_label(caller, label, sizeof label);
+        assert_string_equal(label, joins ? "[redis-server]" : "redis-server+0x10");
+        uint32_t unnamed = (uint32_t)(caller - tree.nodes);
+        assert_string_equal(tree.nodes[sbx_flame_tree_named(&tree, unnamed)].name, "main");
+        assert_string_equal(tree.nodes[sbx_flame_tree_application(&tree, unnamed)].name, "main");
+        sbx_thread_spans_finish(&spans);
+        sbx_call_paths_destroy(paths);
+        sbx_flame_tree_finish(&tree);
+    }
+    report_fixture_destroy(fixture);
+}
+
 static void test_children_are_sorted_as_asked(void **state)
 {
     (void)state;
@@ -146,6 +179,12 @@ static void test_a_full_tree_keeps_all_time_and_says_that_it_was_cut(void **stat
     assert_int_equal(tree.count, SBX_FLAME_NODES_MAX);
     assert_true(tree.cut);
     assert_int_equal(tree.nodes[0].total_ns, 10 * (SBX_FLAME_NODES_MAX + 100));
+    assert_int_equal(tree.nodes[0].self_ns, 10 * 101); /* those that found no room; the root is a node too */
+    struct sbx_location known = {.function = names[0], .module = "m"};
+    struct sbx_path_frame frame = {.location = &known};
+    struct sbx_piece piece = {.path = &frame, .path_count = 1, .state = SBX_SPAN_ON_CPU};
+    assert_int_equal(sbx_flame_tree_add(&tree, &piece, 10), 0);
+    assert_int_equal(tree.nodes[1].self_ns, 20); /* what has its node still gets its time */
     sbx_flame_tree_finish(&tree);
 }
 
@@ -179,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_time_goes_to_the_leaf_and_its_callers),
         cmocka_unit_test(test_only_the_window_counts),
         cmocka_unit_test(test_the_hottest_node_is_the_deepest_with_enough_time),
+        cmocka_unit_test(test_code_without_names_is_joined_by_module_when_asked),
         cmocka_unit_test(test_children_are_sorted_as_asked),
         cmocka_unit_test(test_a_full_tree_keeps_all_time_and_says_that_it_was_cut),
         cmocka_unit_test(test_parents_have_the_time_of_their_children_and_their_own),

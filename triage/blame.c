@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blame.c - which function of a stack a person should look at. */
+#include "blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MERGED_MAX = 1 << 20
+};
+
+/* ---- base library ---- */
+
+static bool begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *name, const char *const *prefixes)
+{
+    for (; name != NULL && *prefixes != NULL; prefixes++) {
+        if (begins_with(name, *prefixes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_base_module(const struct sbx_stall_module *module)
+{
+    static const char *const names[] = {
+        "libc.so",      "ld-linux",       "ld-musl",           "libpthread.so",     "libm.so",     "libmvec.so",
+        "libdl.so",     "librt.so",       "libresolv.so",      "libutil.so",        "libanl.so",   "libnss_",
+        "libstdc++.so", "libc++",         "libgcc_s.so",       "libatomic.so",      "libunwind",   "libjemalloc.so",
+        "libtcmalloc",  "libmimalloc.so", "libtbbmalloc.so",   "libasan.so",        "libubsan.so", "libtsan.so",
+        "liblsan.so",   "libglib-2.0.so", "libgobject-2.0.so", "libgthread-2.0.so", "libffi.so",   NULL,
+    };
+    return module->kind == SBX_MODULE_KIND_AGENT || module->kind == SBX_MODULE_KIND_VDSO ||
+           module->kind == SBX_MODULE_KIND_OTHER || is_one_of(module->name, names);
+}
+
+/* Functions of a language's own library that live in the application: "std::sort<...>(...)", with or without the return
+ * type that demangling puts before a template. */
+static bool is_base_function(const char *function)
+{
+    static const char *const prefixes[] = {
+        "std::", "__gnu_cxx::", "core::", "alloc::", "operator new", "operator delete", NULL};
+    size_t name_end = strcspn(function, "<(");
+    size_t begin = name_end;
+    while (begin > 0 && function[begin - 1] != ' ') {
+        begin--;
+    }
+    return is_one_of(function, prefixes) || is_one_of(function + begin, prefixes);
+}
+
+bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, const struct sbx_location *location,
+                      enum sbx_blame_filter filter)
+{
+    const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
+    if (frame->kind != SBX_FRAME_CODE) {
+        return frame->kind == SBX_FRAME_GENERATED && filter != SBX_BLAME_NAMED;
+    }
+    if (filter == SBX_BLAME_ANY) {
+        return true;
+    }
+    bool is_base = is_base_module(&report->stall->modules[frame->module]) ||
+                   (location->named && is_base_function(location->function));
+    return !is_base && (location->named || filter == SBX_BLAME_CODE);
+}
+
+/* ---- the leaf ---- */
+
+const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_location *second = NULL, *third = NULL; /* by the weaker filters */
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            if (sbx_blame_counts(report, frame, location, SBX_BLAME_NAMED)) {
+                return location;
+            }
+            if (second == NULL && sbx_blame_counts(report, frame, location, SBX_BLAME_CODE)) {
+                second = location;
+            }
+            if (third == NULL && sbx_blame_counts(report, frame, location, SBX_BLAME_ANY)) {
+                third = location;
+            }
+        }
+    }
+    return second != NULL ? second : third;
+}
+
+bool sbx_blame_is_whole(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        if (stall->frames[stall->callstacks[id].frame].kind == SBX_FRAME_END) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sbx_blame_is_allocator(const struct sbx_report *report, uint32_t stack)
+{
+    static const char *const modules[] = {"libjemalloc.so", "libtcmalloc", "libmimalloc.so", "libtbbmalloc.so", NULL};
+    static const char *const functions[] = {"malloc",        "calloc",
+                                            "realloc",       "free",
+                                            "cfree",         "_int_malloc",
+                                            "_int_free",     "__libc_malloc",
+                                            "__libc_free",   "malloc_consolidate",
+                                            "operator new",  "operator delete",
+                                            "je_",           "posix_memalign",
+                                            "aligned_alloc", NULL};
+    const struct sbx_stall *stall = report->stall;
+    if (stack == 0 || stack > stall->callstack_count) {
+        return false;
+    }
+    uint32_t index = stall->callstacks[stack].frame;
+    const struct sbx_stall_frame *frame = &stall->frames[index];
+    if (frame->kind != SBX_FRAME_CODE) {
+        return false;
+    }
+    const struct sbx_location *location = &report->locations[report->location_begin[index]];
+    return is_one_of(stall->modules[frame->module].name, modules) ||
+           (location->named && is_base_module(&stall->modules[frame->module]) &&
+            is_one_of(location->function, functions));
+}
+
+/* ---- the heaviest path ---- */
+
+/* Stacks merged by function: one node for all callstacks that came the same way, whatever lines they called from.
+ * Parents have smaller indexes. Node 0 is above every outermost function. */
+struct merged {
+    const struct sbx_location *location;
+    uint32_t parent;
+    uint32_t next; /* in its hash chain; 0 ends it */
+    double weight; /* of itself first, then of all below too */
+};
+
+struct merger {
+    const struct sbx_report *report;
+    enum sbx_blame_filter filter;
+    struct merged *nodes;
+    uint32_t node_count, node_room;
+    uint32_t *buckets;     /* node by hash; 0 empty */
+    uint32_t bucket_count; /* a power of two */
+    uint32_t *node_of;     /* by callstack id */
+};
+
+static bool is_same_function(const struct sbx_location *a, const struct sbx_location *b)
+{
+    return a->function == b->function && a->module == b->module; /* interned: equal texts are one pointer */
+}
+
+/* The child of `parent` for that function. The parent itself for direct recursion, and when there is no room for more.
+ */
+static uint32_t child_of(struct merger *merger, uint32_t parent, const struct sbx_location *location)
+{
+    if (parent != 0 && is_same_function(merger->nodes[parent].location, location)) {
+        return parent;
+    }
+    uint64_t hash = ((uint64_t)(uintptr_t)location->function >> 4) * UINT64_C(0x9e3779b97f4a7c15) +
+                    parent * UINT64_C(0xc2b2ae3d27d4eb4f);
+    uint32_t *bucket = &merger->buckets[(hash ^ hash >> 29) & (merger->bucket_count - 1)];
+    for (uint32_t node = *bucket; node != 0; node = merger->nodes[node].next) {
+        if (merger->nodes[node].parent == parent && is_same_function(merger->nodes[node].location, location)) {
+            return node;
+        }
+    }
+    if (merger->node_count == merger->node_room) {
+        return parent;
+    }
+    uint32_t node = merger->node_count++;
+    merger->nodes[node] = (struct merged){.location = location, .parent = parent, .next = *bucket};
+    *bucket = node;
+    return node;
+}
+
+/* Give each callstack that has weight somewhere above it its node, and the nodes their weight. */
+static void merge(struct merger *merger, const double *weights, const double *through)
+{
+    const struct sbx_report *report = merger->report;
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = 1; id <= stall->callstack_count; id++) { /* parents come first */
+        if (through[id] <= 0) {
+            continue;
+        }
+        uint32_t node = merger->node_of[stall->callstacks[id].parent];
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame + 1]; at-- > report->location_begin[frame];) {
+            if (sbx_blame_counts(report, frame, &report->locations[at], merger->filter)) {
+                node = child_of(merger, node, &report->locations[at]);
+            }
+        }
+        merger->node_of[id] = node;
+        merger->nodes[node].weight += weights[id];
+    }
+    for (uint32_t node = merger->node_count; node-- > 1;) {
+        merger->nodes[merger->nodes[node].parent].weight += merger->nodes[node].weight;
+    }
+}
+
+/* The deepest node with more than half of the weight of `top`. At most one child of a node has that, and children come
+ * after their parents, so one pass finds it. */
+static uint32_t deepest_majority(const struct merger *merger, uint32_t top)
+{
+    uint32_t found = top;
+    for (uint32_t node = top + 1; node < merger->node_count; node++) {
+        if (merger->nodes[node].parent == found && merger->nodes[node].weight > merger->nodes[top].weight * 0.5) {
+            found = node;
+        }
+    }
+    return found;
+}
+
+/* When nothing has a majority: the outermost function with the most weight; 0 when there is none. */
+static uint32_t heaviest_root(const struct merger *merger)
+{
+    uint32_t found = 0;
+    for (uint32_t node = 1; node < merger->node_count; node++) {
+        if (merger->nodes[node].parent == 0 &&
+            (found == 0 || merger->nodes[node].weight > merger->nodes[found].weight)) {
+            found = node;
+        }
+    }
+    return found;
+}
+
+static bool is_below(const struct merger *merger, uint32_t node, uint32_t above)
+{
+    while (node > above) {
+        node = merger->nodes[node].parent;
+    }
+    return node == above;
+}
+
+/* The module of the frame nearest the leaf that is not base library, when that frame has no name; else NULL. */
+static const char *unnamed_leaf_module(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            if (sbx_blame_counts(report, frame, location, SBX_BLAME_CODE)) {
+                return location->named ? NULL : location->module;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void describe(const struct merger *merger, const double *weights, uint32_t node, struct sbx_blame_path *path)
+{
+    const struct merged *nodes = merger->nodes;
+    double heaviest = 0, unnamed = 0;
+    path->location = nodes[node].location;
+    path->share = nodes[node].weight / nodes[0].weight;
+    uint32_t caller = nodes[node].parent;
+    for (int i = 0; i < 2 && caller != 0; i++, caller = nodes[caller].parent) {
+        path->callers[i] = nodes[caller].location;
+    }
+    for (uint32_t id = 1; id <= merger->report->stall->callstack_count; id++) {
+        if (weights[id] <= 0 || !is_below(merger, merger->node_of[id], node)) {
+            continue;
+        }
+        if (weights[id] > heaviest) {
+            heaviest = weights[id];
+            path->stack = id;
+        }
+        const char *module = merger->filter == SBX_BLAME_NAMED ? unnamed_leaf_module(merger->report, id) : NULL;
+        if (module != NULL) {
+            unnamed += weights[id];
+            path->unnamed_module = module;
+        }
+    }
+    path->unnamed_share = unnamed / nodes[node].weight;
+}
+
+int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, struct sbx_blame_path *path_out)
+{
+    const struct sbx_stall *stall = report->stall;
+    uint32_t count = stall->callstack_count;
+    *path_out = (struct sbx_blame_path){0};
+    struct merger merger = {.report = report};
+    double *through = calloc((size_t)count + 1, sizeof *through);
+    size_t locations = 1;
+    int result = -ENOMEM;
+    if (through == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t id = count; id > 0; id--) { /* children come last: each adds to its parent when it is complete */
+        through[id] += weights[id];
+        through[stall->callstacks[id].parent] += through[id];
+        uint32_t frame = stall->callstacks[id].frame;
+        locations += through[id] > 0 ? report->location_begin[frame + 1] - report->location_begin[frame] : 0;
+    }
+    if (through[0] <= 0) {
+        result = 0;
+        goto free_through;
+    }
+    merger.node_room = (uint32_t)(locations > MERGED_MAX ? MERGED_MAX : locations);
+    for (merger.bucket_count = 64; merger.bucket_count < merger.node_room; merger.bucket_count *= 2) {
+    }
+    merger.nodes = malloc(merger.node_room * sizeof *merger.nodes);
+    merger.buckets = malloc(merger.bucket_count * sizeof *merger.buckets);
+    merger.node_of = malloc(((size_t)count + 1) * sizeof *merger.node_of);
+    if (merger.nodes == NULL || merger.buckets == NULL || merger.node_of == NULL) {
+        goto free_merger;
+    }
+    /* A majority by any filter is better than the largest minority by the best one. */
+    for (int round = 0; round < 2 * SBX_BLAME_FILTERS && path_out->location == NULL; round++) {
+        merger.filter = (enum sbx_blame_filter)(round % SBX_BLAME_FILTERS);
+        merger.nodes[0] = (struct merged){0};
+        merger.node_count = 1;
+        memset(merger.buckets, 0, merger.bucket_count * sizeof *merger.buckets);
+        memset(merger.node_of, 0, ((size_t)count + 1) * sizeof *merger.node_of);
+        merge(&merger, weights, through);
+        uint32_t top = round < SBX_BLAME_FILTERS ? 0 : heaviest_root(&merger);
+        uint32_t node = deepest_majority(&merger, top);
+        if (node != 0) {
+            describe(&merger, weights, node, path_out);
+        }
+    }
+    result = 0;
+
+free_merger:
+    free(merger.nodes);
+    free(merger.buckets);
+    free(merger.node_of);
+free_through:
+    free(through);
+    return result;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blame.h - which function of a stack a person should look at. Pure.
+ *
+ * "The slow function nearest the leaf that is not base library": nobody can fix memcpy. Base library are the C and C++
+ * run-time, allocators, GLib's core, the vDSO and our own agent, and what of namespaces std:: and core:: was inlined or
+ * instantiated into the application. */
+#ifndef SBX_BLAME_H
+#define SBX_BLAME_H
+
+#include "report.h"
+
+/* Whose frames count. Tried in this order until one gives an answer. */
+enum sbx_blame_filter {
+    SBX_BLAME_NAMED = 0, /* named, not base library */
+    SBX_BLAME_CODE = 1,  /* not base library, named or not */
+    SBX_BLAME_ANY = 2,   /* every frame with code */
+    SBX_BLAME_FILTERS = 3,
+};
+
+/* Whether the location, of frame `frame`, counts. */
+bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location,
+                      enum sbx_blame_filter filter);
+
+/* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
+const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
+
+/* The function that most of the weight goes through, nearest the leaf; when nothing has most of it, that of the
+ * heaviest outermost function. */
+struct sbx_blame_path {
+    const struct sbx_location *location;   /* NULL: no stack has weight */
+    const struct sbx_location *callers[2]; /* what called it: nearest first; NULL none */
+    uint32_t stack;                        /* the heaviest callstack through it */
+    double share;                          /* 0..1 of the weight goes through it */
+    double unnamed_share;                  /* 0..1 of that has frames without a name below it */
+    const char *unnamed_module;            /* where those are; NULL none */
+};
+
+/* `weights` has callstack_count + 1 entries, by callstack id. Returns 0 or -ENOMEM. */
+int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, struct sbx_blame_path *path_out);
+
+/* Whether the callstack was followed to the thread's first frame. */
+bool sbx_blame_is_whole(const struct sbx_report *report, uint32_t stack);
+
+/* Whether the leaf of the stack lies in an allocator. */
+bool sbx_blame_is_allocator(const struct sbx_report *report, uint32_t stack);
+
+#endif

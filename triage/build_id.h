@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* build_id.h - the build-id note of an ELF file, read without any ELF library. */
+#ifndef SBX_BUILD_ID_H
+#define SBX_BUILD_ID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SBX_BUILD_ID_BYTES_MAX = 32
+};
+
+/* Its build-id and how many bytes it has; 0 when the file behind `fd` is no ELF64 file of this byte order, is damaged
+ * or has none. A few preads, so that folders of thousands of files can be looked through. */
+size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
+
+/* Hex digits to bytes. Returns how many bytes, 0 when `hex` (of `digits` characters) is not 1..32 pairs of hex digits.
+ */
+size_t sbx_build_id_parse(const char *hex, size_t digits, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
+
+/* Lower hex, NUL-terminated. */
+void sbx_build_id_format(const uint8_t *build_id, size_t bytes, char hex_out[2 * SBX_BUILD_ID_BYTES_MAX + 1]);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cause.h - what a blocking call says about why a thread did not run. Pure. */
+#ifndef SBX_CAUSE_H
+#define SBX_CAUSE_H
+
+#include "report.h"
+
+/* The cause that a blocking call stands for. `kind`: enum sbx_record_kind; for SBX_RECORD_BLOCKED the call is in `op`,
+ * and for SBX_OP_SYSCALL its number in `amount`. UNKNOWN when the call does not tell. */
+enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, uint64_t amount);
+
+/* What to call it: "nanosleep", "futex", "system call 999"; written to `out`. */
+void sbx_call_name(uint32_t kind, uint32_t op, uint64_t amount, char *out, size_t out_bytes);
+
+#endif

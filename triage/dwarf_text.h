@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dwarf_text.h - strings of debug information that are known to end.
+ *
+ * libdw (0.188) checks where a string begins but not that it ends within its section; a damaged file would be read
+ * beyond its memory. */
+#ifndef SBX_DWARF_TEXT_H
+#define SBX_DWARF_TEXT_H
+
+#include <stdbool.h>
+
+#include <elfutils/libdw.h>
+
+/* Whether the string sections of the file, and of the one it shares strings with, end with a NUL. Without that no
+ * string of it may be touched. */
+bool sbx_dwarf_text_ends(Dwarf *dwarf);
+
+/* The string in attribute `name` of `die`, or of what it was made from; NULL when there is none that ends. */
+const char *sbx_dwarf_text(Dwarf_Die *die, unsigned name);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_finder.c - from a build-id to the files that have it.
+ *
+ * Names lie (redis-server is a link to redis-check-rdb; a library is replaced under a running program), build-ids do
+ * not: whatever way a file was found, its note is read before it counts. What a folder holds is remembered for a
+ * minute, so that a server that runs for weeks sees new files. */
+#include "elf_finder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "build_id.h"
+
+enum {
+    DEPTH_GIVEN = 8,
+    DEPTH_USUAL = 2,
+    FILES_MAX = 50000,
+    REMEMBER_S = 60,
+    INDEX_LINES_MAX = 100000
+};
+
+enum source {
+    SOURCE_INDEX,
+    SOURCE_GIVEN,
+    SOURCE_USUAL,
+    SOURCES
+};
+
+/* One known file. */
+struct known {
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    size_t bytes;
+    enum source source;
+    char *path;
+};
+
+struct sbx_elf_finder {
+    char **dirs;
+    size_t dir_count;
+    struct known *known;
+    size_t known_count, known_room;
+    size_t files_left;         /* of the scan that runs */
+    time_t scanned_s[SOURCES]; /* monotonic; 0: never */
+};
+
+static const char *const library_folders[] = {
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
+    "/usr/local/lib",
+};
+static const char *const program_folders[] = {"/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"};
+
+struct sbx_elf_finder *sbx_elf_finder_create(const char *const *dirs, size_t dir_count)
+{
+    struct sbx_elf_finder *finder = calloc(1, sizeof *finder);
+    if (finder == NULL) {
+        return NULL;
+    }
+    finder->dirs = calloc(dir_count + 1, sizeof *finder->dirs);
+    if (finder->dirs == NULL) {
+        goto destroy_finder;
+    }
+    for (; finder->dir_count < dir_count; finder->dir_count++) {
+        finder->dirs[finder->dir_count] = strdup(dirs[finder->dir_count]);
+        if (finder->dirs[finder->dir_count] == NULL) {
+            goto destroy_finder;
+        }
+    }
+    return finder;
+
+destroy_finder:
+    sbx_elf_finder_destroy(finder);
+    return NULL;
+}
+
+void sbx_elf_finder_destroy(struct sbx_elf_finder *finder)
+{
+    if (finder == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < finder->known_count; i++) {
+        free(finder->known[i].path);
+    }
+    free(finder->known);
+    for (size_t i = 0; i < finder->dir_count; i++) {
+        free(finder->dirs[i]);
+    }
+    free(finder->dirs);
+    free(finder);
+}
+
+static int add_known(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes, const char *path,
+                     enum source source)
+{
+    if (finder->known_count == finder->known_room) {
+        size_t room = finder->known_room == 0 ? 64 : finder->known_room * 2;
+        struct known *grown = realloc(finder->known, room * sizeof *grown);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        finder->known = grown;
+        finder->known_room = room;
+    }
+    struct known *known = &finder->known[finder->known_count];
+    known->path = strdup(path);
+    if (known->path == NULL) {
+        return -ENOMEM;
+    }
+    memcpy(known->build_id, build_id, bytes);
+    known->bytes = bytes;
+    known->source = source;
+    finder->known_count++;
+    return 0;
+}
+
+static void forget(struct sbx_elf_finder *finder, enum source source)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < finder->known_count; i++) {
+        if (finder->known[i].source == source) {
+            free(finder->known[i].path);
+        } else {
+            finder->known[kept++] = finder->known[i];
+        }
+    }
+    finder->known_count = kept;
+}
+
+int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path)
+{
+    FILE *index = fopen(index_path, "re");
+    if (index == NULL) {
+        return -errno;
+    }
+    char line[2 * SBX_BUILD_ID_BYTES_MAX + PATH_MAX + 8];
+    int result = 0;
+    for (int lines = 0; result == 0 && lines < INDEX_LINES_MAX && fgets(line, sizeof line, index) != NULL; lines++) {
+        uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+        line[strcspn(line, "\n")] = '\0';
+        size_t digits = strcspn(line, " ");
+        size_t bytes = sbx_build_id_parse(line, digits, build_id);
+        if (bytes > 0 && line[digits] == ' ' && line[digits + 1] == '/') {
+            result = add_known(finder, build_id, bytes, line + digits + 1, SOURCE_INDEX);
+        }
+    }
+    if (result == 0 && ferror(index)) {
+        result = -EIO;
+    }
+    fclose(index);
+    return result;
+}
+
+/* ---- looking through folders ---- */
+
+/* The build-id of the regular file at `path`; 0 bytes when it has none. Does not hang on a pipe or a device. */
+static size_t build_id_of(const char *path, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return 0;
+    }
+    struct stat status;
+    size_t bytes = 0;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        bytes = sbx_build_id_read(fd, build_id_out);
+    }
+    close(fd);
+    return bytes;
+}
+
+static int scan_folder(struct sbx_elf_finder *finder, const char *path, int depth, enum source source)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return 0; /* a folder that is not there holds nothing */
+    }
+    int result = 0;
+    const struct dirent *entry;
+    while (result == 0 && finder->files_left > 0 && (entry = readdir(folder)) != NULL) {
+        char inner[PATH_MAX];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (size_t)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= sizeof inner) {
+            continue;
+        }
+        struct stat status;
+        if (lstat(inner, &status) != 0) {
+            continue;
+        }
+        if (S_ISDIR(status.st_mode)) { /* links to folders are not followed: they could lead in circles */
+            result = depth > 0 ? scan_folder(finder, inner, depth - 1, source) : 0;
+            continue;
+        }
+        finder->files_left--;
+        uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+        size_t bytes = build_id_of(inner, build_id);
+        if (bytes > 0) {
+            result = add_known(finder, build_id, bytes, inner, source);
+        }
+    }
+    closedir(folder);
+    return result;
+}
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1; /* never 0 */
+}
+
+/* Whether the folders of `source` should be looked through now, and note that they are. */
+static bool is_scan_due(struct sbx_elf_finder *finder, enum source source)
+{
+    time_t now = now_s();
+    if (finder->scanned_s[source] != 0 && now - finder->scanned_s[source] < REMEMBER_S) {
+        return false;
+    }
+    finder->scanned_s[source] = now;
+    finder->files_left = FILES_MAX;
+    forget(finder, source);
+    return true;
+}
+
+static int scan_given(struct sbx_elf_finder *finder)
+{
+    int result = 0;
+    if (finder->dir_count > 0 && is_scan_due(finder, SOURCE_GIVEN)) {
+        for (size_t i = 0; i < finder->dir_count && result == 0; i++) {
+            result = scan_folder(finder, finder->dirs[i], DEPTH_GIVEN, SOURCE_GIVEN);
+        }
+    }
+    return result;
+}
+
+static int scan_usual(struct sbx_elf_finder *finder)
+{
+    int result = 0;
+    if (!is_scan_due(finder, SOURCE_USUAL)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof program_folders / sizeof program_folders[0] && result == 0; i++) {
+        result = scan_folder(finder, program_folders[i], 0, SOURCE_USUAL);
+    }
+    for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0] && result == 0; i++) {
+        struct stat status;
+        if (lstat(library_folders[i], &status) == 0 &&
+            S_ISDIR(status.st_mode)) { /* /lib is mostly a link to /usr/lib */
+            result = scan_folder(finder, library_folders[i], DEPTH_USUAL, SOURCE_USUAL);
+        }
+    }
+    return result;
+}
+
+/* ---- finding ---- */
+
+/* Add `path` when the note in it equals and the name is not listed yet. */
+static void offer(struct sbx_elf_paths *paths, const char *path, const uint8_t *build_id, size_t bytes)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        if (strcmp(paths->paths[i], path) == 0) {
+            return;
+        }
+    }
+    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
+    if (paths->count < SBX_ELF_PATHS_MAX && strlen(path) < PATH_MAX && build_id_of(path, found) == bytes &&
+        memcmp(found, build_id, bytes) == 0) {
+        strcpy(paths->paths[paths->count++], path);
+    }
+}
+
+static const char *base_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Which of two names of one file says more about it: the wanted one, else the shorter (redis-server rather than
+ * redis-check-rdb), else the first in order, so that two runs agree. */
+static bool is_better_name(const char *path, const char *than, const char *wanted)
+{
+    const char *a = base_name_of(path), *b = base_name_of(than);
+    bool a_wanted = wanted != NULL && strcmp(a, wanted) == 0, b_wanted = wanted != NULL && strcmp(b, wanted) == 0;
+    if (a_wanted != b_wanted) {
+        return a_wanted;
+    }
+    size_t a_bytes = strlen(a), b_bytes = strlen(b);
+    return a_bytes != b_bytes ? a_bytes < b_bytes : strcmp(path, than) < 0;
+}
+
+/* Offer what is known of `source`, best name first. */
+static void offer_known(const struct sbx_elf_finder *finder, enum source source, const uint8_t *build_id, size_t bytes,
+                        const char *wanted, struct sbx_elf_paths *paths)
+{
+    const struct known *sorted[2 * SBX_ELF_PATHS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < finder->known_count; i++) {
+        const struct known *known = &finder->known[i];
+        if (known->source != source || known->bytes != bytes || memcmp(known->build_id, build_id, bytes) != 0) {
+            continue;
+        }
+        size_t at = count < sizeof sorted / sizeof sorted[0] ? count++ : count - 1;
+        for (; at > 0 && is_better_name(known->path, sorted[at - 1]->path, wanted); at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = known;
+    }
+    for (size_t i = 0; i < count; i++) {
+        offer(paths, sorted[i]->path, build_id, bytes);
+    }
+}
+
+static void offer_debug_file(const char *folder, const uint8_t *build_id, size_t bytes, struct sbx_elf_paths *paths)
+{
+    char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1], path[PATH_MAX];
+    sbx_build_id_format(build_id, bytes, hex);
+    if ((size_t)snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2) < sizeof path) {
+        offer(paths, path, build_id, bytes);
+    }
+}
+
+static void offer_by_name(const char *name, const uint8_t *build_id, size_t bytes, struct sbx_elf_paths *paths)
+{
+    char path[PATH_MAX];
+    if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof library_folders / sizeof library_folders[0]; i++) {
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", library_folders[i], name) < sizeof path) {
+            offer(paths, path, build_id, bytes);
+        }
+    }
+    for (size_t i = 0; i < sizeof program_folders / sizeof program_folders[0]; i++) {
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", program_folders[i], name) < sizeof path) {
+            offer(paths, path, build_id, bytes);
+        }
+    }
+}
+
+int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes, const char *name,
+                        struct sbx_elf_paths *paths_out)
+{
+    paths_out->count = 0;
+    if (bytes == 0 || bytes > SBX_BUILD_ID_BYTES_MAX) {
+        return 0;
+    }
+    int result = scan_given(finder);
+    if (result != 0) {
+        return result;
+    }
+    offer_known(finder, SOURCE_INDEX, build_id, bytes, name, paths_out);
+    offer_known(finder, SOURCE_GIVEN, build_id, bytes, name, paths_out);
+    if (paths_out->count == 0) {
+        offer_by_name(name, build_id, bytes, paths_out);
+    }
+    for (size_t i = 0; i < finder->dir_count; i++) {
+        offer_debug_file(finder->dirs[i], build_id, bytes, paths_out);
+    }
+    offer_debug_file("/usr/lib/debug", build_id, bytes, paths_out);
+    if (paths_out->count == 0) {
+        result = scan_usual(finder);
+        offer_known(finder, SOURCE_USUAL, build_id, bytes, name, paths_out);
+    }
+    return result;
+}

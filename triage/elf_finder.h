@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_finder.h - from a build-id to the files that have it. */
+#ifndef SBX_ELF_FINDER_H
+#define SBX_ELF_FINDER_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sbx_elf_finder;
+
+enum {
+    SBX_ELF_PATHS_MAX = 8
+};
+
+/* Files whose build-id note was read and equals, most telling first: as the module index gives it, then those with the
+ * wanted base name, then the rest. They may be names of one file, or a program and its separate debug file. */
+struct sbx_elf_paths {
+    size_t count;
+    char paths[SBX_ELF_PATHS_MAX][PATH_MAX];
+};
+
+/* `dirs` is copied. NULL without memory. */
+struct sbx_elf_finder *sbx_elf_finder_create(const char *const *dirs, size_t dir_count);
+void sbx_elf_finder_destroy(struct sbx_elf_finder *finder);
+
+/* Take in a file of lines "BUILD-ID-HEX PATH". Lines that are no such line are skipped. Returns 0 or -errno. */
+int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path);
+
+/* `name` (may be NULL): the base name it probably has. Looks where a look is cheap first, and through the usual folders
+ * only when nothing else found the file. Returns 0 (paths_out->count may be 0) or -ENOMEM. */
+int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes, const char *name,
+                        struct sbx_elf_paths *paths_out);
+
+#endif

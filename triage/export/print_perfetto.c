@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print_perfetto.c - a report as a trace that Perfetto opens.
+ *
+ *   process (the application)
+ *     +- stall                  the judged interval with verdict, evidence, losses; the trigger
+ *     +- thread                 calls as nested slices, measured waits as their leaves
+ *          +- NAME: state       on CPU, lock, sleep, ... with what was waited for
+ *          +- NAME: messages    one slice a message of its loop
+ *          +- NAME: CPU time, NAME: allocated    counters
+ *   and every record with a stack once more as a sample, for Perfetto's flame graphs.
+ *
+ * pids and tids are ordinals + 1: a payload has no others. Times before the trigger are negative in a report and a
+ * trace has none such, so the trace's clock begins one second before the history. A wait that began even earlier (a
+ * worker that had been idle for an hour) is drawn from time zero; its note has the true duration. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "call_path.h"
+#include "clean_text.h"
+#include "names.h"
+#include "perfetto_packets.h"
+#include "report.h"
+#include "slice_builder.h"
+#include "thread_spans.h"
+
+enum {
+    PID = 1,
+    TRACK_PROCESS = 1,
+    TRACK_STALL = 2,
+    TRACKS_PER_THREAD = 8,
+    FIRST_THREAD_TRACK = 16,
+    SLICES_MAX = 1 << 20,     /* in all; some 150 MB of trace. A payload's 10 s of 8 threads give a tenth of that */
+    CALLSTACKS_MAX = 1 << 17, /* samples of further callstacks are left out */
+    LABEL_BYTES = 128,
+};
+#define NS_PER_S INT64_C(1000000000)
+
+/* Places of a thread's tracks, from FIRST_THREAD_TRACK + ordinal * TRACKS_PER_THREAD. */
+enum thread_track { OF_CALLS = 0, OF_STATE = 1, OF_MESSAGES = 2, OF_CPU_TIME = 3, OF_ALLOCATED = 4 };
+
+static uint64_t track_of(uint32_t thread, enum thread_track which)
+{
+    return FIRST_THREAD_TRACK + (uint64_t)thread * TRACKS_PER_THREAD + which;
+}
+
+static double ms_of(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+struct printer {
+    struct sbx_perfetto trace;
+    const struct sbx_report *report;
+    const struct sbx_call_paths *paths;
+    size_t slices_left;
+    uint64_t flows; /* made so far */
+    bool slices_cut, samples_cut;
+};
+
+/* ---- tracks ---- */
+
+static void print_named_track(struct printer *printer, uint32_t thread, enum thread_track which, const char *label,
+                              const char *what, const char *unit)
+{
+    char name[LABEL_BYTES + 32];
+    snprintf(name, sizeof name, "%s: %s", label, what);
+    if (unit != NULL) {
+        sbx_perfetto_counter(&printer->trace, track_of(thread, which), track_of(thread, OF_CALLS), name, unit);
+    } else {
+        sbx_perfetto_track(&printer->trace, track_of(thread, which), track_of(thread, OF_CALLS), name);
+    }
+}
+
+static void print_tracks(struct printer *printer)
+{
+    const struct sbx_stall *stall = printer->report->stall;
+    sbx_perfetto_process(&printer->trace, TRACK_PROCESS, PID, printer->report->app_name);
+    sbx_perfetto_track(&printer->trace, TRACK_STALL, TRACK_PROCESS, "stall");
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        char label[LABEL_BYTES];
+        sbx_thread_label(stall, thread, label, sizeof label);
+        sbx_perfetto_thread(&printer->trace, track_of(thread, OF_CALLS), TRACK_PROCESS, PID, thread + 1, label);
+        print_named_track(printer, thread, OF_STATE, label, "state", NULL);
+    }
+}
+
+/* ---- what can be said of a wait ---- */
+
+static void note_wait(struct printer *printer, const struct sbx_span *span)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    sbx_perfetto_note_text(trace, "kind", sbx_record_name(span->kind));
+    if (span->kind == SBX_RECORD_FILE || span->kind == SBX_RECORD_SOCKET) {
+        sbx_perfetto_note_count(trace, "bytes", (int64_t)span->amount);
+    }
+    if (span->fd_class != SBX_FD_UNKNOWN) {
+        sbx_perfetto_note_text(trace, "descriptor", sbx_fd_class_name(span->fd_class));
+    }
+    if (span->object != 0) {
+        sbx_perfetto_note_count(trace, span->kind == SBX_RECORD_LOCK ? "lock" : "object", span->object - 1);
+    }
+    if (span->peer >= 0 && (uint32_t)span->peer < stall->thread_count) {
+        char label[LABEL_BYTES];
+        sbx_thread_label(stall, (uint32_t)span->peer, label, sizeof label);
+        sbx_perfetto_note_text(trace, "holder", label);
+        sbx_perfetto_note_count(trace, "holder tid", span->peer + 1);
+    }
+    if (span->unfinished) {
+        sbx_perfetto_note_text(trace, "still waiting", "when the trigger fired");
+    }
+}
+
+/* ---- calls ---- */
+
+static void note_location(struct printer *printer, const struct sbx_location *location)
+{
+    if (location->module[0] != '\0') {
+        sbx_perfetto_note_text(&printer->trace, "module", location->module);
+    }
+    if (location->file != NULL) {
+        char place[SBX_CLEAN_TEXT_BYTES];
+        snprintf(place, sizeof place, "%s:%u", location->file, location->line);
+        sbx_perfetto_note_text(&printer->trace, "called from or at", place);
+    }
+    if (location->inlined) {
+        sbx_perfetto_note_text(&printer->trace, "inlined", "yes");
+    }
+}
+
+static void note_bounds(struct printer *printer, const struct sbx_slice *slice)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    if (slice->exact) {
+        sbx_perfetto_note_text(trace, "certainty", "measured");
+        sbx_perfetto_note_number(trace, "duration_ms", ms_of(slice->last_seen_ns - slice->begin_ns));
+        return;
+    }
+    sbx_perfetto_note_text(trace, "certainty", "sampled");
+    sbx_perfetto_note_number(trace, "min_ms", ms_of(slice->last_seen_ns - slice->begin_ns));
+    if (slice->history_begin) {
+        sbx_perfetto_note_text(trace, "max_ms", "not known: the history begins here");
+    } else {
+        sbx_perfetto_note_number(trace, "max_ms", ms_of(slice->latest_ns - slice->earliest_ns));
+    }
+    sbx_perfetto_note_count(trace, "seen", slice->seen);
+}
+
+/* The wait points at what its holder was doing when it began: a mark on the holder's own track, so that the arrow ends
+ * in the call that held the lock. */
+static void print_holder(struct printer *printer, const struct sbx_span *span, uint32_t waiter, uint64_t flow)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    char label[LABEL_BYTES];
+    sbx_thread_label(printer->report->stall, waiter, label, sizeof label);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)span->peer, OF_CALLS), span->begin_ns,
+                             "holds the lock");
+    sbx_perfetto_flow(trace, flow, true);
+    sbx_perfetto_note_text(trace, "waiter", label);
+    if (span->object != 0) {
+        sbx_perfetto_note_count(trace, "lock", span->object - 1);
+    }
+    sbx_perfetto_event_end(trace);
+}
+
+static void print_slice(struct printer *printer, uint32_t thread, const struct sbx_slice *slice,
+                        const struct sbx_span *span)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    uint32_t threads = printer->report->stall->thread_count;
+    bool has_holder = slice->is_wait && span->kind == SBX_RECORD_LOCK && span->peer >= 0 &&
+                      (uint32_t)span->peer < threads && (uint32_t)span->peer != thread;
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track_of(thread, OF_CALLS), slice->begin_ns, slice->name);
+    if (has_holder) {
+        sbx_perfetto_flow(trace, ++printer->flows, false);
+    }
+    note_bounds(printer, slice);
+    if (slice->is_wait) {
+        note_wait(printer, span);
+    } else {
+        note_location(printer, slice->location);
+    }
+    sbx_perfetto_event_end(trace);
+    if (has_holder) {
+        print_holder(printer, span, thread, printer->flows);
+    }
+}
+
+static int print_calls(struct printer *printer, uint32_t thread, const struct sbx_thread_spans *spans)
+{
+    struct sbx_slices slices;
+    int result = sbx_slices_init(&slices, spans, printer->paths, printer->slices_left);
+    if (result != 0) {
+        return result;
+    }
+    printer->slices_left -= slices.count;
+    printer->slices_cut |= slices.cut;
+    uint32_t open[SBX_CALL_PATH_MAX + 3]; /* indexes of the slices that are begun and not ended */
+    size_t depth = 0;
+    for (uint32_t i = 0; i < slices.count; i++) {
+        const struct sbx_slice *slice = &slices.slices[i];
+        while (depth > slice->depth) {
+            sbx_perfetto_close(&printer->trace, track_of(thread, OF_CALLS), slices.slices[open[--depth]].end_ns);
+        }
+        print_slice(printer, thread, slice, &spans->spans[slice->span]);
+        open[depth++] = i;
+    }
+    while (depth > 0) {
+        sbx_perfetto_close(&printer->trace, track_of(thread, OF_CALLS), slices.slices[open[--depth]].end_ns);
+    }
+    sbx_slices_finish(&slices);
+    return 0;
+}
+
+/* ---- states ---- */
+
+/* A run of equal states, still growing. */
+struct state_run {
+    int64_t begin_ns, end_ns;
+    enum sbx_span_state state;
+    const struct sbx_span *span; /* of a wait: what it waited for; NULL for unmeasured time */
+    double cpu_share;
+};
+
+static void print_state(struct printer *printer, uint32_t thread, const struct state_run *run)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    if (run->state == SBX_SPAN_UNKNOWN || run->end_ns <= run->begin_ns) {
+        return;
+    }
+    uint64_t track = track_of(thread, OF_STATE);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, run->begin_ns, sbx_span_state_name(run->state));
+    if (run->span != NULL) {
+        sbx_perfetto_note_text(trace, "in", sbx_span_wait_name(run->span));
+        note_wait(printer, run->span);
+    }
+    sbx_perfetto_note_text(trace, "certainty", run->span != NULL && run->span->measured ? "measured" : "sampled");
+    if (run->cpu_share >= 0) {
+        sbx_perfetto_note_number(trace, "cpu_ms", run->cpu_share * ms_of(run->end_ns - run->begin_ns));
+    }
+    sbx_perfetto_event_end(trace);
+    sbx_perfetto_close(trace, track, run->end_ns);
+}
+
+/* Put one more stretch at the end of *run, or print that and begin anew. */
+static void extend_state(struct printer *printer, uint32_t thread, struct state_run *run, const struct state_run *next)
+{
+    if (next->end_ns <= next->begin_ns) {
+        return;
+    }
+    bool joins = run->end_ns == next->begin_ns && run->state == next->state && run->span == NULL &&
+                 next->span == NULL && (run->cpu_share >= 0) == (next->cpu_share >= 0);
+    if (!joins) {
+        print_state(printer, thread, run);
+        *run = *next;
+        return;
+    }
+    if (run->cpu_share >= 0) { /* the mean, by time */
+        double before = (double)(run->end_ns - run->begin_ns), more = (double)(next->end_ns - next->begin_ns);
+        run->cpu_share = (run->cpu_share * before + next->cpu_share * more) / (before + more);
+    }
+    run->end_ns = next->end_ns;
+}
+
+static void print_states(struct printer *printer, uint32_t thread, const struct sbx_thread_spans *spans)
+{
+    struct state_run run = {0};
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct sbx_span *span = &spans->spans[i];
+        if (span->nested) {
+            continue;
+        }
+        bool is_wait = span->measured || sbx_span_is_wait(span);
+        struct state_run own = {.begin_ns = span->begin_ns,
+                                .end_ns = span->end_ns,
+                                .state = span->state,
+                                .span = is_wait ? span : NULL,
+                                .cpu_share = span->own_cpu_share};
+        extend_state(printer, thread, &run, &own);
+        bool known = span->tail_cpu_share >= 0;
+        struct state_run tail = {.begin_ns = span->end_ns,
+                                 .end_ns = known ? span->until_ns : span->drawn_end_ns,
+                                 .state = span->tail,
+                                 .span = is_wait && !span->measured && span->tail == span->state ? span : NULL,
+                                 .cpu_share = span->tail_cpu_share};
+        extend_state(printer, thread, &run, &tail);
+    }
+    print_state(printer, thread, &run);
+}
+
+static void print_messages(struct printer *printer, uint32_t thread, const struct sbx_thread_spans *spans)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    uint64_t track = track_of(thread, OF_MESSAGES);
+    if (spans->message_count == 0) {
+        return;
+    }
+    char label[LABEL_BYTES];
+    sbx_thread_label(printer->report->stall, thread, label, sizeof label);
+    print_named_track(printer, thread, OF_MESSAGES, label, "messages", NULL);
+    for (size_t i = 0; i < spans->message_count; i++) {
+        const struct sbx_message_span *message = &spans->messages[i];
+        sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, message->begin_ns,
+                                 message->merged > 1 ? "short messages" : "message");
+        sbx_perfetto_note_count(trace, "message", (int64_t)message->message);
+        sbx_perfetto_note_number(trace, "duration_ms", ms_of(message->end_ns - message->begin_ns));
+        if (message->merged > 1) {
+            sbx_perfetto_note_count(trace, "count", (int64_t)message->merged);
+        }
+        sbx_perfetto_event_end(trace);
+        sbx_perfetto_close(trace, track, message->end_ns);
+    }
+}
+
+/* ---- counters and samples, straight from the records ---- */
+
+static void print_counters(struct printer *printer, uint32_t thread)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    const struct sbx_stall_thread *self = &stall->threads[thread];
+    char label[LABEL_BYTES];
+    sbx_thread_label(stall, thread, label, sizeof label);
+    int64_t last_cpu_ns = -1, last_bytes = 0;
+    for (size_t i = 0; i < self->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
+        if (record->cpu_ns >= 0 && record->cpu_ns != last_cpu_ns) {
+            if (last_cpu_ns < 0) {
+                print_named_track(printer, thread, OF_CPU_TIME, label, "CPU time", "ms");
+            }
+            sbx_perfetto_count(trace, track_of(thread, OF_CPU_TIME), record->end_ns, ms_of(record->cpu_ns));
+            last_cpu_ns = record->cpu_ns;
+        }
+        if (record->alloc_bytes > last_bytes) { /* it only grows; a record made from outside may lack it */
+            if (last_bytes == 0) {
+                print_named_track(printer, thread, OF_ALLOCATED, label, "allocated", "bytes");
+            }
+            sbx_perfetto_count(trace, track_of(thread, OF_ALLOCATED), record->end_ns, (double)record->alloc_bytes);
+            last_bytes = record->alloc_bytes;
+        }
+    }
+}
+
+static void print_samples(struct printer *printer, uint32_t thread)
+{
+    const struct sbx_stall *stall = printer->report->stall;
+    const struct sbx_stall_thread *self = &stall->threads[thread];
+    for (size_t i = 0; i < self->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
+        if (record->stack == 0 || record->stack > stall->callstack_count || record->stack_lost ||
+            record->kind == SBX_RECORD_IDLE || record->kind == SBX_RECORD_MESSAGE) {
+            continue;
+        }
+        if (printer->trace.callstacks.count >= CALLSTACKS_MAX) {
+            printer->samples_cut = true;
+            return;
+        }
+        sbx_perfetto_sample(&printer->trace, PID, thread + 1, record->end_ns, record->stack);
+    }
+}
+
+/* ---- the verdict ---- */
+
+static void note_verdict(struct printer *printer)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    const struct sbx_verdict *verdict = &printer->report->verdict;
+    sbx_perfetto_note_text(trace, "cause", sbx_cause_name(verdict->cause));
+    sbx_perfetto_note_text(trace, "class", sbx_class_name(verdict->class_));
+    sbx_perfetto_note_number(trace, "confidence", verdict->confidence);
+    if (verdict->location.function != NULL && verdict->location.function[0] != '\0') {
+        sbx_perfetto_note_text(trace, "function", verdict->location.function);
+        sbx_perfetto_note_text(trace, "module", verdict->location.module);
+    }
+    if (verdict->location.file != NULL) {
+        char place[SBX_CLEAN_TEXT_BYTES];
+        snprintf(place, sizeof place, "%s:%u", verdict->location.file, verdict->location.line);
+        sbx_perfetto_note_text(trace, "place", place);
+    }
+    if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count) {
+        char label[LABEL_BYTES];
+        sbx_thread_label(stall, (uint32_t)verdict->culprit_thread, label, sizeof label);
+        sbx_perfetto_note_text(trace, "culprit thread", label);
+        if (verdict->culprit_function != NULL && verdict->culprit_function[0] != '\0') {
+            sbx_perfetto_note_text(trace, "culprit function", verdict->culprit_function);
+        }
+    }
+    sbx_perfetto_note_number(trace, "on_cpu_ms", verdict->on_cpu_ms);
+    sbx_perfetto_note_number(trace, "off_cpu_ms", verdict->off_cpu_ms);
+    if (verdict->runnable_ms >= 0) {
+        sbx_perfetto_note_number(trace, "runnable_ms", verdict->runnable_ms);
+    }
+    static const char *const evidence_names[] = {"evidence 1", "evidence 2",  "evidence 3",  "evidence 4",
+                                                 "evidence 5", "evidence 6",  "evidence 7",  "evidence 8",
+                                                 "evidence 9", "evidence 10", "evidence 11", "evidence 12"};
+    for (size_t i = 0; i < verdict->evidence_count && i < sizeof evidence_names / sizeof evidence_names[0]; i++) {
+        char text[SBX_CLEAN_TEXT_BYTES];
+        snprintf(text, sizeof text, "%s: %s", verdict->evidence[i].kind, verdict->evidence[i].text);
+        sbx_perfetto_note_text(trace, evidence_names[i], text);
+    }
+    char losses[SBX_CLEAN_TEXT_BYTES];
+    size_t length = 0;
+    losses[0] = '\0';
+    for (uint32_t drop = 0; drop < SBX_DROP_COUNT && length < sizeof losses; drop++) {
+        if (stall->drops[drop] != 0) {
+            length += (size_t)snprintf(losses + length, sizeof losses - length, "%s%s %llu", length == 0 ? "" : ", ",
+                                       sbx_drop_name(drop), (unsigned long long)stall->drops[drop]);
+        }
+    }
+    sbx_perfetto_note_text(trace, "dropped", losses[0] == '\0' ? "nothing" : losses);
+    if (printer->slices_cut || printer->samples_cut) {
+        sbx_perfetto_note_text(trace, "left out of this file",
+                               printer->slices_cut ? "slices of later records" : "samples of later records");
+    }
+}
+
+static void print_verdict(struct printer *printer)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    const struct sbx_verdict *verdict = &printer->report->verdict;
+    char headline[sizeof verdict->headline + 16];
+    snprintf(headline, sizeof headline, "stall: %s", verdict->headline);
+    int64_t end_ns =
+        verdict->interval_end_ns < verdict->interval_begin_ns ? verdict->interval_begin_ns : verdict->interval_end_ns;
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, TRACK_STALL, verdict->interval_begin_ns, NULL);
+    sbx_perfetto_event_name(trace, headline);
+    note_verdict(printer);
+    sbx_perfetto_callstack(trace, verdict->stack);
+    sbx_perfetto_event_end(trace);
+    sbx_perfetto_close(trace, TRACK_STALL, end_ns);
+
+    char trigger[64], label[LABEL_BYTES];
+    snprintf(trigger, sizeof trigger, "trigger: %s", sbx_trigger_name(stall->trigger.kind));
+    sbx_thread_label(stall, stall->trigger.thread, label, sizeof label);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, TRACK_STALL, 0, NULL);
+    sbx_perfetto_event_name(trace, trigger);
+    sbx_perfetto_note_text(trace, "thread", label);
+    sbx_perfetto_note_number(trace, "duration_ms", ms_of(stall->trigger.duration_ns));
+    sbx_perfetto_note_count(trace, "threshold_ms", stall->trigger.threshold_ms);
+    sbx_perfetto_event_end(trace);
+}
+
+/* ---- the whole ---- */
+
+static int print_thread(struct printer *printer, uint32_t thread)
+{
+    struct sbx_thread_spans spans;
+    int result = sbx_thread_spans_init(&spans, printer->report->stall, thread);
+    if (result != 0) {
+        return result;
+    }
+    result = print_calls(printer, thread, &spans);
+    if (result == 0) {
+        print_states(printer, thread, &spans);
+        print_messages(printer, thread, &spans);
+        print_counters(printer, thread);
+        print_samples(printer, thread);
+    }
+    sbx_thread_spans_finish(&spans);
+    return result;
+}
+
+int sbx_print_perfetto(const struct sbx_report *report, FILE *out)
+{
+    struct sbx_call_paths *paths = sbx_call_paths_create(report);
+    if (paths == NULL) {
+        return -ENOMEM;
+    }
+    struct printer printer = {.report = report, .paths = paths, .slices_left = SLICES_MAX};
+    sbx_perfetto_init(&printer.trace, out, report, paths,
+                      sbx_history_begin_ns(report->stall, report->verdict.interval_begin_ns) - NS_PER_S);
+    print_tracks(&printer);
+    int result = 0;
+    for (uint32_t thread = 0; thread < report->stall->thread_count && result == 0; thread++) {
+        result = print_thread(&printer, thread);
+    }
+    print_verdict(&printer); /* last, because it also says what had to be left out */
+    int written = sbx_perfetto_finish(&printer.trace);
+    sbx_call_paths_destroy(paths);
+    if (result == 0) {
+        result = written;
+    }
+    if (result == 0 && fflush(out) != 0) {
+        result = -errno;
+    }
+    return result;
+}

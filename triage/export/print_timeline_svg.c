@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print_timeline_svg.c - the history before the trigger as a picture: who was doing what, at one glance.
+ *
+ *   headline
+ *   time axis, milliseconds before the trigger          judged interval     trigger
+ *   judged thread:  messages of its loop                    |                  |
+ *                   state, with the function it was in      |                  |
+ *   other threads:  state; the culprit first                |                  |
+ *   legend */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "call_path.h"
+#include "clean_text.h"
+#include "names.h"
+#include "report.h"
+#include "svg_writer.h"
+#include "thread_spans.h"
+#include "timeline_columns.h"
+
+enum {
+    WIDTH = 1200,
+    PLOT_LEFT = 156,
+    PLOT_RIGHT = 1184,
+    COLUMNS = PLOT_RIGHT - PLOT_LEFT,
+    LANES_MAX = 12,
+    HEADLINE_Y = 24,
+    SUBLINE_Y = 43,
+    AXIS_Y = 80,
+    LANES_Y = 90,
+    MESSAGES_HEIGHT = 12,
+    JUDGED_HEIGHT = 40,
+    OTHER_HEIGHT = 22,
+    LANE_GAP = 8,
+    LEGEND_HEIGHT = 34,
+    LABEL_BYTES = 128,
+    TITLE_BYTES = 1536,
+};
+#define NS_PER_MS      INT64_C(1000000)
+#define JUDGED_BAND    "#fdf1dc"
+#define MESSAGE_FILL   "#c3cfdd"
+#define MESSAGE_JUDGED "#5b7896"
+static const double HALF = 0.5; /* of a block's time: the share a function needs to give the block its label */
+
+struct lane {
+    uint32_t thread;
+    double score; /* what decides who is shown */
+    struct sbx_thread_spans spans;
+    struct sbx_blocks blocks;
+};
+
+struct picture {
+    const struct sbx_report *report;
+    FILE *out;
+    int64_t begin_ns, end_ns; /* of the plot; times are report times */
+    struct lane *lanes;       /* in order of drawing */
+    size_t lane_count, threads_left_out;
+    unsigned states; /* bits of those that appear */
+};
+
+static double x_at(const struct picture *picture, int64_t at_ns)
+{
+    int64_t clipped = at_ns < picture->begin_ns ? picture->begin_ns : at_ns > picture->end_ns ? picture->end_ns : at_ns;
+    return PLOT_LEFT + (double)(clipped - picture->begin_ns) * COLUMNS / (double)(picture->end_ns - picture->begin_ns);
+}
+
+/* ---- what to show ---- */
+
+/* From the oldest record (or the judged interval's begin) to a little after the trigger. A wait that began before the
+ * history is clipped: a worker idle for an hour must not squeeze two seconds into a pixel. */
+static void choose_range(struct picture *picture)
+{
+    const struct sbx_stall *stall = picture->report->stall;
+    int64_t begin_ns = sbx_history_begin_ns(stall, picture->report->verdict.interval_begin_ns), end_ns = 0;
+    for (size_t i = 0; i < stall->record_count; i++) {
+        end_ns = stall->records[i].end_ns > end_ns ? stall->records[i].end_ns : end_ns;
+    }
+    if (end_ns - begin_ns < NS_PER_MS) {
+        begin_ns = end_ns - NS_PER_MS;
+    }
+    int64_t margin_ns = (end_ns - begin_ns) / 100;
+    picture->begin_ns = begin_ns - margin_ns;
+    picture->end_ns = end_ns + margin_ns;
+}
+
+static int add_score(void *context, const struct sbx_piece *piece)
+{
+    struct lane *lane = context;
+    double length_ns = (double)(piece->end_ns - piece->begin_ns);
+    /* A thread that computed tells more than one that waited all the time; any tells more than an idle one. */
+    lane->score += piece->state == SBX_SPAN_ON_CPU ? length_ns : piece->state == SBX_SPAN_IDLE ? 0 : length_ns / 1000;
+    return 0;
+}
+
+static int compare_lanes(const void *left, const void *right)
+{
+    const struct lane *a = left, *b = right;
+    return a->score != b->score ? (a->score > b->score ? -1 : 1) : (a->thread < b->thread ? -1 : a->thread > b->thread);
+}
+
+/* Keep the lanes that are drawn, most telling first, and raster them. */
+static int choose_lanes(struct picture *picture, const struct sbx_call_paths *paths)
+{
+    const struct sbx_stall *stall = picture->report->stall;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        struct lane *lane = &picture->lanes[picture->lane_count];
+        *lane = (struct lane){.thread = thread};
+        int result = sbx_thread_spans_init(&lane->spans, stall, thread);
+        if (result != 0) {
+            return result;
+        }
+        picture->lane_count++;
+        result = sbx_span_pieces_visit(&lane->spans, paths, add_score, lane);
+        if (result != 0) {
+            return result;
+        }
+        if (thread == stall->trigger.thread) {
+            lane->score = INFINITY;
+        } else if ((int64_t)thread == picture->report->verdict.culprit_thread) {
+            lane->score = 1e300;
+        } else if (lane->spans.count == 0) {
+            lane->score = -1;
+        }
+    }
+    qsort(picture->lanes, picture->lane_count, sizeof *picture->lanes, compare_lanes);
+    while (picture->lane_count > 1 &&
+           (picture->lane_count > LANES_MAX || picture->lanes[picture->lane_count - 1].score < 0)) {
+        sbx_thread_spans_finish(&picture->lanes[--picture->lane_count].spans);
+        picture->threads_left_out++;
+    }
+    for (size_t i = 0; i < picture->lane_count; i++) {
+        struct lane *lane = &picture->lanes[i];
+        int result = sbx_blocks_init(&lane->blocks, &lane->spans, paths, picture->begin_ns, picture->end_ns, COLUMNS);
+        if (result != 0) {
+            return result;
+        }
+        for (size_t k = 0; k < lane->blocks.count; k++) {
+            picture->states |= 1u << lane->blocks.blocks[k].state;
+        }
+    }
+    return 0;
+}
+
+static bool is_judged(const struct picture *picture, const struct lane *lane)
+{
+    return lane->thread == picture->report->stall->trigger.thread;
+}
+
+static double lane_height(const struct picture *picture, const struct lane *lane)
+{
+    if (!is_judged(picture, lane)) {
+        return OTHER_HEIGHT;
+    }
+    return JUDGED_HEIGHT + (lane->spans.message_count > 0 ? MESSAGES_HEIGHT + 2 : 0);
+}
+
+/* ---- drawing ---- */
+
+/* The function a block is about: "evalGenericCommand › luaV_execute", the application's and the innermost one. */
+static void name_block(const struct sbx_block *block, char *out, size_t out_bytes)
+{
+    const struct sbx_flame_tree *tree = &block->tree;
+    uint32_t hot = sbx_flame_tree_hottest(tree, HALF), named = sbx_flame_tree_named(tree, hot);
+    hot = named != 0 ? named : hot;
+    uint32_t application = sbx_flame_tree_application(tree, hot);
+    if (application != 0 && application != hot) {
+        snprintf(out, out_bytes, "%s \xe2\x80\xba %s", tree->nodes[application].name, tree->nodes[hot].name);
+    } else {
+        sbx_flame_node_label(&tree->nodes[hot], out, out_bytes);
+    }
+}
+
+static void draw_block(const struct picture *picture, const struct sbx_block *block, double y, double height)
+{
+    char name[512], length[32], from[32], to[32], title[TITLE_BYTES];
+    name_block(block, name, sizeof name);
+    sbx_svg_ms(length, sizeof length, block->state_ns);
+    sbx_svg_ms(from, sizeof from, block->begin_ns);
+    sbx_svg_ms(to, sizeof to, block->end_ns);
+    if (block->begin_ns == picture->begin_ns) {
+        snprintf(from, sizeof from, "before the history"); /* and so its length is that of what is seen */
+    }
+    snprintf(title, sizeof title, "%s %s%s%s, from %s to %s, %llu observations", sbx_span_state_name(block->state),
+             length, name[0] == '\0' ? "" : ", mostly in ", name, from, to, (unsigned long long)block->observations);
+    double x = PLOT_LEFT + block->first, width = block->last - block->first + 1;
+    sbx_svg_group_begin(picture->out, title);
+    sbx_svg_rect(picture->out, x, y, width, height, sbx_svg_state_fill(block->state));
+    if (block->state != SBX_SPAN_IDLE) {
+        struct sbx_svg_text_look look = {.size = 11.5, .fill = sbx_svg_state_ink(block->state)};
+        bool two_lines = height >= 32 && name[0] != '\0';
+        double baseline = y + height / 2 + 4;
+        char second[96];
+        snprintf(second, sizeof second, "%s, %s", sbx_span_state_name(block->state), length);
+        sbx_svg_text_within(picture->out, x + 5, two_lines ? baseline - 7 : baseline, width - 10, &look,
+                            name[0] == '\0' ? second : name);
+        look.size = 10.5;
+        if (two_lines) {
+            sbx_svg_text_within(picture->out, x + 5, baseline + 8, width - 10, &look, second);
+        }
+    }
+    sbx_svg_group_end(picture->out);
+}
+
+/* Messages that share a column are drawn as one. */
+static void draw_messages(const struct picture *picture, const struct lane *lane, double y)
+{
+    const struct sbx_stall *stall = picture->report->stall;
+    const struct sbx_message_span *messages = lane->spans.messages;
+    for (size_t i = 0; i < lane->spans.message_count;) {
+        double x = x_at(picture, messages[i].begin_ns), end_x = x_at(picture, messages[i].end_ns);
+        uint64_t count = messages[i].merged > 1 ? messages[i].merged : 1;
+        bool judged = stall->trigger.message != 0 && messages[i].message == stall->trigger.message;
+        size_t first = i++;
+        while (i < lane->spans.message_count && x_at(picture, messages[i].end_ns) - x < 2 && !judged) {
+            judged = stall->trigger.message != 0 && messages[i].message == stall->trigger.message;
+            count += messages[i].merged > 1 ? messages[i].merged : 1;
+            end_x = x_at(picture, messages[i++].end_ns);
+        }
+        if (messages[i - 1].end_ns < picture->begin_ns) {
+            continue;
+        }
+        char title[256], length[32], from[32];
+        sbx_svg_ms(length, sizeof length, messages[i - 1].end_ns - messages[first].begin_ns);
+        sbx_svg_ms(from, sizeof from, messages[first].begin_ns);
+        if (count > 1) {
+            snprintf(title, sizeof title, "%llu messages within %s, from %s", (unsigned long long)count, length, from);
+        } else {
+            snprintf(title, sizeof title, "%s %s, from %s", judged ? "the judged message:" : "message", length, from);
+        }
+        double width = end_x - x > 2 ? end_x - x - 0.75 : 1.25; /* a gap, so that neighbours can be told apart */
+        sbx_svg_group_begin(picture->out, title);
+        sbx_svg_rect(picture->out, x, y, width, MESSAGES_HEIGHT, judged ? MESSAGE_JUDGED : MESSAGE_FILL);
+        sbx_svg_group_end(picture->out);
+    }
+}
+
+static void draw_lane(const struct picture *picture, const struct lane *lane, double y)
+{
+    bool judged = is_judged(picture, lane);
+    char label[LABEL_BYTES];
+    sbx_thread_label(picture->report->stall, lane->thread, label, sizeof label);
+    struct sbx_svg_text_look look = {.size = 12, .fill = SBX_SVG_INK, .anchor = SBX_SVG_RIGHT, .bold = judged};
+    const struct sbx_svg_text_look small = {.size = 10, .fill = SBX_SVG_FAINT, .anchor = SBX_SVG_RIGHT};
+    double height = judged ? JUDGED_HEIGHT : OTHER_HEIGHT;
+    if (judged && lane->spans.message_count > 0) {
+        sbx_svg_text(picture->out, PLOT_LEFT - 10, y + 10, &small, "messages");
+        draw_messages(picture, lane, y);
+        y += MESSAGES_HEIGHT + 2;
+    }
+    bool culprit = (int64_t)lane->thread == picture->report->verdict.culprit_thread;
+    double baseline = y + height / 2 + 4;
+    if (judged || culprit) {
+        baseline -= judged ? 5 : 4;
+        sbx_svg_text(picture->out, PLOT_LEFT - 10, baseline + 12, &small, judged ? "did not answer" : "culprit");
+    }
+    sbx_svg_text_within(picture->out, PLOT_LEFT - 10, baseline, PLOT_LEFT - 20, &look, label);
+    for (size_t i = 0; i < lane->blocks.count; i++) {
+        draw_block(picture, &lane->blocks.blocks[i], y, height);
+    }
+}
+
+/* The step between two marks of the axis: 1, 2 or 5 times a power of ten, some eight of them in all. */
+static int64_t axis_step(int64_t range_ns)
+{
+    int64_t step_ns = NS_PER_MS / 10;
+    static const int factors[] = {2, 5, 10};
+    for (;;) {
+        for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+            if (range_ns / (step_ns * factors[i]) <= 8) {
+                return step_ns * factors[i];
+            }
+        }
+        step_ns *= 10;
+    }
+}
+
+static void draw_axis(const struct picture *picture, double bottom)
+{
+    const struct sbx_svg_text_look look = {.size = 10.5, .fill = SBX_SVG_FAINT, .anchor = SBX_SVG_MIDDLE};
+    int64_t step_ns = axis_step(picture->end_ns - picture->begin_ns);
+    double trigger_x = x_at(picture, 0);
+    for (int64_t at_ns = -step_ns; at_ns >= picture->begin_ns; at_ns -= step_ns) {
+        double x = x_at(picture, at_ns);
+        sbx_svg_line(picture->out, x, AXIS_Y + 4, x, bottom, SBX_SVG_RULE, 1, NULL);
+        char text[32];
+        if (step_ns % NS_PER_MS == 0 && at_ns > -1000 * NS_PER_MS) {
+            snprintf(text, sizeof text, SBX_SVG_MINUS "%d ms", (int)(-at_ns / NS_PER_MS));
+        } else {
+            sbx_svg_ms(text, sizeof text, at_ns);
+        }
+        if (x - PLOT_LEFT > 20 && trigger_x - x > 70) {
+            sbx_svg_text(picture->out, x, AXIS_Y, &look, text);
+        }
+    }
+}
+
+static void draw_judged_band(const struct picture *picture, double bottom)
+{
+    const struct sbx_verdict *verdict = &picture->report->verdict;
+    double x = x_at(picture, verdict->interval_begin_ns), end_x = x_at(picture, verdict->interval_end_ns);
+    if (end_x - x < 0.5) {
+        return;
+    }
+    char length[32], text[64];
+    sbx_svg_ms(length, sizeof length, verdict->interval_end_ns - verdict->interval_begin_ns);
+    snprintf(text, sizeof text, "judged: %s", length);
+    sbx_svg_group_begin(picture->out, text);
+    sbx_svg_rect(picture->out, x, AXIS_Y + 4, end_x - x, bottom - AXIS_Y - 4, JUDGED_BAND);
+    sbx_svg_rect(picture->out, x, AXIS_Y + 4, end_x - x, 3, "#d08a1d");
+    sbx_svg_group_end(picture->out);
+}
+
+static void draw_trigger(const struct picture *picture, double bottom)
+{
+    double x = x_at(picture, 0);
+    char text[64];
+    snprintf(text, sizeof text, "trigger: %s", sbx_trigger_name(picture->report->stall->trigger.kind));
+    const struct sbx_svg_text_look look = {.size = 10.5, .fill = SBX_SVG_ALERT, .anchor = SBX_SVG_RIGHT, .bold = true};
+    sbx_svg_line(picture->out, x, AXIS_Y - 10, x, bottom, SBX_SVG_ALERT, 1.5, NULL);
+    sbx_svg_text(picture->out, x - 4, AXIS_Y, &look, "0 ms");
+    sbx_svg_text(picture->out, x, AXIS_Y - 14, &look, text);
+}
+
+static void draw(const struct picture *picture)
+{
+    const struct sbx_report *report = picture->report;
+    double bottom = LANES_Y;
+    for (size_t i = 0; i < picture->lane_count; i++) {
+        bottom += lane_height(picture, &picture->lanes[i]) + LANE_GAP;
+    }
+    sbx_svg_begin(picture->out, WIDTH, bottom + LEGEND_HEIGHT, report->verdict.headline);
+    const struct sbx_svg_text_look headline = {.size = 15, .fill = SBX_SVG_INK, .bold = true};
+    const struct sbx_svg_text_look subline = {.size = 11.5, .fill = SBX_SVG_FAINT};
+    sbx_svg_text_within(picture->out, 16, HEADLINE_Y, WIDTH - 32, &headline, report->verdict.headline);
+    char text[256], length[32];
+    sbx_svg_ms(length, sizeof length, report->verdict.interval_end_ns - report->verdict.interval_begin_ns);
+    snprintf(text, sizeof text, "%s: %s judged (shaded), with the history before it; times are relative to the trigger",
+             report->app_name, length);
+    sbx_svg_text_within(picture->out, 16, SUBLINE_Y, WIDTH - 32, &subline, text);
+
+    draw_judged_band(picture, bottom - LANE_GAP / 2.0);
+    double y = LANES_Y;
+    for (size_t i = 0; i < picture->lane_count; i++) {
+        const struct lane *lane = &picture->lanes[i];
+        sbx_svg_line(picture->out, 16, y + lane_height(picture, lane) + LANE_GAP / 2.0, PLOT_RIGHT,
+                     y + lane_height(picture, lane) + LANE_GAP / 2.0, SBX_SVG_RULE, 0.5, NULL);
+        y += lane_height(picture, lane) + LANE_GAP;
+    }
+    draw_axis(picture, bottom - LANE_GAP / 2.0);
+    y = LANES_Y;
+    for (size_t i = 0; i < picture->lane_count; i++) {
+        draw_lane(picture, &picture->lanes[i], y);
+        y += lane_height(picture, &picture->lanes[i]) + LANE_GAP;
+    }
+    draw_trigger(picture, bottom - LANE_GAP / 2.0);
+    double x = sbx_svg_legend(picture->out, PLOT_LEFT, bottom + 18, picture->states);
+    if (picture->threads_left_out > 0) {
+        snprintf(text, sizeof text, "blank: not known; %zu quieter threads not shown", picture->threads_left_out);
+    } else {
+        snprintf(text, sizeof text, "blank: not known");
+    }
+    const struct sbx_svg_text_look note = {.size = 11, .fill = SBX_SVG_FAINT};
+    sbx_svg_text(picture->out, x, bottom + 18, &note, text);
+    sbx_svg_end(picture->out);
+}
+
+int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
+{
+    struct sbx_call_paths *paths = sbx_call_paths_create(report);
+    if (paths == NULL) {
+        return -ENOMEM;
+    }
+    struct picture picture = {.report = report, .out = out};
+    int result = -ENOMEM;
+    picture.lanes = calloc((size_t)report->stall->thread_count + 1, sizeof *picture.lanes);
+    if (picture.lanes != NULL) {
+        choose_range(&picture);
+        result = choose_lanes(&picture, paths);
+    }
+    if (result == 0) {
+        draw(&picture);
+        result = fflush(out) != 0 ? -errno : ferror(out) ? -EIO : 0;
+    }
+    for (size_t i = 0; i < picture.lane_count; i++) {
+        sbx_thread_spans_finish(&picture.lanes[i].spans);
+        sbx_blocks_finish(&picture.lanes[i].blocks);
+    }
+    free(picture.lanes);
+    sbx_call_paths_destroy(paths);
+    return result;
+}

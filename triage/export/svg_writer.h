@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* svg_writer.h - the few SVG elements that the pictures are made of, and the colours of states.
+ *
+ * The pictures are shown inside pages whose content security policy forbids scripts and inline styles: so there are
+ * only elements with presentation attributes, no ids (several pictures may share a page), nothing from elsewhere. Text
+ * has no measured width here; it is clipped by an estimate that errs on the wide side. */
+#ifndef SBX_SVG_WRITER_H
+#define SBX_SVG_WRITER_H
+
+#include <stdio.h>
+
+#include "thread_spans.h"
+
+enum sbx_svg_anchor { SBX_SVG_LEFT, SBX_SVG_MIDDLE, SBX_SVG_RIGHT };
+
+struct sbx_svg_text_look {
+    double size; /* font size in px */
+    const char *fill;
+    enum sbx_svg_anchor anchor;
+    bool bold;
+};
+
+#define SBX_SVG_INK   "#1b2430" /* text */
+#define SBX_SVG_FAINT "#56606d" /* secondary text */
+#define SBX_SVG_RULE  "#d5dae1" /* grid lines */
+#define SBX_SVG_ALERT "#b3261e" /* the trigger */
+#define SBX_SVG_PAPER "#ffffff"
+
+/* Open and close the element; `label` is what a screen reader says. */
+void sbx_svg_begin(FILE *out, double width, double height, const char *label);
+void sbx_svg_end(FILE *out);
+
+/* Text of strangers: cleaned (clean_text.h) and escaped, for content and attributes. */
+void sbx_svg_put_escaped(FILE *out, const char *text);
+
+void sbx_svg_rect(FILE *out, double x, double y, double width, double height, const char *fill);
+void sbx_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *stroke, double width,
+                  const char *dashes); /* dashes NULL: solid */
+void sbx_svg_text(FILE *out, double x, double y, const struct sbx_svg_text_look *look, const char *text);
+
+/* Like sbx_svg_text, but cut to `width` px with an ellipsis; nothing when too few fit to be read. */
+void sbx_svg_text_within(FILE *out, double x, double y, double width, const struct sbx_svg_text_look *look,
+                         const char *text);
+double sbx_svg_text_width(double size, const char *text); /* estimated px */
+
+/* A group whose tooltip is `title`: everything up to the end is under it. */
+void sbx_svg_group_begin(FILE *out, const char *title);
+void sbx_svg_group_end(FILE *out);
+
+/* Fill of a state, and a text colour with at least 4.5:1 of contrast on it. */
+const char *sbx_svg_state_fill(enum sbx_span_state state);
+const char *sbx_svg_state_ink(enum sbx_span_state state);
+
+/* A row of swatches with the names of the states whose bit is set; returns the x behind the last. */
+double sbx_svg_legend(FILE *out, double x, double y, unsigned states);
+
+#define SBX_SVG_MINUS "\xe2\x88\x92" /* U+2212, as wide as a digit */
+
+/* "1 987 ms" or "0.42 ms": as many digits as one reads. */
+void sbx_svg_ms(char *out, size_t out_bytes, int64_t ns);
+
+#endif

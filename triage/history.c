@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history.c - what the judged thread did before the trigger, step by step. */
+#include "history.h"
+
+#include <stdbool.h>
+
+/* Recorded after the trigger fired, while the snapshot was made: no longer before it. A stack that was taken because of
+ * the trigger still counts. */
+static bool is_afterwards(const struct sbx_report *report, const struct sbx_stall_record *record)
+{
+    int64_t end_ns = report->verdict.interval_end_ns;
+    return record->begin_ns >= end_ns && record->end_ns > end_ns &&
+           !(report->stall->trigger.in_progress && (record->flags & SBX_FLAG_AT_TRIGGER) != 0);
+}
+
+/* The records of the judged thread that reach into the judged interval: [*first_out, return value). */
+static size_t find_records(const struct sbx_report *report, size_t *first_out)
+{
+    const struct sbx_stall_thread *thread = &report->stall->threads[report->stall->trigger.thread];
+    size_t at = thread->record_begin, end = thread->record_begin + thread->record_count;
+    while (at < end && report->stall->records[at].end_ns <= report->verdict.interval_begin_ns) {
+        at++;
+    }
+    while (at < end && is_afterwards(report, &report->stall->records[end - 1])) {
+        end--;
+    }
+    *first_out = at;
+    return end;
+}
+
+static bool is_long(const struct sbx_report *report, const struct sbx_stall_record *record)
+{
+    int64_t wall_ns = report->verdict.interval_end_ns - report->verdict.interval_begin_ns;
+    return (record->end_ns - record->begin_ns) >= wall_ns / 100 && record->begin_ns < record->end_ns;
+}
+
+size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_step *steps_out, size_t max)
+{
+    const struct sbx_stall_record *records = report->stall->records;
+    size_t first, end = find_records(report, &first), count = 0;
+    size_t left = end - first;
+    bool has_before = first > report->stall->threads[report->stall->trigger.thread].record_begin;
+    const struct sbx_stall_record *cpu_before =
+        has_before && records[first - 1].cpu_ns >= 0 ? &records[first - 1] : NULL;
+    /* Counters begin with the record before, or else with the first step's own. */
+    size_t before = has_before ? first - 1 : first;
+    int64_t alloc_count = end > first ? records[before].alloc_count : 0;
+    int64_t alloc_bytes = end > first ? records[before].alloc_bytes : 0;
+    /* Every record earns `even`, a step costs all of them: even gaps. A quarter of the places is kept for long waits.
+     */
+    size_t even = left > max ? max - max / 4 : left, extra = max - even, credit = 0;
+    for (size_t i = first; i < end && count < max; i++) {
+        const struct sbx_stall_record *record = &records[i];
+        credit += even;
+        if (credit >= left) {
+            credit -= left;
+        } else if (extra > 0 && is_long(report, record)) {
+            extra--;
+        } else {
+            continue;
+        }
+        struct sbx_history_step *step = &steps_out[count++];
+        step->record = record;
+        step->cpu_ms = -1;
+        if (record->cpu_ns >= 0) {
+            if (cpu_before != NULL && record->cpu_ns >= cpu_before->cpu_ns) {
+                step->cpu_ms = (double)(record->cpu_ns - cpu_before->cpu_ns) / 1e6;
+            }
+            cpu_before = record;
+        }
+        step->alloc_count = record->alloc_count - alloc_count;
+        step->alloc_bytes = record->alloc_bytes - alloc_bytes;
+        alloc_count = record->alloc_count;
+        alloc_bytes = record->alloc_bytes;
+    }
+    return count;
+}
+
+uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread_index)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    uint32_t newest = 0;
+    for (size_t i = thread->record_count; i-- > 0;) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        if (record->stack != 0 && (record->flags & SBX_FLAG_AT_TRIGGER) != 0) {
+            return record->stack;
+        }
+        newest = newest == 0 ? record->stack : newest;
+    }
+    return thread->call_kind != 0 && thread->last_stack != 0 ? thread->last_stack
+           : newest != 0                                     ? newest
+                                                             : thread->last_stack;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hot.c - the functions in which a thread spent the interval, with honest durations.
+ *
+ * A measured wait is exact. Samples of one function in a row, within one message and with nothing else between them,
+ * are one stay: it lasted at least from the first to the last of them, and at most from what was seen before to what
+ * was seen after. The ends of messages and of the interval cut. The function is the one a person should look at
+ * (blame.h), so that a wait and the samples taken in it are under one name. */
+#include <stdlib.h>
+
+#include "blame.h"
+#include "interval.h"
+
+/* Something seen in the thread's time, in order of its begin. */
+struct sight {
+    int64_t begin_ns, end_ns;
+    const struct sbx_location *location; /* NULL: a cut, or a stack that tells nothing */
+    uint64_t message;
+    bool exact; /* a measured wait, a cut: it lasted from begin to end and no longer */
+};
+
+struct sights {
+    struct sight *sights;
+    size_t count;
+};
+
+static bool is_sample(const struct sbx_stall_record *record)
+{
+    return record->kind == SBX_RECORD_ALLOC || record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_BLOCKED;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct sight *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns) {
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    }
+    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* Add what lies in the interval, clipped to it. */
+static void add_sight(struct sights *sights, struct sbx_interval interval, struct sight sight)
+{
+    if (sight.end_ns < interval.begin_ns || sight.begin_ns > interval.end_ns) {
+        return;
+    }
+    sight.begin_ns = sight.begin_ns < interval.begin_ns ? interval.begin_ns : sight.begin_ns;
+    sight.end_ns = sight.end_ns > interval.end_ns ? interval.end_ns : sight.end_ns;
+    sights->sights[sights->count++] = sight;
+}
+
+static bool collect(const struct sbx_report *report, uint32_t thread_index, struct sbx_interval interval,
+                    struct sights *sights)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    struct sbx_wait *waits;
+    size_t wait_count;
+    if (sbx_waits_create(stall, thread_index, &waits, &wait_count) != 0) {
+        return false;
+    }
+    sights->sights = malloc((wait_count + 2 * thread->record_count + 1) * sizeof *sights->sights);
+    if (sights->sights == NULL) {
+        free(waits);
+        return false;
+    }
+    for (size_t i = 0; i < wait_count; i++) {
+        const struct sbx_wait *wait = &waits[i];
+        add_sight(sights, interval,
+                  (struct sight){wait->begin_ns, wait->end_ns,
+                                 wait->kind == SBX_RECORD_IDLE ? NULL : sbx_blame_leaf(report, wait->stack), 0, true});
+    }
+    for (size_t i = 0; i < thread->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        if (record->kind == SBX_RECORD_MESSAGE) {
+            add_sight(sights, interval, (struct sight){record->begin_ns, record->begin_ns, NULL, 0, true});
+            add_sight(sights, interval, (struct sight){record->end_ns, record->end_ns, NULL, 0, true});
+        } else if (is_sample(record) && sbx_waits_at(waits, wait_count, record->end_ns) == NULL) {
+            add_sight(sights, interval,
+                      (struct sight){record->begin_ns, record->end_ns, sbx_blame_leaf(report, record->stack),
+                                     record->message, false});
+        }
+    }
+    free(waits);
+    qsort(sights->sights, sights->count, sizeof *sights->sights, by_begin);
+    return true;
+}
+
+static bool is_same_stay(const struct sight *a, const struct sight *b)
+{
+    return !a->exact && !b->exact && a->location != NULL && b->location != NULL && a->message == b->message &&
+           a->location->function == b->location->function && a->location->module == b->location->module;
+}
+
+/* One entry a stay or wait; returns how many. `hot` has room for all sights. */
+static size_t measure(const struct sights *sights, struct sbx_interval interval, struct sbx_hot *hot)
+{
+    size_t count = 0;
+    for (size_t first = 0, end; first < sights->count; first = end) {
+        const struct sight *sight = &sights->sights[first];
+        for (end = first + 1; end < sights->count && is_same_stay(sight, &sights->sights[end]); end++) {
+        }
+        if (sight->location == NULL) {
+            continue;
+        }
+        int64_t from_ns = sight->begin_ns, to_ns = sights->sights[end - 1].end_ns;
+        int64_t before_ns = first > 0 ? sights->sights[first - 1].end_ns : interval.begin_ns;
+        int64_t after_ns = end < sights->count ? sights->sights[end].begin_ns : interval.end_ns;
+        before_ns = before_ns > from_ns || sight->exact ? from_ns : before_ns;
+        after_ns = after_ns < to_ns || sight->exact ? to_ns : after_ns;
+        hot[count++] = (struct sbx_hot){sight->location->function, sight->location->module,
+                                        (double)(to_ns - from_ns) / 1e6, (double)(after_ns - before_ns) / 1e6};
+    }
+    return count;
+}
+
+static int by_function(const void *a, const void *b)
+{
+    const struct sbx_hot *x = a, *y = b;
+    if (x->function != y->function) { /* interned: equal texts are one pointer */
+        return (uintptr_t)x->function < (uintptr_t)y->function ? -1 : 1;
+    }
+    return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : x->module != y->module;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sbx_hot *x = a, *y = b;
+    double x_ms = x->ms_min + x->ms_max, y_ms = y->ms_min + y->ms_max;
+    return x_ms > y_ms ? -1 : x_ms < y_ms;
+}
+
+/* Add up the entries of one function. */
+static size_t add_up(struct sbx_hot *hot, size_t count)
+{
+    size_t kept = 0;
+    qsort(hot, count, sizeof *hot, by_function);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && by_function(&hot[kept - 1], &hot[i]) == 0) {
+            hot[kept - 1].ms_min += hot[i].ms_min;
+            hot[kept - 1].ms_max += hot[i].ms_max;
+        } else {
+            hot[kept++] = hot[i];
+        }
+    }
+    qsort(hot, kept, sizeof *hot, by_time);
+    return kept;
+}
+
+size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct sbx_hot *out, size_t max)
+{
+    struct sbx_interval interval = {report->verdict.interval_begin_ns, report->verdict.interval_end_ns};
+    struct sights sights = {NULL, 0};
+    size_t given = 0;
+    if (thread >= report->stall->thread_count || !collect(report, thread, interval, &sights)) {
+        return 0;
+    }
+    struct sbx_hot *hot = malloc((sights.count + 1) * sizeof *hot);
+    if (hot != NULL) {
+        size_t count = add_up(hot, measure(&sights, interval, hot));
+        for (; given < count && given < max; given++) {
+            out[given] = hot[given];
+        }
+    }
+    free(hot);
+    free(sights.sights);
+    return given;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_writer.h - JSON to a stream, well formed whatever it is given.
+ *
+ * Texts may be any bytes: what is no UTF-8 becomes U+FFFD. Numbers that JSON cannot express become null. Commas are its
+ * business; keys in objects and none in arrays are the caller's. */
+#ifndef SBX_JSON_WRITER_H
+#define SBX_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sbx_json {
+    FILE *out;
+    bool needs_comma;
+};
+
+void sbx_json_init(struct sbx_json *json, FILE *out); /* `out` is borrowed */
+
+void sbx_json_key(struct sbx_json *json, const char *key);
+void sbx_json_begin_object(struct sbx_json *json);
+void sbx_json_end_object(struct sbx_json *json);
+void sbx_json_begin_array(struct sbx_json *json);
+void sbx_json_end_array(struct sbx_json *json);
+
+void sbx_json_text(struct sbx_json *json, const char *text); /* NULL: null */
+void sbx_json_integer(struct sbx_json *json, int64_t value);
+void sbx_json_unsigned(struct sbx_json *json, uint64_t value);
+void sbx_json_number(struct sbx_json *json, double value); /* at most three decimals */
+void sbx_json_bool(struct sbx_json *json, bool value);
+void sbx_json_null(struct sbx_json *json);
+
+#endif

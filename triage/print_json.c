@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* print_json.c - the report as one line of JSON: DESIGN.md 3.2, a contract that scripts rely on.
+ *
+ * Beyond it there are "headline", "attribution.stack" (functions, leaf first) and "history". */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "history.h"
+#include "json_writer.h"
+#include "names.h"
+#include "report.h"
+
+enum {
+    HOT_MAX = 20,
+    STACK_MAX = 1024,
+    HISTORY_MAX = 500
+};
+
+static void put_text(struct sbx_json *json, const char *key, const char *text)
+{
+    sbx_json_key(json, key);
+    sbx_json_text(json, text);
+}
+
+static void put_number(struct sbx_json *json, const char *key, double value)
+{
+    sbx_json_key(json, key);
+    sbx_json_number(json, value);
+}
+
+static void put_integer(struct sbx_json *json, const char *key, int64_t value)
+{
+    sbx_json_key(json, key);
+    sbx_json_integer(json, value);
+}
+
+static void put_unsigned(struct sbx_json *json, const char *key, uint64_t value)
+{
+    sbx_json_key(json, key);
+    sbx_json_unsigned(json, value);
+}
+
+static void put_line(struct sbx_json *json, uint32_t line)
+{
+    sbx_json_key(json, "line");
+    if (line > 0) {
+        sbx_json_unsigned(json, line);
+    } else {
+        sbx_json_null(json);
+    }
+}
+
+static const char *text_or_null(const char *text)
+{
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static void put_head(struct sbx_json *json, const struct sbx_report *report)
+{
+    const struct sbx_stall *stall = report->stall;
+    const uint32_t *version = stall->app_version;
+    char text[40];
+    snprintf(text, sizeof text, "%u.%u.%u", version[0], version[1], version[2]);
+    put_text(json, "payload_id", stall->payload_id_text);
+    sbx_json_key(json, "app");
+    sbx_json_begin_object(json);
+    put_text(json, "name", report->app_name);
+    put_text(json, "version", version[0] + version[1] + version[2] > 0 ? text : NULL);
+    sbx_json_end_object(json);
+    sbx_json_key(json, "trigger");
+    sbx_json_begin_object(json);
+    put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));
+    put_number(json, "duration_ms", (double)stall->trigger.duration_ns / 1e6);
+    put_unsigned(json, "threshold_ms", stall->trigger.threshold_ms);
+    sbx_json_end_object(json);
+    sbx_json_key(json, "interval");
+    sbx_json_begin_object(json);
+    put_integer(json, "begin_ns", report->verdict.interval_begin_ns);
+    put_integer(json, "end_ns", report->verdict.interval_end_ns);
+    sbx_json_end_object(json);
+}
+
+static void put_functions(struct sbx_json *json, const struct sbx_report *report, uint32_t stack,
+                          const struct sbx_location **locations)
+{
+    size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
+    sbx_json_begin_array(json);
+    for (size_t i = 0; i < count; i++) {
+        sbx_json_text(json, locations[i]->function);
+    }
+    sbx_json_end_array(json);
+}
+
+static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    sbx_json_key(json, "culprit_thread");
+    if (verdict->culprit_thread < 0 && verdict->culprit_function[0] == '\0') {
+        sbx_json_null(json);
+        return;
+    }
+    sbx_json_begin_object(json);
+    sbx_json_key(json, "tid");
+    if (verdict->culprit_thread >= 0) {
+        sbx_json_integer(json, verdict->culprit_thread);
+    } else {
+        sbx_json_null(json);
+    }
+    put_text(json, "name", verdict->culprit_thread >= 0 ? report->stall->threads[verdict->culprit_thread].name : NULL);
+    put_text(json, "function", text_or_null(verdict->culprit_function));
+    sbx_json_end_object(json);
+}
+
+static void put_attribution(struct sbx_json *json, const struct sbx_report *report,
+                            const struct sbx_location **locations)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    sbx_json_key(json, "attribution");
+    sbx_json_begin_object(json);
+    put_text(json, "cause", sbx_cause_name(verdict->cause));
+    put_text(json, "class", sbx_class_name(verdict->class_));
+    put_text(json, "function", text_or_null(verdict->location.function));
+    put_text(json, "module", text_or_null(verdict->location.module));
+    put_text(json, "file", verdict->location.file);
+    put_line(json, verdict->location.line);
+    put_number(json, "confidence", verdict->confidence);
+    put_culprit(json, report);
+    sbx_json_key(json, "evidence");
+    sbx_json_begin_array(json);
+    for (size_t i = 0; i < verdict->evidence_count; i++) {
+        sbx_json_begin_object(json);
+        put_text(json, "kind", verdict->evidence[i].kind);
+        put_text(json, "text", verdict->evidence[i].text);
+        put_number(json, "value", verdict->evidence[i].value);
+        sbx_json_end_object(json);
+    }
+    sbx_json_end_array(json);
+    sbx_json_key(json, "stack");
+    put_functions(json, report, verdict->stack, locations);
+    sbx_json_end_object(json);
+}
+
+static void put_sums(struct sbx_json *json, const struct sbx_report *report)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    sbx_json_key(json, "main");
+    sbx_json_begin_object(json);
+    put_number(json, "on_cpu_ms", verdict->on_cpu_ms);
+    put_number(json, "runnable_ms", verdict->runnable_ms);
+    put_number(json, "off_cpu_ms", verdict->off_cpu_ms);
+    put_unsigned(json, "messages", verdict->messages);
+    sbx_json_end_object(json);
+    sbx_json_key(json, "loss");
+    sbx_json_begin_object(json);
+    for (uint32_t i = 0; i <= SBX_DROP_FOREIGN_SLOT; i++) {
+        put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
+    }
+    sbx_json_end_object(json);
+}
+
+static void put_thread(struct sbx_json *json, const struct sbx_report *report, uint32_t index,
+                       const struct sbx_location **locations)
+{
+    const struct sbx_stall_thread *thread = &report->stall->threads[index];
+    sbx_json_begin_object(json);
+    put_unsigned(json, "tid", index);
+    put_text(json, "name", thread->name);
+    sbx_json_key(json, "main");
+    sbx_json_bool(json, thread->is_main);
+    sbx_json_key(json, "frames");
+    sbx_json_begin_array(json);
+    size_t count = sbx_report_callstack(report, sbx_history_trigger_stack(report->stall, index), locations, STACK_MAX);
+    for (size_t i = 0; i < count; i++) {
+        sbx_json_begin_object(json);
+        put_text(json, "function", locations[i]->function);
+        put_text(json, "module", text_or_null(locations[i]->module));
+        put_text(json, "file", locations[i]->file);
+        put_line(json, locations[i]->line);
+        sbx_json_key(json, "inlined");
+        sbx_json_bool(json, locations[i]->inlined);
+        sbx_json_end_object(json);
+    }
+    sbx_json_end_array(json);
+    struct sbx_hot hot[HOT_MAX];
+    size_t hot_count = sbx_report_hot(report, index, hot, HOT_MAX);
+    sbx_json_key(json, "hot");
+    sbx_json_begin_array(json);
+    for (size_t i = 0; i < hot_count; i++) {
+        sbx_json_begin_object(json);
+        put_text(json, "function", hot[i].function);
+        put_text(json, "module", text_or_null(hot[i].module));
+        put_number(json, "ms_min", hot[i].ms_min);
+        put_number(json, "ms_max", hot[i].ms_max);
+        sbx_json_end_object(json);
+    }
+    sbx_json_end_array(json);
+    sbx_json_end_object(json);
+}
+
+static void put_history(struct sbx_json *json, const struct sbx_report *report, struct sbx_history_step *steps,
+                        const struct sbx_location **locations)
+{
+    size_t count = sbx_history_steps(report, steps, HISTORY_MAX);
+    sbx_json_key(json, "history");
+    sbx_json_begin_array(json);
+    for (size_t i = 0; i < count; i++) {
+        const struct sbx_stall_record *record = steps[i].record;
+        sbx_json_begin_object(json);
+        put_number(json, "t_ms", (double)record->end_ns / 1e6);
+        put_text(json, "kind", sbx_record_name(record->kind));
+        put_unsigned(json, "thread", record->thread);
+        put_number(json, "duration_ms", (double)(record->end_ns - record->begin_ns) / 1e6);
+        sbx_json_key(json, "cpu_ms");
+        if (steps[i].cpu_ms >= 0) {
+            sbx_json_number(json, steps[i].cpu_ms);
+        } else {
+            sbx_json_null(json);
+        }
+        put_integer(json, "alloc_count", steps[i].alloc_count);
+        put_integer(json, "alloc_bytes", steps[i].alloc_bytes);
+        sbx_json_key(json, "stack");
+        put_functions(json, report, record->stack, locations);
+        sbx_json_end_object(json);
+    }
+    sbx_json_end_array(json);
+}
+
+int sbx_print_json(const struct sbx_report *report, FILE *out)
+{
+    const struct sbx_location **locations = malloc(STACK_MAX * sizeof *locations);
+    struct sbx_history_step *steps = malloc(HISTORY_MAX * sizeof *steps);
+    int result = -ENOMEM;
+    if (locations == NULL || steps == NULL) {
+        goto free_steps;
+    }
+    struct sbx_json json;
+    sbx_json_init(&json, out);
+    sbx_json_begin_object(&json);
+    put_head(&json, report);
+    put_text(&json, "headline", report->verdict.headline);
+    put_attribution(&json, report, locations);
+    put_sums(&json, report);
+    sbx_json_key(&json, "threads");
+    sbx_json_begin_array(&json);
+    for (uint32_t i = 0; i < report->stall->thread_count; i++) {
+        put_thread(&json, report, i, locations);
+    }
+    sbx_json_end_array(&json);
+    put_history(&json, report, steps, locations);
+    sbx_json_end_object(&json);
+    fputc('\n', out);
+    result = fflush(out) != 0 || ferror(out) ? (errno != 0 ? -errno : -EIO) : 0;
+
+free_steps:
+    free(locations);
+    free(steps);
+    return result;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - a stall with names and a verdict.
+ *
+ * Symbolizes each frame once, module by module, so that each symbol file is opened once however many modules a payload
+ * names. */
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "attribute.h"
+#include "build_id.h"
+#include "names.h"
+#include "symbolizer.h"
+
+#define TEXT_BYTES_MAX ((size_t)128 << 20)
+enum {
+    LOCATIONS_MAX = 4 << 20
+};
+
+/* The work of one sbx_report_create(). */
+struct naming {
+    struct sbx_report *report;
+    struct sbx_symbolizer *symbolizer;
+    struct sbx_symbol_frame *found; /* NAMING_FRAMES of them: 4 KiB each, so not on the stack */
+    const char **module_names;      /* by module */
+    struct sbx_location *locations; /* in the order they were found */
+    uint32_t location_count, location_room;
+    uint32_t *first;  /* by frame: its first in `locations` */
+    uint32_t *counts; /* by frame: how many */
+};
+enum {
+    NAMING_FRAMES = 64
+};
+
+static const char *intern(struct naming *naming, const char *text)
+{
+    return sbx_arena_intern(naming->report->arena, text);
+}
+
+static int add_location(struct naming *naming, struct sbx_location location)
+{
+    if (naming->location_count == naming->location_room) {
+        uint32_t room = naming->location_room == 0 ? 1024 : naming->location_room * 2;
+        struct sbx_location *grown =
+            room > LOCATIONS_MAX ? NULL : realloc(naming->locations, room * sizeof *naming->locations);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        naming->locations = grown;
+        naming->location_room = room;
+    }
+    if (location.function == NULL || location.module == NULL) {
+        return -ENOMEM; /* the arena had no room for the text */
+    }
+    naming->locations[naming->location_count++] = location;
+    return 0;
+}
+
+static const char *base_name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* What people call the module: by the table, by its file, by its build-id. */
+static const char *module_name(struct naming *naming, const struct sbx_stall_module *module, const char *path)
+{
+    char text[64], hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+    if (module->kind == SBX_MODULE_KIND_VDSO) {
+        return intern(naming, "[vdso]");
+    }
+    if (module->name != NULL) {
+        return intern(naming, module->name);
+    }
+    if (path != NULL) {
+        return intern(naming, base_name_of(path));
+    }
+    if (module->kind == SBX_MODULE_KIND_AGENT) {
+        return intern(naming, "[stallbox]");
+    }
+    if (module->build_id_bytes == 0) {
+        return intern(naming, module->kind == SBX_MODULE_KIND_OTHER ? "[hidden]" : "[unknown module]");
+    }
+    sbx_build_id_format(module->build_id, module->build_id_bytes, hex);
+    snprintf(text, sizeof text, "build-id %.8s", hex);
+    return intern(naming, text);
+}
+
+/* ---- frames ---- */
+
+static int name_marker(struct naming *naming, const struct sbx_stall_frame *frame)
+{
+    char text[64];
+    if (frame->kind == SBX_FRAME_GENERATED) {
+        const char *name = intern(naming, "[generated]");
+        return add_location(naming, (struct sbx_location){.function = name, .module = name});
+    }
+    snprintf(text, sizeof text, "[stack ends here: %s]",
+             sbx_walk_end_name(frame->offset > UINT32_MAX ? UINT32_MAX : (uint32_t)frame->offset));
+    return add_location(naming, (struct sbx_location){.function = intern(naming, text), .module = intern(naming, "")});
+}
+
+static int name_code(struct naming *naming, const struct sbx_stall_frame *frame, struct sbx_symbol_file *file)
+{
+    const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
+    struct sbx_location location = {.module = naming->module_names[frame->module],
+                                    .app = module->kind == SBX_MODULE_KIND_APP};
+    /* A return address may lie behind the call's function, when that never returns: the call is one byte before. */
+    uint64_t address = frame->exact || frame->offset == 0 ? frame->offset : frame->offset - 1;
+    char unnamed[SBX_NAME_BYTES_MAX];
+    snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)frame->offset);
+    enum sbx_symbol_source source;
+    size_t count = file == NULL ? 0 : sbx_symbol_file_find(file, address, naming->found, NAMING_FRAMES, &source);
+    if (module->kind == SBX_MODULE_KIND_OTHER) {
+        location.function = intern(naming, "[hidden]");
+        return add_location(naming, location);
+    }
+    if (count == 0) {
+        location.function = intern(naming, unnamed);
+        return add_location(naming, location);
+    }
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct sbx_symbol_frame *found = &naming->found[i];
+        location.named = found->function[0] != '\0';
+        location.function = intern(naming, location.named ? found->function : unnamed);
+        location.file = found->file == NULL ? NULL : intern(naming, found->file);
+        location.line = found->line;
+        location.inlined = found->inlined;
+        result = add_location(naming, location);
+    }
+    return result;
+}
+
+static int name_frame(struct naming *naming, uint32_t index, struct sbx_symbol_file *file)
+{
+    const struct sbx_stall_frame *frame = &naming->report->stall->frames[index];
+    naming->first[index] = naming->location_count;
+    int result = frame->kind == SBX_FRAME_CODE ? name_code(naming, frame, file) : name_marker(naming, frame);
+    naming->counts[index] = naming->location_count - naming->first[index];
+    return result;
+}
+
+/* Frames in the order of their modules: `order_out` has frame_count entries; those of module m are
+ * [begin_out[m], begin_out[m + 1]); markers come last, as of a module behind all. */
+static void order_by_module(const struct sbx_stall *stall, uint32_t *order_out, uint32_t *begin_out)
+{
+    memset(begin_out, 0, ((size_t)stall->module_count + 2) * sizeof *begin_out);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < stall->frame_count; i++) {
+            const struct sbx_stall_frame *frame = &stall->frames[i];
+            uint32_t module = frame->kind == SBX_FRAME_CODE ? frame->module : stall->module_count;
+            if (pass == 0) {
+                begin_out[module + 1]++;
+            } else {
+                order_out[begin_out[module]++] = i;
+            }
+        }
+        if (pass == 0) { /* counts to begins */
+            for (uint32_t m = 1; m <= stall->module_count + 1; m++) {
+                begin_out[m] += begin_out[m - 1];
+            }
+        }
+    }
+    memmove(begin_out + 1, begin_out, ((size_t)stall->module_count + 1) * sizeof *begin_out);
+    begin_out[0] = 0;
+}
+
+static bool is_executable(const struct sbx_stall *stall, const struct sbx_stall_module *module)
+{
+    return stall->app_build_id_bytes > 0 && module->build_id_bytes == stall->app_build_id_bytes &&
+           memcmp(module->build_id, stall->app_build_id, module->build_id_bytes) == 0;
+}
+
+static int name_modules(struct naming *naming, const uint32_t *order, const uint32_t *begin)
+{
+    const struct sbx_stall *stall = naming->report->stall;
+    int result = 0;
+    for (uint32_t m = 0; m < stall->module_count && result == 0; m++) {
+        const struct sbx_stall_module *module = &stall->modules[m];
+        const char *path = NULL;
+        struct sbx_symbol_file *file = NULL;
+        if (begin[m] < begin[m + 1] || is_executable(stall, module)) {
+            file =
+                sbx_symbolizer_file(naming->symbolizer, module->build_id, module->build_id_bytes, module->name, &path);
+        }
+        naming->module_names[m] = module_name(naming, module, path);
+        if (is_executable(stall, module) && path != NULL) {
+            snprintf(naming->report->app_name, sizeof naming->report->app_name, "%s", base_name_of(path));
+        }
+        for (uint32_t i = begin[m]; i < begin[m + 1] && result == 0; i++) {
+            result = name_frame(naming, order[i], file);
+        }
+    }
+    for (uint32_t i = begin[stall->module_count]; i < stall->frame_count && result == 0; i++) {
+        result = name_frame(naming, order[i], NULL);
+    }
+    return result;
+}
+
+/* From the order of finding to the order of frames. */
+static int lay_out(struct naming *naming)
+{
+    struct sbx_report *report = naming->report;
+    uint32_t frame_count = report->stall->frame_count, at = 0;
+    report->locations = calloc((size_t)naming->location_count + 1, sizeof *report->locations);
+    report->location_begin = calloc((size_t)frame_count + 1, sizeof *report->location_begin);
+    if (report->locations == NULL || report->location_begin == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < frame_count; i++) {
+        report->location_begin[i] = at;
+        memcpy(&report->locations[at], &naming->locations[naming->first[i]],
+               naming->counts[i] * sizeof *report->locations);
+        at += naming->counts[i];
+    }
+    report->location_begin[frame_count] = at;
+    return 0;
+}
+
+static int name_all(struct sbx_report *report, struct sbx_symbolizer *symbolizer)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct naming naming = {.report = report, .symbolizer = symbolizer};
+    uint32_t *order = malloc(((size_t)stall->frame_count + 1) * sizeof *order);
+    uint32_t *begin = malloc(((size_t)stall->module_count + 3) * sizeof *begin);
+    naming.found = malloc(NAMING_FRAMES * sizeof *naming.found);
+    naming.module_names = calloc((size_t)stall->module_count + 1, sizeof *naming.module_names);
+    naming.first = calloc((size_t)stall->frame_count + 1, sizeof *naming.first);
+    naming.counts = calloc((size_t)stall->frame_count + 1, sizeof *naming.counts);
+    int result = -ENOMEM;
+    if (order != NULL && begin != NULL && naming.found != NULL && naming.module_names != NULL && naming.first != NULL &&
+        naming.counts != NULL) {
+        order_by_module(stall, order, begin);
+        result = name_modules(&naming, order, begin);
+    }
+    if (result == 0) {
+        result = lay_out(&naming);
+    }
+    free(order);
+    free(begin);
+    free(naming.found);
+    free(naming.module_names);
+    free(naming.first);
+    free(naming.counts);
+    free(naming.locations);
+    return result;
+}
+
+/* ---- the whole ---- */
+
+int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out)
+{
+    struct sbx_report *report = calloc(1, sizeof *report);
+    if (report == NULL) {
+        return -ENOMEM;
+    }
+    report->stall = stall;
+    report->arena = sbx_arena_create(TEXT_BYTES_MAX);
+    int result = report->arena == NULL ? -ENOMEM : name_all(report, symbolizer);
+    if (report->app_name[0] == '\0') {
+        char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+        sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
+        snprintf(report->app_name, sizeof report->app_name, "%s%.8s",
+                 stall->app_build_id_bytes > 0 ? "build-id " : "unknown application", hex);
+    }
+    if (result == 0) {
+        result = sbx_attribute(report);
+    }
+    if (result != 0) {
+        sbx_report_destroy(report);
+        return result;
+    }
+    *report_out = report;
+    return 0;
+}
+
+void sbx_report_destroy(struct sbx_report *report)
+{
+    if (report == NULL) {
+        return;
+    }
+    free(report->locations);
+    free(report->location_begin);
+    sbx_arena_destroy(report->arena);
+    free(report);
+}
+
+size_t sbx_report_callstack(const struct sbx_report *report, uint32_t stack, const struct sbx_location **out,
+                            size_t max)
+{
+    const struct sbx_stall *stall = report->stall;
+    size_t count = 0;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            if (count == max) {
+                return count;
+            }
+            out[count++] = &report->locations[at];
+        }
+    }
+    return count;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - from a stall to an answer: symbolize, attribute, print.
+ *
+ * Pure but for reading symbol files: the tool (`stallbox report`) and the server run exactly this. One report belongs to
+ * one thread at a time. */
+#ifndef SBX_REPORT_H
+#define SBX_REPORT_H
+
+#include <stdio.h>
+
+#include "stall.h"
+
+/* ---- symbolize ---- */
+
+/* One logical frame: inlined calls make several of one address, innermost first. Strings live as long as the report;
+ * function is "NAME" or "module+0xOFFSET" when nothing names it (then `named` is false); never NULL. */
+struct sbx_location {
+    const char *function; /* demangled */
+    const char *module;   /* base name for people: "redis-server", "libc.so.6", "build-id 0123abcd", "[generated]" */
+    const char *file;     /* NULL unknown */
+    uint32_t line;        /* 0 unknown */
+    bool inlined, named;
+    bool app;             /* in a module of kind app */
+};
+
+struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
+
+/* `dirs` (borrowed): folders searched for ELF files by build-id; `index_path` (may be NULL): a file of lines
+ * "BUILD-ID-HEX PATH", as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
+ * /usr/lib/debug/.build-id, the executables in /usr/bin, /usr/sbin, /usr/local/bin and the system library folders, by
+ * name where the payload names a module and by build-id. A file is used only if its build-id note equals. Returns NULL
+ * without memory. */
+struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count);
+/* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
+int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path);
+void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
+
+/* ---- attribute ---- */
+
+enum sbx_cause {
+    SBX_CAUSE_UNKNOWN = 0, SBX_CAUSE_CPU, SBX_CAUSE_HIGH_FREQUENCY, SBX_CAUSE_LOCK, SBX_CAUSE_DEADLOCK, SBX_CAUSE_WAIT,
+    SBX_CAUSE_SLEEP, SBX_CAUSE_IO, SBX_CAUSE_NETWORK, SBX_CAUSE_IPC, SBX_CAUSE_MEMORY, SBX_CAUSE_GC,
+    SBX_CAUSE_CPU_CONTENTION,
+};
+enum sbx_class { SBX_CLASS_ON_CPU = 1, SBX_CLASS_RUNNABLE = 2, SBX_CLASS_OFF_CPU = 3 };
+const char *sbx_cause_name(enum sbx_cause cause); /* DESIGN.md 3.2 */
+const char *sbx_class_name(enum sbx_class class_);
+
+struct sbx_evidence {
+    const char *kind;  /* short word: "blocked", "samples", "holder", "loss", ... */
+    char text[240];    /* one sentence for a person */
+    double value;      /* the number it rests on */
+};
+
+struct sbx_verdict {
+    enum sbx_cause cause;
+    enum sbx_class class_;
+    struct sbx_location location;  /* who to blame; function "" when unknown */
+    uint32_t stack;                /* callstack it was read from; 0 none */
+    double confidence;             /* 0..1 */
+    int32_t culprit_thread;        /* ordinal, -1 none */
+    const char *culprit_function;  /* "" none */
+    struct sbx_evidence evidence[12];
+    size_t evidence_count;
+    int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */
+    double on_cpu_ms, runnable_ms, off_cpu_ms;  /* of the judged thread in it; runnable is -1 when not measured */
+    uint64_t messages;
+    char headline[240];            /* "main thread slept 2.0 s in debugCommand (nanosleep)" */
+};
+
+/* ---- the whole ---- */
+
+struct sbx_hot { const char *function, *module; double ms_min, ms_max; };
+
+struct sbx_report {
+    const struct sbx_stall *stall;   /* borrowed until destroy */
+    struct sbx_location *locations;  /* flat; those of frame f: [location_begin[f], location_begin[f + 1]) */
+    uint32_t *location_begin;        /* frame_count + 1 entries */
+    struct sbx_verdict verdict;
+    char app_name[64];               /* from the executable's symbol file, else its build-id in short hex */
+    struct sbx_arena *arena;         /* owns every string */
+};
+
+/* Symbolize and attribute. Returns 0 and a report (given), or -ENOMEM. Missing symbols are no error. */
+int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out);
+void sbx_report_destroy(struct sbx_report *report);
+
+/* The callstack as locations, leaf first (inlined frames expanded); returns how many were written. */
+size_t sbx_report_callstack(const struct sbx_report *report, uint32_t stack, const struct sbx_location **out, size_t max);
+
+/* The functions in which `thread` spent the interval, most first; honest durations (DESIGN.md 4.5). */
+size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct sbx_hot *out, size_t max);
+
+/* ---- print: each writes to `out` and returns 0 or -errno of the stream ---- */
+int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour);
+int sbx_print_json(const struct sbx_report *report, FILE *out);     /* one line, DESIGN.md 3.2 */
+int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
+int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */
+int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
+int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the timeline as a picture: a whole <svg> element */
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out);    /* flame graph of the interval, judged thread */
+
+#endif

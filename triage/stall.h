@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall.h - a payload as triage thinks of it: decoded, checked, and still without names.
+ *
+ * Made by stall_decode.c from the bytes of an envelope (stranger's bytes: every count, index and length is checked and
+ * memory is bounded), read by attribute.c and the exporters. Nothing of it changes after decoding. Plain data, any thread
+ * may read. Times are nanoseconds relative to the trigger's end: negative is before it. */
+#ifndef SBX_STALL_H
+#define SBX_STALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "payload_numbers.h"
+
+enum sbx_module_kind {
+    SBX_MODULE_KIND_APP = 1,
+    SBX_MODULE_KIND_SYSTEM = 2,
+    SBX_MODULE_KIND_AGENT = 3,
+    SBX_MODULE_KIND_VDSO = 4,
+    SBX_MODULE_KIND_OTHER = 5,
+};
+
+struct sbx_stall_module {
+    uint32_t kind; /* enum sbx_module_kind */
+    uint32_t build_id_bytes;
+    uint8_t build_id[32];
+    const char *name; /* from the compiled table; NULL when the table has none */
+};
+
+struct sbx_stall_thread {
+    const char *name; /* pattern or "other"; never NULL */
+    bool is_main, runs_loop, ended;
+    uint32_t call_kind, call_op; /* the blocking call it was in at the trigger; 0 none */
+    int64_t call_ns;             /* how long it had been in it */
+    int32_t call_peer;           /* thread ordinal of the lock's holder; -1 unknown */
+    uint32_t call_object;        /* object ordinal + 1; 0 none */
+    uint32_t last_stack;         /* callstack of its newest record; 0 none */
+    size_t record_begin, record_count; /* its rows in stall.records */
+};
+
+enum sbx_frame_kind { SBX_FRAME_CODE = 0, SBX_FRAME_END = 1, SBX_FRAME_GENERATED = 2 };
+
+struct sbx_stall_frame {
+    uint32_t kind;   /* enum sbx_frame_kind */
+    uint32_t module; /* index, for CODE */
+    uint64_t offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END */
+    bool exact;      /* interrupted pc: look up offset itself; else the call is at offset - 1 */
+};
+
+struct sbx_stall_callstack {
+    uint32_t frame;  /* index into frames: the leaf of this callstack */
+    uint32_t parent; /* callstack id of the caller; 0: outermost. Always smaller than the own id */
+};
+
+struct sbx_stall_record {
+    int64_t begin_ns, end_ns;
+    int64_t cpu_ns; /* the thread's CPU time at end on its own scale; -1: not read */
+    int64_t alloc_count, alloc_bytes;
+    uint64_t message; /* 0 none */
+    uint64_t amount;
+    uint32_t thread;
+    uint32_t stack;  /* callstack id 1..callstack_count; 0 none */
+    uint32_t object; /* ordinal + 1; 0 none */
+    int32_t peer;    /* thread ordinal; -1 unknown */
+    uint8_t kind, op, fd_class, flags;
+    bool stack_lost; /* the callstack table was full */
+};
+
+struct sbx_stall {
+    uint8_t payload_id[16], session_id[16];
+    char payload_id_text[33]; /* lower hex */
+    uint8_t app_build_id[32];
+    uint32_t app_build_id_bytes;
+    uint32_t app_version[3];
+    uint32_t created_day, uptime_bucket;
+    struct {
+        uint32_t os, os_major, kernel_major, kernel_minor, arch, log2_cores, log2_ram_gib;
+    } platform;
+    struct {
+        uint32_t epoch, points, interval_us, gap_us, wait_min_us, anr_ms, slow_message_ms, slow_frame_ms, detail_level,
+            async_interval_us;
+        uint64_t seq;
+    } policy;
+    struct {
+        uint32_t kind, thread, threshold_ms;
+        bool in_progress;
+        int64_t duration_ns, history_ns;
+        uint64_t message;
+    } trigger;
+    struct {
+        uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
+    } redactions;
+    uint64_t drops[SBX_DROP_COUNT];
+
+    struct sbx_stall_module *modules;
+    struct sbx_stall_thread *threads;
+    struct sbx_stall_frame *frames;
+    struct sbx_stall_callstack *callstacks; /* callstacks[0] is unused: ids start at 1 */
+    struct sbx_stall_record *records;       /* grouped by thread, by end within a thread */
+    uint32_t module_count, thread_count, frame_count, callstack_count; /* ids 1..callstack_count */
+    size_t record_count;
+};
+
+/* Decode one envelope (proto/envelope_format.h). Returns 0 and a value (given: sbx_stall_destroy), or -EPROTO with the
+ * reason in `why` when the bytes are no valid payload, -ENOTSUP when sealed or of a newer version, -ENOMEM. Bounded: at
+ * most SBX_PAYLOAD_BYTES_MAX decompressed bytes and a small multiple of that in memory. */
+int sbx_stall_decode(const void *envelope, size_t bytes, struct sbx_stall **stall_out, char *why, size_t why_bytes);
+
+/* The frames of callstack `stack`, leaf first, as indexes into stall->frames. Returns how many were written (<= max). */
+size_t sbx_stall_frames(const struct sbx_stall *stall, uint32_t stack, uint32_t *frames_out, size_t max);
+
+void sbx_stall_destroy(struct sbx_stall *stall);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall_decode.c - the bytes of an envelope to a stall.
+ *
+ * In four steps, each of which bounds the next: open the envelope, look the protobuf over, parse it with memory from an
+ * arena of fixed size, check what the fields mean. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stallbox/v1/payload.pb-c.h>
+
+#include "arena.h"
+#include "stall.h"
+#include "stall_envelope.h"
+#include "stall_scan.h"
+#include "stall_tables.h"
+
+/* The parser's memory: the largest tables that pass the scan, as columns of 4 and 8 bytes, take some 30 MiB. */
+#define PARSER_BYTES_MAX ((size_t)48 << 20)
+#define DURATION_US_MAX  (UINT64_C(1) << 52)
+
+static void *take_parser_memory(void *arena, size_t bytes)
+{
+    return sbx_arena_take(arena, bytes);
+}
+
+static void keep_parser_memory(void *arena, void *memory)
+{
+    (void)arena; /* all of it goes with the arena */
+    (void)memory;
+}
+
+static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *payload, const uint8_t envelope_id[16],
+                         char *why, size_t why_bytes)
+{
+    if (payload->format != 1) {
+        snprintf(why, why_bytes, "payload format %u is not known here", payload->format);
+        return payload->format > 1 ? -ENOTSUP : -EPROTO;
+    }
+    if (payload->payload_id.len != 16 || memcmp(payload->payload_id.data, envelope_id, 16) != 0) {
+        snprintf(why, why_bytes, "the payload's id is not the envelope's");
+        return -EPROTO;
+    }
+    if (payload->session_id.len != 16) {
+        snprintf(why, why_bytes, "session id has %zu bytes", payload->session_id.len);
+        return -EPROTO;
+    }
+    size_t build_id_bytes = payload->app_build_id.len;
+    if (build_id_bytes != 0 && (build_id_bytes < 8 || build_id_bytes > sizeof stall->app_build_id)) {
+        snprintf(why, why_bytes, "the application's build-id has %zu bytes", build_id_bytes);
+        return -EPROTO;
+    }
+    memcpy(stall->payload_id, payload->payload_id.data, 16);
+    memcpy(stall->session_id, payload->session_id.data, 16);
+    if (build_id_bytes != 0) {
+        memcpy(stall->app_build_id, payload->app_build_id.data, build_id_bytes);
+    }
+    stall->app_build_id_bytes = (uint32_t)build_id_bytes;
+    for (int i = 0; i < 16; i++) {
+        snprintf(stall->payload_id_text + 2 * i, 3, "%02x", stall->payload_id[i]);
+    }
+    for (size_t i = 0; i < payload->n_app_version && i < 3; i++) {
+        stall->app_version[i] = payload->app_version[i];
+    }
+    stall->created_day = payload->created_day;
+    stall->uptime_bucket = payload->uptime_bucket;
+    return 0;
+}
+
+static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payload *payload)
+{
+    const Stallbox__V1__Platform *platform = payload->platform;
+    if (platform != NULL) {
+        stall->platform.os = platform->os;
+        stall->platform.os_major = platform->os_major;
+        stall->platform.kernel_major = platform->kernel_major;
+        stall->platform.kernel_minor = platform->kernel_minor;
+        stall->platform.arch = platform->arch;
+        stall->platform.log2_cores = platform->log2_cores;
+        stall->platform.log2_ram_gib = platform->log2_ram_gib;
+    }
+    const Stallbox__V1__Policy *policy = payload->policy;
+    if (policy != NULL) {
+        stall->policy.epoch = policy->epoch;
+        stall->policy.seq = policy->seq;
+        stall->policy.points = policy->points;
+        stall->policy.interval_us = policy->interval_us;
+        stall->policy.gap_us = policy->gap_us;
+        stall->policy.wait_min_us = policy->wait_min_us;
+        stall->policy.anr_ms = policy->anr_ms;
+        stall->policy.slow_message_ms = policy->slow_message_ms;
+        stall->policy.slow_frame_ms = policy->slow_frame_ms;
+        stall->policy.detail_level = policy->detail_level;
+        stall->policy.async_interval_us = policy->async_interval_us;
+    }
+    const Stallbox__V1__Redactions *redactions = payload->redactions;
+    if (redactions != NULL) {
+        stall->redactions.modules_hidden = redactions->modules_hidden;
+        stall->redactions.frames_hidden = redactions->frames_hidden;
+        stall->redactions.thread_names_hidden = redactions->thread_names_hidden;
+        stall->redactions.objects_renumbered = redactions->objects_renumbered;
+        stall->redactions.records_cut = redactions->records_cut;
+    }
+    for (size_t i = 0; i < payload->n_drops && i < SBX_DROP_COUNT; i++) {
+        stall->drops[i] = payload->drops[i];
+    }
+}
+
+static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *trigger, char *why, size_t why_bytes)
+{
+    if (trigger == NULL) {
+        snprintf(why, why_bytes, "the payload has no trigger");
+        return -EPROTO;
+    }
+    if (trigger->thread >= stall->thread_count) {
+        snprintf(why, why_bytes, "the trigger names thread %u of %u", trigger->thread, stall->thread_count);
+        return -EPROTO;
+    }
+    if (trigger->duration_us > DURATION_US_MAX || trigger->history_us > DURATION_US_MAX ||
+        trigger->message > INT64_MAX) {
+        snprintf(why, why_bytes, "the trigger has an impossible time or message");
+        return -EPROTO;
+    }
+    stall->trigger.kind = trigger->kind;
+    stall->trigger.thread = trigger->thread;
+    stall->trigger.threshold_ms = trigger->threshold_ms;
+    stall->trigger.in_progress = trigger->in_progress != 0;
+    stall->trigger.duration_ns = (int64_t)trigger->duration_us * 1000;
+    stall->trigger.history_ns = (int64_t)trigger->history_us * 1000;
+    stall->trigger.message = trigger->message;
+    return 0;
+}
+
+static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *payload, const uint8_t envelope_id[16],
+                        char *why, size_t why_bytes)
+{
+    static const Stallbox__V1__Modules no_modules = STALLBOX__V1__MODULES__INIT;
+    static const Stallbox__V1__Threads no_threads = STALLBOX__V1__THREADS__INIT;
+    static const Stallbox__V1__Frames no_frames = STALLBOX__V1__FRAMES__INIT;
+    static const Stallbox__V1__Callstacks no_callstacks = STALLBOX__V1__CALLSTACKS__INIT;
+    static const Stallbox__V1__Records no_records = STALLBOX__V1__RECORDS__INIT;
+    int result = take_identity(stall, payload, envelope_id, why, why_bytes);
+    if (result == 0) {
+        take_circumstances(stall, payload);
+        result =
+            sbx_stall_take_modules(stall, payload->modules != NULL ? payload->modules : &no_modules, why, why_bytes);
+    }
+    if (result == 0) {
+        result = sbx_stall_take_frames(stall, payload->frames != NULL ? payload->frames : &no_frames, why, why_bytes);
+    }
+    if (result == 0) {
+        result = sbx_stall_take_callstacks(stall, payload->callstacks != NULL ? payload->callstacks : &no_callstacks,
+                                           why, why_bytes);
+    }
+    if (result == 0) {
+        result =
+            sbx_stall_take_threads(stall, payload->threads != NULL ? payload->threads : &no_threads, why, why_bytes);
+    }
+    if (result == 0) {
+        result =
+            sbx_stall_take_records(stall, payload->records != NULL ? payload->records : &no_records, why, why_bytes);
+    }
+    return result != 0 ? result : take_trigger(stall, payload->trigger, why, why_bytes);
+}
+
+/* Parse a body that passed the scan, and check it. */
+static int read_body(const uint8_t *body, size_t body_bytes, const uint8_t envelope_id[16],
+                     struct sbx_stall **stall_out, char *why, size_t why_bytes)
+{
+    int result = -ENOMEM;
+    struct sbx_arena *arena = sbx_arena_create(PARSER_BYTES_MAX);
+    struct sbx_stall *stall = calloc(1, sizeof *stall);
+    if (arena == NULL || stall == NULL) {
+        goto destroy_arena;
+    }
+    ProtobufCAllocator allocator = {take_parser_memory, keep_parser_memory, arena};
+    const Stallbox__V1__Payload *payload = stallbox__v1__payload__unpack(&allocator, body_bytes, body);
+    if (payload == NULL) {
+        snprintf(why, why_bytes, "the body does not parse, or needs too much memory");
+        result = -EPROTO;
+        goto destroy_arena;
+    }
+    result = take_payload(stall, payload, envelope_id, why, why_bytes);
+    if (result == 0) {
+        *stall_out = stall;
+        stall = NULL;
+    }
+
+destroy_arena:
+    sbx_stall_destroy(stall);
+    sbx_arena_destroy(arena);
+    return result;
+}
+
+int sbx_stall_decode(const void *envelope, size_t bytes, struct sbx_stall **stall_out, char *why, size_t why_bytes)
+{
+    char nowhere[1];
+    if (why == NULL || why_bytes == 0) {
+        why = nowhere;
+        why_bytes = sizeof nowhere;
+    }
+    why[0] = '\0';
+    uint8_t envelope_id[16];
+    uint8_t *body = NULL;
+    size_t body_bytes = 0;
+    int result = sbx_stall_envelope_open(envelope, bytes, envelope_id, &body, &body_bytes, why, why_bytes);
+    if (result == 0) {
+        result = sbx_stall_scan(body, body_bytes, why, why_bytes);
+    }
+    if (result == 0) {
+        result = read_body(body, body_bytes, envelope_id, stall_out, why, why_bytes);
+    }
+    free(body);
+    if (result == -ENOMEM) {
+        snprintf(why, why_bytes, "out of memory");
+    }
+    return result;
+}
+
+size_t sbx_stall_frames(const struct sbx_stall *stall, uint32_t stack, uint32_t *frames_out, size_t max)
+{
+    size_t count = 0;
+    if (stack > stall->callstack_count) {
+        return 0;
+    }
+    while (stack != 0 && count < max) { /* ends: a parent's id is always smaller */
+        frames_out[count++] = stall->callstacks[stack].frame;
+        stack = stall->callstacks[stack].parent;
+    }
+    return count;
+}
+
+void sbx_stall_destroy(struct sbx_stall *stall)
+{
+    if (stall == NULL) {
+        return;
+    }
+    free(stall->modules);
+    free(stall->threads);
+    free(stall->frames);
+    free(stall->callstacks);
+    free(stall->records);
+    free(stall);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall_tables.c - the columns of a payload, checked and turned into the rows of a stall.
+ *
+ * Behind these functions every index is in range, every parent has a smaller id than its child (so that no walk can go
+ * in circles), every duration fits, and nobody has to check again. Deltas are added up without signed overflow. */
+#include "stall_tables.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "names.h"
+
+/* Times beyond this are nonsense (142 years); below it microseconds times 1000 fit an int64_t. */
+#define TIME_US_MAX (INT64_C(1) << 52)
+#define OFFSET_MAX  (UINT64_C(1) << 48)
+
+__attribute__((format(printf, 3, 4))) static int refuse(char *why, size_t why_bytes, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, why_bytes, format, arguments);
+    va_end(arguments);
+    return -EPROTO;
+}
+
+/* Columns of one table must have one length. Lengths are the n_ fields of the message, listed by the caller. */
+static bool are_equal(const size_t *lengths, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (lengths[i] != lengths[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* calloc() that gives something to point at for zero rows too. */
+static void *rows_of(size_t count, size_t row_bytes)
+{
+    return calloc(count == 0 ? 1 : count, row_bytes);
+}
+
+int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_kind, columns->n_build_id, columns->n_name};
+    if (!are_equal(lengths, 3)) {
+        return refuse(why, why_bytes, "the columns of Modules differ in length");
+    }
+    stall->modules = rows_of(columns->n_kind, sizeof *stall->modules);
+    if (stall->modules == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < columns->n_kind; i++) {
+        struct sbx_stall_module *module = &stall->modules[i];
+        const ProtobufCBinaryData *id = &columns->build_id[i];
+        module->kind = columns->kind[i];
+        if (module->kind < SBX_MODULE_KIND_APP || module->kind > SBX_MODULE_KIND_OTHER) {
+            return refuse(why, why_bytes, "module %zu has kind %u", i, module->kind);
+        }
+        if (id->len != 0 && (id->len < 8 || id->len > sizeof module->build_id)) {
+            return refuse(why, why_bytes, "module %zu has a build-id of %zu bytes", i, id->len);
+        }
+        if (module->kind == SBX_MODULE_KIND_OTHER && (id->len != 0 || columns->name[i] != 0)) {
+            return refuse(why, why_bytes, "module %zu is hidden but has an identity", i);
+        }
+        for (size_t j = 0; j < id->len; j++) {
+            module->build_id[j] = id->data[j];
+        }
+        module->build_id_bytes = (uint32_t)id->len;
+        module->name = sbx_system_module_name(columns->name[i]);
+        stall->module_count++;
+    }
+    return 0;
+}
+
+int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_module, columns->n_offset, columns->n_exact};
+    if (!are_equal(lengths, 3)) {
+        return refuse(why, why_bytes, "the columns of Frames differ in length");
+    }
+    stall->frames = rows_of(columns->n_module, sizeof *stall->frames);
+    if (stall->frames == NULL) {
+        return -ENOMEM;
+    }
+    uint64_t offset = 0;
+    for (size_t i = 0; i < columns->n_module; i++) {
+        struct sbx_stall_frame *frame = &stall->frames[i];
+        uint32_t module = columns->module[i];
+        offset += (uint64_t)columns->offset[i];
+        if (module > stall->module_count && module - stall->module_count > 1) {
+            return refuse(why, why_bytes, "frame %zu names module %u of %u", i, module, stall->module_count);
+        }
+        if (offset >= OFFSET_MAX) {
+            return refuse(why, why_bytes, "frame %zu has offset 0x%llx", i, (unsigned long long)offset);
+        }
+        frame->kind = module < stall->module_count    ? SBX_FRAME_CODE
+                      : module == stall->module_count ? SBX_FRAME_END
+                                                      : SBX_FRAME_GENERATED;
+        frame->module = frame->kind == SBX_FRAME_CODE ? module : 0;
+        frame->offset = offset;
+        frame->exact = columns->exact[i] != 0;
+        stall->frame_count++;
+    }
+    return 0;
+}
+
+int sbx_stall_take_callstacks(struct sbx_stall *stall, const Stallbox__V1__Callstacks *columns, char *why,
+                              size_t why_bytes)
+{
+    if (columns->n_frame != columns->n_parent) {
+        return refuse(why, why_bytes, "the columns of Callstacks differ in length");
+    }
+    size_t count = columns->n_frame;
+    uint16_t *depths = rows_of(count + 1, sizeof *depths);
+    stall->callstacks = rows_of(count + 1, sizeof *stall->callstacks);
+    int result = 0;
+    if (depths == NULL || stall->callstacks == NULL) {
+        result = -ENOMEM;
+        goto free_depths;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = (uint32_t)i + 1, distance = columns->parent[i];
+        if (columns->frame[i] >= stall->frame_count) {
+            result =
+                refuse(why, why_bytes, "callstack %u names frame %u of %u", id, columns->frame[i], stall->frame_count);
+            goto free_depths;
+        }
+        if (distance >= id) {
+            result = refuse(why, why_bytes, "callstack %u has a parent %u before it", id, distance);
+            goto free_depths;
+        }
+        uint32_t parent = distance == 0 ? 0 : id - distance;
+        if (parent != 0 && stall->frames[columns->frame[i]].kind == SBX_FRAME_END) {
+            result = refuse(why, why_bytes, "callstack %u goes on behind an end marker", id);
+            goto free_depths;
+        }
+        depths[id] = (uint16_t)(depths[parent] + 1);
+        if (depths[id] > SBX_STALL_DEPTH_MAX) {
+            result = refuse(why, why_bytes, "callstack %u has more than %d frames", id, SBX_STALL_DEPTH_MAX);
+            goto free_depths;
+        }
+        stall->callstacks[id] = (struct sbx_stall_callstack){columns->frame[i], parent};
+        stall->callstack_count = id;
+    }
+
+free_depths:
+    free(depths);
+    return result;
+}
+
+/* A callstack column's value: 0 none, 1..count, count + 1 lost. */
+static bool read_stack(const struct sbx_stall *stall, uint32_t value, uint32_t *stack_out, bool *lost_out)
+{
+    *lost_out = value == stall->callstack_count + 1;
+    *stack_out = *lost_out ? 0 : value;
+    return value <= stall->callstack_count + 1;
+}
+
+/* "ordinal + 1, 0 unknown" to "ordinal, -1 unknown". */
+static bool read_peer(const struct sbx_stall *stall, uint32_t value, int32_t *peer_out)
+{
+    *peer_out = (int32_t)value - 1;
+    return value <= stall->thread_count;
+}
+
+int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_name,    columns->n_flags,     columns->n_call_kind,   columns->n_call_op,
+                              columns->n_call_us, columns->n_call_peer, columns->n_call_object, columns->n_last_stack};
+    if (!are_equal(lengths, 8)) {
+        return refuse(why, why_bytes, "the columns of Threads differ in length");
+    }
+    stall->threads = rows_of(columns->n_name, sizeof *stall->threads);
+    if (stall->threads == NULL) {
+        return -ENOMEM;
+    }
+    stall->thread_count = (uint32_t)columns->n_name;
+    for (size_t i = 0; i < columns->n_name; i++) {
+        struct sbx_stall_thread *thread = &stall->threads[i];
+        bool lost;
+        thread->name = sbx_thread_name_pattern(columns->name[i]);
+        thread->is_main = (columns->flags[i] & 1) != 0;
+        thread->runs_loop = (columns->flags[i] & 2) != 0;
+        thread->ended = (columns->flags[i] & 4) != 0;
+        thread->call_kind = columns->call_kind[i];
+        thread->call_op = columns->call_op[i];
+        thread->call_object = columns->call_object[i];
+        if (columns->call_us[i] > (uint64_t)TIME_US_MAX) {
+            return refuse(why, why_bytes, "thread %zu is in a call of %llu us", i,
+                          (unsigned long long)columns->call_us[i]);
+        }
+        thread->call_ns = (int64_t)columns->call_us[i] * 1000;
+        if (!read_peer(stall, columns->call_peer[i], &thread->call_peer)) {
+            return refuse(why, why_bytes, "thread %zu waits for thread %u of %u", i, columns->call_peer[i],
+                          stall->thread_count);
+        }
+        if (!read_stack(stall, columns->last_stack[i], &thread->last_stack, &lost)) {
+            return refuse(why, why_bytes, "thread %zu has callstack %u of %u", i, columns->last_stack[i],
+                          stall->callstack_count);
+        }
+    }
+    return 0;
+}
+
+/* Running sums of the delta columns; they begin anew at each thread. */
+struct sums {
+    uint64_t end_us, cpu_us, alloc_count, alloc_bytes, message;
+};
+
+/* Whether a sum that is kept unsigned lies within +-TIME_US_MAX as a signed number. */
+static bool is_time(uint64_t sum)
+{
+    return sum + (uint64_t)TIME_US_MAX <= 2 * (uint64_t)TIME_US_MAX;
+}
+
+static int take_record(struct sbx_stall *stall, const Stallbox__V1__Records *columns, size_t row, bool first,
+                       struct sums *sums, char *why, size_t why_bytes)
+{
+    struct sbx_stall_record *record = &stall->records[row];
+    if (columns->kind[row] > UINT8_MAX || columns->op[row] > UINT8_MAX || columns->flags[row] > UINT16_MAX) {
+        return refuse(why, why_bytes, "record %zu has kind %u, op %u, flags %u", row, columns->kind[row],
+                      columns->op[row], columns->flags[row]);
+    }
+    record->kind = (uint8_t)columns->kind[row];
+    record->op = (uint8_t)columns->op[row];
+    record->flags = (uint8_t)columns->flags[row];
+    record->fd_class = (uint8_t)(columns->flags[row] >> 8);
+
+    if (!first && columns->end_us[row] < 0) {
+        return refuse(why, why_bytes, "record %zu ends before the one before it", row);
+    }
+    sums->end_us += (uint64_t)columns->end_us[row];
+    uint64_t duration_us = columns->duration_us[row];
+    if (!is_time(sums->end_us) || duration_us > (uint64_t)TIME_US_MAX || !is_time(sums->end_us - duration_us)) {
+        return refuse(why, why_bytes, "record %zu has an impossible time", row);
+    }
+    record->end_ns = (int64_t)sums->end_us * 1000;
+    record->begin_ns = record->end_ns - (int64_t)duration_us * 1000;
+
+    record->cpu_ns = -1;
+    if (columns->has_cpu[row]) {
+        sums->cpu_us += (uint64_t)columns->cpu_us[row];
+        if (sums->cpu_us > (uint64_t)TIME_US_MAX) {
+            return refuse(why, why_bytes, "record %zu has an impossible CPU time", row);
+        }
+        record->cpu_ns = (int64_t)sums->cpu_us * 1000;
+    }
+    sums->alloc_count += (uint64_t)columns->alloc_count[row];
+    sums->alloc_bytes += (uint64_t)columns->alloc_bytes[row];
+    sums->message += (uint64_t)columns->message[row];
+    if (sums->alloc_count > INT64_MAX || sums->alloc_bytes > INT64_MAX || sums->message > INT64_MAX) {
+        return refuse(why, why_bytes, "record %zu has a negative counter", row);
+    }
+    record->alloc_count = (int64_t)sums->alloc_count;
+    record->alloc_bytes = (int64_t)sums->alloc_bytes;
+    record->message = sums->message;
+    record->object = columns->object[row];
+    record->amount = columns->amount[row];
+    if (!read_stack(stall, columns->stack[row], &record->stack, &record->stack_lost)) {
+        return refuse(why, why_bytes, "record %zu has callstack %u of %u", row, columns->stack[row],
+                      stall->callstack_count);
+    }
+    if (!read_peer(stall, columns->peer[row], &record->peer)) {
+        return refuse(why, why_bytes, "record %zu names thread %u of %u", row, columns->peer[row], stall->thread_count);
+    }
+    return 0;
+}
+
+int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_kind,        columns->n_op,     columns->n_flags,   columns->n_end_us,
+                              columns->n_duration_us, columns->n_cpu_us, columns->n_has_cpu, columns->n_alloc_count,
+                              columns->n_alloc_bytes, columns->n_stack,  columns->n_message, columns->n_object,
+                              columns->n_amount,      columns->n_peer};
+    if (!are_equal(lengths, sizeof lengths / sizeof lengths[0])) {
+        return refuse(why, why_bytes, "the columns of Records differ in length");
+    }
+    if (columns->n_thread_rows != stall->thread_count) {
+        return refuse(why, why_bytes, "Records has rows of %zu threads, there are %u", columns->n_thread_rows,
+                      stall->thread_count);
+    }
+    stall->records = rows_of(columns->n_kind, sizeof *stall->records);
+    if (stall->records == NULL) {
+        return -ENOMEM;
+    }
+    size_t row = 0;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        size_t rows = columns->thread_rows[thread];
+        if (rows > columns->n_kind - row) {
+            return refuse(why, why_bytes, "thread %u has %zu records, %zu are left", thread, rows,
+                          columns->n_kind - row);
+        }
+        stall->threads[thread].record_begin = row;
+        stall->threads[thread].record_count = rows;
+        struct sums sums = {0};
+        for (size_t i = 0; i < rows; i++, row++) {
+            stall->records[row].thread = thread;
+            int result = take_record(stall, columns, row, i == 0, &sums, why, why_bytes);
+            if (result != 0) {
+                return result;
+            }
+        }
+    }
+    if (row != columns->n_kind) {
+        return refuse(why, why_bytes, "%zu records belong to no thread", columns->n_kind - row);
+    }
+    stall->record_count = row;
+    return 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbolizer.c - which symbol files are open, and which are known not to exist.
+ *
+ * A report asks for the same few modules again and again, a server for those of a few releases. What was not found, or
+ * found without debug information, is looked for again after a while: a better file may have been added since. */
+#include "symbolizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    OPEN_MAX = 48,
+    REMEMBER_S = 60
+};
+
+struct entry {
+    uint8_t build_id[32];
+    size_t bytes;
+    struct sbx_symbol_file *file; /* NULL: there is none */
+    char *path;                   /* NULL: there is none */
+    time_t looked_s;
+    uint64_t used; /* turn of the last use */
+};
+
+struct sbx_symbolizer {
+    struct sbx_elf_finder *finder;
+    struct sbx_elf_paths *paths; /* working space */
+    struct entry entries[OPEN_MAX];
+    size_t entry_count;
+    uint64_t turn;
+};
+
+struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count)
+{
+    struct sbx_symbolizer *symbolizer = calloc(1, sizeof *symbolizer);
+    if (symbolizer == NULL) {
+        return NULL;
+    }
+    symbolizer->finder = sbx_elf_finder_create(dirs, dir_count);
+    symbolizer->paths = malloc(sizeof *symbolizer->paths);
+    if (symbolizer->finder == NULL || symbolizer->paths == NULL) {
+        sbx_symbolizer_destroy(symbolizer);
+        return NULL;
+    }
+    return symbolizer;
+}
+
+static void empty_entry(struct entry *entry)
+{
+    sbx_symbol_file_close(entry->file);
+    free(entry->path);
+    memset(entry, 0, sizeof *entry);
+}
+
+/* Files that were not found may be in the new index. */
+static void forget_missing(struct sbx_symbolizer *symbolizer)
+{
+    for (size_t i = 0; i < symbolizer->entry_count; i++) {
+        symbolizer->entries[i].looked_s = symbolizer->entries[i].file == NULL ? 0 : symbolizer->entries[i].looked_s;
+    }
+}
+
+int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path)
+{
+    forget_missing(symbolizer);
+    return sbx_elf_finder_add_index(symbolizer->finder, index_path);
+}
+
+void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer)
+{
+    if (symbolizer == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < symbolizer->entry_count; i++) {
+        empty_entry(&symbolizer->entries[i]);
+    }
+    sbx_elf_finder_destroy(symbolizer->finder);
+    free(symbolizer->paths);
+    free(symbolizer);
+}
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec + 1; /* never 0 */
+}
+
+/* The entry of a build-id, or a place for it: a free one, else the one not used for longest, emptied. */
+static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes)
+{
+    struct entry *oldest = &symbolizer->entries[0];
+    for (size_t i = 0; i < symbolizer->entry_count; i++) {
+        struct entry *entry = &symbolizer->entries[i];
+        if (entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0) {
+            return entry;
+        }
+        oldest = entry->used < oldest->used ? entry : oldest;
+    }
+    if (symbolizer->entry_count < OPEN_MAX) {
+        oldest = &symbolizer->entries[symbolizer->entry_count++];
+    }
+    empty_entry(oldest);
+    memcpy(oldest->build_id, build_id, bytes);
+    oldest->bytes = bytes;
+    return oldest;
+}
+
+static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, const char *name)
+{
+    sbx_symbol_file_close(entry->file);
+    free(entry->path);
+    entry->file = NULL;
+    entry->path = NULL;
+    entry->looked_s = now_s();
+    if (sbx_elf_finder_find(symbolizer->finder, entry->build_id, entry->bytes, name, symbolizer->paths) != 0 ||
+        symbolizer->paths->count == 0) {
+        return;
+    }
+    entry->file = sbx_symbol_file_open(symbolizer->paths, entry->build_id, entry->bytes);
+    for (size_t i = 0; i < symbolizer->paths->count && entry->path == NULL; i++) {
+        if (strstr(symbolizer->paths->paths[i], "/.build-id/") == NULL) { /* such a path names nothing */
+            entry->path = strdup(symbolizer->paths->paths[i]); /* without memory the module stays without a name */
+        }
+    }
+}
+
+struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
+                                            const char *name, const char **path_out)
+{
+    if (path_out != NULL) {
+        *path_out = NULL;
+    }
+    if (symbolizer == NULL || bytes == 0 || bytes > 32) {
+        return NULL;
+    }
+    struct entry *entry = entry_for(symbolizer, build_id, bytes);
+    bool may_improve = entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
+    if (entry->looked_s == 0 || (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+        look_for(symbolizer, entry, name);
+    }
+    entry->used = ++symbolizer->turn;
+    if (path_out != NULL) {
+        *path_out = entry->path;
+    }
+    return entry->file;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_judge.h - what one thread did in an interval, and which function stands for it. Pure.
+ *
+ * Asked about the thread that did not answer, and about those it waited for. */
+#ifndef SBX_THREAD_JUDGE_H
+#define SBX_THREAD_JUDGE_H
+
+#include "blame.h"
+#include "time_split.h"
+
+struct sbx_judgement {
+    struct sbx_time_split split;
+    enum sbx_class class_;               /* by the largest share; 0 when less than half of the interval is known, or it
+                                            waited for work for half of it */
+    enum sbx_cause cause;                /* UNKNOWN, CPU, CPU_CONTENTION, or what the pauses were about */
+    double class_ns;                     /* of the largest share */
+    double cause_ns;                     /* of that, under this cause */
+    double function_ns;                  /* of that, in this function */
+    const struct sbx_location *location; /* NULL: no stack tells */
+    uint32_t stack;                      /* 0 none */
+    /* on_cpu */
+    struct sbx_blame_path path;
+    double allocator_share; /* 0..1 of the asynchronous samples had their leaf in an allocator */
+    /* off_cpu */
+    struct sbx_wait wait; /* the longest one of that cause and function */
+    bool is_exact;        /* measured, all of it */
+    size_t calls;         /* how many pauses, of that cause and function */
+    uint64_t bytes;       /* moved by them */
+    /* all */
+    size_t samples;                   /* records with a stack in the interval */
+    size_t stacks_lost;               /* records whose stack was lost to a full table */
+    int64_t alloc_count, alloc_bytes; /* in the interval; -1 not known */
+};
+
+/* Returns 0 and a value (sbx_judgement_finish), or -ENOMEM. */
+int sbx_judge_thread(const struct sbx_report *report, uint32_t thread, struct sbx_interval interval,
+                     struct sbx_judgement *judgement_out);
+void sbx_judgement_finish(struct sbx_judgement *judgement);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* time_split.c - where the time of one thread went.
+ *
+ * Measured waits are exact. Between two readings of the thread's CPU clock, what is neither CPU time nor a measured
+ * wait is a pause of another kind: if the thread was seen blocked there, it was in that call; if not, it was ready and
+ * did not run. A span between two readings that crosses the interval's begin is shared out by length. Where the clock
+ * was not read, the nearest sample says what the thread did, for a short while. */
+#include "time_split.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cause.h"
+
+#define SAMPLE_REACH_NS_MIN (INT64_C(50) * 1000 * 1000)
+#define BLOCKED_REACH_NS    (INT64_C(500) * 1000 * 1000)
+
+struct splitter {
+    struct sbx_time_split *split;
+    const struct sbx_stall_record *records; /* of the thread */
+    size_t record_count, pause_room;
+    double measured_ns; /* time without waits that lies between two readings of the CPU clock */
+    double assumed_ns;  /* time without waits that samples speak for */
+    int64_t sample_reach_ns;
+    bool out_of_memory;
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_stack_sample(const struct sbx_stall_record *record)
+{
+    return record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_ALLOC;
+}
+
+static bool is_blocked_sample(const struct sbx_stall_record *record)
+{
+    return record->kind == SBX_RECORD_BLOCKED && record->op != SBX_OP_RUNNING;
+}
+
+static void add_pause(struct splitter *splitter, const struct sbx_wait *wait, double ns, bool exact)
+{
+    struct sbx_time_split *split = splitter->split;
+    if (ns <= 0) {
+        return;
+    }
+    if (wait->kind == SBX_RECORD_IDLE) {
+        split->idle_ns += ns;
+        return;
+    }
+    if (split->pause_count == splitter->pause_room) {
+        size_t room = splitter->pause_room == 0 ? 64 : splitter->pause_room * 2;
+        struct sbx_pause *grown = realloc(split->pauses, room * sizeof *grown);
+        if (grown == NULL) {
+            splitter->out_of_memory = true;
+            return;
+        }
+        split->pauses = grown;
+        splitter->pause_room = room;
+    }
+    split->pauses[split->pause_count++] = (struct sbx_pause){ns, *wait, exact};
+    split->paused_ns += ns;
+}
+
+static void add_waits(struct splitter *splitter)
+{
+    struct sbx_time_split *split = splitter->split;
+    for (size_t i = 0; i < split->wait_count; i++) {
+        const struct sbx_wait *wait = &split->waits[i];
+        int64_t begin_ns = later(wait->begin_ns, split->interval.begin_ns);
+        int64_t end_ns = earlier(wait->end_ns, split->interval.end_ns);
+        add_pause(splitter, wait, (double)(end_ns - begin_ns), true);
+    }
+}
+
+static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_record *sample, double ns)
+{
+    struct sbx_wait wait = {
+        .begin_ns = sample->begin_ns,
+        .end_ns = sample->end_ns,
+        .kind = sample->kind,
+        .op = sample->op,
+        .fd_class = sample->fd_class,
+        .stack = sample->stack,
+        .object = sample->object,
+        .peer = sample->peer,
+        .amount = sample->amount,
+        .cause = sbx_cause_of_call(sample->kind, sample->op, sample->fd_class, sample->amount),
+    };
+    add_pause(splitter, &wait, ns, false);
+}
+
+/* `ns` of neither CPU time nor measured wait, between records `first` and `last`: the blocked samples there, outside
+ * measured waits, share it; without any it was spent ready but not running. */
+static void share_rest(struct splitter *splitter, size_t first, size_t last, double ns)
+{
+    const struct sbx_time_split *split = splitter->split;
+    size_t blocked = 0, running = 0;
+    for (size_t i = first; i <= last; i++) {
+        const struct sbx_stall_record *record = &splitter->records[i];
+        if (record->kind == SBX_RECORD_BLOCKED &&
+            sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
+            blocked += is_blocked_sample(record);
+            running += !is_blocked_sample(record);
+        }
+    }
+    if (blocked == 0) {
+        splitter->split->runnable_ns += ns;
+        return;
+    }
+    double share = ns / (double)(blocked + running);
+    splitter->split->runnable_ns += share * (double)running;
+    for (size_t i = first; i <= last; i++) {
+        const struct sbx_stall_record *record = &splitter->records[i];
+        if (is_blocked_sample(record) && sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
+            add_sampled_pause(splitter, record, share);
+        }
+    }
+}
+
+/* The span between two readings of the CPU clock. */
+static void add_measured(struct splitter *splitter, size_t first, size_t last)
+{
+    struct sbx_time_split *split = splitter->split;
+    const struct sbx_stall_record *a = &splitter->records[first], *b = &splitter->records[last];
+    double whole_ns = (double)sbx_waits_free_ns(split->waits, split->wait_count, a->end_ns, b->end_ns);
+    double inside_ns =
+        (double)sbx_waits_free_ns(split->waits, split->wait_count, later(a->end_ns, split->interval.begin_ns),
+                                  earlier(b->end_ns, split->interval.end_ns));
+    if (inside_ns <= 0) {
+        return;
+    }
+    double cpu_ns = (double)(b->cpu_ns - a->cpu_ns);
+    cpu_ns = cpu_ns > whole_ns ? whole_ns : cpu_ns; /* waits cost some CPU time themselves */
+    double share = inside_ns / whole_ns;
+    splitter->measured_ns += inside_ns;
+    split->on_cpu_ns += cpu_ns * share;
+    share_rest(splitter, first, last, (whole_ns - cpu_ns) * share);
+}
+
+/* A stretch in which the CPU clock was not read, up to the moment of `sample`, or behind it. */
+static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end_ns,
+                        const struct sbx_stall_record *sample)
+{
+    struct sbx_time_split *split = splitter->split;
+    begin_ns = later(begin_ns, split->interval.begin_ns);
+    end_ns = earlier(end_ns, split->interval.end_ns);
+    double free_ns = (double)sbx_waits_free_ns(split->waits, split->wait_count, begin_ns, end_ns);
+    if (free_ns <= 0 || sample == NULL) {
+        return;
+    }
+    bool blocked = is_blocked_sample(sample) && sbx_waits_at(split->waits, split->wait_count, sample->end_ns) == NULL;
+    if (!blocked && !is_stack_sample(sample)) {
+        return;
+    }
+    double reach_ns = (double)(blocked ? BLOCKED_REACH_NS : splitter->sample_reach_ns);
+    free_ns = free_ns > reach_ns ? reach_ns : free_ns;
+    splitter->assumed_ns += free_ns;
+    if (blocked) {
+        add_sampled_pause(splitter, sample, free_ns);
+    } else {
+        split->on_cpu_ns += free_ns;
+    }
+}
+
+/* Walk the records from one reading of the CPU clock to the next. */
+static void walk_records(struct splitter *splitter)
+{
+    const struct sbx_stall_record *records = splitter->records;
+    size_t count = splitter->record_count, anchor = count; /* record of the last reading; count: none yet */
+    for (size_t i = 0; i < count; i++) {
+        bool is_reading = records[i].cpu_ns >= 0 && (anchor == count || records[i].cpu_ns >= records[anchor].cpu_ns);
+        if (anchor == count) {
+            /* Before the first reading a sample speaks for the time before it. */
+            int64_t from_ns = i == 0 ? records[i].end_ns - splitter->sample_reach_ns : records[i - 1].end_ns;
+            add_assumed(splitter, from_ns, records[i].end_ns, &records[i]);
+        } else if (is_reading) {
+            add_measured(splitter, anchor, i);
+        }
+        anchor = is_reading ? i : anchor;
+    }
+    /* Behind the last reading. */
+    for (size_t i = anchor == count ? count : anchor + 1; i < count; i++) {
+        add_assumed(splitter, records[i - 1].end_ns, records[i].end_ns, &records[i]);
+    }
+    if (count > 0) {
+        add_assumed(splitter, records[count - 1].end_ns, splitter->split->interval.end_ns, &records[count - 1]);
+    }
+}
+
+int sbx_time_split_make(const struct sbx_stall *stall, uint32_t thread_index, struct sbx_interval interval,
+                        struct sbx_time_split *split_out)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    struct sbx_time_split *split = split_out;
+    *split = (struct sbx_time_split){.interval = interval, .wall_ns = (double)(interval.end_ns - interval.begin_ns)};
+    struct splitter splitter = {
+        .split = split, .records = stall->records + thread->record_begin, .record_count = thread->record_count};
+    uint32_t interval_us = stall->policy.interval_us > stall->policy.async_interval_us
+                               ? stall->policy.interval_us
+                               : stall->policy.async_interval_us;
+    splitter.sample_reach_ns = later(SAMPLE_REACH_NS_MIN, (int64_t)interval_us * 4000);
+    int result = sbx_waits_create(stall, thread_index, &split->waits, &split->wait_count);
+    if (result != 0) {
+        return result;
+    }
+    add_waits(&splitter);
+    walk_records(&splitter);
+    if (splitter.out_of_memory) {
+        sbx_time_split_finish(split);
+        return -ENOMEM;
+    }
+    double free_ns = (double)sbx_waits_free_ns(split->waits, split->wait_count, interval.begin_ns, interval.end_ns);
+    double known_ns = splitter.measured_ns + splitter.assumed_ns;
+    split->unknown_ns = free_ns > known_ns ? free_ns - known_ns : 0;
+    split->cpu_measured = splitter.measured_ns > 0 && splitter.measured_ns * 2 >= free_ns;
+    return 0;
+}
+
+void sbx_time_split_finish(struct sbx_time_split *split)
+{
+    free(split->pauses);
+    free(split->waits);
+    *split = (struct sbx_time_split){0};
+}
