@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.c - starting a program, passing signals on, ending as it ended. */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a supervisor may be sent and means for the program. SIGKILL and SIGSTOP cannot be passed on. */
+static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGALRM};
+
+int sbx_child_prepare(struct sbx_child *child)
+{
+    sigset_t wanted;
+    memset(child, 0, sizeof *child);
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
+        sigaddset(&wanted, passed_on[i]);
+    }
+    if (sigprocmask(SIG_BLOCK, &wanted, &child->mask_before) != 0) {
+        return -errno;
+    }
+    child->signal_fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    return child->signal_fd < 0 ? -errno : 0;
+}
+
+int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
+{
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
+        return -errno;
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        int result = -errno;
+        close(pipe_fds[0]);
+        close(pipe_fds[1]);
+        return result;
+    }
+    if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &child->mask_before, NULL);
+        execvpe(argv[0], argv, environment);
+        int error = errno;
+        ssize_t written = write(pipe_fds[1], &error, sizeof error);
+        _exit(written == (ssize_t)sizeof error ? 127 : 126);
+    }
+    close(pipe_fds[1]);
+    int error = 0;
+    ssize_t got;
+    do { /* the end of the pipe is the successful exec, which closed it */
+        got = read(pipe_fds[0], &error, sizeof error);
+    } while (got < 0 && errno == EINTR);
+    close(pipe_fds[0]);
+    if (got == (ssize_t)sizeof error) {
+        waitpid(pid, NULL, 0);
+        return -error;
+    }
+    child->pid = pid;
+    return 0;
+}
+
+/* A job-control stop of the child stops us too, so that the shell sees its job stopped; woken, we wake the child. */
+static void stop_with_child(const struct sbx_child *child)
+{
+    raise(SIGSTOP);
+    kill(child->pid, SIGCONT);
+}
+
+static void reap(struct sbx_child *child)
+{
+    int status;
+    pid_t pid = waitpid(child->pid, &status, WNOHANG | WUNTRACED);
+    if (pid != child->pid) {
+        return;
+    }
+    if (WIFSTOPPED(status)) {
+        if (WSTOPSIG(status) == SIGTSTP || WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU) {
+            stop_with_child(child);
+        }
+        return;
+    }
+    child->has_ended = true;
+    child->status = status;
+}
+
+void sbx_child_on_signal(struct sbx_child *child)
+{
+    struct signalfd_siginfo info;
+    while (read(child->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            reap(child);
+        } else if (info.ssi_code <= 0 && child->pid > 0 && !child->has_ended) {
+            /* Sent by a process, to us: the program is meant. What the terminal sends, it sent to the program as well.
+             */
+            kill(child->pid, (int)info.ssi_signo);
+        }
+    }
+}
+
+void sbx_child_end_likewise(const struct sbx_child *child)
+{
+    if (WIFSIGNALED(child->status)) {
+        const struct rlimit none = {0, 0};
+        sigset_t all;
+        setrlimit(RLIMIT_CORE, &none); /* the program's core is the one that matters */
+        signal(WTERMSIG(child->status), SIG_DFL);
+        sigfillset(&all);
+        sigprocmask(SIG_UNBLOCK, &all, NULL);
+        raise(WTERMSIG(child->status));
+    }
+    _exit(WIFEXITED(child->status) ? WEXITSTATUS(child->status) : 128 + WTERMSIG(child->status));
+}

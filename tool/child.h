@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.h - the program `stallbox run` runs, as if `stallbox run` were not there: its input, output, signals and exit
+ * status pass through. */
+#ifndef SBX_CHILD_H
+#define SBX_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct sbx_child {
+    pid_t pid;
+    int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
+    bool has_ended;
+    int status;           /* as waitpid gave it */
+    sigset_t mask_before;
+};
+
+/* Block the signals that are passed on and open the signalfd. Before any thread is started. Returns 0 or -errno. */
+int sbx_child_prepare(struct sbx_child *child);
+
+/* Start argv[0] (found in PATH) with `environment`. Returns 0; -errno of fork or of exec (-ENOENT: no such program), and
+ * then nothing runs. */
+int sbx_child_start(struct sbx_child *child, char **argv, char **environment);
+
+/* Read what signalfd has: pass signals on, notice stops and the end. */
+void sbx_child_on_signal(struct sbx_child *child);
+
+/* End this process as the child ended: with its exit status, or by the signal that ended it. Does not return. */
+void sbx_child_end_likewise(const struct sbx_child *child) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.h - what a subcommand of `stallbox` is, and the list of them.
+ *
+ * main.c knows nothing of a command but this struct; a command knows nothing of the others. Data goes to standard
+ * output, everything meant for a person to standard error, and the exit status is one of the three below. */
+#ifndef SBX_COMMAND_H
+#define SBX_COMMAND_H
+
+#include <stdio.h>
+
+enum sbx_exit {
+    SBX_EXIT_DONE = 0,
+    SBX_EXIT_FAILED = 1, /* it was asked rightly and could not be done */
+    SBX_EXIT_USAGE = 2,  /* it was asked wrongly; nothing was done */
+};
+
+struct sbx_command {
+    const char *name;                     /* "report" */
+    const char *summary;                  /* one line for `stallbox --help` */
+    int (*main)(int argc, char **argv);   /* argv[0] is the command's name; returns the exit status */
+    void (*usage)(FILE *out);             /* the whole text of `stallbox help NAME` */
+};
+
+int sbx_command_run(int argc, char **argv);
+void sbx_usage_run(FILE *out);
+int sbx_command_report(int argc, char **argv);
+void sbx_usage_report(FILE *out);
+int sbx_command_show(int argc, char **argv);
+void sbx_usage_show(FILE *out);
+int sbx_command_symbols(int argc, char **argv);
+void sbx_usage_symbols(FILE *out);
+int sbx_command_deliver(int argc, char **argv);
+void sbx_usage_deliver(FILE *out);
+int sbx_command_ctl(int argc, char **argv);
+void sbx_usage_ctl(FILE *out);
+int sbx_command_serve(int argc, char **argv);
+void sbx_usage_serve(FILE *out);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* courier.c - encode and deliver, woken by word from the other thread or by a delivery falling due. */
+#include "courier.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "deliver.h"
+#include "pack.h"
+
+struct sbx_courier {
+    pthread_t thread;
+    pthread_mutex_t lock; /* protects called, finishing, end_ms, counts */
+    pthread_cond_t word;
+    bool called, finishing;
+    uint64_t end_ms; /* when finishing: give up then */
+    struct sbx_spool *spool;
+    struct sbx_redaction redaction;
+    struct sbx_deliverer *deliverer; /* NULL: encode only */
+    struct sbx_courier_counts counts;
+};
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+static void pack(struct sbx_courier *courier)
+{
+    struct sbx_pack_counts counts = {0};
+    (void)sbx_pack_raw_folder(courier->spool, &courier->redaction,
+                              &counts); /* what failed stays in raw/, or went to bad/ */
+    pthread_mutex_lock(&courier->lock);
+    courier->counts.packed += counts.packed;
+    courier->counts.unreadable += counts.unreadable;
+    pthread_mutex_unlock(&courier->lock);
+}
+
+/* Wait for word, at most `ms`. Returns false when it is time to end. */
+static bool wait_for_word(struct sbx_courier *courier, uint64_t ms)
+{
+    struct timespec until;
+    bool goes_on;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    ms = ms > 3600000 ? 3600000 : ms;
+    until.tv_sec += (time_t)(ms / 1000);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&courier->lock);
+    while (!courier->called && !courier->finishing) {
+        if (pthread_cond_timedwait(&courier->word, &courier->lock, &until) == ETIMEDOUT) {
+            break;
+        }
+    }
+    courier->called = false;
+    goes_on = !courier->finishing;
+    pthread_mutex_unlock(&courier->lock);
+    return goes_on;
+}
+
+/* The last round: everything is encoded, and delivered as far as the grace goes. */
+static void finish_work(struct sbx_courier *courier)
+{
+    pack(courier);
+    while (courier->deliverer != NULL) {
+        uint64_t due_ms = sbx_deliverer_step(courier->deliverer);
+        uint64_t now = now_ms();
+        if (due_ms == UINT64_MAX || now >= courier->end_ms || due_ms > courier->end_ms - now) {
+            return;
+        }
+        const struct timespec pause = {(time_t)(due_ms / 1000), (long)(due_ms % 1000) * 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void *run(void *context)
+{
+    struct sbx_courier *courier = context;
+    uint64_t due_ms = 0;
+    do {
+        pack(courier);
+        due_ms = courier->deliverer != NULL ? sbx_deliverer_step(courier->deliverer) : UINT64_MAX;
+    } while (wait_for_word(courier, due_ms));
+    finish_work(courier);
+    return NULL;
+}
+
+struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                                      const char *server_url, const char *token)
+{
+    pthread_condattr_t attributes;
+    struct sbx_courier *courier = calloc(1, sizeof *courier);
+    if (courier == NULL) {
+        return NULL;
+    }
+    courier->spool = spool;
+    courier->redaction = *redaction;
+    if (server_url != NULL) {
+        courier->deliverer = sbx_deliverer_create(spool, server_url, token);
+        if (courier->deliverer == NULL) {
+            goto free_courier;
+        }
+    }
+    pthread_mutex_init(&courier->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&courier->word, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&courier->thread, NULL, run, courier) != 0) {
+        goto destroy_deliverer;
+    }
+    return courier;
+destroy_deliverer:
+    sbx_deliverer_destroy(courier->deliverer);
+free_courier:
+    free(courier);
+    return NULL;
+}
+
+void sbx_courier_call(struct sbx_courier *courier)
+{
+    pthread_mutex_lock(&courier->lock);
+    courier->called = true;
+    pthread_cond_broadcast(&courier->word);
+    pthread_mutex_unlock(&courier->lock);
+}
+
+static int count_one(void *context, const char *path, const uint8_t id[16])
+{
+    (void)path;
+    (void)id;
+    ++*(uint64_t *)context;
+    return 0;
+}
+
+void sbx_courier_finish(struct sbx_courier *courier, uint64_t grace_ms, struct sbx_courier_counts *counts_out)
+{
+    struct sbx_deliver_counts delivered = {0};
+    pthread_mutex_lock(&courier->lock);
+    courier->end_ms = now_ms() + grace_ms;
+    courier->finishing = true;
+    pthread_cond_broadcast(&courier->word);
+    pthread_mutex_unlock(&courier->lock);
+    pthread_join(courier->thread, NULL);
+    if (courier->deliverer != NULL) {
+        sbx_deliverer_counts(courier->deliverer, &delivered);
+        sbx_deliverer_destroy(courier->deliverer);
+    }
+    *counts_out = courier->counts;
+    counts_out->sent = delivered.sent;
+    counts_out->waiting = 0;
+    (void)sbx_spool_each(courier->spool, count_one, &counts_out->waiting);
+    pthread_cond_destroy(&courier->word);
+    pthread_mutex_destroy(&courier->lock);
+    free(courier);
+}

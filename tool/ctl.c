@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctl.c - `stallbox ctl`: talk to a running agent of the same user through the control page of its recording. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "names.h"
+#include "options.h"
+#include "order.h"
+#include "preload.h"
+#include "recording_file.h"
+#include "recording_format.h"
+
+enum {
+    ANSWER_MS = 5000
+}; /* how long an agent may take to answer: it may be making a snapshot */
+
+struct attachment {
+    struct sbx_recording_header *header;
+    struct sbx_control_page *control;
+    char path[SBX_RECORDING_PATH_MAX + 300];
+};
+
+void sbx_usage_ctl(FILE *out)
+{
+    fputs("usage: stallbox ctl PID status|snapshot|enable|disable\n"
+          "\n"
+          "Talk to the recorder in process PID, of the same user.\n"
+          "\n"
+          "  status     what it records, what it lost, what is in force\n"
+          "  snapshot   keep the recent past now (a snapshot of kind manual)\n"
+          "  enable     put the hooks in and record\n"
+          "  disable    take every hook out and record nothing; the process runs as if untouched\n",
+          out);
+}
+
+/* Map the recording at `path` when it is process `pid`'s. Returns 0, -ESRCH when it is somebody else's, or -errno. */
+static int attach(struct attachment *attachment, const char *path, uint32_t pid)
+{
+    struct stat status;
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) {
+        return -errno;
+    }
+    int result = -EPROTO;
+    void *mapping = MAP_FAILED;
+    if (fstat(file, &status) != 0) {
+        result = -errno;
+    } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
+        mapping = mmap(NULL, SBX_CONTROL_AT + 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        result = mapping == MAP_FAILED ? -errno : 0;
+    }
+    close(file);
+    if (result != 0) {
+        return result;
+    }
+    struct sbx_recording_header *header = mapping;
+    if (memcmp(header->magic, SBX_RECORDING_MAGIC, sizeof header->magic) != 0 ||
+        header->version != SBX_RECORDING_VERSION || header->layout_hash != sbx_layout_hash()) {
+        result = -EPROTO;
+    } else if (header->pid != pid ||
+               sbx_load_acquire(&header->state) != SBX_STATE_LIVE /* order: acquire header.state */ ||
+               header->process_start_ticks != sbx_process_start_ticks(pid)) {
+        result = -ESRCH;
+    }
+    if (result != 0) {
+        munmap(mapping, SBX_CONTROL_AT + 4096);
+        return result;
+    }
+    attachment->header = header;
+    attachment->control = (struct sbx_control_page *)((char *)mapping + SBX_CONTROL_AT);
+    return 0;
+}
+
+static int find(struct attachment *attachment, uint32_t pid)
+{
+    char folder_path[SBX_RECORDING_PATH_MAX], prefix[24];
+    const char *given = getenv(SBX_ENV_RECORDINGS);
+    if (given != NULL) {
+        snprintf(folder_path, sizeof folder_path, "%s", given);
+    } else if (sbx_recordings_default_folder(folder_path, sizeof folder_path) != 0) {
+        return sbx_failure("ctl", "the recordings folder has no usable name");
+    }
+    snprintf(prefix, sizeof prefix, "%u-", pid);
+    DIR *folder = opendir(folder_path);
+    int result = -ESRCH;
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL && result == -ESRCH;
+         entry = readdir(folder)) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+            snprintf(attachment->path, sizeof attachment->path, "%s/%s", folder_path, entry->d_name);
+            result = attach(attachment, attachment->path, pid);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    if (result == -ESRCH) {
+        return sbx_failure("ctl", "process %u has no recorder (looked in %s)", pid, folder_path);
+    }
+    if (result == -EPROTO) {
+        return sbx_failure("ctl", "%s: written by another version of stallbox", attachment->path);
+    }
+    return result == 0 ? 0 : sbx_failure("ctl", "%s: %s", attachment->path, strerror(-result));
+}
+
+static void ring_bell(struct sbx_control_page *control)
+{
+    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
+    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Wait until *word is `wanted`. */
+static bool wait_for_answer(uint32_t *word, uint32_t wanted)
+{
+    for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 50) {
+        uint32_t now = sbx_load_acquire(word); /* order: acquire - pairs with the watch thread's answer */
+        if (now == wanted) {
+            return true;
+        }
+        const struct timespec pause = {0, 50000000};
+        syscall(SYS_futex, word, FUTEX_WAIT, now, &pause, NULL, 0);
+    }
+    return false;
+}
+
+static int no_answer(uint32_t pid)
+{
+    return sbx_failure("ctl", "process %u did not answer within %d s (is it stopped?)", pid, ANSWER_MS / 1000);
+}
+
+static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled)
+{
+    struct sbx_control_page *control = attachment->control;
+    control->wanted = control->in_force;
+    control->wanted.enabled = enabled;
+    /* order: release control.generation - `wanted` is whole */
+    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
+    ring_bell(control);
+    if (!wait_for_answer(&control->applied, generation)) { /* order: acquire control.applied */
+        return no_answer(pid);
+    }
+    /* The hooks follow within milliseconds: wait for that too, so that "disabled" means out of the way. */
+    for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 5) {
+        if ((sbx_load_relaxed(&attachment->header->hooked_slots) != 0) == enabled) {
+            printf("%s: %u slots hooked\n", enabled ? "enabled" : "disabled", attachment->header->hooked_slots);
+            return SBX_EXIT_DONE;
+        }
+        const struct timespec pause = {0, 5000000};
+        nanosleep(&pause, NULL);
+    }
+    return no_answer(pid);
+}
+
+static int take_snapshot(const struct attachment *attachment, uint32_t pid)
+{
+    struct sbx_control_page *control = attachment->control;
+    /* order: release control.snapshot_request - pairs with answer_requests() */
+    uint32_t request = sbx_add_acq_rel(&control->snapshot_request, 1) + 1;
+    ring_bell(control);
+    if (!wait_for_answer(&control->snapshot_answer, request)) { /* order: acquire control.snapshot_answer */
+        return no_answer(pid);
+    }
+    if (control->snapshot_result == EAGAIN) {
+        return sbx_failure("ctl", "the last manual snapshot is less than %u ms old", control->in_force.min_gap_ms);
+    }
+    if (control->snapshot_result != 0) {
+        return sbx_failure("ctl", "%s/raw: %s", attachment->header->spool_path,
+                           strerror((int)control->snapshot_result));
+    }
+    printf("snapshot written to %s/raw\n", attachment->header->spool_path);
+    return SBX_EXIT_DONE;
+}
+
+static int print_status(const struct attachment *attachment)
+{
+    const struct sbx_recording_header *header = attachment->header;
+    const struct sbx_capture_settings *settings = &attachment->control->in_force;
+    printf("recording          %s\n", attachment->path);
+    printf("spool              %s\n", header->spool_path);
+    printf("enabled            %s\n", settings->enabled != 0 ? "yes" : "no");
+    printf("hooked slots       %u\n", header->hooked_slots);
+    printf("modules            %u\n", header->module_count);
+    printf("threads seen       %u\n", header->thread_count);
+    printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
+           settings->gap_us, (double)header->async_interval_ns / 1000.0);
+    printf("signal             %u%s\n", header->async_signal,
+           header->async_signal == 0 ? " (taken by the program: running threads are not sampled)" : "");
+    printf("triggers           anr %u ms, slow message %u ms\n", settings->anr_ms, settings->slow_message_ms);
+    printf("records            %llu at points, %llu by signal, %llu of blocked threads\n",
+           (unsigned long long)header->captures_sync, (unsigned long long)header->captures_async,
+           (unsigned long long)header->captures_observed);
+    printf("snapshots          %u\n", header->snapshots_made);
+    if (header->last_error != 0) {
+        printf("last failure       %s\n", strerror((int)header->last_error));
+    }
+    for (uint32_t i = 0; i < SBX_DROP_COUNT; i++) {
+        if (header->drops[i] != 0) {
+            printf("dropped            %llu %s\n", (unsigned long long)header->drops[i], sbx_drop_name(i));
+        }
+    }
+    return SBX_EXIT_DONE;
+}
+
+int sbx_command_ctl(int argc, char **argv)
+{
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        sbx_usage_ctl(stdout);
+        return SBX_EXIT_DONE;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') {
+            return sbx_usage_error("ctl", "unknown option '%s'", argv[i]);
+        }
+    }
+    if (argc != 3) {
+        return sbx_usage_error("ctl", "a process id and a verb are needed");
+    }
+    char *end = NULL;
+    unsigned long pid = strtoul(argv[1], &end, 10);
+    if (*argv[1] < '1' || *argv[1] > '9' || *end != 0 || pid > INT_MAX) {
+        return sbx_usage_error("ctl", "'%s' is no process id", argv[1]);
+    }
+    static const char *const verbs[] = {"status", "snapshot", "enable", "disable"};
+    size_t verb = 0;
+    while (verb < SBX_COUNT_OF(verbs) && strcmp(argv[2], verbs[verb]) != 0) {
+        verb++;
+    }
+    if (verb == SBX_COUNT_OF(verbs)) {
+        return sbx_usage_error("ctl", "unknown verb '%s'", argv[2]);
+    }
+    struct attachment attachment;
+    int status = find(&attachment, (uint32_t)pid);
+    if (status != 0) {
+        return status;
+    }
+    switch (verb) {
+    case 0:
+        return print_status(&attachment);
+    case 1:
+        return take_snapshot(&attachment, (uint32_t)pid);
+    default:
+        return set_enabled(&attachment, (uint32_t)pid, verb == 2);
+    }
+}

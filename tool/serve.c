@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve.c - `stallbox serve`: the server as a command, until a signal ends it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+#include "server.h"
+#include "token_file.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:7311"
+
+enum { OPTION_DATA, OPTION_LISTEN, OPTION_TOKEN_FILE, OPTION_SYMBOLS, OPTION_MODULES, OPTION_COUNT };
+static const struct sbx_option options[OPTION_COUNT] = {
+    [OPTION_DATA] = {"--data", 'd', "DIR", "where everything is kept; made when missing (required)"},
+    [OPTION_LISTEN] = {"--listen", 'l', "ADDR:PORT", "default " DEFAULT_LISTEN "; port 0 takes a free one"},
+    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE",
+                           "its first line is the secret a sender must know; needed\nto listen on anything but loopback"},
+    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
+    [OPTION_MODULES] = {"--modules", 'm', "FILE",
+                        "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
+};
+
+void sbx_usage_serve(FILE *out)
+{
+    fputs("usage: stallbox serve --data DIR [OPTION]...\n"
+          "\n"
+          "Collect payloads, say what caused each stall, and show it as pages. Runs until SIGTERM or SIGINT.\n"
+          "\n",
+          out);
+    sbx_options_print(options, OPTION_COUNT, out);
+    fputs("\nThe address of the pages is printed on standard error once the server listens.\n", out);
+}
+
+/* The listening address with the port that was really taken, for a person to open. */
+static void print_address(const char *listen, uint16_t port, const char *data_dir)
+{
+    const char *colon = strrchr(listen, ':');
+    int host_length = colon == NULL ? (int)strlen(listen) : (int)(colon - listen);
+    fprintf(stderr, "stallbox serve: listening on http://%.*s:%u/ (data in %s)\n", host_length, listen, port, data_dir);
+}
+
+static int serve_until_signal(const struct sbx_server_options *server_options)
+{
+    /* The server's threads inherit the mask, so that the signals arrive here and nowhere else. */
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a visitor who leaves early is no reason to die */
+
+    struct sbx_server *server = NULL;
+    char why[300];
+    int result = sbx_server_start(server_options, &server, why, sizeof why);
+    if (result == -EINVAL) {
+        return sbx_usage_error("serve", "%s", why);
+    }
+    if (result != 0) {
+        return sbx_failure("serve", "%s", why);
+    }
+    print_address(server_options->listen, sbx_server_port(server), server_options->data_dir);
+    int signal_number = 0;
+    do {
+        result = sigwait(&ends, &signal_number);
+    } while (result == EINTR);
+    fprintf(stderr, "stallbox serve: %s, stopping\n", signal_number == SIGINT ? "interrupted" : "asked to end");
+    sbx_server_stop(server);
+    return SBX_EXIT_DONE;
+}
+
+/* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
+static int read_options(int argc, char **argv, struct sbx_server_options *server_options, const char **symbol_dirs,
+                        const char **index_paths, const char **token_path_out, bool *help_out)
+{
+    struct sbx_option_reader reader;
+    sbx_option_reader_init(&reader, "serve", options, OPTION_COUNT, argc, argv);
+    for (;;) {
+        switch (sbx_option_next(&reader)) {
+        case OPTION_DATA:
+            server_options->data_dir = reader.value;
+            break;
+        case OPTION_LISTEN:
+            server_options->listen = reader.value;
+            break;
+        case OPTION_TOKEN_FILE:
+            *token_path_out = reader.value;
+            break;
+        case OPTION_SYMBOLS:
+            symbol_dirs[server_options->symbol_dir_count++] = reader.value;
+            break;
+        case OPTION_MODULES:
+            index_paths[server_options->index_path_count++] = reader.value;
+            break;
+        case SBX_OPTION_HELP:
+            *help_out = true;
+            return SBX_EXIT_DONE;
+        case SBX_OPTION_OPERAND:
+            return sbx_usage_error("serve", "unexpected argument '%s'", reader.value);
+        case SBX_OPTION_END:
+            return server_options->data_dir != NULL ? SBX_EXIT_DONE : sbx_usage_error("serve", "--data DIR is missing");
+        default:
+            return SBX_EXIT_USAGE;
+        }
+    }
+}
+
+int sbx_command_serve(int argc, char **argv)
+{
+    const char **symbol_dirs = calloc((size_t)argc, sizeof *symbol_dirs); /* no more than there are arguments */
+    const char **index_paths = calloc((size_t)argc, sizeof *index_paths);
+    struct sbx_server_options server_options = {
+        .listen = DEFAULT_LISTEN, .symbol_dirs = symbol_dirs, .index_paths = index_paths, .log = stderr};
+    const char *token_path = NULL;
+    char token[SBX_TOKEN_MAX + 1], why[300];
+    bool help = false;
+    int status = SBX_EXIT_FAILED;
+    if (symbol_dirs == NULL || index_paths == NULL) {
+        sbx_failure("serve", "%s", strerror(ENOMEM));
+        goto free_lists;
+    }
+    status = read_options(argc, argv, &server_options, symbol_dirs, index_paths, &token_path, &help);
+    if (help) {
+        sbx_usage_serve(stdout);
+        goto free_lists;
+    }
+    if (status != SBX_EXIT_DONE) {
+        goto free_lists;
+    }
+    if (token_path != NULL) {
+        if (sbx_token_read(token_path, token, why, sizeof why) != 0) {
+            status = sbx_failure("serve", "%s", why);
+            goto free_lists;
+        }
+        server_options.token = token;
+    }
+    status = serve_until_signal(&server_options);
+
+free_lists:
+    free(index_paths);
+    free(symbol_dirs);
+    return status;
+}

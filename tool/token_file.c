@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* token_file.c - reads a token and refuses a file that gives it away. */
+#include "token_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int sbx_token_read(const char *path, char *token_out, char *why, size_t why_bytes)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) {
+        int result = -errno;
+        snprintf(why, why_bytes, "%s: %s", path, strerror(-result));
+        return result;
+    }
+    int result = 0;
+    struct stat status;
+    if (fstat(descriptor, &status) != 0) {
+        result = -errno;
+        snprintf(why, why_bytes, "%s: %s", path, strerror(-result));
+        goto close_descriptor;
+    }
+    if (S_ISREG(status.st_mode) && (status.st_mode & (S_IRGRP | S_IROTH | S_IWGRP | S_IWOTH)) != 0) {
+        result = -EPERM;
+        snprintf(why, why_bytes, "%s: others may read or write it; use chmod 600", path);
+        goto close_descriptor;
+    }
+
+    /* One byte more than a token may have, and one for its line end, so that a longer one shows. */
+    char line[SBX_TOKEN_MAX + 2];
+    size_t length = 0;
+    while (length < sizeof line) {
+        ssize_t got = read(descriptor, line + length, sizeof line - length);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            result = -errno;
+            snprintf(why, why_bytes, "%s: %s", path, strerror(-result));
+            goto close_descriptor;
+        }
+        if (got == 0) {
+            break;
+        }
+        length += (size_t)got;
+    }
+    size_t token_length = 0;
+    while (token_length < length && line[token_length] > ' ' && line[token_length] < 0x7f) {
+        token_length++;
+    }
+    char end = token_length < length ? line[token_length] : '\n';
+    if (token_length == 0 || token_length > SBX_TOKEN_MAX || (end != '\n' && end != '\r')) {
+        result = -EINVAL;
+        snprintf(why, why_bytes, "%s: the first line must be a token of 1 to %d printable letters without spaces", path,
+                 SBX_TOKEN_MAX);
+        goto close_descriptor;
+    }
+    memcpy(token_out, line, token_length);
+    token_out[token_length] = '\0';
+
+close_descriptor:
+    close(descriptor);
+    return result;
+}
