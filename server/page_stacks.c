@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "history.h"
 #include "html_writer.h"
 #include "names.h"
 #include "page_parts.h"
@@ -172,13 +173,13 @@ static void put_thread(struct sbx_byte_buffer *page, const struct sbx_report *re
     if (row->ended)
         sbx_html(page, "<span class=\"tag\">ended</span> ");
     put_call(page, report, row);
-    if (sbx_report_callstack(report, row->last_stack, &leaf, 1)) {
+    if (sbx_report_callstack(report, sbx_history_thread_stack(report, thread), &leaf, 1)) {
         sbx_html(page, " <span class=\"leaf\">");
         sbx_page_function(page, leaf->function);
         sbx_html(page, "</span>");
     }
     sbx_html(page, "</summary>");
-    sbx_page_stack(page, report, row->last_stack);
+    sbx_page_stack(page, report, sbx_history_thread_stack(report, thread));
     sbx_html(page, "</details>");
 }
 
@@ -191,7 +192,8 @@ void sbx_page_threads(struct sbx_byte_buffer *page, const struct sbx_report *rep
     sbx_html(page, "</span></h2>");
     if (judged < stall->thread_count)
         put_thread(page, report, (uint32_t)judged,
-                   !sbx_page_is_same_stack(report, stall->threads[judged].last_stack, sbx_page_blamed_stack(report)));
+                   !sbx_page_is_same_stack(report, sbx_history_thread_stack(report, (uint32_t)judged),
+                                           sbx_page_blamed_stack(report)));
     if (culprit >= 0 && culprit < stall->thread_count && culprit != judged)
         put_thread(page, report, (uint32_t)culprit, true);
     for (uint32_t thread = 0; thread < stall->thread_count; thread++)

@@ -91,3 +91,10 @@ uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t threa
            : newest != 0                                     ? newest
                                                              : thread->last_stack;
 }
+
+uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thread)
+{
+    const struct sbx_stall *stall = report->stall;
+    bool has_ended = thread == stall->trigger.thread && !stall->trigger.in_progress && stall->trigger.duration_ns > 0;
+    return has_ended && report->verdict.stack != 0 ? report->verdict.stack : sbx_history_trigger_stack(stall, thread);
+}

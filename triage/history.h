@@ -20,4 +20,8 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
  * newest; 0 none. */
 uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread);
 
+/* The callstack to show for a thread. Like sbx_history_trigger_stack(), but for the judged thread of a stall that had ended
+ * when the trigger fired it is the stack the time was spent in: where the thread was a moment later tells nothing. */
+uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thread);
+
 #endif

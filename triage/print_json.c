@@ -169,7 +169,7 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     sbx_json_bool(json, thread->is_main);
     sbx_json_key(json, "frames");
     sbx_json_begin_array(json);
-    size_t count = sbx_report_callstack(report, sbx_history_trigger_stack(report->stall, index), locations, STACK_MAX);
+    size_t count = sbx_report_callstack(report, sbx_history_thread_stack(report, index), locations, STACK_MAX);
     for (size_t i = 0; i < count; i++) {
         sbx_json_begin_object(json);
         put_text(json, "function", locations[i]->function);

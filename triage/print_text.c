@@ -189,7 +189,7 @@ static void put_threads_of_stack(FILE *text, const struct sbx_report *report, ui
                                  const struct sbx_location **locations)
 {
     const struct sbx_stall *stall = report->stall;
-    uint32_t stack = sbx_history_trigger_stack(stall, first);
+    uint32_t stack = sbx_history_thread_stack(report, first);
     char name[SBX_THREAD_TEXT_BYTES];
     sbx_thread_text(stall, first, name);
     fprintf(text, "  " STRONG "%s" PLAIN, name);
@@ -197,7 +197,7 @@ static void put_threads_of_stack(FILE *text, const struct sbx_report *report, ui
     done[first] = true;
     uint32_t others = 0;
     for (uint32_t i = 0; i < stall->thread_count; i++) {
-        if (!done[i] && stack != 0 && sbx_history_trigger_stack(stall, i) == stack) {
+        if (!done[i] && stack != 0 && sbx_history_thread_stack(report, i) == stack) {
             done[i] = true;
             others++;
         }
@@ -236,7 +236,7 @@ static void put_stacks(FILE *text, const struct sbx_report *report, const struct
 {
     const struct sbx_stall *stall = report->stall;
     uint32_t judged = stall->trigger.thread;
-    uint32_t at_trigger = sbx_history_trigger_stack(stall, judged);
+    uint32_t at_trigger = sbx_history_thread_stack(report, judged);
     if (report->verdict.stack != 0 && !is_same_way(report, report->verdict.stack, at_trigger, locations)) {
         put_heading(text, "The stack that the time was spent in");
         put_stack(text, report, report->verdict.stack, locations);

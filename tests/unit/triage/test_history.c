@@ -118,6 +118,17 @@ static void test_stack_at_the_trigger_is_the_flagged_then_the_calls_then_the_new
     assert_int_equal(sbx_history_trigger_stack(stall, 1), stall->threads[1].last_stack);
     assert_int_equal(sbx_history_trigger_stack(stall, 2), newest);
     assert_int_equal(sbx_history_trigger_stack(stall, 3), 0);
+
+    /* For a stall that is over, the judged thread shows what its time was spent in; other threads are as they were. */
+    struct sbx_stall over = *stall;
+    struct sbx_report report = {.stall = &over, .verdict.stack = newest};
+    over.trigger.thread = 0;
+    over.trigger.duration_ns = 1000000;
+    over.trigger.in_progress = false;
+    assert_int_equal(sbx_history_thread_stack(&report, 0), newest);
+    assert_int_equal(sbx_history_thread_stack(&report, 1), stall->threads[1].last_stack);
+    over.trigger.in_progress = true;
+    assert_int_equal(sbx_history_thread_stack(&report, 0), flagged);
     sbx_scene_destroy(scene);
 }
 
