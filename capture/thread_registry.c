@@ -118,6 +118,7 @@ static struct sbx_thread *claim(uint32_t tid)
         sbx_count_drop(SBX_DROP_NO_THREAD);
         return NULL;
     }
+    struct sbx_thread_entry *entry = &the_entries[index];
     struct sbx_thread *thread = sbx_thread_blocks[index];
     if (thread == NULL) {
         thread = sbx_pages_map(sizeof *thread);
@@ -126,11 +127,12 @@ static struct sbx_thread *claim(uint32_t tid)
             sbx_count_drop(SBX_DROP_NO_THREAD);
             return NULL;
         }
+        thread->entry = entry;
+        thread->index = (uint32_t)index;
     } else {
-        /* Only the small fields before the walk: the cache is still true and the rest is scratch. */
-        memset(thread, 0, offsetof(struct sbx_thread, walk));
+        /* Not the walk and what follows: the cache is still true and the rest is scratch. */
+        memset(&thread->last_tick, 0, offsetof(struct sbx_thread, walk) - offsetof(struct sbx_thread, last_tick));
     }
-    struct sbx_thread_entry *entry = &the_entries[index];
     uint32_t generation = entry->generation + 1;
     /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
     sbx_store_relaxed(&entry->tid, 0);
@@ -144,8 +146,6 @@ static struct sbx_thread *claim(uint32_t tid)
         the_header->main_thread = (uint32_t)index;
         thread->has_loop = true;
     }
-    thread->entry = entry;
-    thread->index = (uint32_t)index;
     thread->generation = generation;
     thread->tid = tid;
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */

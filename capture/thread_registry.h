@@ -42,12 +42,12 @@ struct sbx_message_loop {
     uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
-    uint64_t poller_gone_in;     /* message in which a sample found the poll call's function returned; 0: none */
-    bool poller_returns;         /* proven: that function returns before the message is handled */
-    uint32_t hits;                                         /* passes at this site; judged from the second on */
-    struct sbx_record merged;    /* short messages not yet recorded; amount 0: none */
+    uint64_t poller_gone_in;  /* message in which a sample found the poll call's function returned; 0: none */
+    bool poller_returns;      /* proven: that function returns before the message is handled */
+    uint32_t hits;            /* passes at this site; judged from the second on */
+    struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
     uint64_t merged_tick;
-    uint64_t idle_tick;          /* tick of the last record of idle time */
+    uint64_t idle_tick;   /* tick of the last record of idle time */
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
@@ -55,10 +55,13 @@ struct sbx_message_loop {
 
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */
 struct sbx_thread {
+    /* A block stays with its entry for good: these two never change, so that the watch thread may follow them while the
+     * block is being given to another thread. */
     struct sbx_thread_entry *entry;
+    uint32_t index;
     uint64_t last_tick; /* capture tick of its newest sample */
     uint32_t inside;    /* not 0: our own code runs on this thread; the handler then does nothing */
-    uint32_t index, generation, tid;
+    uint32_t generation, tid;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
