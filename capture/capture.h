@@ -25,7 +25,7 @@ struct sbx_capture {
     struct sbx_thread_entry *threads;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
-    const struct sbx_code_map *map; /* order: release/acquire code_map; never freed */
+    const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint32_t *gate; /* 1: record. In a page that fork() wipes: a child finds 0, by whatever call it was made */
     uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
     uint64_t wait_min_ns;            /* shorter waits leave no record */

@@ -4,8 +4,11 @@
 
 #include <elf.h>
 #include <link.h>
+#include <linux/membarrier.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -31,6 +34,18 @@ static struct module modules[SBX_MODULES_MAX];
 static unsigned long long seen_adds, seen_subs;
 static bool looked_before;
 static uint32_t map_generation;
+
+enum {
+    PARKED_MAX = 256,
+    PARKED_BATCH = 16
+};
+static struct sbx_code_map *parked[PARKED_MAX]; /* replaced, perhaps still held by a walk */
+static uint32_t parked_count;
+
+static size_t map_bytes(uint32_t capacity)
+{
+    return sizeof(struct sbx_code_map) + capacity * sizeof(struct sbx_code_range);
+}
 
 /* Copy the build-id out of one PT_NOTE. */
 static void read_notes(struct sbx_module_entry *entry, const uint8_t *notes, size_t bytes)
@@ -113,6 +128,28 @@ static bool is_same(const struct sbx_module_entry *entry, const struct module *m
             strncmp(entry->path, info->dlpi_name, SBX_PATH_MAX - 1) == 0);
 }
 
+/* A module that was here before and went: it gets its entry again, wherever it lies now, because frames name it by
+ * offset, and its rows are still true. So a plugin that comes and goes does not fill the table. */
+static bool revive(const struct sbx_module_entry *entry, const struct module *module)
+{
+    for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
+        struct sbx_module_entry *old = &sbx_the_capture.modules[i];
+        if (modules[i].alive || entry->build_id_bytes == 0 || old->build_id_bytes != entry->build_id_bytes ||
+            memcmp(old->build_id, entry->build_id, entry->build_id_bytes) != 0 ||
+            strncmp(old->path, entry->path, sizeof old->path) != 0) {
+            continue;
+        }
+        struct sbx_unwind_rows rows = modules[i].rows;
+        uint8_t rows_state = modules[i].rows_state;
+        *old = *entry;
+        modules[i] = *module;
+        modules[i].rows = rows;
+        modules[i].rows_state = rows_state;
+        return true;
+    }
+    return false;
+}
+
 struct look {
     bool first, changed, stopped;
 };
@@ -142,23 +179,55 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     if (info->dlpi_phnum == 0) {
         return 0;
     }
+    struct sbx_module_entry entry;
+    struct module module;
+    describe(&entry, &module, info, first);
+    module.alive = true;
+    module.seen = true;
+    look->changed = true;
+    if (revive(&entry, &module)) {
+        return 0;
+    }
     if (count >= header->modules.count) {
         sbx_count_drop(SBX_DROP_NO_MODULE);
         return 0;
     }
-    describe(&sbx_the_capture.modules[count], &modules[count], info, first);
-    modules[count].alive = true;
-    modules[count].seen = true;
-    look->changed = true;
+    sbx_the_capture.modules[count] = entry;
+    modules[count] = module;
     sbx_store_release(&header->module_count, count + 1); /* order: release header.module_count - the entry is whole */
     return 0;
+}
+
+/* Free the parked maps, if nobody can hold one any more. */
+static void reclaim_maps(void)
+{
+    if (parked_count < PARKED_BATCH || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0 ||
+        !sbx_thread_registry_is_quiet()) {
+        return; /* the next replacement asks again */
+    }
+    for (uint32_t i = 0; i < parked_count; i++) {
+        munmap(parked[i], map_bytes(parked[i]->capacity));
+    }
+    parked_count = 0;
+}
+
+/* Put a new map in the place of the old one. */
+static void replace_map(struct sbx_code_map *map)
+{
+    struct sbx_code_map *old =
+        (struct sbx_code_map *)sbx_load_relaxed(&sbx_the_capture.map); /* only this thread stores */
+    sbx_store_release(&sbx_the_capture.map, map);                      /* order: release code_map - the map is whole */
+    if (old != NULL && parked_count < PARKED_MAX) {
+        parked[parked_count++] = old; /* beyond the room it is left for good: nobody has been quiet for very long */
+    }
+    reclaim_maps();
 }
 
 /* Make and publish a new code map of the modules alive. */
 static void publish(void)
 {
     uint32_t count = sbx_the_capture.header->module_count;
-    struct sbx_code_map *map = sbx_pages_map(sizeof *map + count * sizeof map->ranges[0]);
+    struct sbx_code_map *map = sbx_pages_map(map_bytes(count));
     if (map == NULL) {
         return; /* the old one stays: new modules end walks as unknown, counted */
     }
@@ -185,12 +254,16 @@ static void publish(void)
         }
         map->ranges[at] = range;
     }
+    map->capacity = count;
     map->generation = ++map_generation;
-    sbx_store_release(&sbx_the_capture.map, map); /* order: release code_map - the map is whole */
+    replace_map(map);
 }
 
 bool sbx_module_map_refresh(void)
 {
+    if (!looked_before) {
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0); /* refused: maps are never freed */
+    }
     uint32_t count = sbx_the_capture.header->module_count;
     for (uint32_t i = 0; i < count; i++) {
         modules[i].seen = false;

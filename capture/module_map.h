@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module_map.h - the modules of the process: entries in the recording, ranges for the walker, unwind rows.
  *
- * Changed by one thread at a time: the starting thread first, the module thread ever after. Published maps are never
- * freed: a walk may hold one for as long as the scheduler pleases, and a map is some kilobytes. */
+ * Changed by one thread at a time: the starting thread first, the module thread ever after.
+ *
+ * A map that was replaced is parked until no walk can hold it: walks load the map while their thread's `inside` is set, so
+ * once every thread has been seen with `inside` clear after the replacement, the old map is nobody's. The two loads need an
+ * order that would cost each walk a fence; membarrier(2) puts the cost here instead (the scheme of userspace RCU's
+ * sys_membarrier flavour). Where the kernel has no membarrier, maps are never freed. */
 #ifndef SBX_MODULE_MAP_H
 #define SBX_MODULE_MAP_H
 

@@ -133,12 +133,15 @@ static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
 /* Walk the copied stack and intern it, our own frames left out. */
 static uint32_t walk_copy(const struct where *where, size_t copied)
 {
+    sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
+    sbx_order_with_handler();
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
     struct sbx_stack_window window = {
         .lo = where->sp, .hi = where->sp + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - where->sp)};
     struct sbx_walk_registers registers = {.pc = where->pc, .sp = where->sp, .pc_is_exact = true, .fp_known = false};
     struct sbx_walk *walk = &observer->walk;
     sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, &window, &registers, walk);
+    sbx_store_release(&sbx_watch_inside, 0); /* order: release inside */
     if (walk->end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }

@@ -221,6 +221,23 @@ uint32_t sbx_thread_count(void)
     return sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
 }
 
+uint32_t sbx_watch_inside;
+
+bool sbx_thread_registry_is_quiet(void)
+{
+    uint32_t count = sbx_thread_count();
+    if (sbx_load_acquire(&sbx_watch_inside) != 0) { /* order: acquire inside */
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && sbx_load_acquire(&thread->inside) != 0) { /* order: acquire inside */
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The kernel's name of a thread. Threads name themselves after they were born, so the scan asks again and again. */
 static void read_name(uint32_t tid, char name[16])
 {

@@ -128,6 +128,13 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_
 
 uint32_t sbx_thread_count(void); /* entries ever used */
 
+/* Is no thread in the middle of a walk? Seen thread by thread: true says that each was outside our code at some moment
+ * during the call. The caller has issued a membarrier before. Module thread. */
+bool sbx_thread_registry_is_quiet(void);
+
+/* The watch thread's own `inside`, for its walks of other threads' stacks. */
+extern uint32_t sbx_watch_inside;
+
 /* Learn the calling thread's stack bounds if they are not known. Not in a handler. */
 SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread);
 

@@ -29,6 +29,8 @@ enum sbx_code_flag { SBX_CODE_ROWS_PENDING = 1, SBX_CODE_SKIP = 2 /* our own lib
 struct sbx_code_map {
     uint32_t count;
     uint32_t generation; /* a cache filled under another generation is stale */
+    uint32_t capacity;   /* ranges there is room for: the owner's, to give the map back */
+    uint32_t reserved;
     struct sbx_code_range ranges[];
 };
 
