@@ -30,6 +30,7 @@ enum {
     PATCHES_MAX = 16384, /* slots remembered; a process of 144 modules has some 800 */
     POINTS_MAX = 96,
     NAME_FILTER_BITS = 4096,
+    ROUNDS_MAX = 20, /* while modules come and go */
 };
 
 struct patch {
@@ -192,6 +193,7 @@ static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t val
 struct pass {
     uint32_t wanted;
     uint32_t number;
+    bool is_stale, is_behind; /* modules went, or came, since they were noted */
     uint64_t foreign_slots;
 };
 
@@ -257,11 +259,56 @@ static void restore_module(const struct image *image, uint32_t wanted, bool all)
     }
 }
 
+/* The modules there are, as of the first look of a round. */
+static struct noted {
+    uint64_t bias;
+    const ElfW(Phdr) * headers;
+} noted[SBX_MODULES_MAX];
+static uint32_t noted_count;
+static unsigned long long noted_subs;
+
+static int note(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes;
+    (void)context;
+    noted_subs = info->dlpi_subs;
+    if (noted_count < SBX_MODULES_MAX) {
+        noted[noted_count++] = (struct noted){info->dlpi_addr, info->dlpi_phdr};
+    }
+    return 0;
+}
+
+/* Wait until every dlopen and dlclose under way is over. dladdr takes the lock that they hold from begin to end, unlike
+ * dl_iterate_phdr, whose lock they hold for moments only (glibc: dl_load_lock, dl_load_write_lock). */
+static void wait_for_loader(void)
+{
+    Dl_info info;
+    dladdr((void *)(uintptr_t)&sbx_got_hook_apply, &info);
+}
+
+static bool is_noted(const struct dl_phdr_info *info)
+{
+    for (uint32_t i = 0; i < noted_count; i++) {
+        if (noted[i].bias == info->dlpi_addr && noted[i].headers == info->dlpi_phdr) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct pass *pass = context;
     struct image image;
     (void)bytes;
+    if (info->dlpi_subs != noted_subs) {
+        pass->is_stale = true; /* one that was noted may be gone, and another in its place: look again */
+        return 1;
+    }
+    if (!is_noted(info)) {
+        pass->is_behind = true; /* came since: it may still be under way */
+        return 0;
+    }
     if (!read_image(&image, info) || is_agent(&image)) {
         return 0;
     }
@@ -281,11 +328,23 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
 uint32_t sbx_got_hook_apply(uint32_t wanted)
 {
     static uint32_t passes;
-    struct pass pass = {.wanted = wanted, .number = ++passes};
+    struct pass pass = {.wanted = wanted};
     if (patches == NULL) {
         return 0;
     }
-    dl_iterate_phdr(visit, &pass);
+    for (int rounds = 0; rounds < ROUNDS_MAX; rounds++) {
+        noted_count = 0;
+        dl_iterate_phdr(note, NULL);
+        wait_for_loader();
+        pass = (struct pass){.wanted = wanted, .number = ++passes};
+        dl_iterate_phdr(visit, &pass);
+        if (!pass.is_stale && !pass.is_behind) {
+            break;
+        }
+    }
+    if (pass.is_stale) {
+        return patch_count; /* modules come and go without pause: the next call tries again */
+    }
     sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT], pass.foreign_slots);
     /* Patches of modules that are gone: nothing to restore, their memory is no longer theirs. */
     for (uint32_t i = 0; i < patch_count;) {

@@ -5,6 +5,10 @@
  * keeps it. What was replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr,
  * where no module can be unmapped; stores are single aligned words, because other threads are calling through them.
  *
+ * A module appears in the loader's list before it is relocated, and while the loader relocates it, its pages are the
+ * loader's: making one of them read-only again then would crash the loader. So each round first notes who is there, then
+ * waits until every dlopen under way at that moment is over, and touches only those it noted.
+ *
  * One thread at a time: the starting thread first, the module thread ever after. */
 #ifndef SBX_GOT_HOOK_H
 #define SBX_GOT_HOOK_H
