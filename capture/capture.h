@@ -62,6 +62,10 @@ SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
 /* Call the watch thread. One futex wake-up. */
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
 
+/* Copy at most SBX_STACK_COPY_BYTES of this process's memory from `from` on into `to`, which has that room. Returns how
+ * many bytes there were. One system call; memory that is not there ends the copy where a load would fault. */
+SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to);
+
 /* Walk the calling thread's stack from `start` and intern it; returns the callstack id. The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -117,17 +116,7 @@ static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
     if (sp >= thread->stack_low && sp < thread->stack_high && thread->stack_high - sp < most) {
         most = thread->stack_high - sp;
     }
-    struct iovec to = {observer->stack_copy, most};
-    struct iovec pages[SBX_STACK_COPY_BYTES / 4096 + 2];
-    unsigned count = 0;
-    for (uint64_t at = sp; at < sp + most && count < SBX_COUNT_OF(pages);) {
-        uint64_t next = (at | 4095) + 1;
-        uint64_t end = next < sp + most ? next : sp + most;
-        pages[count++] = (struct iovec){(void *)at, end - at};
-        at = end;
-    }
-    ssize_t got = process_vm_readv((pid_t)sbx_the_capture.header->pid, &to, 1, pages, count, 0);
-    return got > 0 ? (size_t)got : 0;
+    return sbx_copy_stack(sp, most, observer->stack_copy);
 }
 
 /* Walk the copied stack and intern it, our own frames left out. */

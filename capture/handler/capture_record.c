@@ -11,6 +11,24 @@
 
 #include "clock.h"
 
+SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
+{
+    /* Page by page: the copy ends at the first page that is not there, and what came before counts. */
+    struct iovec pages[2 + SBX_STACK_COPY_BYTES / 4096];
+    unsigned count = 0;
+    uint64_t at = from, end = from + (bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES);
+    while (at < end && count < SBX_COUNT_OF(pages)) {
+        uint64_t next = (at | 4095) + 1;
+        pages[count].iov_base = (void *)at;
+        pages[count].iov_len = (next < end ? next : end) - at;
+        count++;
+        at = next;
+    }
+    struct iovec whole = {to, SBX_STACK_COPY_BYTES};
+    long got = syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, &whole, 1, pages, count, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
 /* The memory a walk from `sp` may read, the red zone below it included: in an epilogue the rows still name the slot a
  * frame pointer was just popped from. A stack we know is read in place. On another one (alternate signal stack,
  * coroutine, a thread whose bounds nobody has asked for yet) it is copied first: one system call, which fails where a
@@ -24,19 +42,7 @@ static bool find_window(struct sbx_thread *thread, uint64_t sp, struct sbx_stack
         window->delta = 0;
         return true;
     }
-    /* Page by page: a copy ends at the first page that is not there, and what came before counts. */
-    struct iovec pages[1 + SBX_STACK_COPY_BYTES / 4096];
-    unsigned count = 0;
-    uint64_t at = low, end = low + SBX_STACK_COPY_BYTES;
-    while (at < end && count < SBX_COUNT_OF(pages)) {
-        uint64_t next = (at | 4095) + 1;
-        pages[count].iov_base = (void *)at;
-        pages[count].iov_len = (next < end ? next : end) - at;
-        count++;
-        at = next;
-    }
-    struct iovec to = {thread->stack_copy, SBX_STACK_COPY_BYTES};
-    long got = syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, &to, 1, pages, count, 0);
+    size_t got = sbx_copy_stack(low, SBX_STACK_COPY_BYTES, thread->stack_copy);
     if (got < SBX_RED_ZONE_BYTES + 16) {
         return false;
     }
