@@ -19,6 +19,7 @@
 #include "got_hook.h"
 #include "module_map.h"
 #include "pages.h"
+#include "point.h"
 #include "sampler.h"
 #include "thread_registry.h"
 
@@ -126,9 +127,12 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_thread_register_self();
     }
     if (settings->enabled != 0) {
-        sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(sbx_the_agent.wanted_points);
+        uint32_t unsettled; /* what another thread is loading right now: the module thread looks again */
+        sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(sbx_the_agent.wanted_points, &unsettled);
+        sbx_store_relaxed(&sbx_modules_dirty, unsettled != 0);
         sbx_the_agent.applied_points = sbx_the_agent.wanted_points;
     }
+    sbx_module_thread_prepare();
     result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
     if (result == 0) {
         result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);

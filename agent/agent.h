@@ -51,6 +51,9 @@ void sbx_agent_process_exits(void);
 void *sbx_watch_main(void *unused);
 void *sbx_module_main(void *unused);
 
+/* Once, before the module thread starts: fork must not meet it inside the loader. */
+void sbx_module_thread_prepare(void);
+
 /* Ask the module thread to bring the hooks to `points` and look at the modules again. */
 void sbx_module_thread_call(uint32_t points);
 

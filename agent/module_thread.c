@@ -29,12 +29,74 @@ void sbx_module_thread_call(uint32_t points)
     syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static void apply_hooks(void)
+/* Returns how many modules the loader was still busy with. */
+static uint32_t apply_hooks(void)
 {
-    uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points);
-    uint32_t slots = sbx_got_hook_apply(points);
+    uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points), unsettled;
+    uint32_t slots = sbx_got_hook_apply(points, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
     sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
+    return unsettled;
+}
+
+/* A fork while this thread is inside the loader would leave the loader's lock held in the child for ever (glibc resets
+ * its other locks there, not that one; seen with 2.36: every dlopen of such a child hangs). So fork waits for this
+ * lock, which is held around every visit to the loader. Not for ever: a program may fork while it holds the loader's
+ * lock itself. */
+static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool has_visit_lock;
+
+enum {
+    FORK_WAIT_MS = 200
+};
+
+static void before_fork(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += FORK_WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    has_visit_lock = pthread_mutex_clocklock(&visit_lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void after_fork_in_parent(void)
+{
+    if (has_visit_lock) {
+        pthread_mutex_unlock(&visit_lock);
+    }
+}
+
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&visit_lock,
+                       NULL); /* nobody visits the loader here any more: the child's own forks need not wait */
+}
+
+void sbx_module_thread_prepare(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* One round: what came, what went, what is to be hooked. Returns true when the loader was still busy with something. */
+static bool look_around(void)
+{
+    static bool is_behind;
+    pthread_mutex_lock(&visit_lock);
+    if (sbx_module_map_refresh() || is_behind ||
+        sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
+        is_behind = apply_hooks() != 0;
+    }
+    pthread_mutex_unlock(&visit_lock);
+    return is_behind;
+}
+
+static bool build_some_rows(void)
+{
+    pthread_mutex_lock(&visit_lock);
+    bool has_more = sbx_module_map_build_rows();
+    pthread_mutex_unlock(&visit_lock);
+    return has_more;
 }
 
 void *sbx_module_main(void *unused)
@@ -49,11 +111,10 @@ void *sbx_module_main(void *unused)
         if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
-        if (sbx_module_map_refresh() ||
-            sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
-            apply_hooks();
+        if (look_around() && looks_left == 0) {
+            looks_left = SBX_COUNT_OF(look_again_ms);
         }
-        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_map_build_rows()) {
+        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && build_some_rows()) {
         }
         struct timespec pause = {0, 0};
         if (looks_left > 0) {
@@ -66,7 +127,9 @@ void *sbx_module_main(void *unused)
     }
     /* Stopping: the hooks come out here, where they went in. */
     sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
+    pthread_mutex_lock(&visit_lock);
     apply_hooks();
+    pthread_mutex_unlock(&visit_lock);
     sbx_store_release(&sbx_the_agent.module_tid, 0); /* order: release agent.tid */
     return NULL;
 }

@@ -30,7 +30,6 @@ enum {
     PATCHES_MAX = 16384, /* slots remembered; a process of 144 modules has some 800 */
     POINTS_MAX = 96,
     NAME_FILTER_BITS = 4096,
-    ROUNDS_MAX = 20, /* while modules come and go */
 };
 
 struct patch {
@@ -193,7 +192,7 @@ static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t val
 struct pass {
     uint32_t wanted;
     uint32_t number;
-    bool is_stale, is_behind; /* modules went, or came, since they were noted */
+    uint32_t unsettled;
     uint64_t foreign_slots;
 };
 
@@ -259,41 +258,17 @@ static void restore_module(const struct image *image, uint32_t wanted, bool all)
     }
 }
 
-/* The modules there are, as of the first look of a round. */
-static struct noted {
-    uint64_t bias;
-    const ElfW(Phdr) * headers;
-} noted[SBX_MODULES_MAX];
-static uint32_t noted_count;
-static unsigned long long noted_subs;
+/* glibc has it from 2.35 on; lock-free. Without it only what was there at the start is hooked. */
+extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
 
-static int note(struct dl_phdr_info *info, size_t bytes, void *context)
+/* Is the loader done with this module? */
+static bool is_settled(const struct image *image, const struct pass *pass)
 {
-    (void)bytes;
-    (void)context;
-    noted_subs = info->dlpi_subs;
-    if (noted_count < SBX_MODULES_MAX) {
-        noted[noted_count++] = (struct noted){info->dlpi_addr, info->dlpi_phdr};
+    struct dl_find_object found;
+    if (_dl_find_object == NULL) {
+        return pass->number == 1;
     }
-    return 0;
-}
-
-/* Wait until every dlopen and dlclose under way is over. dladdr takes the lock that they hold from begin to end, unlike
- * dl_iterate_phdr, whose lock they hold for moments only (glibc: dl_load_lock, dl_load_write_lock). */
-static void wait_for_loader(void)
-{
-    Dl_info info;
-    dladdr((void *)(uintptr_t)&sbx_got_hook_apply, &info);
-}
-
-static bool is_noted(const struct dl_phdr_info *info)
-{
-    for (uint32_t i = 0; i < noted_count; i++) {
-        if (noted[i].bias == info->dlpi_addr && noted[i].headers == info->dlpi_phdr) {
-            return true;
-        }
-    }
-    return false;
+    return _dl_find_object((void *)image->plt_begin, &found) == 0;
 }
 
 static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -301,15 +276,12 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     struct pass *pass = context;
     struct image image;
     (void)bytes;
-    if (info->dlpi_subs != noted_subs) {
-        pass->is_stale = true; /* one that was noted may be gone, and another in its place: look again */
-        return 1;
+    if (!read_image(&image, info) || is_agent(&image) || image.plt_begin >= image.plt_end ||
+        image.jump_bytes + image.relocation_bytes == 0) {
+        return 0; /* no code, or nothing to patch: the vdso, for one */
     }
-    if (!is_noted(info)) {
-        pass->is_behind = true; /* came since: it may still be under way */
-        return 0;
-    }
-    if (!read_image(&image, info) || is_agent(&image)) {
+    if (!is_settled(&image, pass)) {
+        pass->unsettled++;
         return 0;
     }
     restore_module(&image, pass->wanted, pass->wanted == 0);
@@ -325,26 +297,16 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     return 0;
 }
 
-uint32_t sbx_got_hook_apply(uint32_t wanted)
+uint32_t sbx_got_hook_apply(uint32_t wanted, uint32_t *unsettled_out)
 {
     static uint32_t passes;
-    struct pass pass = {.wanted = wanted};
+    struct pass pass = {.wanted = wanted, .number = ++passes};
+    *unsettled_out = 0;
     if (patches == NULL) {
         return 0;
     }
-    for (int rounds = 0; rounds < ROUNDS_MAX; rounds++) {
-        noted_count = 0;
-        dl_iterate_phdr(note, NULL);
-        wait_for_loader();
-        pass = (struct pass){.wanted = wanted, .number = ++passes};
-        dl_iterate_phdr(visit, &pass);
-        if (!pass.is_stale && !pass.is_behind) {
-            break;
-        }
-    }
-    if (pass.is_stale) {
-        return patch_count; /* modules come and go without pause: the next call tries again */
-    }
+    dl_iterate_phdr(visit, &pass);
+    *unsettled_out = pass.unsettled;
     sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT], pass.foreign_slots);
     /* Patches of modules that are gone: nothing to restore, their memory is no longer theirs. */
     for (uint32_t i = 0; i < patch_count;) {

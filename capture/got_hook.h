@@ -6,8 +6,8 @@
  * where no module can be unmapped; stores are single aligned words, because other threads are calling through them.
  *
  * A module appears in the loader's list before it is relocated, and while the loader relocates it, its pages are the
- * loader's: making one of them read-only again then would crash the loader. So each round first notes who is there, then
- * waits until every dlopen under way at that moment is over, and touches only those it noted.
+ * loader's: making one of them read-only again then would crash the loader. So a module is touched only once
+ * _dl_find_object knows it, which glibc (2.35) tells it after relocation; the others are left for the next look.
  *
  * One thread at a time: the starting thread first, the module thread ever after. */
 #ifndef SBX_GOT_HOOK_H
@@ -19,7 +19,7 @@
 void sbx_got_hook_resolve(void);
 
 /* Make the patched slots be those of the points in `points` (enum sbx_point_bit): install what is missing, also in
- * modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now. */
-uint32_t sbx_got_hook_apply(uint32_t points);
+ * modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now; *unsettled_out tells how many modules were left for later. */
+uint32_t sbx_got_hook_apply(uint32_t points, uint32_t *unsettled_out);
 
 #endif

@@ -22,7 +22,7 @@ start_many() {
     local failures=0
     for _ in $(seq 25); do
         said=$("$stallbox" run --quiet --spool "$work/spool" -- /usr/bin/python3 -c "$program") || said="exit status $?"
-        [ "$said" = done ] || { echo "import_test: python3 said: $said" >&2; failures=$((failures + 1)); }
+        [ "$said" = "done" ] || { echo "import_test: python3 said: $said" >&2; failures=$((failures + 1)); }
     done
     return "$failures"
 }

@@ -260,6 +260,23 @@ static void child_forks(void)
     stallbox_stop(5000);
 }
 
+/* Right after the start the module thread is inside the loader much of the time. A child forked then must find the
+ * loader's locks free. */
+static void child_forks_while_modules_are_read(void)
+{
+    start(60000, 60000);
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(10);
+            _exit(dlopen(LATE_MODULE, RTLD_NOW) != NULL ? 0 : 1);
+        }
+        int status = 0;
+        expect(waitpid(pid, &status, 0) == pid && status == 0, "a forked child can load a module");
+    }
+    stallbox_stop(5000);
+}
+
 static void child_loads_a_module(void)
 {
     start(60000, 60000);
@@ -616,6 +633,14 @@ static void test_a_forked_child_is_inert(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+static void test_a_forked_child_finds_the_loader_free(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(run_child(child_forks_while_modules_are_read), 0);
+    }
+}
+
 static void test_a_module_loaded_later_is_hooked_and_walked(void **state)
 {
     (void)state;
@@ -704,6 +729,7 @@ int main(void)
         CASE(test_a_program_that_never_loops_is_never_judged),
         CASE(test_a_manual_snapshot_is_durable_when_the_call_returns),
         CASE(test_a_forked_child_is_inert),
+        CASE(test_a_forked_child_finds_the_loader_free),
         CASE(test_a_module_loaded_later_is_hooked_and_walked),
         CASE(test_a_host_that_has_our_signal_keeps_it),
         CASE(test_asynchronous_captures_interrupt_no_call),
