@@ -119,14 +119,26 @@ static void test_what_is_no_payload_is_refused_with_a_reason(void **state)
     envelope_finish(&envelope);
 }
 
+/* The server answers before the body and closes. A client still sending may be told of the cut rather than of the answer,
+ * which TCP then discards; what was said is checked by hand below, that it was refused by the server's own count. */
+static void assert_refused_early(const struct question *question)
+{
+    struct answer answer = ask(fixture.port, question);
+    if (answer.status != 0) {
+        assert_answer(answer, 413, "413: ");
+        return;
+    }
+    answer_finish(&answer);
+}
+
 static void test_too_large_a_body_is_refused_told_or_untold(void **state)
 {
     (void)state;
     size_t bytes = SBX_ENVELOPE_BYTES_MAX + 1;
     char *body = calloc(1, bytes);
-    assert_post(&(struct question){.path = "/v1/snapshots", .body = body, .body_bytes = bytes}, 413, "413: ");
-    assert_post(&(struct question){.path = "/v1/snapshots", .body = body, .body_bytes = bytes, .is_chunked = 1}, 413,
-                "413: ");
+    assert_refused_early(&(struct question){.path = "/v1/snapshots", .body = body, .body_bytes = bytes});
+    assert_refused_early(
+        &(struct question){.path = "/v1/snapshots", .body = body, .body_bytes = bytes, .is_chunked = 1});
     assert_post(&(struct question){.path = "/v1/snapshots", .body = body, .body_bytes = bytes - 1}, 400, "400: ");
     assert_true(metric(fixture.port, "stallbox_snapshots_rejected_total{reason=\"too_large\"}") == 2);
     free(body);
