@@ -226,7 +226,7 @@ static bool wants_look(const struct sbx_thread *thread, uint64_t key, const stru
         return true;
     }
     uint64_t message_begin_ns = sbx_load_relaxed(&thread->entry->message_begin_ns);
-    return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 1000000u;
+    return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
 }
 
 static void step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns,

@@ -44,7 +44,7 @@ static void test_each_field_is_held_to_its_limits(void **state)
         CHANGE(interval_us, 1000, 0),   CHANGE(interval_us, 999, 1),
         CHANGE(interval_us, 0, 1),      CHANGE(gap_us, 10000000, 0),
         CHANGE(gap_us, 10000001, 1),    CHANGE(gap_us, 4999, 1),
-        CHANGE(blocked_refresh_ms, 9, 1), CHANGE(blocked_refresh_ms, 10, 0),
+        CHANGE(blocked_refresh_ms, 0, 1), CHANGE(blocked_refresh_ms, 1, 0),
         CHANGE(wait_min_us, 9, 1),      CHANGE(wait_min_us, 10, 0),
         CHANGE(anr_ms, 0, 0),           CHANGE(anr_ms, 99, 1),
         CHANGE(anr_ms, 100, 0),         CHANGE(anr_ms, UINT32_MAX, 1),
