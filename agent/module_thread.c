@@ -69,8 +69,8 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-    pthread_mutex_init(&visit_lock,
-                       NULL); /* nobody visits the loader here any more: the child's own forks need not wait */
+    /* Nobody visits the loader here any more: the child's own forks need not wait. */
+    pthread_mutex_init(&visit_lock, NULL);
 }
 
 void sbx_module_thread_prepare(void)

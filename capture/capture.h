@@ -90,9 +90,6 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk);
 #error "registers of this architecture are not known"
 #endif
 
-/* After a walk on the loop thread: was the function that polls still on the stack? (message_loop.h) */
-SBX_SIGNAL_SAFE void sbx_loop_learn(struct sbx_thread *thread);
-
 /* Fill the fields every record of the calling thread has (thread, counters, message, CPU time) and put it into the
  * ring. The caller has set kind, op, times and what else it knows, and holds `inside`. */
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record);

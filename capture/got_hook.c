@@ -92,7 +92,6 @@ static const struct sbx_point *find_point(const char *name)
 struct image {
     uint64_t bias;
     const ElfW(Phdr) * headers;
-    uint16_t header_count;
     const ElfW(Sym) * symbols;
     const char *strings;
     const ElfW(Rela) * jump_relocations, *relocations;
@@ -113,7 +112,6 @@ static bool read_image(struct image *image, const struct dl_phdr_info *info)
     memset(image, 0, sizeof *image);
     image->bias = info->dlpi_addr;
     image->headers = info->dlpi_phdr;
-    image->header_count = info->dlpi_phnum;
     image->plt_begin = UINT64_MAX;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -180,12 +178,18 @@ static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t val
     if (is_read_only && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) != 0) {
         return false;
     }
-    sbx_store_release(slot,
-                      value); /* callers on other threads load it as code does: the original was resolved before */
+    /* Callers on other threads load it as code does: the original was resolved before. */
+    sbx_store_release(slot, value);
     if (is_read_only) {
         mprotect((void *)page, 4096, PROT_READ);
     }
     return true;
+}
+
+/* A point with a bit hangs on that bit; one without is wanted as long as anything is. */
+static bool is_point_wanted(const struct sbx_point *point, uint32_t wanted)
+{
+    return point->bit != 0 ? (point->bit & wanted) != 0 : wanted != 0;
 }
 
 /* One walk over the loader's list. */
@@ -205,7 +209,7 @@ static void patch_table(const struct image *image, const ElfW(Rela) * table, siz
         }
         const char *name = image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name;
         const struct sbx_point *point = find_point(name);
-        if (point == NULL || (point->bit != 0 && (point->bit & pass->wanted) == 0)) {
+        if (point == NULL || !is_point_wanted(point, pass->wanted)) {
             continue;
         }
         uintptr_t *slot = (uintptr_t *)(image->bias + table[i].r_offset);
@@ -240,12 +244,12 @@ static bool is_agent(const struct image *image)
 }
 
 /* Take out the patches of this module whose point is no longer wanted. */
-static void restore_module(const struct image *image, uint32_t wanted, bool all)
+static void restore_module(const struct image *image, uint32_t wanted)
 {
     for (uint32_t i = 0; i < patch_count;) {
         struct patch *patch = &patches[i];
         bool is_here = patch->module_bias == image->bias && patch->module_headers == image->headers;
-        bool is_wanted = !all && (patch->point->bit == 0 || (patch->point->bit & wanted) != 0);
+        bool is_wanted = is_point_wanted(patch->point, wanted);
         if (!is_here || is_wanted) {
             i++;
             continue;
@@ -284,7 +288,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
         pass->unsettled++;
         return 0;
     }
-    restore_module(&image, pass->wanted, pass->wanted == 0);
+    restore_module(&image, pass->wanted);
     if (pass->wanted != 0) {
         patch_table(&image, image.jump_relocations, image.jump_bytes, pass);
         patch_table(&image, image.relocations, image.relocation_bytes, pass);

@@ -20,7 +20,6 @@ struct module {
     struct sbx_unwind_rows rows;
     uint64_t text_begin, text_end; /* executable range, addresses */
     const ElfW(Phdr) * headers;
-    uint16_t header_count;
     uint8_t rows_state; /* enum rows_state */
     bool alive, seen;
 };
@@ -84,7 +83,6 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
     memset(module, 0, sizeof *module);
     entry->bias = info->dlpi_addr;
     module->headers = info->dlpi_phdr;
-    module->header_count = info->dlpi_phnum;
     module->text_begin = UINT64_MAX;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];

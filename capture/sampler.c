@@ -26,7 +26,6 @@ enum {
 };
 
 static bool has_signal;
-static bool was_taken;
 static uint32_t first_thread; /* rotates, so that the cap does not favour low indexes */
 
 static struct {
@@ -53,17 +52,14 @@ int sbx_sampler_start(void)
     return has_signal ? SIGNAL : 0;
 }
 
-bool sbx_sampler_still_has_signal(void)
+/* Is it still ours? A host that installed its own handler since has it for good (counted). */
+static void check_signal(void)
 {
     struct sigaction now;
     if (has_signal && (sigaction(SIGNAL, NULL, &now) != 0 || now.sa_sigaction != sbx_on_sample_signal)) {
         has_signal = false;
-        if (!was_taken) {
-            was_taken = true;
-            sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
-        }
+        sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
     }
-    return has_signal;
 }
 
 /* What the kernel says of a thread: the call it sleeps in, its stack pointer and program counter. */
@@ -275,7 +271,7 @@ void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_
 {
     uint32_t count = sbx_thread_count();
     unsigned signals_left = SIGNALS_A_TICK;
-    sbx_sampler_still_has_signal();
+    check_signal();
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = (first_thread + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
@@ -290,7 +286,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
-    sbx_sampler_still_has_signal();
+    check_signal();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread != NULL && !observe(thread, now_ns, SBX_FLAG_AT_TRIGGER)) {

@@ -19,9 +19,6 @@
  * the signal, or 0 when the host has it: blocked threads are then still observed, running ones not. */
 int sbx_sampler_start(void);
 
-/* Is it still ours? A host that installed its own handler since has it for good (counted). */
-bool sbx_sampler_still_has_signal(void);
-
 /* One tick: look at every thread, fill the gaps. */
 void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
 

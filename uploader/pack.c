@@ -113,17 +113,11 @@ int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *red
                         struct sbx_pack_counts *counts_out)
 {
     *counts_out = (struct sbx_pack_counts){.packed = 0};
-    int again = openat(spool->raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
-    if (again < 0) {
-        return -errno;
+    DIR *listing;
+    int result = sbx_spool_list(spool->raw, &listing);
+    if (result != 0) {
+        return result;
     }
-    DIR *listing = fdopendir(again);
-    if (listing == NULL) {
-        int error = errno;
-        close(again);
-        return -error;
-    }
-    int result = 0;
     for (;;) {
         errno = 0;
         struct dirent *entry = readdir(listing);

@@ -251,21 +251,30 @@ static int by_age(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* The regular files of a folder, oldest first; with `payloads_only` those that are named and sized like a payload.
- * Returns 0 and an array (given: free; NULL when empty) or -errno. */
-static int list_folder(int folder, bool payloads_only, struct listed **files_out, size_t *count_out)
+int sbx_spool_list(int folder, DIR **listing_out)
 {
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
     if (again < 0) {
         return -errno;
     }
-    DIR *listing = fdopendir(again);
-    if (listing == NULL) {
+    *listing_out = fdopendir(again);
+    if (*listing_out == NULL) {
         int error = errno;
         close(again);
         return -error;
     }
-    int result = 0;
+    return 0;
+}
+
+/* The regular files of a folder, oldest first; with `payloads_only` those that are named and sized like a payload.
+ * Returns 0 and an array (given: free; NULL when empty) or -errno. */
+static int list_folder(int folder, bool payloads_only, struct listed **files_out, size_t *count_out)
+{
+    DIR *listing;
+    int result = sbx_spool_list(folder, &listing);
+    if (result != 0) {
+        return result;
+    }
     struct listed *files = NULL;
     size_t count = 0, room = 0;
     for (;;) {

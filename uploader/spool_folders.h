@@ -6,6 +6,8 @@
 #ifndef SBX_SPOOL_FOLDERS_H
 #define SBX_SPOOL_FOLDERS_H
 
+#include <dirent.h>
+
 #include "envelope_format.h"
 #include "spool.h"
 
@@ -25,6 +27,9 @@ struct sbx_spool {
 
 /* ID in lower hex with `suffix` behind it. */
 void sbx_spool_name(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const char *suffix, char name_out[SBX_SPOOL_NAME_BYTES]);
+
+/* Begin to list `folder`, one of the spool's, whose own descriptor stays open. 0 and a listing (given: closedir), or -errno. */
+int sbx_spool_list(int folder, DIR **listing_out);
 
 /* Read a waiting payload; as sbx_durable_file_read(). */
 int sbx_spool_read(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BYTES], uint8_t **envelope_out,

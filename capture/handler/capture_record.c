@@ -69,6 +69,23 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk)
     return sbx_callstack_intern(&sbx_the_capture.table, walk->frame_ids, kept);
 }
 
+/* After a walk on the loop thread: was the function that polls still on the stack? (points/message_loop.c) */
+SBX_SIGNAL_SAFE static void learn_loop(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_walk *walk = &thread->walk;
+    if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
+        walk->end != SBX_WALK_COMPLETE) {
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < walk->count; i++) {
+        if (walk->slots[i] == loop->slots[0] && walk->pcs[i + 1] == loop->callers[0]) {
+            return;
+        }
+    }
+    loop->poller_gone_in = thread->entry->message;
+}
+
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
     /* order: acquire code_map - pairs with publish() in module_map.c */
@@ -85,25 +102,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     }
     uint32_t stack = sbx_capture_intern_walk(walk);
     if (thread->has_loop) {
-        sbx_loop_learn(thread);
+        learn_loop(thread);
     }
     return stack;
-}
-
-SBX_SIGNAL_SAFE void sbx_loop_learn(struct sbx_thread *thread)
-{
-    struct sbx_message_loop *loop = &thread->loop;
-    const struct sbx_walk *walk = &thread->walk;
-    if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
-        walk->end != SBX_WALK_COMPLETE) {
-        return;
-    }
-    for (uint32_t i = 0; i + 1 < walk->count; i++) {
-        if (walk->slots[i] == loop->slots[0] && walk->pcs[i + 1] == loop->callers[0]) {
-            return;
-        }
-    }
-    loop->poller_gone_in = thread->entry->message;
 }
 
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record)
