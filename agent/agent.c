@@ -26,7 +26,6 @@
 enum {
     THREAD_STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB */
     EXIT_WAIT_MS = 500,              /* how long an exiting process waits for a snapshot in flight */
-    LOADER_POINTS = 1 << 31,         /* not a capture point: keeps dlopen watched when no point is on */
 };
 
 struct sbx_agent sbx_the_agent;
@@ -120,8 +119,9 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_module_map_build_rows(); /* our own, so that the first walk gets out of us; the rest in the background */
     sbx_got_hook_resolve();
     sbx_the_agent.applied_points = UINT32_MAX;
-    sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | (uint32_t)LOADER_POINTS : 0;
+    sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
+    sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
     sbx_store_relaxed(sbx_the_capture.gate, settings->enabled != 0);
     if ((pid_t)syscall(SYS_gettid) == getpid()) {
         sbx_thread_register_self();

@@ -219,7 +219,7 @@ static void judge_open_message(struct sbx_thread *thread, uint64_t now_ns)
     struct sbx_message_view view = {.now_ns = now_ns,
                                     .begin_ns = begin_ns,
                                     .last_look_ns = watch.last_look_ns,
-                                    .tick_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns),
+                                    .tick_ns = (uint64_t)watch.settings.gap_us * 1000u,
                                     .has_fired = thread->loop.anr_message == message};
     if (watch.late_message != message) {
         watch.late_message = message;
@@ -269,7 +269,7 @@ static void take_settings(void)
         sbx_store_seq_cst(&thread->entry->message_begin_ns, 0);
     }
     sbx_store_relaxed(sbx_the_capture.gate, wanted.enabled != 0);
-    sbx_module_thread_call(wanted.enabled != 0 ? wanted.points | (1u << 31) : 0);
+    sbx_module_thread_call(wanted.enabled != 0 ? wanted.points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
     sbx_store_release(&control->applied, generation); /* order: release control.applied */
     syscall(SYS_futex, &control->applied, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -299,23 +299,21 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
     syscall(SYS_futex, &sbx_the_capture.control->bell, FUTEX_WAIT, bell, timeout_ns != 0 ? &pause : NULL, NULL, 0);
 }
 
-/* The tick's length, with some jitter so that it does not beat with the application's own rhythm (Profilo randomizes
+/* The tick's length, the gap filler's, with some jitter so that it does not beat with the application's own rhythm (Profilo randomizes
  * the phase for the same reason): between 3/4 and 5/4 of the interval. */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */
     watch.random ^= watch.random >> 7;
     watch.random ^= watch.random << 17;
-    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns);
-    return interval_ns * 3 / 4 + watch.random % (interval_ns / 2 + 1);
+    uint64_t gap_ns = (uint64_t)watch.settings.gap_us * 1000u;
+    return gap_ns * 3 / 4 + watch.random % (gap_ns / 2 + 1);
 }
 
-/* Lie down until somebody rings. The tick moves on once more first, so that each thread is due at its next point and
- * rings. */
+/* Lie down until somebody rings: by then each thread is due at its next point. */
 static void rest(uint32_t bell)
 {
     sbx_store_seq_cst(&sbx_the_capture.resting, 1); /* order: seq_cst resting - Dekker with message_begin_ns */
-    sbx_add_relaxed(&sbx_the_tick.now, 1);
     if (!any_message_open() && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {
         wait_for_bell(bell, 0);
     }
@@ -332,7 +330,7 @@ static void tick(uint64_t now_ns)
         int64_t distance_ns = (int64_t)(now_ns - watch.last_look_ns), mean_ns = (int64_t)header->async_interval_ns;
         header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);
     }
-    header->tick = sbx_add_relaxed(&sbx_the_tick.now, 1) + 1;
+    header->tick++;
     take_settings();
     answer_requests(now_ns);
     if (watch.settings.enabled == 0) {

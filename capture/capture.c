@@ -16,7 +16,6 @@
 #include "clock.h"
 
 struct sbx_capture sbx_the_capture;
-struct sbx_tick sbx_the_tick __attribute__((aligned(64)));
 
 void sbx_capture_attach(struct sbx_recording_header *header)
 {
@@ -32,8 +31,14 @@ void sbx_capture_attach(struct sbx_recording_header *header)
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
 {
     /* relaxed: each is a number of its own; a record made under the old one is as good */
-    sbx_store_relaxed(&sbx_the_capture.wait_min_ns, (uint64_t)settings->wait_min_us * 1000u);
     sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
+    for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
+        const struct sbx_point_limits *limits = &settings->limits[group];
+        uint32_t interval_us = limits->interval_us > settings->interval_us ? limits->interval_us : settings->interval_us;
+        uint32_t threshold_us = limits->threshold_us != 0 ? limits->threshold_us : settings->wait_min_us;
+        sbx_store_relaxed(&sbx_the_capture.leaf_interval_ns[group], (uint64_t)interval_us * 1000u);
+        sbx_store_relaxed(&sbx_the_capture.threshold_ns[group], (uint64_t)threshold_us * 1000u);
+    }
 }
 
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
@@ -45,28 +50,64 @@ SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_capture_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op)
+enum {
+    ASKS_AN_INTERVAL = 8, /* how often the clock is asked: a sample is late by an eighth of the interval at most */
+    STRIDE_MAX = 4096,    /* leaf calls between two looks: at 10 ns each, 40 us */
+    STRIDE_CLOSED = 1000, /* while nothing is recorded */
+};
+
+/* The next count: twice or half the last, towards ASKS_AN_INTERVAL looks an interval. No division on this way. */
+static void count_anew(struct sbx_thread *thread, uint64_t now_ns, uint64_t interval_ns)
+{
+    uint64_t elapsed_ns = now_ns - thread->asked_ns;
+    uint32_t stride = thread->stride;
+    if (elapsed_ns * (2 * ASKS_AN_INTERVAL) < interval_ns) {
+        stride = stride < STRIDE_MAX / 2 ? stride * 2 : STRIDE_MAX;
+    } else if (elapsed_ns * ASKS_AN_INTERVAL > interval_ns * 8) {
+        stride = 0; /* the calls have become rare */
+    } else if (elapsed_ns * ASKS_AN_INTERVAL > interval_ns * 2) {
+        stride /= 2;
+    }
+    thread->asked_ns = now_ns;
+    thread->stride = stride != 0 ? stride : 1;
+    thread->entry->countdown = stride;
+}
+
+/* Record the calling thread's stack. Returns whether the watch thread must be woken. */
+static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, const struct sbx_times *now)
+{
+    if (SBX_UNLIKELY(thread->stack_high == 0)) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    struct sbx_record record = {.kind = kind, .op = op, .begin_ns = now->wall_ns, .end_ns = now->wall_ns,
+                                .cpu_ns = now->cpu_ns};
+    record.stack = sbx_capture_stack(thread, &here);
+    sbx_capture_put(thread, &record);
+    return sbx_load_relaxed(&sbx_the_capture.resting) != 0;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)
 {
     if (thread->inside != 0 || !sbx_capture_is_open()) {
+        thread->entry->countdown = STRIDE_CLOSED;
         return;
     }
     int saved_errno = errno;
+    bool was_resting = false;
     thread->inside = 1;
     sbx_order_with_handler();
-    if (thread->stack_high == 0) {
-        sbx_thread_find_stack(thread);
+    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]);
+    struct sbx_times now = {.wall_ns = sbx_thread_wall_ns(thread)};
+    if (now.wall_ns - thread->sampled_ns >= interval_ns) {
+        now = sbx_thread_times(thread);
+        was_resting = take_sample(thread, kind, op, &now);
     }
-    struct sbx_record record = {.kind = kind, .op = op};
-    struct sbx_walk_registers here;
-    sbx_registers_here(&here);
-    record.stack = sbx_capture_stack(thread, &here);
-    record.begin_ns = record.end_ns = sbx_now_ns();
-    sbx_capture_put(thread, &record);
-    sbx_add_relaxed(&sbx_the_capture.header->captures_sync, 1);
-    bool was_resting = sbx_load_relaxed(&sbx_the_capture.resting) != 0;
+    count_anew(thread, now.wall_ns, interval_ns);
     sbx_order_with_handler();
     thread->inside = 0;
-    if (was_resting) {
+    if (SBX_UNLIKELY(was_resting)) {
         sbx_capture_ring_bell();
     }
     errno = saved_errno;
@@ -83,8 +124,8 @@ static void let_signal_in(struct sbx_thread *thread)
     }
 }
 
-SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, uint8_t op, uint64_t object,
-                                      uint32_t peer)
+SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                      uint64_t object, uint32_t peer)
 {
     struct sbx_thread *thread = sbx_self;
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
@@ -105,10 +146,12 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, u
     call->outer = outer;
     call->kind = kind;
     call->op = op;
+    call->group = group;
     call->object = object;
     call->peer = peer;
+    call->wait = 0;
     call->is_loop = false;
-    call->begin_ns = sbx_now_ns();
+    call->begin_ns = sbx_thread_wall_ns(thread);
     thread->blocking_top = call;
     entry->call_op = op;
     entry->call_object = object;
@@ -166,29 +209,35 @@ SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_bl
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = call->thread;
-    if (thread == NULL) {
+    if (thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         return;
     }
     int saved_errno = errno;
-    uint64_t end_ns = sbx_now_ns();
+    uint64_t end_ns = sbx_thread_wall_ns(thread);
     sbx_leave_call(thread, call);
-    if (end_ns - call->begin_ns >= sbx_load_relaxed(&sbx_the_capture.wait_min_ns) && sbx_capture_is_open()) {
+    if (end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    } else if (sbx_capture_is_open()) {
         thread->inside = 1;
         sbx_order_with_handler();
         if (thread->stack_high == 0) {
             sbx_thread_find_stack(thread);
         }
-        struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns, .end_ns = end_ns};
+        struct sbx_times now = sbx_thread_times(thread);
+        struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns,
+                                    .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
         struct sbx_walk_registers here;
         sbx_registers_here(&here);
         record.stack = sbx_capture_stack(thread, &here);
         record.object = call->object;
         record.peer = call->peer;
+        record.wait = call->wait;
         record.amount = amount;
         record.fd_class = fd >= 0 ? classify_fd(fd) : SBX_FD_UNKNOWN;
         record.flags = failed ? SBX_FLAG_FAILED : 0;
+        sbx_capture_read_usage(&record);
         sbx_capture_put(thread, &record);
-        sbx_add_relaxed(&sbx_the_capture.header->captures_sync, 1);
+        thread->entry->countdown = 0; /* what follows a wait is asked about at once */
         sbx_order_with_handler();
         thread->inside = 0;
         if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {

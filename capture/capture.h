@@ -26,22 +26,16 @@ struct sbx_capture {
     struct sbx_callstack_table table;
     struct sbx_ring ring;
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
-    uint32_t *gate; /* 1: record. In a page that fork() wipes: a child finds 0, by whatever call it was made */
+    uint32_t *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
+                       finds zeroes, by whatever call it was made */
     uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
-    uint64_t wait_min_ns;            /* shorter waits leave no record */
-    uint64_t interval_ns;
+    uint64_t interval_ns;                        /* a thread records one leaf sample per this time at most */
+    uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
+    uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
     uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
 };
 
 extern struct sbx_capture sbx_the_capture;
-
-/* The capture tick: moves on while the watch thread is awake. A thread whose last sample has another tick is due. Its
- * own line: every allocation reads it. */
-struct sbx_tick {
-    uint64_t now;
-    uint8_t pad[56];
-};
-extern struct sbx_tick sbx_the_tick;
 
 /* Attach to a mapped, initialised recording. Single-threaded start-up. */
 void sbx_capture_attach(struct sbx_recording_header *header);
@@ -52,6 +46,12 @@ void sbx_capture_apply(const struct sbx_capture_settings *settings);
 SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 {
     return sbx_load_relaxed(sbx_the_capture.gate) != 0; /* relaxed: a late look costs one record more or less */
+}
+
+/* A child of fork() must not write to the recording: it is its parent's. */
+SBX_SIGNAL_SAFE static inline bool sbx_capture_is_ours(void)
+{
+    return sbx_load_relaxed(sbx_the_capture.gate + 1) != 0; /* relaxed: changes only across a fork */
 }
 
 SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
@@ -66,11 +66,9 @@ SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
  * many bytes there were. One system call; memory that is not there ends the copy where a load would fault. */
 SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to);
 
-/* Walk the calling thread's stack from `start` and intern it; returns the callstack id. The caller holds `inside`. */
+/* Walk the calling thread's stack from `start` and intern it, replaying what has not changed; returns the callstack id.
+ * The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);
-
-/* Intern a walk, frames of our own library left out of it. */
-SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk);
 
 /* Registers of the caller's own frame, as a start for sbx_capture_stack(). */
 #if defined(__x86_64__)
@@ -90,17 +88,35 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk);
 #error "registers of this architecture are not known"
 #endif
 
-/* Fill the fields every record of the calling thread has (thread, counters, message, CPU time) and put it into the
- * ring. The caller has set kind, op, times and what else it knows, and holds `inside`. */
+/* Fill the fields every record of the calling thread has (thread, counters, message) and put it into the ring; a sample
+ * that repeats the one before it only lengthens its run. The caller has set kind, op, times and what else it knows, and
+ * holds `inside`. */
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record);
 
-/* A synchronous sample of the calling thread, when one is due: the leaf probe of points that run often. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_capture_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op);
+/* Put what the thread's run of equal samples has to tell. The caller holds `inside`, or the thread is gone. */
+SBX_SIGNAL_SAFE void sbx_capture_end_run(struct sbx_thread *thread);
 
-/* Around a call that may block. begin() makes the call visible from outside; end() records it when it took at least
- * wait_min. Both keep errno. */
-SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t kind, uint8_t op, uint64_t object,
-                                      uint32_t peer);
+/* Faults and context switches of the calling thread into the record. A system call: some 250 ns. */
+SBX_SIGNAL_SAFE void sbx_capture_read_usage(struct sbx_record *record);
+
+/* ---- leaf points: what runs often carries the sampling ----
+ *
+ * A leaf point counts down a word of its thread, which costs less than a look at any clock. When the count is out the
+ * clock is asked whether a sample is due, and the next count is chosen so that it is asked some eight times an interval:
+ * no thread of ours has to tick for it, and an application at rest has none running. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group);
+
+SBX_HOOK_SAFE static inline void sbx_leaf(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)
+{
+    if (SBX_UNLIKELY(--thread->entry->countdown < 0)) {
+        sbx_leaf_ask(thread, kind, op, group);
+    }
+}
+
+/* Around a call that may block. begin() makes the call visible from outside; end() records it when it took at least its
+ * group's threshold, and else counts it as a leaf. Both keep errno. */
+SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                      uint64_t object, uint32_t peer);
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
 
 /* The call is over, without a record: give the entry back to the call around it, if there is one. */

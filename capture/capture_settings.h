@@ -8,22 +8,23 @@
 
 #include <stdint.h>
 
-/* One bit a capture point; the numbers are part of the control page and only ever appended to. */
-enum sbx_point_bit {
-    SBX_POINT_ALLOC = 1u << 0,  /* malloc family: counts, and the leaf probe of synchronous samples */
-    SBX_POINT_LOCK = 1u << 1,   /* pthread mutex */
-    SBX_POINT_COND = 1u << 2,   /* condition variable waits */
-    SBX_POINT_POLL = 1u << 3,   /* poll family: message boundary on a loop thread, wait elsewhere */
-    SBX_POINT_SLEEP = 1u << 4,  /* sleep family */
-    SBX_POINT_FILE = 1u << 5,   /* file input and output */
-    SBX_POINT_SOCKET = 1u << 6, /* sockets */
-    SBX_POINT_ASYNC = 1u << 7,  /* the asynchronous gap filler */
-    SBX_POINTS_ALL = 0xff
+#include "payload_numbers.h"
+
+/* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
+#define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
+#define SBX_POINTS_ALL (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
+
+enum { SBX_POINT_GROUPS_MAX = 32 };
+
+/* What a group may have of its own; 0: as everybody. */
+struct sbx_point_limits {
+    uint32_t interval_us;  /* a thread takes one leaf sample per this time at most at points of the group */
+    uint32_t threshold_us; /* shorter blocking calls of the group leave no record */
 };
 
 struct sbx_capture_settings {
     uint32_t enabled;            /* 0: every hook is taken out and nothing is recorded */
-    uint32_t points;             /* enum sbx_point_bit */
+    uint32_t points;             /* SBX_POINT_BIT() of the groups that are on */
     uint32_t interval_us;        /* a thread records one sample per interval at most; 1,000..1,000,000 */
     uint32_t gap_us;             /* a running thread without a sample for this long is sampled asynchronously */
     uint32_t blocked_refresh_ms; /* a blocked thread inside an open message is looked at again this often */
@@ -36,6 +37,7 @@ struct sbx_capture_settings {
     uint32_t history_ms;         /* how far back a payload reaches at most */
     uint32_t detail_level; /* 0 nothing leaves, 1 stacks and durations, 2 also descriptor classes and lock graph */
     uint32_t reserved[3];
+    struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 
 #endif

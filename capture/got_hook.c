@@ -28,7 +28,7 @@ enum {
 
 enum {
     PATCHES_MAX = 16384, /* slots remembered; a process of 144 modules has some 800 */
-    POINTS_MAX = 96,
+    POINTS_MAX = 512,
     NAME_FILTER_BITS = 4096,
 };
 
@@ -186,10 +186,10 @@ static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t val
     return true;
 }
 
-/* A point with a bit hangs on that bit; one without is wanted as long as anything is. */
+/* The loader is watched as long as anything is: modules that come must be hooked. */
 static bool is_point_wanted(const struct sbx_point *point, uint32_t wanted)
 {
-    return point->bit != 0 ? (point->bit & wanted) != 0 : wanted != 0;
+    return point->group == SBX_GROUP_LOADER ? wanted != 0 : (wanted & SBX_POINT_BIT(point->group)) != 0;
 }
 
 /* One walk over the loader's list. */

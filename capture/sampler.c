@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "pages.h"
 #include "sample_handler.h"
+#include "sample_run.h"
 
 enum {
     SIGNAL = SIGURG,
@@ -125,12 +126,28 @@ static uint32_t walk_copy(const struct where *where, size_t copied)
         .lo = where->sp, .hi = where->sp + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - where->sp)};
     struct sbx_walk_registers registers = {.pc = where->pc, .sp = where->sp, .pc_is_exact = true, .fp_known = false};
     struct sbx_walk *walk = &observer->walk;
-    sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, &window, &registers, walk);
+    uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);
+    sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, epoch, &window, &registers, walk);
     sbx_store_release(&sbx_watch_inside, 0); /* order: release inside */
     if (walk->end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }
-    return sbx_capture_intern_walk(walk);
+    return sbx_walk_intern(walk, &sbx_the_capture.table, epoch);
+}
+
+static void put_record(const struct sbx_record *record)
+{
+    sbx_ring_put(&sbx_the_capture.ring, &observer->writer, UINT32_MAX, 0, 0, record);
+}
+
+/* Put what the looks at a thread so far have to tell. */
+static void end_observed_run(const struct sbx_thread *thread)
+{
+    struct sbx_record record;
+    if (sbx_run_tell(&thread->entry->observed, thread->index, &record)) {
+        put_record(&record);
+    }
+    sbx_run_end(&thread->entry->observed);
 }
 
 static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
@@ -144,8 +161,13 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     if (record->stack != SBX_STACK_NONE) {
         entry->last_stack = record->stack;
     }
-    sbx_ring_put(&sbx_the_capture.ring, &observer->writer, UINT32_MAX, 0, 0, record);
     sbx_add_relaxed(&sbx_the_capture.header->captures_observed, 1);
+    if (sbx_run_extend(&entry->observed, record)) {
+        return; /* still here */
+    }
+    end_observed_run(thread);
+    put_record(record);
+    sbx_run_begin(&entry->observed, record);
 }
 
 /* Look at one thread that seems blocked. Returns false when it runs. */
@@ -247,7 +269,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     if (ran_ns > CPU_NOISE_NS && cpu_ns > thread->seen_cpu_ns) {
         thread->seen_cpu_ns = cpu_ns;
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
-        if ((settings->points & SBX_POINT_ASYNC) != 0 && now_ns > last_ns && now_ns - last_ns >= gap_ns &&
+        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && now_ns > last_ns && now_ns - last_ns >= gap_ns &&
             *signals_left > 0) {
             struct where where;
             /* It may sleep in a call that is no point of ours and that the kernel would not restart: look first. */

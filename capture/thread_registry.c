@@ -33,7 +33,9 @@ static uint32_t open_for_registration;
 static void retire(struct sbx_thread *thread)
 {
     struct sbx_thread_entry *entry = thread->entry;
+    sbx_capture_end_run(thread);
     sbx_ring_close(&thread->writer);
+    sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
     entry->died_ns = sbx_now_ns();
     entry->call_kind = SBX_RECORD_NONE;
     entry->message_begin_ns = 0;
@@ -130,8 +132,9 @@ static struct sbx_thread *claim(uint32_t tid)
         thread->entry = entry;
         thread->index = (uint32_t)index;
     } else {
-        /* Not the walk and what follows: the cache is still true and the rest is scratch. */
-        memset(&thread->last_tick, 0, offsetof(struct sbx_thread, walk) - offsetof(struct sbx_thread, last_tick));
+        /* Not the replay's frames and what follows: the cache is still true and the rest is scratch. */
+        memset(&thread->inside, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, inside));
+        thread->replay.depth = 0;
     }
     uint32_t generation = entry->generation + 1;
     /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "frame_walker.h"
 #include "marks.h"
 #include "order.h"
@@ -33,7 +34,8 @@ struct sbx_blocking {
     uint64_t begin_ns;
     uint64_t object;
     uint32_t peer;
-    uint8_t kind, op;
+    uint32_t wait;      /* wait id; 0: nobody could be asked to tell who ended it */
+    uint8_t kind, op, group;
     bool is_loop; /* the outermost loop waits for work */
 };
 
@@ -43,11 +45,12 @@ struct sbx_message_loop {
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
     uint64_t poller_gone_in;  /* message in which a sample found the poll call's function returned; 0: none */
+    bool poller_asked;        /* of the stack of the last sample: */
+    bool poller_is_gone;      /* the poll call's function is not on it */
     bool poller_returns;      /* proven: that function returns before the message is handled */
     uint32_t hits;            /* passes at this site; judged from the second on */
     struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
-    uint64_t merged_tick;
-    uint64_t idle_tick;   /* tick of the last record of idle time */
+    uint64_t idle_ns;     /* end of the last record of idle time */
     uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
@@ -59,9 +62,14 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    uint64_t last_tick; /* capture tick of its newest sample */
-    uint32_t inside;    /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint32_t inside; /* not 0: our own code runs on this thread; the handler then does nothing */
     uint32_t generation, tid;
+    /* leaf samples (capture.c) */
+    uint32_t stride;        /* the countdown's last length */
+    uint64_t asked_ns;      /* when the clock was last asked whether a sample is due */
+    uint64_t sampled_ns;    /* newest sample or record of a wait */
+    uint32_t samples;       /* since the last one with faults and context switches */
+    uint32_t spare;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
@@ -74,10 +82,24 @@ struct sbx_thread {
     struct sbx_message_loop loop;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
-    struct sbx_walk walk;
+    struct sbx_replay replay;
     struct sbx_walk_cache cache;
+    struct sbx_walk walk; /* scratch of one capture */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
 };
+
+/* Wall and CPU time of the calling thread, whose block this is. */
+SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_times(struct sbx_thread *thread)
+{
+    (void)thread;
+    return (struct sbx_times){sbx_now_ns(), sbx_own_cpu_ns()};
+}
+
+SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_wall_ns(struct sbx_thread *thread)
+{
+    (void)thread;
+    return sbx_now_ns();
+}
 
 /* What the TLS pointer says besides a block: NULL not registered yet, SBX_THREAD_GONE never again (our own threads, a
  * thread past its destructor, a forked child). */

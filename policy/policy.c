@@ -94,6 +94,18 @@ const char *sbx_policy_check(const struct sbx_policy *policy)
     if (policy->capture.gap_us < policy->capture.interval_us) {
         return "gap_us"; /* the gap filler would sample threads that are not late */
     }
+    for (size_t i = 0; i < SBX_POINT_GROUPS_MAX; i++) {
+        const struct sbx_point_limits *group = &policy->capture.limits[i];
+        if (i >= SBX_GROUP_COUNT && (group->interval_us != 0 || group->threshold_us != 0)) {
+            return "limits"; /* of a group this build does not know */
+        }
+        if (group->interval_us != 0 && (group->interval_us < 1000 || group->interval_us > 10000000)) {
+            return "limits.interval_us";
+        }
+        if (group->threshold_us != 0 && (group->threshold_us < 10 || group->threshold_us > 10000000)) {
+            return "limits.threshold_us";
+        }
+    }
     for (size_t i = 0; i < sizeof policy->capture.reserved / sizeof policy->capture.reserved[0]; i++) {
         if (policy->capture.reserved[i] != 0) {
             return "reserved";

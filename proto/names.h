@@ -23,6 +23,7 @@ const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);
 const char *sbx_op_name(uint32_t op);
 const char *sbx_drop_name(uint32_t drop);
+const char *sbx_point_name(uint32_t group); /* enum sbx_point_group */
 const char *sbx_walk_end_name(uint32_t reason);
 const char *sbx_fd_class_name(uint32_t fd_class);
 

@@ -37,6 +37,9 @@ enum sbx_drop {
     SBX_DROP_BAD_RECORD = 14,   /* reader: bytes that are no record */
     SBX_DROP_STALE_STACK = 15,  /* reader: the callstack's epoch is gone */
     SBX_DROP_FOREIGN_SLOT = 16, /* GOT slots left alone: bound to another definition */
+    SBX_DROP_NO_WAITER_SEAT = 17, /* a wait that found no seat in the table of waiters: its waker is not known */
+    SBX_DROP_CLOCK_FOREIGN = 18,  /* times read from the kernel because somebody else uses the thread's rseq area */
+    SBX_DROP_CUT = 19,            /* stacks deeper than is kept: both ends are there, the middle is not */
     SBX_DROP_COUNT = 24
 };
 
@@ -69,8 +72,16 @@ enum sbx_record_kind {
     SBX_RECORD_SYNC = 10,   /* interval: fsync family */
     SBX_RECORD_IDLE = 11,   /* interval: the outermost loop waited for work; no stall */
     SBX_RECORD_MESSAGE = 12,/* interval: one message, or `amount` short ones merged, from the first's begin to the last's end */
-    SBX_RECORD_KINDS = 13
+    SBX_RECORD_WAIT = 13,   /* interval: waited for a semaphore, a barrier, a thread's end, an eventfd, a futex */
+    SBX_RECORD_PROCESS = 14,/* interval: made, or waited for, another process */
+    SBX_RECORD_LOADER = 15, /* interval: the dynamic loader */
+    SBX_RECORD_WAKE = 16,   /* moment: this thread let a waiter go; object and wait are the waiter's, peer is its thread */
+    SBX_RECORD_FRAME = 17,  /* interval: one frame, or `amount` short ones merged, between two presents */
+    SBX_RECORD_LEAF = 18,   /* sample at a leaf that is no allocation: a clock read, a small read or write; see op */
+    SBX_RECORD_KINDS = 19
 };
+/* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
+ * message, none of which found anything else, the first at begin, the last at end. */
 
 /* Which function the point was. Names: sbx_op_name(). */
 enum sbx_op {
@@ -87,7 +98,43 @@ enum sbx_op {
     SBX_OP_RECVFROM = 65, SBX_OP_SENDMSG = 66, SBX_OP_RECVMSG = 67, SBX_OP_GETADDRINFO = 68,
     SBX_OP_SYSCALL = 80, /* a blocked thread outside every point: amount is the system call's number */
     SBX_OP_RUNNING = 81, /* the observer found the thread runnable */
-    SBX_OP_MAX = 96
+    /* locks */
+    SBX_OP_RWLOCK_RDLOCK = 96, SBX_OP_RWLOCK_WRLOCK = 97, SBX_OP_RWLOCK_TIMEDRDLOCK = 98,
+    SBX_OP_RWLOCK_TIMEDWRLOCK = 99, SBX_OP_SPIN_LOCK = 100, SBX_OP_MUTEX_CLOCKLOCK = 101,
+    /* release sides: what a WAKE record was */
+    SBX_OP_MUTEX_UNLOCK = 102, SBX_OP_RWLOCK_UNLOCK = 103, SBX_OP_SPIN_UNLOCK = 104, SBX_OP_COND_SIGNAL = 105,
+    SBX_OP_COND_BROADCAST = 106, SBX_OP_SEM_POST = 107, SBX_OP_EVENTFD_WRITE = 108, SBX_OP_FUTEX_WAKE = 109,
+    SBX_OP_THREAD_EXIT = 110, SBX_OP_BARRIER_LAST = 111,
+    /* waits */
+    SBX_OP_SEM_WAIT = 112, SBX_OP_SEM_TIMEDWAIT = 113, SBX_OP_BARRIER_WAIT = 114, SBX_OP_JOIN = 115,
+    SBX_OP_TIMEDJOIN = 116, SBX_OP_EVENTFD_READ = 117, SBX_OP_FUTEX_WAIT = 118,
+    /* memory */
+    SBX_OP_REALLOCARRAY = 120, SBX_OP_MMAP = 121, SBX_OP_MUNMAP = 122, SBX_OP_MREMAP = 123, SBX_OP_MADVISE = 124,
+    /* files */
+    SBX_OP_CLOSE = 126, SBX_OP_PREADV = 127, SBX_OP_PWRITEV = 128, SBX_OP_STAT = 129, SBX_OP_FSTAT = 130,
+    SBX_OP_STATX = 131, SBX_OP_ACCESS = 132, SBX_OP_READLINK = 133, SBX_OP_RENAME = 134, SBX_OP_UNLINK = 135,
+    SBX_OP_MKDIR = 136, SBX_OP_RMDIR = 137, SBX_OP_LINK = 138, SBX_OP_OPENDIR = 139, SBX_OP_READDIR = 140,
+    SBX_OP_GETDENTS = 141, SBX_OP_FCNTL_LOCK = 142, SBX_OP_LOCKF = 143, SBX_OP_TRUNCATE = 144, SBX_OP_FALLOCATE = 145,
+    SBX_OP_SENDFILE = 146, SBX_OP_COPY_FILE_RANGE = 147, SBX_OP_SPLICE = 148, SBX_OP_SYNC = 149, SBX_OP_SYNCFS = 150,
+    SBX_OP_MSYNC = 151, SBX_OP_STATFS = 152,
+    /* stdio */
+    SBX_OP_FOPEN = 154, SBX_OP_FCLOSE = 155, SBX_OP_FREAD = 156, SBX_OP_FWRITE = 157, SBX_OP_FGETS = 158,
+    SBX_OP_FPUTS = 159, SBX_OP_FPRINTF = 160, SBX_OP_FFLUSH = 161, SBX_OP_GETLINE = 162, SBX_OP_PUTS = 163,
+    SBX_OP_FGETC = 164,
+    /* processes */
+    SBX_OP_FORK = 166, SBX_OP_POSIX_SPAWN = 167, SBX_OP_WAITPID = 168, SBX_OP_WAITID = 169, SBX_OP_SYSTEM = 170,
+    SBX_OP_POPEN = 171, SBX_OP_PCLOSE = 172,
+    /* the loader */
+    SBX_OP_DLOPEN = 174, SBX_OP_DLCLOSE = 175,
+    /* clocks */
+    SBX_OP_CLOCK_GETTIME = 176, SBX_OP_GETTIMEOFDAY = 177, SBX_OP_TIME = 178,
+    /* frames */
+    SBX_OP_SDL_RENDER_PRESENT = 180, SBX_OP_SDL_SWAP_WINDOW = 181, SBX_OP_EGL_SWAP_BUFFERS = 182,
+    SBX_OP_GLX_SWAP_BUFFERS = 183, SBX_OP_VK_QUEUE_PRESENT = 184,
+    /* more sockets, name lookups and sleeps */
+    SBX_OP_SENDMMSG = 186, SBX_OP_RECVMMSG = 187, SBX_OP_GETNAMEINFO = 188, SBX_OP_GETHOSTBYNAME = 189,
+    SBX_OP_PAUSE = 190, SBX_OP_SIGSUSPEND = 191, SBX_OP_SIGTIMEDWAIT = 192,
+    SBX_OP_MAX = 224
 };
 
 /* What kind of thing a descriptor was, from fstat at the moment of the record. 0 when not asked. */
@@ -99,6 +146,42 @@ enum sbx_fd_class {
 enum sbx_record_flag {
     SBX_FLAG_AT_TRIGGER = 1, /* taken because a trigger fired: the stack "at the trigger" of its thread */
     SBX_FLAG_FAILED = 2,     /* the call returned an error */
+    SBX_FLAG_USAGE = 4,      /* the record tells the thread's faults and context switches so far */
+};
+
+/* The capture points, in groups that are switched together. A number is the bit of the group in a mask of points; the
+ * numbers are part of the control page and of the payload, and only ever appended to. Names: sbx_point_name(). */
+enum sbx_point_group {
+    SBX_GROUP_ALLOC = 0,      /* malloc family: counts, and leaf samples */
+    SBX_GROUP_LOCK = 1,       /* pthread mutexes */
+    SBX_GROUP_COND = 2,       /* condition variable waits */
+    SBX_GROUP_POLL = 3,       /* poll family: message boundary on a loop thread, wait elsewhere */
+    SBX_GROUP_SLEEP = 4,      /* sleep family */
+    SBX_GROUP_FILE = 5,       /* read and write families */
+    SBX_GROUP_SOCKET = 6,     /* sockets */
+    SBX_GROUP_ASYNC = 7,      /* the asynchronous gap filler: no hook */
+    SBX_GROUP_FREE = 8,       /* free: counts */
+    SBX_GROUP_MAP = 9,        /* mmap, munmap, mremap: counts, waits */
+    SBX_GROUP_RWLOCK = 10,    /* pthread read-write locks */
+    SBX_GROUP_SPIN = 11,      /* pthread spin locks */
+    SBX_GROUP_WAKE = 12,      /* release sides of locks and waits: who let whom go */
+    SBX_GROUP_SEMAPHORE = 13,
+    SBX_GROUP_BARRIER = 14,
+    SBX_GROUP_JOIN = 15,
+    SBX_GROUP_EVENTFD = 16,
+    SBX_GROUP_FUTEX = 17,     /* futex(2) through syscall() */
+    SBX_GROUP_OPEN = 18,      /* open and close families */
+    SBX_GROUP_SYNC = 19,      /* fsync family */
+    SBX_GROUP_STAT = 20,      /* stat family, access, readlink */
+    SBX_GROUP_DIRECTORY = 21, /* rename, unlink, mkdir, directory listings */
+    SBX_GROUP_FILE_LOCK = 22, /* flock, fcntl locks, lockf */
+    SBX_GROUP_STDIO = 23,
+    SBX_GROUP_LOOKUP = 24,    /* name lookups */
+    SBX_GROUP_PROCESS = 25,   /* fork family, wait family, system, popen */
+    SBX_GROUP_LOADER = 26,    /* dlopen, dlclose */
+    SBX_GROUP_CLOCK = 27,     /* clock reads: leaf samples */
+    SBX_GROUP_FRAME = 28,     /* presents: frame boundaries */
+    SBX_GROUP_COUNT = 29
 };
 
 #endif

@@ -10,6 +10,12 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "raw_syscall.h"
+#include "sample_run.h"
+
+enum {
+    USAGE_EVERY = 64, /* one sample in this many tells faults and context switches: 250 ns, so 4 ns of each */
+};
 
 SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
 {
@@ -29,82 +35,101 @@ SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* The memory a walk from `sp` may read, the red zone below it included: in an epilogue the rows still name the slot a
- * frame pointer was just popped from. A stack we know is read in place. On another one (alternate signal stack,
- * coroutine, a thread whose bounds nobody has asked for yet) it is copied first: one system call, which fails where a
- * load would fault. */
-static bool find_window(struct sbx_thread *thread, uint64_t sp, struct sbx_stack_window *window)
-{
-    uint64_t low = sp - SBX_RED_ZONE_BYTES;
-    if (low >= thread->stack_low && sp < thread->stack_high) {
-        window->lo = low;
-        window->hi = thread->stack_high;
-        window->delta = 0;
-        return true;
-    }
-    size_t got = sbx_copy_stack(low, SBX_STACK_COPY_BYTES, thread->stack_copy);
-    if (got < SBX_RED_ZONE_BYTES + 16) {
-        return false;
-    }
-    window->lo = low;
-    window->hi = low + (uint64_t)got;
-    window->delta = (int64_t)((uint64_t)thread->stack_copy - low);
-    return true;
-}
-
-SBX_SIGNAL_SAFE uint32_t sbx_capture_intern_walk(struct sbx_walk *walk)
-{
-    /* Our own frames in the middle of a stack (a hook under a blocked call) tell the reader nothing. */
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < walk->count; i++) {
-        if (walk->pcs[i] - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin) {
-            continue;
-        }
-        walk->frame_ids[kept] = walk->frame_ids[i];
-        walk->pcs[kept] = walk->pcs[i];
-        walk->slots[kept] = walk->slots[i];
-        kept++;
-    }
-    walk->count = kept;
-    return sbx_callstack_intern(&sbx_the_capture.table, walk->frame_ids, kept);
-}
-
 /* After a walk on the loop thread: was the function that polls still on the stack? (points/message_loop.c) */
-SBX_SIGNAL_SAFE static void learn_loop(struct sbx_thread *thread)
+static void learn_loop(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    const struct sbx_walk *walk = &thread->walk;
+    const struct sbx_replay *replay = &thread->replay;
+    if (replay->changed_from < replay->depth) {
+        loop->poller_asked = false;
+    }
     if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
-        walk->end != SBX_WALK_COMPLETE) {
+        replay->depth == 0 || replay->end != SBX_WALK_COMPLETE) {
         return;
     }
-    for (uint32_t i = 0; i + 1 < walk->count; i++) {
-        if (walk->slots[i] == loop->slots[0] && walk->pcs[i + 1] == loop->callers[0]) {
-            return;
-        }
+    if (!loop->poller_asked) {
+        loop->poller_asked = true;
+        loop->poller_is_gone = !sbx_replay_has_frame(replay, loop->slots[0], loop->callers[0]);
     }
-    loop->poller_gone_in = thread->entry->message;
+    if (loop->poller_is_gone) {
+        loop->poller_gone_in = thread->entry->message;
+    }
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
+/* A stack that cannot be read in place: copied, walked, interned; the replay stays that of the thread's own stack. */
+SBX_NOINLINE static uint32_t capture_copy(struct sbx_thread *thread, const struct sbx_code_map *map,
+                                          const struct sbx_walk_registers *start)
 {
-    /* order: acquire code_map - pairs with publish() in module_map.c */
-    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
-    struct sbx_stack_window window;
-    if (map == NULL || !find_window(thread, start->sp, &window)) {
+    uint64_t low = start->sp - SBX_RED_ZONE_BYTES;
+    size_t got = sbx_copy_stack(low, SBX_STACK_COPY_BYTES, thread->stack_copy);
+    if (got < SBX_RED_ZONE_BYTES + 16) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
         return SBX_STACK_NONE;
     }
-    struct sbx_walk *walk = &thread->walk;
-    sbx_walk_stack(map, &thread->cache, &sbx_the_capture.table, &window, start, walk);
-    if (walk->end != SBX_WALK_COMPLETE) {
+    struct sbx_stack_window window = {low, low + (uint64_t)got, (int64_t)((uint64_t)thread->stack_copy - low)};
+    uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);
+    sbx_walk_stack(map, &thread->cache, &sbx_the_capture.table, epoch, &window, start, &thread->walk);
+    if (thread->walk.end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }
-    uint32_t stack = sbx_capture_intern_walk(walk);
+    return sbx_walk_intern(&thread->walk, &sbx_the_capture.table, epoch);
+}
+
+/* The memory a walk may read begins a red zone below sp: in an epilogue the rows still name the slot a frame pointer
+ * was just popped from. A stack we know is read in place. Another one (alternate signal stack, coroutine, a thread whose
+ * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
+SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
+{
+    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
+    if (SBX_UNLIKELY(map == NULL)) {
+        sbx_count_drop(SBX_DROP_TRUNCATED);
+        return SBX_STACK_NONE;
+    }
+    struct sbx_stack_window window = {start->sp - SBX_RED_ZONE_BYTES, thread->stack_high, 0};
+    if (SBX_UNLIKELY(window.lo < thread->stack_low || start->sp >= thread->stack_high)) {
+        return capture_copy(thread, map, start);
+    }
+    uint32_t stack = sbx_replay_stack(&thread->replay, map, &thread->cache, &sbx_the_capture.table, &window, start,
+                                      &thread->walk);
+    if (SBX_UNLIKELY(thread->replay.end != SBX_WALK_COMPLETE)) {
+        sbx_count_drop(SBX_DROP_TRUNCATED);
+    }
     if (thread->has_loop) {
         learn_loop(thread);
     }
     return stack;
+}
+
+static bool is_sample(const struct sbx_record *record)
+{
+    return record->kind == SBX_RECORD_ALLOC || record->kind == SBX_RECORD_LEAF || record->kind == SBX_RECORD_ASYNC;
+}
+
+SBX_SIGNAL_SAFE void sbx_capture_read_usage(struct sbx_record *record)
+{
+    struct rusage usage;
+    if (sbx_raw_getrusage_thread(&usage) == 0) {
+        record->flags |= SBX_FLAG_USAGE;
+        record->minor_faults = (uint32_t)usage.ru_minflt;
+        record->major_faults = (uint32_t)usage.ru_majflt;
+        record->voluntary_switches = (uint32_t)usage.ru_nvcsw;
+        record->involuntary_switches = (uint32_t)usage.ru_nivcsw;
+    }
+}
+
+static void put(struct sbx_thread *thread, const struct sbx_record *record)
+{
+    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, record);
+}
+
+SBX_SIGNAL_SAFE void sbx_capture_end_run(struct sbx_thread *thread)
+{
+    struct sbx_record record;
+    if (sbx_run_tell(&thread->entry->own, thread->index, &record)) {
+        put(thread, &record);
+    }
+    sbx_run_end(&thread->entry->own);
 }
 
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record)
@@ -114,12 +139,25 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     record->alloc_count = entry->alloc_count;
     record->alloc_bytes = entry->alloc_bytes;
     record->message = entry->message;
-    record->cpu_ns = sbx_own_cpu_ns();
     if (record->stack != SBX_STACK_NONE) { /* boundaries of messages have none: they are no sample */
         entry->last_stack = record->stack;
         entry->last_record_ns = record->end_ns;
         entry->last_cpu_ns = record->cpu_ns;
-        thread->last_tick = sbx_load_relaxed(&sbx_the_tick.now);
+        entry->captures++;
+        thread->sampled_ns = record->end_ns;
     }
-    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, record);
+    if (SBX_LIKELY(is_sample(record))) {
+        if (sbx_run_extend(&entry->own, record)) {
+            return;
+        }
+        sbx_capture_end_run(thread);
+        if (SBX_UNLIKELY(++thread->samples % USAGE_EVERY == 0)) {
+            sbx_capture_read_usage(record);
+        }
+        put(thread, record);
+        sbx_run_begin(&entry->own, record);
+        return;
+    }
+    sbx_capture_end_run(thread);
+    put(thread, record);
 }

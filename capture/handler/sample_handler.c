@@ -48,7 +48,9 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
 #endif
         struct sbx_record record = {.kind = SBX_RECORD_ASYNC,
                                     .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
-        record.begin_ns = record.end_ns = sbx_now_ns();
+        struct sbx_times now = sbx_thread_times(thread);
+        record.begin_ns = record.end_ns = now.wall_ns;
+        record.cpu_ns = now.cpu_ns;
         /* How long the signal waited is how long the thread was runnable without running. */
         uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);
         record.amount = record.end_ns > sent_ns ? record.end_ns - sent_ns : 0;

@@ -7,12 +7,13 @@
 #include "clock.h"
 
 enum {
-    /* Messages shorter than this are merged into one record a tick: a busy loop runs 100,000 a second, and the ring is
+    /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
      * for what could explain a stall. */
     SHORT_MESSAGE_NS = 1000000,
+    MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
 };
 
-/* Walk the caller's stack into thread->walk, our own frames left out. */
+/* Walk the caller's stack into thread->replay. */
 static void walk_here(struct sbx_thread *thread)
 {
     struct sbx_walk_registers here;
@@ -21,6 +22,11 @@ static void walk_here(struct sbx_thread *thread)
         sbx_thread_find_stack(thread);
     }
     sbx_capture_stack(thread, &here);
+}
+
+static bool is_our_code(uint64_t pc)
+{
+    return pc - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin;
 }
 
 /* Remember this poll call as the loop's: place and innermost activations. An activation is named by the stack slot of
@@ -35,21 +41,28 @@ static void walk_here(struct sbx_thread *thread)
 static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    const struct sbx_walk *walk = &thread->walk;
+    const struct sbx_replay *replay = &thread->replay;
     loop->site_pc = pc;
     loop->site_sp = sp;
     loop->hits = 0;
     loop->slot_count = 0;
     loop->poller_gone_in = 0;
+    loop->poller_asked = false;
     loop->poller_returns = false;
-    /* A complete walk of the first thread ends in main <- __libc_start_call_main <- __libc_start_main <- _start. */
-    uint32_t main_index = walk->end == SBX_WALK_COMPLETE && walk->count >= 4 ? walk->count - 4 : walk->count;
-    for (uint32_t i = 0; i < walk->count && i < SBX_COUNT_OF(loop->slots); i++) {
-        if (walk->slots[i] == 0 || (i > 0 && i >= main_index)) {
+    /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
+     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. */
+    uint32_t inmost = replay->depth;
+    while (inmost > 0 && is_our_code(replay->frames[inmost - 1].pc)) {
+        inmost--;
+    }
+    uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
+    for (uint32_t i = 0; i < SBX_COUNT_OF(loop->slots) && i + 2 <= inmost; i++) {
+        uint32_t frame = inmost - 1 - i; /* the activation; its caller is one further out */
+        if (i > 0 && frame <= main_at) {
             break;
         }
-        loop->slots[i] = walk->slots[i];
-        loop->callers[i] = i + 1 < walk->count ? walk->pcs[i + 1] : 0;
+        loop->slots[i] = replay->stack_high - replay->frames[frame - 1].slot;
+        loop->callers[i] = replay->frames[frame - 1].pc;
         loop->slot_count++;
     }
 }
@@ -58,13 +71,10 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 static bool loop_is_alive(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
-    const struct sbx_walk *walk = &thread->walk;
     uint32_t asked = loop->poller_returns || loop->slot_count == 0 ? loop->slot_count : 1;
-    for (uint32_t i = 0; i + 1 < walk->count; i++) {
-        for (uint32_t k = 0; k < asked; k++) {
-            if (walk->slots[i] == loop->slots[k] && walk->pcs[i + 1] == loop->callers[k]) {
-                return true;
-            }
+    for (uint32_t k = 0; k < asked; k++) {
+        if (sbx_replay_has_frame(&thread->replay, loop->slots[k], loop->callers[k])) {
+            return true;
         }
     }
     return false;
@@ -91,6 +101,8 @@ static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t e
     struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
     thread->inside = 1;
     sbx_order_with_handler();
+    record.cpu_ns = sbx_thread_times(thread).cpu_ns;
+    sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
     sbx_order_with_handler();
     thread->inside = 0;
@@ -99,15 +111,13 @@ static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t e
 static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
-    uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
     /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
     if (loop->merged.amount != 0 &&
-        (loop->merged_tick != tick || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
+        (end_ns - loop->merged.begin_ns >= MERGE_NS || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
         flush_merged(thread);
     }
     if (loop->merged.amount == 0) {
         loop->merged = (struct sbx_record){.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .thread = thread->index};
-        loop->merged_tick = tick;
     }
     loop->merged.amount++;
     loop->merged.end_ns = end_ns;
@@ -166,7 +176,7 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
 
 SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
 {
-    sbx_blocking_begin(call, SBX_RECORD_POLL, op, 0, 0);
+    sbx_blocking_begin(call, SBX_GROUP_POLL, SBX_RECORD_POLL, op, 0, 0);
     struct sbx_thread *thread = call->thread;
     if (thread == NULL || !thread->has_loop || call->outer != NULL) {
         return;
@@ -191,17 +201,16 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
         return;
     }
     int saved_errno = errno;
-    uint64_t tick = sbx_load_relaxed(&sbx_the_tick.now);
-    uint64_t now_ns = sbx_now_ns();
+    uint64_t now_ns = sbx_thread_wall_ns(thread);
     struct sbx_thread_entry *entry = thread->entry;
-    if (thread->loop.idle_tick != tick || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
+    if (now_ns - thread->loop.idle_ns >= MERGE_NS || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
         /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
-        thread->loop.idle_tick = tick;
+        thread->loop.idle_ns = now_ns;
         call->thread = NULL; /* the record is made here, not by sbx_blocking_end() */
         thread->inside = 1;
         sbx_order_with_handler();
-        struct sbx_record record = {
-            .kind = SBX_RECORD_IDLE, .op = call->op, .begin_ns = call->begin_ns, .end_ns = now_ns};
+        struct sbx_record record = {.kind = SBX_RECORD_IDLE, .op = call->op, .begin_ns = call->begin_ns,
+                                    .end_ns = now_ns, .cpu_ns = sbx_thread_times(thread).cpu_ns};
         sbx_capture_put(thread, &record);
         sbx_order_with_handler();
         thread->inside = 0;

@@ -16,7 +16,7 @@ struct sbx_point {
     const char *symbol;
     void *hook;      /* NULL: nothing is hooked, the original is wanted by another hook */
     void **original; /* resolved once, before any hook is installed; NULL result: the point does not exist here */
-    uint32_t bit;    /* enum sbx_point_bit; 0: always (loader calls we must see) */
+    uint32_t group;  /* enum sbx_point_group */
 };
 
 struct sbx_point_list {
@@ -44,21 +44,21 @@ extern const size_t sbx_point_list_count;
 
 /* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five
  * arguments may use the parameters, and `result`. Written once here because thirty functions differ in nothing else. */
-#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, kind, op, object, amount, failed, fd) \
+#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd) \
     static type(*real_##name) parameters;                                                          \
     static type hook_##name parameters                                                             \
     {                                                                                              \
         struct sbx_blocking call;                                                                  \
         SBX_SAVE_FRAME_POINTER();                                                                  \
-        sbx_blocking_begin(&call, kind, op, object, 0);                                            \
+        sbx_blocking_begin(&call, group, kind, op, object, 0);                                            \
         type result = real_##name arguments;                                                       \
         sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                   \
         return result;                                                                             \
     }
 
-#define SBX_POINT(name, hook_function, original_variable, bit)            \
-    {                                                                     \
-        name, (void *)(hook_function), (void **)&(original_variable), bit \
+#define SBX_POINT(name, hook_function, original_variable, group)            \
+    {                                                                       \
+        name, (void *)(hook_function), (void **)&(original_variable), group \
     }
 #define SBX_POINT_LIST(array)      \
     {                              \

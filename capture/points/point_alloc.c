@@ -31,10 +31,7 @@ SBX_HOOK_SAFE static inline void count(size_t bytes, uint8_t op)
         struct sbx_thread_entry *entry = thread->entry;
         entry->alloc_count++;
         entry->alloc_bytes += bytes;
-        if (SBX_UNLIKELY(thread->last_tick !=
-                         sbx_load_relaxed(&sbx_the_tick.now))) { /* relaxed: a tick late is as good */
-            sbx_capture_sample(thread, SBX_RECORD_ALLOC, op);
-        }
+        sbx_leaf(thread, SBX_RECORD_ALLOC, op, SBX_GROUP_ALLOC);
         return;
     }
     count_first(bytes);
@@ -78,11 +75,11 @@ static int hook_posix_memalign(void **out, size_t alignment, size_t bytes)
 }
 
 static const struct sbx_point points[] = {
-    SBX_POINT("malloc", hook_malloc, real_malloc, SBX_POINT_ALLOC),
-    SBX_POINT("calloc", hook_calloc, real_calloc, SBX_POINT_ALLOC),
-    SBX_POINT("realloc", hook_realloc, real_realloc, SBX_POINT_ALLOC),
-    SBX_POINT("aligned_alloc", hook_aligned_alloc, real_aligned_alloc, SBX_POINT_ALLOC),
-    SBX_POINT("memalign", hook_memalign, real_memalign, SBX_POINT_ALLOC),
-    SBX_POINT("posix_memalign", hook_posix_memalign, real_posix_memalign, SBX_POINT_ALLOC),
+    SBX_POINT("malloc", hook_malloc, real_malloc, SBX_GROUP_ALLOC),
+    SBX_POINT("calloc", hook_calloc, real_calloc, SBX_GROUP_ALLOC),
+    SBX_POINT("realloc", hook_realloc, real_realloc, SBX_GROUP_ALLOC),
+    SBX_POINT("aligned_alloc", hook_aligned_alloc, real_aligned_alloc, SBX_GROUP_ALLOC),
+    SBX_POINT("memalign", hook_memalign, real_memalign, SBX_GROUP_ALLOC),
+    SBX_POINT("posix_memalign", hook_posix_memalign, real_posix_memalign, SBX_GROUP_ALLOC),
 };
 const struct sbx_point_list sbx_points_alloc = SBX_POINT_LIST(points);

@@ -42,8 +42,8 @@ static int hook_dlclose(void *handle)
 }
 
 static const struct sbx_point points[] = {
-    SBX_POINT("dlopen", hook_dlopen, real_dlopen, 0),
-    SBX_POINT("dlmopen", hook_dlmopen, real_dlmopen, 0),
-    SBX_POINT("dlclose", hook_dlclose, real_dlclose, 0),
+    SBX_POINT("dlopen", hook_dlopen, real_dlopen, SBX_GROUP_LOADER),
+    SBX_POINT("dlmopen", hook_dlmopen, real_dlmopen, SBX_GROUP_LOADER),
+    SBX_POINT("dlclose", hook_dlclose, real_dlclose, SBX_GROUP_LOADER),
 };
 const struct sbx_point_list sbx_points_loader = SBX_POINT_LIST(points);

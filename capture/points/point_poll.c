@@ -46,14 +46,14 @@ POLL_HOOK(pselect,
           (count, in, out, odd, timeout, mask), SBX_OP_PSELECT)
 
 static const struct sbx_point points[] = {
-    SBX_POINT("poll", hook_poll, real_poll, SBX_POINT_POLL),
-    SBX_POINT("__poll_chk", hook_poll_chk, real_poll_chk, SBX_POINT_POLL),
-    SBX_POINT("ppoll", hook_ppoll, real_ppoll, SBX_POINT_POLL),
-    SBX_POINT("__ppoll_chk", hook_ppoll_chk, real_ppoll_chk, SBX_POINT_POLL),
-    SBX_POINT("epoll_wait", hook_epoll_wait, real_epoll_wait, SBX_POINT_POLL),
-    SBX_POINT("epoll_pwait", hook_epoll_pwait, real_epoll_pwait, SBX_POINT_POLL),
-    SBX_POINT("epoll_pwait2", hook_epoll_pwait2, real_epoll_pwait2, SBX_POINT_POLL),
-    SBX_POINT("select", hook_select, real_select, SBX_POINT_POLL),
-    SBX_POINT("pselect", hook_pselect, real_pselect, SBX_POINT_POLL),
+    SBX_POINT("poll", hook_poll, real_poll, SBX_GROUP_POLL),
+    SBX_POINT("__poll_chk", hook_poll_chk, real_poll_chk, SBX_GROUP_POLL),
+    SBX_POINT("ppoll", hook_ppoll, real_ppoll, SBX_GROUP_POLL),
+    SBX_POINT("__ppoll_chk", hook_ppoll_chk, real_ppoll_chk, SBX_GROUP_POLL),
+    SBX_POINT("epoll_wait", hook_epoll_wait, real_epoll_wait, SBX_GROUP_POLL),
+    SBX_POINT("epoll_pwait", hook_epoll_pwait, real_epoll_pwait, SBX_GROUP_POLL),
+    SBX_POINT("epoll_pwait2", hook_epoll_pwait2, real_epoll_pwait2, SBX_GROUP_POLL),
+    SBX_POINT("select", hook_select, real_select, SBX_GROUP_POLL),
+    SBX_POINT("pselect", hook_pselect, real_pselect, SBX_GROUP_POLL),
 };
 const struct sbx_point_list sbx_points_poll = SBX_POINT_LIST(points);

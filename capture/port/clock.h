@@ -8,6 +8,11 @@
 
 #include "marks.h"
 
+struct sbx_times {
+    uint64_t wall_ns; /* CLOCK_MONOTONIC */
+    uint64_t cpu_ns;  /* of the thread */
+};
+
 SBX_SIGNAL_SAFE static inline uint64_t sbx_read_clock_ns(clockid_t clock)
 {
     struct timespec now = {0, 0};

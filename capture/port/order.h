@@ -26,6 +26,7 @@
 
 /* Between a thread and a signal handler on the same thread: the compiler may not move memory accesses across. */
 #define sbx_order_with_handler() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define sbx_fence_release() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define sbx_fence_acquire() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define sbx_fence_seq_cst() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 

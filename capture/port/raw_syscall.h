@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "marks.h"
@@ -30,6 +31,12 @@ SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_pwrite(int fd, const v
 SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_ftruncate(int fd, uint64_t bytes)
 {
     return sbx_raw_syscall(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
+}
+
+/* What the calling thread has used. */
+SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_getrusage_thread(struct rusage *usage_out)
+{
+    return sbx_raw_syscall(SYS_getrusage, 1 /* RUSAGE_THREAD */, (long)(uintptr_t)usage_out, 0, 0, 0, 0);
 }
 
 #endif

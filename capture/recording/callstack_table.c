@@ -57,8 +57,9 @@ static uint32_t drop(struct sbx_callstack_table *table, enum sbx_drop kind)
     return 0;
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint64_t frame_word)
+SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint32_t epoch, uint64_t frame_word)
 {
+    (void)epoch;
     uint64_t hash = hash_of(frame_word);
     for (uint32_t probe = 0; probe < LINE_SLOTS * PROBE_LINES && frame_word != 0; probe++) {
         uint32_t slot = slot_of(hash, probe, table->frame_mask);
@@ -124,13 +125,12 @@ SBX_SIGNAL_SAFE uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint
     return drop(table, SBX_DROP_STACK_OVERFLOW);
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, const uint32_t *frame_ids_leaf_first,
-                                              uint32_t count)
+SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
+                                              const uint32_t *frame_ids_leaf_first, uint32_t count)
 {
     if (count == 0) {
         return SBX_STACK_NONE;
     }
-    uint32_t epoch = sbx_callstack_epoch(table);
     uint32_t node = 0;
     for (uint32_t i = count; i > 0; i--) {
         uint32_t frame_id = frame_ids_leaf_first[i - 1];

@@ -34,10 +34,11 @@ struct sbx_callstack_table {
 /* Attach to the sections of a mapped recording. Counts are powers of two. */
 void sbx_callstack_table_init(struct sbx_callstack_table *table, struct sbx_recording_header *header);
 
-/* The id of a frame word (never 0), inserted if new; 0 when the table is full (counted in SBX_DROP_FRAME_OVERFLOW). */
-SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint64_t frame_word);
+/* The id of a frame word (never 0) in `epoch`, inserted if new; 0 when the table is full or the epoch has been left
+ * (counted in SBX_DROP_FRAME_OVERFLOW). */
+SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint32_t epoch, uint64_t frame_word);
 
-/* The current epoch, to be passed to every sbx_node_intern() of one stack. */
+/* The current epoch, to be passed to every sbx_frame_intern() and sbx_node_intern() of one stack. */
 SBX_SIGNAL_SAFE uint32_t sbx_callstack_epoch(const struct sbx_callstack_table *table);
 
 /* The node index of `frame_id` called from node `parent` (0: outermost) in `epoch`, inserted if new; 0 when the half is
@@ -52,8 +53,8 @@ static inline uint32_t sbx_callstack_id(uint32_t epoch, uint32_t node)
 }
 
 /* Intern a whole stack given leaf first; returns its callstack id, SBX_STACK_OVERFLOW when anything was full. */
-SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, const uint32_t *frame_ids_leaf_first,
-                                              uint32_t count);
+SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
+                                              const uint32_t *frame_ids_leaf_first, uint32_t count);
 
 /* Turn the epoch when the current half is over 3/4 full. Records of the epoch before last lose their stacks (the reader
  * counts them). Watch thread only. Returns 1 when it turned. */

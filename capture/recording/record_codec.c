@@ -21,7 +21,10 @@ enum field_bit {
     FIELD_PEER = 1 << 10,
     FIELD_FLAGS = 1 << 11,
     FIELD_THREAD = 1 << 12,
-    FIELDS_KNOWN = (1 << 13) - 1
+    FIELD_REPEATS = 1 << 13,
+    FIELD_WAIT = 1 << 14,
+    FIELD_USAGE = 1 << 15,
+    FIELDS_KNOWN = (1 << 16) - 1
 };
 
 enum { HEAD_BYTES = 3 }; /* kind and field mask */
@@ -123,6 +126,15 @@ SBX_SIGNAL_SAFE size_t sbx_record_encode(struct sbx_codec_state *state, const st
         mask |= FIELD_THREAD;
         at = put_varint(at, record->thread);
     }
+    at = put_nonzero(at, &mask, FIELD_REPEATS, record->repeats);
+    at = put_nonzero(at, &mask, FIELD_WAIT, record->wait);
+    if ((record->flags & SBX_FLAG_USAGE) != 0) {
+        mask |= FIELD_USAGE;
+        at = put_varint(at, record->minor_faults);
+        at = put_varint(at, record->major_faults);
+        at = put_varint(at, record->voluntary_switches);
+        at = put_varint(at, record->involuntary_switches);
+    }
     out[0] = record->kind;
     out[1] = (uint8_t)mask;
     out[2] = (uint8_t)(mask >> 8);
@@ -205,6 +217,12 @@ size_t sbx_record_decode(struct sbx_codec_state *state, const uint8_t *bytes, si
     if ((mask & FIELD_THREAD) != 0) {
         record.thread = (uint32_t)take_field(&cursor, mask, FIELD_THREAD, UINT32_MAX);
     }
+    record.repeats = (uint32_t)take_field(&cursor, mask, FIELD_REPEATS, UINT32_MAX);
+    record.wait = (uint32_t)take_field(&cursor, mask, FIELD_WAIT, UINT32_MAX);
+    record.minor_faults = (uint32_t)take_field(&cursor, mask, FIELD_USAGE, UINT32_MAX);
+    record.major_faults = (uint32_t)take_field(&cursor, mask, FIELD_USAGE, UINT32_MAX);
+    record.voluntary_switches = (uint32_t)take_field(&cursor, mask, FIELD_USAGE, UINT32_MAX);
+    record.involuntary_switches = (uint32_t)take_field(&cursor, mask, FIELD_USAGE, UINT32_MAX);
     if (cursor.failed) {
         return 0;
     }

@@ -17,6 +17,9 @@
  *       bit 10  peer
  *       bit 11  flags | fd_class << 8
  *       bit 12  thread           only when it is not the chunk's own thread
+ *       bit 13  repeats
+ *       bit 14  wait
+ *       bit 15  minor_faults, major_faults, voluntary_switches, involuntary_switches (SBX_FLAG_USAGE)
  * A field that is absent is zero, except: cpu_ns absent is "not read" (0); alloc_count, alloc_bytes and message absent
  * are unchanged; thread absent is the chunk's. Both directions keep a state, started from the chunk's base values. */
 #ifndef SBX_RECORD_CODEC_H
@@ -28,7 +31,7 @@
 #include "marks.h"
 #include "recording_format.h"
 
-enum { SBX_RECORD_BYTES_MAX = 3 + 13 * 10 };
+enum { SBX_RECORD_BYTES_MAX = 3 + 19 * 10 };
 
 struct sbx_codec_state {
     uint64_t last_ns, last_cpu_ns, last_alloc_count, last_alloc_bytes, last_message;

@@ -42,7 +42,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 1u
+#define SBX_RECORDING_VERSION 2u
 #define SBX_RECORDING_SUFFIX ".rec"
 #define SBX_RAW_SUFFIX ".raw"
 
@@ -58,6 +58,7 @@ enum {
     SBX_PATH_MAX = 256,
     SBX_MODULE_END = 0xffff,      /* module index of the "walk ended here" frame */
     SBX_MODULE_NONE = 0xfffe,     /* code outside every module: generated code; offset 0 */
+    SBX_MODULE_CUT = 0xfffd,      /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
 };
 
 #define SBX_STACK_NONE 0u
@@ -117,11 +118,12 @@ struct sbx_recording_header {
     uint32_t epoch;               /* current callstack epoch, starts at 1 */
     uint32_t main_thread;         /* index of the main thread's entry */
     uint64_t ring_ticket;         /* next chunk ticket */
-    uint64_t tick;                /* current capture tick; see sampler.h */
+    uint64_t tick;                /* the watch thread's ticks so far */
     struct sbx_trigger_entry trigger;
     struct sbx_note note;
     uint64_t drops[SBX_DROP_COUNT];
-    uint64_t captures_sync, captures_async, captures_observed; /* records made, by way */
+    /* records made, by way; captures_sync is of threads that ended: those of the living are in their entries */
+    uint64_t captures_sync, captures_async, captures_observed;
     uint64_t async_interval_ns;   /* what the gap filler really achieved: moving mean of tick distances */
     uint32_t snapshots_made;
     uint32_t last_error;          /* errno of the last failed snapshot; 0: none */
@@ -167,7 +169,22 @@ struct sbx_module_entry {
 
 enum sbx_thread_state { SBX_THREAD_FREE = 0, SBX_THREAD_LIVE = 1, SBX_THREAD_DEAD = 2 };
 
-/* One thread. The owning thread writes the second half on its hot path; 128 bytes so that neighbours share no line. */
+/* A sample that was taken again and again without anything new: what of it is not in the ring yet. The first sample of
+ * a run is a record of its own at once; the looks that follow only move this on, and when the run ends, one record with
+ * `repeats` tells of them. Who writes it makes `sequence` odd first and even afterwards (a seqlock, so that a snapshot
+ * of the living and a recovery of the dead read it whole or not at all). */
+struct sbx_repeat {
+    uint32_t sequence;
+    uint32_t stack;   /* callstack id; 0: no run is open */
+    uint32_t repeats; /* looks since the first; 0: nothing to tell yet */
+    uint8_t kind, op, fd_class, flags;
+    uint64_t begin_ns, end_ns; /* first and last look */
+    uint64_t cpu_ns;           /* at end */
+    uint64_t alloc_count, alloc_bytes;
+    uint64_t message, object, amount;
+};
+
+/* One thread. Its own words lie on lines of their own, the hottest together: an allocation touches one line. */
 struct sbx_thread_entry {
     uint32_t state;      /* enum sbx_thread_state */
     uint32_t tid;
@@ -176,21 +193,34 @@ struct sbx_thread_entry {
     char name[16];       /* as the kernel has it; local only */
     uint64_t born_ns;
     uint64_t died_ns;
+    uint64_t reserved[2];
     /* written by the thread itself from here */
     uint64_t alloc_count; /* exact since registration, recorded or not */
     uint64_t alloc_bytes;
+    uint64_t free_count;
+    int64_t countdown;         /* leaf calls left until the clock is asked whether a sample is due */
     uint64_t message;          /* sequence number of the message it is in or was last in; 0: no loop seen */
     uint64_t message_begin_ns; /* 0: no message is open */
+    uint64_t map_count;        /* mmap and munmap calls */
+    uint64_t map_bytes;        /* bytes mapped by them */
     uint64_t call_begin_ns;    /* entry time of the blocking call it is in */
     uint32_t call_kind;        /* enum sbx_record_kind of that call; 0: none */
     uint32_t call_op;          /* enum sbx_op of that call */
-    uint64_t call_object;      /* lock or condition address, or descriptor + 1 */
+    uint64_t call_object;      /* lock or wait object's address, or descriptor + 1 */
     uint32_t call_peer;        /* tid of the holder seen when the call began; 0: unknown */
     uint32_t last_stack;       /* callstack id of its newest record */
     uint64_t last_record_ns;   /* end of its newest record */
     uint64_t last_cpu_ns;      /* its CPU time then */
+    uint32_t call_wait;        /* wait id of that call; 0: none */
+    uint32_t reserved_call;
+    uint64_t captures;         /* samples and waits it recorded of itself */
+    struct sbx_repeat own;      /* the thread's samples of itself */
+    uint64_t reserved_own[6];
+    struct sbx_repeat observed; /* the watch thread's looks at it: written by that thread only */
+    uint64_t reserved_observed[6];
 };
-static_assert(sizeof(struct sbx_thread_entry) == 128, "two cache lines a thread");
+static_assert(sizeof(struct sbx_repeat) == 80, "no padding");
+static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a thread");
 
 /* One record as a value. The ring holds it delta-coded (record_codec.h). */
 struct sbx_record {
@@ -199,11 +229,16 @@ struct sbx_record {
     uint64_t alloc_count;      /* the thread's counters at end */
     uint64_t alloc_bytes;
     uint64_t message;          /* message sequence number at begin; 0: none */
-    uint64_t object;           /* lock or condition address, descriptor + 1; 0: none */
+    uint64_t object;           /* lock or wait object's address, descriptor + 1; 0: none */
     uint64_t amount;           /* bytes moved, merged messages, syscall number: see kind */
     uint32_t thread;           /* index of the thread it is about */
     uint32_t stack;            /* callstack id */
-    uint32_t peer;             /* tid of the other side, when known */
+    uint32_t peer;             /* tid of the other side, when known: a lock's holder when the wait began; who ended it,
+                                  when a WAKE record has the same `wait` */
+    uint32_t wait;             /* joins a wait with the WAKE record of the thread that ended it; 0: none */
+    uint32_t repeats;          /* of a sample: how often the same was seen again; see enum sbx_record_kind */
+    /* with SBX_FLAG_USAGE, since the thread was born (getrusage(2), RUSAGE_THREAD) */
+    uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
     uint8_t kind, op, fd_class, flags;
 };
 

@@ -3,8 +3,7 @@
  *
  * Runs in hooks and handlers, so it calls nothing but the row lookup and the frame table: no libc, not even memcpy.
  * Every word of a stack comes through read_word(), which is the one place that decides what may be read; whatever the
- * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_MAX frames, so it
- * ends. */
+ * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_STEPS, so it ends. */
 #include "frame_walker.h"
 
 #include "order.h"
@@ -23,13 +22,15 @@ typedef uint64_t stack_word __attribute__((may_alias));
 
 #define READS_FOREIGN_STACKS __attribute__((no_sanitize("address", "thread")))
 
-/* Where the walk stands: one frame's registers. */
+/* Where the walk stands: one frame's registers, and where they were read. */
 struct frame {
     uint64_t pc, sp, fp;
+    uint64_t slot, fp_slot;    /* as in struct sbx_walk_frame */
     const stack_word *context; /* all registers of this frame, or NULL */
     bool exact;                /* pc is where it was interrupted, not a return address */
     bool fp_known;
     bool stranded; /* interrupted on another stack, which this walk may not read */
+    bool opaque;   /* see SBX_FRAME_OPAQUE */
 };
 
 READS_FOREIGN_STACKS static inline bool read_word(const struct sbx_stack_window *window, uint64_t address,
@@ -75,13 +76,14 @@ static uint64_t lookup_address(uint64_t pc, bool exact)
 
 /* Find out what the cache does not know. Returns the slot's content; *pending_out: the rows are not there yet. */
 SBX_NOINLINE static struct sbx_walk_cache_slot
-look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint64_t pc, bool exact, bool *pending_out)
+look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc, bool exact,
+        bool *pending_out)
 {
     struct sbx_walk_cache_slot found = {.pc = pc | (exact ? EXACT_KEY : 0), .rule = SBX_RULE_NO_MODULE};
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
     *pending_out = false;
     if (range == NULL) {
-        found.frame_id = sbx_frame_intern(table, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
+        found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
         return found;
     }
     found.rule = SBX_RULE_NONE;
@@ -90,19 +92,20 @@ look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint6
     } else if (range->flags & SBX_CODE_ROWS_PENDING) {
         *pending_out = true;
     }
-    found.frame_id = sbx_frame_intern(table, sbx_frame_word(range->module, pc - range->bias, exact));
+    found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(range->module, pc - range->bias, exact));
     if (found.frame_id != 0 && (range->flags & SBX_CODE_SKIP)) {
         found.frame_id |= SKIP_BIT;
     }
     return found;
 }
 
-static void clear_cache(struct sbx_walk_cache *cache, uint32_t generation)
+SBX_NOINLINE static void clear_cache(struct sbx_walk_cache *cache, uint32_t generation, uint32_t epoch)
 {
     for (uint32_t i = 0; i < SBX_WALK_CACHE_SLOTS; i++) {
         sbx_store_relaxed(&cache->slots[i].pc, 0); /* own thread only; atomic so that it does not become a memset */
     }
     cache->generation = generation;
+    cache->epoch = epoch;
 }
 
 /* Put a slot first in its set; the one that was first becomes second, and the second is forgotten. */
@@ -112,19 +115,21 @@ static void remember(struct sbx_walk_cache_slot *set, const struct sbx_walk_cach
     set[0] = *slot;
 }
 
-/* ---- steps: each moves `frame` to its caller, or says why not; *slot_out is where the new pc was read ---- */
+/* ---- steps: each moves `frame` to its caller, or says why not ---- */
 
 /* A frame that pushed fp first and made it point there. Plausible only when the pair lies further out than sp. */
-static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct frame *frame, uint64_t *slot_out)
+static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct frame *frame)
 {
     uint64_t fp, pc;
     if (!frame->fp_known || frame->fp < frame->sp || frame->fp > UINT64_MAX - 16 ||
         !read_word(window, frame->fp + 8, &pc) || !read_word(window, frame->fp, &fp)) {
         return false;
     }
-    *slot_out = frame->fp + 8;
+    frame->slot = frame->fp + 8;
+    frame->fp_slot = frame->fp;
     frame->sp = frame->fp + 16;
     frame->fp = fp;
+    frame->opaque = false;
     frame->pc = pc;
     frame->exact = false;
     frame->context = NULL;
@@ -132,7 +137,7 @@ static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct 
 }
 
 /* The kernel's signal frame: the interrupted registers lie at sp. The stack may be another one from here on. */
-static uint32_t step_over_signal(const struct sbx_stack_window *window, struct frame *frame, uint64_t *slot_out)
+static uint32_t step_over_signal(const struct sbx_stack_window *window, struct frame *frame)
 {
     uint64_t context = frame->sp + SBX_CONTEXT_AT;
     uint64_t word;
@@ -141,7 +146,9 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
         return SBX_WALK_BAD_MEMORY;
     }
     const stack_word *words = (const stack_word *)(uintptr_t)(context + (uint64_t)window->delta);
-    *slot_out = context + 8 * SBX_CONTEXT_PC;
+    frame->slot = context + 8 * SBX_CONTEXT_PC;
+    frame->fp_slot = context + 8 * SBX_CONTEXT_FP;
+    frame->opaque = true; /* sp came from memory as well */
     frame->pc = read_context(words, SBX_CONTEXT_PC);
     frame->sp = read_context(words, SBX_CONTEXT_SP);
     frame->fp = read_context(words, SBX_CONTEXT_FP);
@@ -198,20 +205,23 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
                                          uint64_t cfa)
 {
     uint32_t field = sbx_rule_fp(rule);
+    frame->fp_slot = 0;
     if (field == SBX_RULE_FP_SAME) {
         return;
     }
     if (SBX_LIKELY(field <= SBX_RULE_FP_SLOT_MAX)) {
-        frame->fp_known = read_word(window, cfa - 8 * (uint64_t)field, &frame->fp);
-    } else if (field == SBX_RULE_FP_AT_FP) {
-        frame->fp_known = frame->fp_known && read_word(window, frame->fp, &frame->fp);
+        frame->fp_slot = cfa - 8 * (uint64_t)field;
+    } else if (field == SBX_RULE_FP_AT_FP && frame->fp_known) {
+        frame->fp_slot = frame->fp;
     } else {
         frame->fp_known = false;
+        return;
     }
+    frame->fp_known = read_word(window, frame->fp_slot, &frame->fp);
+    frame->opaque |= !frame->fp_known;
 }
 
-static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule,
-                                    uint64_t *slot_out)
+static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     uint64_t cfa, pc;
     uint32_t result = find_cfa(window, frame, rule, &cfa);
@@ -224,8 +234,10 @@ static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struc
     if (SBX_UNLIKELY(!read_word(window, cfa - 8, &pc))) {
         return SBX_WALK_BAD_MEMORY;
     }
+    /* Kinds 1 and 2 follow from registers alone; the others read one word more, or know registers we do not keep. */
+    frame->opaque = sbx_rule_kind(rule) > SBX_RULE_FROM_FP && sbx_rule_kind(rule) != SBX_RULE_PLT;
     restore_frame_pointer(window, frame, rule, cfa);
-    *slot_out = cfa - 8;
+    frame->slot = cfa - 8;
     frame->pc = pc;
     frame->sp = cfa;
     frame->exact = false;
@@ -234,18 +246,17 @@ static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struc
 }
 
 /* Rules that are not a CFA. */
-SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule,
-                                             uint64_t *slot_out)
+SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     switch (rule) {
     case SBX_RULE_END:
         return SBX_WALK_COMPLETE;
     case SBX_RULE_SIGNAL:
-        return step_over_signal(window, frame, slot_out);
+        return step_over_signal(window, frame);
     case SBX_RULE_NONE:
-        return step_by_frame_pointer(window, frame, slot_out) ? STEPPED : (uint32_t)SBX_WALK_NO_ROW;
+        return step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_NO_ROW;
     case SBX_RULE_NO_MODULE:
-        return step_by_frame_pointer(window, frame, slot_out) ? STEPPED : (uint32_t)SBX_WALK_NO_MODULE;
+        return step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_NO_MODULE;
     default:
         return SBX_WALK_UNSUPPORTED;
     }
@@ -253,9 +264,64 @@ SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *wind
 
 /* ---- the walk ---- */
 
-void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-                    const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
-                    struct sbx_walk *walk_out)
+/* What a replay knows before the walk: frames[0..verified] (root first) are trusted wherever a walk meets them. */
+struct known_frames {
+    const struct sbx_replay *replay;
+    uint32_t at; /* frames from here in towards the leaf are passed already */
+};
+
+static inline uint32_t replay_flags_of(const struct frame *frame)
+{
+    return (frame->fp_known ? SBX_FRAME_FP_KNOWN : 0) | (frame->exact ? SBX_FRAME_IS_EXACT : 0);
+}
+
+/* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough. */
+static inline bool is_known(struct known_frames *known, const struct frame *frame)
+{
+    const struct sbx_replay *replay = known->replay;
+    uint64_t below = replay->stack_high - frame->sp;
+    while ((replay->frames[known->at].sp_flags & ~7u) > below) {
+        if (known->at == 0) {
+            return false;
+        }
+        known->at--;
+    }
+    const struct sbx_replay_frame *met = &replay->frames[known->at];
+    return (met->sp_flags & ~7u) == below &&
+           (met->sp_flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT)) == replay_flags_of(frame) &&
+           met->pc == frame->pc && (!frame->fp_known || met->fp == frame->fp);
+}
+
+/* The place of frame number `count`: the innermost stay where they are, the outermost take turns. */
+static inline uint32_t place_of(uint32_t count)
+{
+    const uint32_t leaf_max = SBX_WALK_MAX - SBX_WALK_ROOT;
+    return SBX_LIKELY(count < SBX_WALK_MAX) ? count : leaf_max + (count - leaf_max) % SBX_WALK_ROOT;
+}
+
+/* Put the outermost frames of a deep walk in order, behind a marker. Returns how many frames there are then. */
+SBX_NOINLINE static uint32_t close_cut(struct sbx_walk *walk, struct sbx_callstack_table *table, uint32_t epoch,
+                                       uint32_t count)
+{
+    const uint32_t leaf_max = SBX_WALK_MAX - SBX_WALK_ROOT;
+    uint32_t oldest = (count - leaf_max) % SBX_WALK_ROOT;
+    for (uint32_t i = 0; i < SBX_WALK_ROOT; i++) {
+        walk->spare[i] = walk->frames[leaf_max + (oldest + i) % SBX_WALK_ROOT];
+    }
+    walk->omitted = count - SBX_WALK_MAX;
+    walk->frames[leaf_max] =
+        (struct sbx_walk_frame){.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_CUT, 0, 0))};
+    for (uint32_t i = 0; i < SBX_WALK_ROOT; i++) {
+        walk->frames[leaf_max + 1 + i] = walk->spare[i];
+    }
+    return SBX_WALK_MAX + 1;
+}
+
+/* Walk until the root, or until a known frame: returns true then, and known->at says which. */
+static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                               struct sbx_callstack_table *table, uint32_t epoch,
+                               const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+                               struct known_frames *known, struct sbx_walk *walk_out)
 {
     struct frame frame = {
         .pc = start->pc,
@@ -264,16 +330,21 @@ void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache
         .context = (const stack_word *)start->context,
         .exact = start->pc_is_exact,
         .fp_known = start->fp_known,
+        .opaque = start->context != NULL,
     };
-    uint32_t count = 0;
+    uint32_t count = 0, steps = 0;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
-    bool leading = true;                 /* only frames of our own library so far */
     uint32_t end;
 
-    if (SBX_UNLIKELY(cache->generation != map->generation)) {
-        clear_cache(cache, map->generation);
+    if (SBX_UNLIKELY(cache->generation != map->generation || cache->epoch != epoch)) {
+        clear_cache(cache, map->generation, epoch);
     }
+    walk_out->omitted = 0;
     for (;;) {
+        if (known != NULL && is_known(known, &frame)) {
+            walk_out->count = count;
+            return true;
+        }
         struct sbx_walk_cache_slot *set = &cache->slots[(frame.pc % CACHE_SETS) * 2];
         uint64_t key = frame.pc | (frame.exact ? EXACT_KEY : 0);
         struct sbx_walk_cache_slot found;
@@ -284,50 +355,49 @@ void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache
         } else if (cacheable && set[1].pc == key) {
             found = set[1];
         } else {
-            found = look_up(map, table, frame.pc, frame.exact, &pending);
+            found = look_up(map, table, epoch, frame.pc, frame.exact, &pending);
             if (cacheable && !pending && found.frame_id != 0) {
                 remember(set, &found);
             }
         }
-
-        if (!(leading && (found.frame_id & SKIP_BIT))) {
-            if (SBX_UNLIKELY(count == SBX_WALK_MAX)) {
-                end = SBX_WALK_TOO_DEEP;
-                break;
-            }
-            leading = false;
-            walk_out->frame_ids[count] = found.frame_id & ~SKIP_BIT;
-            walk_out->pcs[count] = frame.pc;
-            walk_out->slots[count] = 0;
-            count++;
-            if (SBX_UNLIKELY(found.frame_id == 0)) { /* the table is full: the stack is lost, and counted there */
-                walk_out->count = count;
-                walk_out->end = SBX_WALK_TOO_DEEP;
-                return;
-            }
+        if (SBX_UNLIKELY(steps++ == SBX_WALK_STEPS)) {
+            end = SBX_WALK_TOO_DEEP;
+            break;
+        }
+        struct sbx_walk_frame *out = &walk_out->frames[place_of(count)];
+        out->pc = frame.pc;
+        out->sp = frame.sp;
+        out->fp = frame.fp;
+        out->slot = frame.slot;
+        out->fp_slot = frame.fp_slot;
+        out->frame_id = found.frame_id & ~SKIP_BIT;
+        out->flags = replay_flags_of(&frame) | (frame.opaque ? SBX_FRAME_OPAQUE : 0) |
+                     ((found.frame_id & SKIP_BIT) != 0 ? SBX_FRAME_SKIPPED : 0);
+        count++;
+        if (SBX_UNLIKELY(found.frame_id == 0)) { /* the table is full: the stack is lost, and counted there */
+            walk_out->frames[0] = (struct sbx_walk_frame){.frame_id = 0};
+            walk_out->count = 1;
+            walk_out->end = SBX_WALK_TOO_DEEP;
+            return false;
         }
         if (SBX_UNLIKELY(pending || frame.stranded)) {
             end = pending ? SBX_WALK_ROWS_PENDING : SBX_WALK_BAD_MEMORY;
             break;
         }
 
-        uint64_t slot = 0;
         if (SBX_LIKELY(sbx_rule_kind(found.rule) != SBX_RULE_SPECIAL)) {
             unknown_begin = UINT32_MAX;
-            end = step_by_rule(window, &frame, found.rule, &slot);
+            end = step_by_rule(window, &frame, found.rule);
         } else {
             if (found.rule != SBX_RULE_NO_MODULE) {
                 unknown_begin = UINT32_MAX;
             } else if (unknown_begin == UINT32_MAX) {
                 unknown_begin = count - 1;
             }
-            end = step_by_special(window, &frame, found.rule, &slot);
+            end = step_by_special(window, &frame, found.rule);
         }
         if (SBX_UNLIKELY(end != STEPPED)) {
             break;
-        }
-        if (count > 0) {
-            walk_out->slots[count - 1] = slot;
         }
         if (SBX_UNLIKELY(frame.pc == 0 && !frame.exact)) {
             end = unknown_begin == UINT32_MAX ? SBX_WALK_COMPLETE : SBX_WALK_NO_MODULE;
@@ -335,18 +405,168 @@ void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache
         }
     }
 
-    if (SBX_UNLIKELY(unknown_begin != UINT32_MAX && end == SBX_WALK_NO_MODULE)) {
+    if (SBX_UNLIKELY(unknown_begin != UINT32_MAX && end == SBX_WALK_NO_MODULE && unknown_begin < SBX_WALK_MAX)) {
         count = unknown_begin + 1; /* links from unknown code that led to no known code are no evidence */
-        walk_out->slots[unknown_begin] = 0;
+    }
+    if (SBX_UNLIKELY(count > SBX_WALK_MAX)) {
+        count = close_cut(walk_out, table, epoch, count);
     }
     if (end != SBX_WALK_COMPLETE) {
-        walk_out->frame_ids[count] = sbx_frame_intern(table, sbx_frame_word(SBX_MODULE_END, end, 0));
-        walk_out->pcs[count] = 0;
-        walk_out->slots[count] = 0;
-        count++;
-    } else if (count > 0) {
-        walk_out->slots[count - 1] = 0;
+        walk_out->frames[count++] = (struct sbx_walk_frame){
+            .frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_END, end, 0))};
     }
     walk_out->count = count;
     walk_out->end = end;
+    return false;
+}
+
+SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
+                    uint32_t epoch, const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+                    struct sbx_walk *walk_out)
+{
+    walk_frames(map, cache, table, epoch, window, start, NULL, walk_out);
+}
+
+uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx_callstack_table *table, uint32_t epoch)
+{
+    uint32_t node = 0;
+    bool has_frames = false;
+    for (uint32_t i = walk->count; i > 0; i--) {
+        const struct sbx_walk_frame *frame = &walk->frames[i - 1];
+        if ((frame->flags & SBX_FRAME_SKIPPED) != 0) {
+            continue;
+        }
+        has_frames = true;
+        node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, epoch, node, frame->frame_id);
+        if (node == 0) {
+            return SBX_STACK_OVERFLOW;
+        }
+    }
+    return has_frames ? sbx_callstack_id(epoch, node) : SBX_STACK_NONE;
+}
+
+/* ---- verified replay ---- */
+
+READS_FOREIGN_STACKS static inline uint64_t load_slot(uint64_t address)
+{
+    return *(const stack_word *)(uintptr_t)address;
+}
+
+/* How many of the remembered frames, from the root in, still follow from the one inside of them: their slots hold what
+ * they held, and lie in the part of the stack that is in use. */
+READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
+                                                   const struct sbx_stack_window *window)
+{
+    uint64_t high = replay->stack_high;
+    uint32_t room = (uint32_t)(high - window->lo); /* slots lie no further below the stack's end than this */
+    uint32_t i = 0;
+    for (; i < replay->depth; i++) {
+        const struct sbx_replay_frame *frame = &replay->frames[i];
+        if (frame->slot == 0) {
+            if (i == 0) {
+                continue; /* the marker of a walk that ended early */
+            }
+            break;
+        }
+        if (frame->slot > room || (frame->sp_flags & SBX_FRAME_OPAQUE) != 0 || load_slot(high - frame->slot) != frame->pc) {
+            break;
+        }
+        if (frame->fp_slot != 0 && (frame->fp_slot > room || load_slot(high - frame->fp_slot) != frame->fp)) {
+            break;
+        }
+    }
+    return i;
+}
+
+/* Is this a walk that would end the same way again? Rows that are still being built come; memory that could not be read
+ * may be readable next time; a deep stack has frames we do not know. */
+static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_registers *start)
+{
+    return walk->omitted == 0 && walk->count <= SBX_REPLAY_MAX && (start->sp & 7) == 0 &&
+           (walk->end == SBX_WALK_COMPLETE || walk->end == SBX_WALK_NO_MODULE || walk->end == SBX_WALK_NO_ROW ||
+            walk->end == SBX_WALK_UNSUPPORTED);
+}
+
+static inline uint32_t below(uint64_t high, uint64_t address)
+{
+    return address == 0 ? 0 : (uint32_t)(high - address);
+}
+
+/* Remember the walked frames on top of the `kept` ones that stay, and intern them on the way. Returns the callstack id;
+ * when a table was full nothing is remembered. */
+static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, const struct sbx_walk *walk,
+                                     struct sbx_callstack_table *table)
+{
+    uint64_t high = replay->stack_high;
+    uint32_t epoch = replay->epoch;
+    uint32_t node = kept == 0 ? 0 : replay->frames[kept - 1].node;
+    struct sbx_replay_frame *to = &replay->frames[kept];
+    for (uint32_t i = walk->count; i > 0; i--, to++) {
+        const struct sbx_walk_frame *frame = &walk->frames[i - 1];
+        if (SBX_LIKELY((frame->flags & SBX_FRAME_SKIPPED) == 0)) {
+            node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, epoch, node, frame->frame_id);
+            if (SBX_UNLIKELY(node == 0)) {
+                replay->depth = 0;
+                return SBX_STACK_OVERFLOW;
+            }
+        }
+        to->pc = frame->pc;
+        to->fp = frame->fp;
+        to->slot = below(high, frame->slot);
+        to->fp_slot = below(high, frame->fp_slot);
+        to->sp_flags = (below(high, frame->sp) & ~7u) |
+                       (frame->flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE));
+        to->node = node;
+    }
+    replay->depth = kept + walk->count;
+    return node == 0 ? SBX_STACK_NONE : sbx_callstack_id(epoch, node);
+}
+
+uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                          struct sbx_callstack_table *table, const struct sbx_stack_window *window,
+                          const struct sbx_walk_registers *start, struct sbx_walk *scratch)
+{
+    uint32_t epoch = sbx_callstack_epoch(table);
+    uint32_t kept = 0;
+    if (SBX_LIKELY(replay->depth != 0 && replay->generation == map->generation && replay->epoch == epoch &&
+                   replay->stack_high == window->hi)) {
+        uint32_t verified = verify(replay, window);
+        struct known_frames known = {replay, verified < replay->depth ? verified : replay->depth - 1};
+        if (walk_frames(map, cache, table, epoch, window, start, &known, scratch)) {
+            kept = known.at + 1;
+            if (kept + scratch->count > SBX_REPLAY_MAX) {
+                kept = 0;
+                sbx_walk_stack(map, cache, table, epoch, window, start, scratch);
+            }
+        }
+    } else {
+        replay->generation = map->generation;
+        replay->epoch = epoch;
+        replay->stack_high = window->hi;
+        sbx_walk_stack(map, cache, table, epoch, window, start, scratch);
+    }
+    replay->changed_from = kept;
+    if (kept == 0) {
+        replay->end = scratch->end;
+        if (SBX_UNLIKELY(!is_replayable(scratch, start))) {
+            replay->depth = 0;
+            return sbx_walk_intern(scratch, table, epoch);
+        }
+    }
+    return append_frames(replay, kept, scratch, table);
+}
+
+SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
+{
+    uint64_t wanted = replay->stack_high - slot;
+    uint32_t low = 0, high = replay->depth; /* slots lie further below the stack's end with each frame inwards */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (replay->frames[middle].slot < wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < replay->depth && replay->frames[low].slot == wanted && replay->frames[low].pc == pc;
 }

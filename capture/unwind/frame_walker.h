@@ -13,7 +13,12 @@
 #include "unwind_rows.h"
 #include "unwind_rule.h"
 
-enum { SBX_WALK_MAX = 512, SBX_WALK_CACHE_SLOTS = 1024 };
+enum {
+    SBX_WALK_MAX = 512,   /* frames of a walk that are kept: of a deeper stack both ends */
+    SBX_WALK_ROOT = 64,   /* so many of them are its outermost */
+    SBX_WALK_STEPS = 8192, /* a walk gives up here: some 50 us, in a handler */
+    SBX_WALK_CACHE_SLOTS = 1024
+};
 
 /* One executable range of one module, as the walker sees it. */
 struct sbx_code_range {
@@ -57,26 +62,85 @@ struct sbx_walk_cache_slot {
 };
 struct sbx_walk_cache {
     _Alignas(64) uint32_t generation;
+    uint32_t epoch; /* of the callstack table: frame ids live as long as it */
     _Alignas(64) struct sbx_walk_cache_slot slots[SBX_WALK_CACHE_SLOTS];
 };
 
-/* What a walk found, leaf first. Lives in the thread's own block (10 KiB): never on a stack. */
-struct sbx_walk {
-    uint32_t count;
-    uint32_t end;                       /* enum sbx_walk_end */
-    uint32_t frame_ids[SBX_WALK_MAX + 1]; /* ready for sbx_callstack_intern(): when the walk is not complete, the last is
-                                           the end marker and counted in `count` */
-    uint64_t pcs[SBX_WALK_MAX + 1];
-    uint64_t slots[SBX_WALK_MAX + 1];   /* address of the stack slot that held the frame's return address (frame i's
-                                           slot is where frame i + 1's pc was read); 0 for the outermost and markers */
+enum sbx_walk_flag {
+    SBX_FRAME_FP_KNOWN = 1,
+    SBX_FRAME_IS_EXACT = 2, /* its pc is where it was interrupted, not a return address */
+    SBX_FRAME_OPAQUE = 4,   /* more than `slot` and `fp_slot` decided about this frame: replay must walk it anew */
+    SBX_FRAME_SKIPPED = 8,  /* of our own library: left out of the callstack */
 };
 
-/* Walk. `table` interns the frames (its overflow leaves frame id 0 as the last, and ends the walk as too deep). Never
- * fails: `end` says how far it came. At most SBX_WALK_MAX frames; touches only `window`, `map` and rows, `cache`, `table`,
- * `walk_out`, and `start->context`. The cache belongs to one walk at a time. */
+/* One frame of a walk. */
+struct sbx_walk_frame {
+    uint64_t pc, sp, fp;
+    uint64_t slot;     /* address of the stack slot that held pc; 0: it came from registers */
+    uint64_t fp_slot;  /* address that held fp; 0: it is the inner frame's, unchanged */
+    uint32_t frame_id; /* 0: the frame table was full */
+    uint32_t flags;    /* enum sbx_walk_flag */
+};
+
+/* What a walk found, leaf first. Lives in the thread's own block (27 KiB): never on a stack. */
+struct sbx_walk {
+    uint32_t count;
+    uint32_t end;     /* enum sbx_walk_end; not COMPLETE: the outermost frame is the marker that says so */
+    uint32_t omitted; /* frames of a deep stack left out; not 0: a marker (SBX_MODULE_CUT) stands in their place */
+    struct sbx_walk_frame frames[SBX_WALK_MAX + 2]; /* with both markers */
+    struct sbx_walk_frame spare[SBX_WALK_ROOT];     /* to put the outermost in order */
+};
+
+/* Walk. `table` interns the frames of `epoch` (its overflow leaves frame id 0 as the outermost, and ends the walk as too
+ * deep). Never fails: `end` says how far it came. Touches only `window`, `map` and rows, `cache`, `table`, `walk_out`,
+ * and `start->context`. The cache belongs to one walk at a time. */
 SBX_SIGNAL_SAFE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                                    struct sbx_callstack_table *table, const struct sbx_stack_window *window,
-                                    const struct sbx_walk_registers *start, struct sbx_walk *walk_out);
+                                    struct sbx_callstack_table *table, uint32_t epoch,
+                                    const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+                                    struct sbx_walk *walk_out);
+
+/* Intern a walk; returns the callstack id. */
+SBX_SIGNAL_SAFE uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx_callstack_table *table,
+                                         uint32_t epoch);
+
+/* ---- verified replay ----
+ *
+ * The last walk of a thread, remembered with the stack slots that decided it. A frame's registers (pc, sp, fp) follow
+ * from those of the frame inside it, from the rule of that frame's pc, and from what two slots hold; so when a new walk
+ * comes to a frame with the registers of a remembered one, and every slot from there out to the root still holds what it
+ * held, then all frames from there on are the remembered ones, and so is their callstack node. Reading two slots a frame
+ * costs a fifth of a walk. Frames that something else decided (signal frames, kept stack pointers, assembly) are
+ * `opaque`: replay ends there, and what lies inside of them is always walked. Rules change with the code map, node ids
+ * with the epoch: a replay of another generation or epoch is forgotten. */
+struct sbx_replay_frame {
+    uint64_t pc, fp;
+    uint32_t slot, fp_slot; /* as in struct sbx_walk_frame, in bytes below the stack's end; 0: none */
+    uint32_t sp_flags;      /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_replay_flag below that */
+    uint32_t node;          /* callstack node of the frame and all outside of it */
+};
+
+enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 2 };
+
+struct sbx_replay {
+    uint32_t depth; /* 0: nothing is remembered */
+    uint32_t generation, epoch;
+    uint32_t end;   /* enum sbx_walk_end */
+    uint64_t stack_high;
+    uint32_t changed_from; /* the last capture replayed the frames below this index, and walked the others */
+    uint32_t reserved;
+    struct sbx_replay_frame frames[SBX_REPLAY_MAX]; /* root first */
+};
+
+/* Walk and intern, replaying what has not changed since the last call. `window` is the thread's own stack, read in place
+ * (delta 0), and its `hi` is the stack's end. Returns the callstack id; what was found is in `replay` unless its depth is
+ * 0 (nothing that could be remembered), and `scratch` is overwritten. */
+SBX_SIGNAL_SAFE uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *map,
+                                          struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
+                                          const struct sbx_stack_window *window,
+                                          const struct sbx_walk_registers *start, struct sbx_walk *scratch);
+
+/* Is the frame with this return address, in this slot, on the stack that is remembered? */
+SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc);
 
 /* The range that holds `address`, or NULL. */
 SBX_SIGNAL_SAFE const struct sbx_code_range *sbx_code_map_find(const struct sbx_code_map *map, uint64_t address);

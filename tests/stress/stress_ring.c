@@ -98,9 +98,9 @@ static struct sbx_record make_record(uint32_t tid, uint64_t number, uint32_t thr
     record.object = proof_of(&record, tid);
     uint32_t frame_ids[DEPTH];
     for (uint32_t level = 0; level < DEPTH; level++) {
-        frame_ids[level] = sbx_frame_intern(&the_builder->table, frame_of(number % STACKS, level));
+        frame_ids[level] = sbx_frame_intern(&the_builder->table, sbx_callstack_epoch(&the_builder->table), frame_of(number % STACKS, level));
     }
-    record.stack = sbx_callstack_intern(&the_builder->table, frame_ids, DEPTH);
+    record.stack = sbx_callstack_intern(&the_builder->table, sbx_callstack_epoch(&the_builder->table), frame_ids, DEPTH);
     return record;
 }
 

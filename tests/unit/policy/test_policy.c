@@ -40,7 +40,7 @@ static void test_each_field_is_held_to_its_limits(void **state)
     (void)state;
     const struct change changes[] = {
         CHANGE(enabled, 0, 0),          CHANGE(enabled, 2, 1),
-        CHANGE(points, 0, 0),           CHANGE(points, 0x100, 1),
+        CHANGE(points, 0, 0),           CHANGE(points, 0x20000000, 1),
         CHANGE(interval_us, 1000, 0),   CHANGE(interval_us, 999, 1),
         CHANGE(interval_us, 0, 1),      CHANGE(gap_us, 10000000, 0),
         CHANGE(gap_us, 10000001, 1),    CHANGE(gap_us, 4999, 1),

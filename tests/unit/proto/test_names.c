@@ -139,12 +139,16 @@ static void test_every_enum_value_has_a_name_and_others_are_unknown(void **state
     for (uint32_t i = 0; i < SBX_RECORD_KINDS; i++) {
         assert_string_not_equal(sbx_record_name(i), "unknown");
     }
-    for (uint32_t i = 0; i <= SBX_DROP_FOREIGN_SLOT; i++) {
+    for (uint32_t i = 0; i <= SBX_DROP_CUT; i++) {
         assert_string_not_equal(sbx_drop_name(i), "unknown");
     }
     for (uint32_t i = 0; i <= SBX_WALK_ROWS_PENDING; i++) {
         assert_string_not_equal(sbx_walk_end_name(i), "unknown");
     }
+    for (uint32_t i = 0; i < SBX_GROUP_COUNT; i++) {
+        assert_string_not_equal(sbx_point_name(i), "unknown");
+    }
+    assert_string_equal(sbx_point_name(SBX_GROUP_COUNT), "unknown");
     assert_string_equal(sbx_trigger_name(SBX_TRIGGER_KINDS), "unknown");
     assert_string_equal(sbx_record_name(UINT32_MAX), "unknown");
     assert_string_equal(sbx_op_name(SBX_OP_MAX), "unknown");

@@ -316,9 +316,9 @@ static void *write_in_the_crowd(void *argument)
         struct sbx_record record = crowd_record(writer->thread, number);
         uint32_t frame_ids[DEPTH];
         for (uint32_t level = 0; level < DEPTH; level++) {
-            frame_ids[level] = sbx_frame_intern(&builder->table, frame_of(number % STACKS, level));
+            frame_ids[level] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_of(number % STACKS, level));
         }
-        record.stack = sbx_callstack_intern(&builder->table, frame_ids, DEPTH);
+        record.stack = sbx_callstack_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_ids, DEPTH);
         crowd->put[writer->thread] += (uint64_t)sbx_ring_put(&builder->ring, &builder->writers[writer->thread],
                                                              writer->thread, 1, 100 + writer->thread, &record);
         number++;

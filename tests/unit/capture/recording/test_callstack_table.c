@@ -53,9 +53,9 @@ static uint32_t intern_stack(struct sbx_callstack_table *table, uint32_t seed, u
 {
     uint32_t frame_ids[DEPTH];
     for (uint32_t i = 0; i < depth; i++) {
-        frame_ids[i] = sbx_frame_intern(table, word(seed * 31 + i * i));
+        frame_ids[i] = sbx_frame_intern(table, sbx_callstack_epoch(table), word(seed * 31 + i * i));
     }
-    return sbx_callstack_intern(table, frame_ids, depth);
+    return sbx_callstack_intern(table, sbx_callstack_epoch(table), frame_ids, depth);
 }
 
 /* Follow an id in the table as a reader would; true when it spells the stack of `seed`. */
@@ -86,17 +86,17 @@ static void test_equal_frames_get_equal_ids_and_others_do_not(void **state)
     struct fixture *fixture = *state;
     bool taken[FRAMES] = {false};
     for (uint32_t i = 0; i < FRAMES / 2; i++) {
-        uint32_t id = sbx_frame_intern(&fixture->table, word(i));
+        uint32_t id = sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(i));
         assert_in_range(id, 1, FRAMES - 1);
         assert_false(taken[id]);
         taken[id] = true;
         assert_int_equal(fixture->frames[id], word(i));
     }
     for (uint32_t i = 0; i < FRAMES / 2; i++) {
-        assert_int_equal(fixture->frames[sbx_frame_intern(&fixture->table, word(i))], word(i));
+        assert_int_equal(fixture->frames[sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(i))], word(i));
     }
-    assert_int_not_equal(sbx_frame_intern(&fixture->table, word(3)),
-                         sbx_frame_intern(&fixture->table, word(3) | SBX_FRAME_EXACT));
+    assert_int_not_equal(sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(3)),
+                         sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(3) | SBX_FRAME_EXACT));
 }
 
 static void test_full_frame_table_counts_and_ends_the_stack(void **state)
@@ -104,12 +104,12 @@ static void test_full_frame_table_counts_and_ends_the_stack(void **state)
     struct fixture *fixture = *state;
     uint32_t refused = 0;
     for (uint32_t i = 0; i < FRAMES * 2; i++) {
-        refused += sbx_frame_intern(&fixture->table, word(i)) == 0;
+        refused += sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(i)) == 0;
     }
     assert_true(refused >= FRAMES + 1); /* slot 0 is no id */
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], refused);
     uint32_t lost[] = {1, 0, 2};
-    assert_int_equal(sbx_callstack_intern(&fixture->table, lost, 3), SBX_STACK_OVERFLOW);
+    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), lost, 3), SBX_STACK_OVERFLOW);
 }
 
 static void test_equal_stacks_get_equal_ids_and_share_their_root(void **state)
@@ -121,12 +121,12 @@ static void test_equal_stacks_get_equal_ids_and_share_their_root(void **state)
     assert_int_equal(intern_stack(&fixture->table, 1, DEPTH), id);
     assert_int_equal(fixture->table.node_used[1], used);
     assert_true(spells(fixture, id, 1, 1, DEPTH));
-    uint32_t root = sbx_frame_intern(&fixture->table, word(31 + (DEPTH - 1) * (DEPTH - 1)));
-    assert_int_equal(sbx_callstack_intern(&fixture->table, &root, 1) & 0xffffff,
+    uint32_t root = sbx_frame_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), word(31 + (DEPTH - 1) * (DEPTH - 1)));
+    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), &root, 1) & 0xffffff,
                      sbx_node_intern(&fixture->table, 1, 0, root));
     assert_int_equal(fixture->table.node_used[1], used); /* the root's node was there already */
     assert_int_not_equal(intern_stack(&fixture->table, 2, DEPTH), id);
-    assert_int_equal(sbx_callstack_intern(&fixture->table, NULL, 0), SBX_STACK_NONE);
+    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), NULL, 0), SBX_STACK_NONE);
 }
 
 static void test_full_node_half_gives_the_overflow_id_and_counts(void **state)

@@ -145,34 +145,33 @@ static int teardown(void **state)
 static void walk(struct machine *machine, uint64_t pc, uint32_t end, const uint64_t *pcs, uint32_t count)
 {
     machine->start.pc = pc;
-    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &machine->window, &machine->start,
+    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table), &machine->window, &machine->start,
                    &machine->walk);
     const struct sbx_walk *found = &machine->walk;
     assert_int_equal(found->end, end);
     assert_int_equal(found->count, count + (end != SBX_WALK_COMPLETE));
     for (uint32_t i = 0; i < count; i++) {
-        assert_true(found->pcs[i] == pcs[i]);
-        assert_int_not_equal(found->frame_ids[i], 0);
+        assert_true(found->frames[i].pc == pcs[i]);
+        assert_int_not_equal(found->frames[i].frame_id, 0);
         if (i + 1 < count) {
-            uint64_t slot = found->slots[i];
+            uint64_t slot = found->frames[i + 1].slot;
             assert_true(slot >= STACK && slot < STACK + sizeof machine->stack);
             assert_true(machine->stack[(slot - STACK) / 8] == pcs[i + 1]);
         }
     }
     if (end != SBX_WALK_COMPLETE) {
-        assert_true(frame_table_word(&machine->table, found->frame_ids[count]) ==
+        assert_true(frame_table_word(&machine->table, found->frames[count].frame_id) ==
                     sbx_frame_word(SBX_MODULE_END, end, 0));
-        assert_true(found->pcs[count] == 0 && found->slots[count] == 0);
-    } else {
-        assert_true(found->slots[count - 1] == 0);
+        assert_true(found->frames[count].pc == 0 && found->frames[count].slot == 0);
     }
+    assert_true(found->frames[0].slot == 0);
 }
 
 #define PCS(...) (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
 
 static uint64_t word_of_frame(const struct machine *machine, uint32_t frame)
 {
-    return frame_table_word(&machine->table, machine->walk.frame_ids[frame]);
+    return frame_table_word(&machine->table, machine->walk.frames[frame].frame_id);
 }
 
 /* ---- rules ---- */
@@ -367,7 +366,7 @@ static void test_generated_code_is_crossed_by_frame_pointer(void **state)
     machine->stack[31] = code_at(CODE_END);
     walk(machine, 0x20000, SBX_WALK_COMPLETE, PCS(0x20000, 0x10000, code_at(CODE_FP), code_at(CODE_END)));
     assert_true(word_of_frame(machine, 0) == sbx_frame_word(SBX_MODULE_NONE, 0, 0));
-    assert_int_equal(machine->walk.frame_ids[0], machine->walk.frame_ids[1]);
+    assert_int_equal(machine->walk.frames[0].frame_id, machine->walk.frames[1].frame_id);
 }
 
 static void test_links_that_lead_to_no_code_are_no_frames(void **state)
@@ -447,23 +446,54 @@ static void test_slots_outside_the_window_are_bad_memory(void **state)
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
 }
 
-static void test_deep_stack_keeps_the_leaf_end(void **state)
+static void walk_deep(struct machine *machine, const uint64_t *deep, size_t words)
+{
+    struct sbx_stack_window window = {STACK, STACK + words * 8, (int64_t)((uint64_t)(uintptr_t)deep - STACK)};
+    machine->start.pc = code_at(CODE_LEAF);
+    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table),
+                   &window, &machine->start, &machine->walk);
+}
+
+static void test_deep_stack_keeps_both_ends_around_a_marker(void **state)
 {
     struct machine *machine = *state;
-    static uint64_t deep[SBX_WALK_MAX + 64];
+    static uint64_t deep[3 * SBX_WALK_MAX];
+    const uint32_t leaf_max = SBX_WALK_MAX - SBX_WALK_ROOT;
+    for (uint32_t frames = SBX_WALK_MAX - 1; frames < SBX_WALK_MAX + 2 * SBX_WALK_ROOT + 3; frames++) {
+        for (uint32_t i = 0; i + 2 < frames; i++) {
+            deep[i] = code_at(CODE_LEAF);
+        }
+        deep[frames - 2] = code_at(CODE_END); /* the outermost; the leaf is in no slot */
+        walk_deep(machine, deep, SBX_COUNT_OF(deep));
+        const struct sbx_walk *walked = &machine->walk;
+        assert_int_equal(walked->end, SBX_WALK_COMPLETE);
+        uint32_t omitted = frames > SBX_WALK_MAX ? frames - SBX_WALK_MAX : 0;
+        assert_int_equal(walked->omitted, omitted);
+        assert_int_equal(walked->count, frames - omitted + (omitted != 0));
+        for (uint32_t i = 0; i < walked->count; i++) {
+            if (omitted != 0 && i == leaf_max) {
+                assert_true(word_of_frame(machine, i) == sbx_frame_word(SBX_MODULE_CUT, 0, 0));
+                continue;
+            }
+            uint32_t depth = omitted != 0 && i > leaf_max ? i - 1 + omitted : i;
+            assert_true(walked->frames[i].sp == STACK + depth * 8);
+            assert_true(walked->frames[i].pc == (depth == frames - 1 ? code_at(CODE_END) : code_at(CODE_LEAF)));
+        }
+    }
+}
+
+static void test_endless_stack_is_given_up_with_both_ends_and_the_reason(void **state)
+{
+    struct machine *machine = *state;
+    static uint64_t deep[SBX_WALK_STEPS + 64];
     for (size_t i = 0; i < SBX_COUNT_OF(deep); i++) {
         deep[i] = code_at(CODE_LEAF);
     }
-    struct sbx_stack_window window = {STACK, STACK + sizeof deep, (int64_t)((uint64_t)(uintptr_t)deep - STACK)};
-    machine->start.pc = code_at(CODE_LEAF);
-    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &machine->start, &machine->walk);
+    walk_deep(machine, deep, SBX_COUNT_OF(deep));
     assert_int_equal(machine->walk.end, SBX_WALK_TOO_DEEP);
-    assert_int_equal(machine->walk.count, SBX_WALK_MAX + 1);
-    assert_true(word_of_frame(machine, SBX_WALK_MAX) == sbx_frame_word(SBX_MODULE_END, SBX_WALK_TOO_DEEP, 0));
-    deep[SBX_WALK_MAX - 2] = code_at(CODE_END); /* exactly as many as there is room for */
-    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &machine->start, &machine->walk);
-    assert_int_equal(machine->walk.end, SBX_WALK_COMPLETE);
-    assert_int_equal(machine->walk.count, SBX_WALK_MAX);
+    assert_int_equal(machine->walk.count, SBX_WALK_MAX + 2);
+    assert_int_equal(machine->walk.omitted, SBX_WALK_STEPS - SBX_WALK_MAX);
+    assert_true(word_of_frame(machine, SBX_WALK_MAX + 1) == sbx_frame_word(SBX_MODULE_END, SBX_WALK_TOO_DEEP, 0));
 }
 
 static void test_full_frame_table_leaves_id_zero_last(void **state)
@@ -473,14 +503,14 @@ static void test_full_frame_table_leaves_id_zero_last(void **state)
     frame_table_fixture_init(&small, 64);
     uint32_t id = 1;
     for (uint64_t word = 1; id != 0; word++) {
-        id = sbx_frame_intern(&small.table, sbx_frame_word(9, word, 0));
+        id = sbx_frame_intern(&small.table, sbx_callstack_epoch(&small.table), sbx_frame_word(9, word, 0));
     }
     uint64_t drops = small.header->drops[SBX_DROP_FRAME_OVERFLOW];
     machine->stack[0] = code_at(CODE_END);
     machine->start.pc = code_at(CODE_LEAF);
     for (int twice = 0; twice < 2; twice++) { /* the failure must not be remembered as an id */
-        sbx_walk_stack(machine->map, machine->cache, &small.table, &machine->window, &machine->start, &machine->walk);
-        assert_int_equal(machine->walk.frame_ids[machine->walk.count - 1], 0);
+        sbx_walk_stack(machine->map, machine->cache, &small.table, sbx_callstack_epoch(&small.table), &machine->window, &machine->start, &machine->walk);
+        assert_int_equal(machine->walk.frames[machine->walk.count - 1].frame_id, 0);
         assert_int_equal(machine->walk.end, SBX_WALK_TOO_DEEP);
     }
     assert_true(small.header->drops[SBX_DROP_FRAME_OVERFLOW] >= drops + 2);
@@ -490,7 +520,7 @@ static void test_full_frame_table_leaves_id_zero_last(void **state)
 
 /* ---- what is left out, and what is remembered ---- */
 
-static void test_only_leading_frames_of_our_library_are_left_out(void **state)
+static void test_frames_of_our_library_are_walked_and_left_out_of_the_callstack(void **state)
 {
     struct machine *machine = *state;
     uint64_t ours = OURS + CODE_LEAF * 0x10 + 4;
@@ -499,11 +529,16 @@ static void test_only_leading_frames_of_our_library_are_left_out(void **state)
     machine->stack[2] = ours; /* our hook called the program's callback */
     machine->stack[3] = code_at(CODE_END);
     for (int twice = 0; twice < 2; twice++) { /* looked up, then out of the cache */
-        walk(machine, ours, SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), ours, code_at(CODE_END)));
+        walk(machine, ours, SBX_WALK_COMPLETE, PCS(ours, ours, code_at(CODE_LEAF), ours, code_at(CODE_END)));
+        for (uint32_t i = 0; i < 5; i++) {
+            bool is_ours = machine->walk.frames[i].pc == ours;
+            assert_int_equal((machine->walk.frames[i].flags & SBX_FRAME_SKIPPED) != 0, is_ours);
+        }
     }
-    assert_true(machine->walk.slots[0] == stack_at(2));
-    machine->window.hi = stack_at(1);
-    walk(machine, ours, SBX_WALK_BAD_MEMORY, NULL, 0); /* none but ours: only the marker */
+    uint32_t epoch = sbx_callstack_epoch(&machine->table.table);
+    uint32_t kept[] = {machine->walk.frames[2].frame_id, machine->walk.frames[4].frame_id};
+    assert_int_equal(sbx_walk_intern(&machine->walk, &machine->table.table, epoch),
+                     sbx_callstack_intern(&machine->table.table, epoch, kept, 2));
 }
 
 static void test_new_generation_forgets_what_was_cached(void **state)
@@ -606,13 +641,13 @@ static void test_rubbish_is_never_read_beyond_the_window(void **state)
             .pc_is_exact = next_random(&random) & 1,
             .fp_known = next_random(&random) & 1,
         };
-        sbx_walk_stack(machine->map, machine->cache, &machine->table.table, &window, &start, &machine->walk);
-        assert_true(machine->walk.count >= 1 && machine->walk.count <= SBX_WALK_MAX + 1);
+        sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table), &window, &start, &machine->walk);
+        assert_true(machine->walk.count >= 1 && machine->walk.count <= SBX_WALK_MAX + 2);
         assert_true(machine->walk.end <= SBX_WALK_ROWS_PENDING);
         for (uint32_t f = 0; f < machine->walk.count; f++) {
-            assert_int_not_equal(machine->walk.frame_ids[f], 0);
-            assert_true(machine->walk.slots[f] == 0 ||
-                        (machine->walk.slots[f] >= lo && machine->walk.slots[f] <= lo + BYTES - 8));
+            assert_int_not_equal(machine->walk.frames[f].frame_id, 0);
+            assert_true(machine->walk.frames[f].slot == 0 ||
+                        (machine->walk.frames[f].slot >= lo && machine->walk.frames[f].slot <= lo + BYTES - 8));
         }
         ends[machine->walk.end]++;
         frames += machine->walk.count;
@@ -651,9 +686,10 @@ int main(void)
         WALK_TEST(test_unsupported_rule_ends_the_walk),
         WALK_TEST(test_stack_that_does_not_grow_is_no_progress),
         WALK_TEST(test_slots_outside_the_window_are_bad_memory),
-        WALK_TEST(test_deep_stack_keeps_the_leaf_end),
+        WALK_TEST(test_deep_stack_keeps_both_ends_around_a_marker),
+        WALK_TEST(test_endless_stack_is_given_up_with_both_ends_and_the_reason),
         WALK_TEST(test_full_frame_table_leaves_id_zero_last),
-        WALK_TEST(test_only_leading_frames_of_our_library_are_left_out),
+        WALK_TEST(test_frames_of_our_library_are_walked_and_left_out_of_the_callstack),
         WALK_TEST(test_new_generation_forgets_what_was_cached),
         WALK_TEST(test_addresses_that_share_a_set_stay_apart),
         WALK_TEST(test_map_finds_the_range_of_an_address),

@@ -96,7 +96,7 @@ static void explain(const struct comparison *comparison, uint32_t walk_index, ui
 {
     const struct reference_stack *reference = &comparison->reference;
     char text[256];
-    uint64_t ours = comparison->walk.pcs[walk_index];
+    uint64_t ours = comparison->walk.frames[walk_index].pc;
     int bytes = snprintf(text, sizeof text, "frame %u of %u: end %u, ours %#lx in %s, reference %#lx of %u in %s\n",
                          walk_index, comparison->walk.count, comparison->walk.end, ours, module_of(ours),
                          reference->pcs[reference_index], reference->count, module_of(reference->pcs[reference_index]));
@@ -116,10 +116,10 @@ static void compare(struct comparison *comparison, uint32_t shift)
     comparison->frames += count;
     bool equal = is_complete ? count + shift == reference->count : count + shift <= reference->count;
     for (uint32_t i = 1; i < count && equal; i++) {
-        uint64_t word = frame_table_word(&frames, walk->frame_ids[i]);
+        uint64_t word = frame_table_word(&frames, walk->frames[i].frame_id);
         bool exact = (word & SBX_FRAME_EXACT) != 0;
-        equal = walk->pcs[i] == reference->pcs[i + shift] && exact == reference->exact[i + shift] &&
-                (exact || walk->slots[i - 1] + 8 == reference->sps[i + shift]);
+        equal = walk->frames[i].pc == reference->pcs[i + shift] && exact == reference->exact[i + shift] &&
+                (exact || walk->frames[i].slot + 8 == reference->sps[i + shift]);
         if (!equal) {
             explain(comparison, i, i + shift);
         }
@@ -127,7 +127,7 @@ static void compare(struct comparison *comparison, uint32_t shift)
     if (!equal) {
         comparison->different++;
         explain(comparison, 0, shift);
-    } else if (!is_complete && walk->end == SBX_WALK_UNSUPPORTED && is_lazy_resolver(walk->pcs[count - 1])) {
+    } else if (!is_complete && walk->end == SBX_WALK_UNSUPPORTED && is_lazy_resolver(walk->frames[count - 1].pc)) {
         comparison->truncated++;
     } else if (!is_complete) {
         comparison->different++;
@@ -144,7 +144,7 @@ static __attribute__((noinline)) void compare_here(void *context)
     __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
                      : "=r"(start.pc), "=r"(start.sp), "=r"(start.fp));
     struct sbx_stack_window window = {start.sp, comparison->stack_top, 0};
-    sbx_walk_stack(modules.map, comparison->cache, &frames.table, &window, &start, &comparison->walk);
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
     compare(comparison, 0);
 }
 
@@ -221,7 +221,7 @@ static void compare_interrupted(int number, siginfo_t *info, void *context)
         .context = (const uint64_t *)(const void *)registers,
     };
     struct sbx_stack_window window = {start.sp - SBX_RED_ZONE_BYTES, comparison->stack_top, 0};
-    sbx_walk_stack(modules.map, comparison->cache, &frames.table, &window, &start, &comparison->walk);
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
     uint32_t shift = 0;
     while (shift < comparison->reference.count && !comparison->reference.exact[shift]) {
         shift++;
