@@ -482,7 +482,7 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
  * may be readable next time; a deep stack has frames we do not know. */
 static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_registers *start)
 {
-    return walk->omitted == 0 && walk->count <= SBX_REPLAY_MAX && (start->sp & 7) == 0 &&
+    return walk->omitted == 0 && (start->sp & 7) == 0 &&
            (walk->end == SBX_WALK_COMPLETE || walk->end == SBX_WALK_NO_MODULE || walk->end == SBX_WALK_NO_ROW ||
             walk->end == SBX_WALK_UNSUPPORTED);
 }
@@ -534,7 +534,7 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
         struct known_frames known = {replay, verified < replay->depth ? verified : replay->depth - 1};
         if (walk_frames(map, cache, table, epoch, window, start, &known, scratch)) {
             kept = known.at + 1;
-            if (kept + scratch->count > SBX_REPLAY_MAX) {
+            if (kept + scratch->count > SBX_WALK_MAX + (replay->end != SBX_WALK_COMPLETE)) { /* deep: both ends */
                 kept = 0;
                 sbx_walk_stack(map, cache, table, epoch, window, start, scratch);
             }

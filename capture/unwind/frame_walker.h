@@ -119,7 +119,7 @@ struct sbx_replay_frame {
     uint32_t node;          /* callstack node of the frame and all outside of it */
 };
 
-enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 2 };
+enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that ended early */
 
 struct sbx_replay {
     uint32_t depth; /* 0: nothing is remembered */
