@@ -112,11 +112,20 @@ SBX_SIGNAL_SAFE uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx
  * costs a fifth of a walk. Frames that something else decided (signal frames, kept stack pointers, assembly) are
  * `opaque`: replay ends there, and what lies inside of them is always walked. Rules change with the code map, node ids
  * with the epoch: a replay of another generation or epoch is forgotten. */
+
+/* One word of the stack that must hold what it held. */
+struct sbx_replay_check {
+    uint32_t below; /* its address, in bytes below the stack's end */
+    uint32_t frame; /* index of the frame it decided about */
+    uint64_t value;
+};
+
 struct sbx_replay_frame {
     uint64_t pc, fp;
-    uint32_t slot, fp_slot; /* as in struct sbx_walk_frame, in bytes below the stack's end; 0: none */
-    uint32_t sp_flags;      /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_replay_flag below that */
-    uint32_t node;          /* callstack node of the frame and all outside of it */
+    uint32_t sp_flags; /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_walk_flag below that */
+    uint32_t node;     /* callstack node of the frame and all outside of it */
+    uint32_t reach;    /* how far below the stack's end the checks up to this frame lie */
+    uint32_t checks;   /* how many checks there are up to this frame */
 };
 
 enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that ended early */
@@ -124,11 +133,12 @@ enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that en
 struct sbx_replay {
     uint32_t depth; /* 0: nothing is remembered */
     uint32_t generation, epoch;
-    uint32_t end;   /* enum sbx_walk_end */
-    uint64_t stack_high;
+    uint32_t end;          /* enum sbx_walk_end */
     uint32_t changed_from; /* the last capture replayed the frames below this index, and walked the others */
-    uint32_t reserved;
+    uint32_t opaque_at;    /* first frame from the root that no check decides about; at most `depth` */
+    uint64_t stack_high;
     struct sbx_replay_frame frames[SBX_REPLAY_MAX]; /* root first */
+    struct sbx_replay_check checks[2 * SBX_REPLAY_MAX];
 };
 
 /* Walk and intern, replaying what has not changed since the last call. `window` is the thread's own stack, read in place
