@@ -12,8 +12,7 @@
 #define SKIP_BIT  (UINT32_C(1) << 31)
 
 enum {
-    USER_ADDRESS_BITS = 47, /* beyond lies the kernel, or nothing: never cached, as bit 63 of a key is taken */
-    STEPPED = UINT32_MAX,   /* a step's result beside enum sbx_walk_end */
+    STEPPED = UINT32_MAX, /* a step's result beside enum sbx_walk_end */
     CACHE_SETS = SBX_WALK_CACHE_SLOTS / 2,
 };
 
@@ -25,10 +24,13 @@ typedef uint64_t stack_word __attribute__((may_alias));
 /* Where the walk stands: one frame's registers, and where they were read. */
 struct frame {
     uint64_t pc, sp, fp;
+    uint64_t link;             /* the return address while it is in a register */
     uint64_t slot, fp_slot;    /* as in struct sbx_walk_frame */
     const stack_word *context; /* all registers of this frame, or NULL */
     bool exact;                /* pc is where it was interrupted, not a return address */
     bool fp_known;
+    bool link_known;
+    bool sp_lost;  /* fp did not tell sp: it lies at `sp` or further out */
     bool stranded; /* interrupted on another stack, which this walk may not read */
     bool opaque;   /* see SBX_FRAME_OPAQUE */
 };
@@ -83,11 +85,16 @@ look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint3
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
     *pending_out = false;
     if (range == NULL) {
+        if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+            found.rule = SBX_RULE_SIGNAL;
+        }
         found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
         return found;
     }
     found.rule = SBX_RULE_NONE;
-    if (range->rows != NULL) {
+    if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+        found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
+    } else if (range->rows != NULL) {
         found.rule = sbx_unwind_rows_find(range->rows, lookup_address(pc, exact) - range->bias);
     } else if (range->flags & SBX_CODE_ROWS_PENDING) {
         *pending_out = true;
@@ -129,9 +136,11 @@ static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct 
     frame->fp_slot = frame->fp;
     frame->sp = frame->fp + 16;
     frame->fp = fp;
-    frame->opaque = false;
-    frame->pc = pc;
+    frame->sp_lost = !SBX_FP_TELLS_SP;
+    frame->opaque = frame->sp_lost;
+    frame->pc = sbx_plain_address(pc);
     frame->exact = false;
+    frame->link_known = false;
     frame->context = NULL;
     return true;
 }
@@ -152,14 +161,17 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
     frame->pc = read_context(words, SBX_CONTEXT_PC);
     frame->sp = read_context(words, SBX_CONTEXT_SP);
     frame->fp = read_context(words, SBX_CONTEXT_FP);
+    frame->link = sbx_plain_address(read_context(words, SBX_CONTEXT_LINK));
     frame->fp_known = true;
+    frame->link_known = SBX_HAS_LINK_REGISTER;
+    frame->sp_lost = false;
     frame->exact = true;
     frame->context = words;
     frame->stranded = frame->sp < window->lo || frame->sp >= window->hi;
     return STEPPED;
 }
 
-/* The CFA of a rule of kind 1 to 6. STEPPED, or why there is none. */
+/* The CFA of a rule of kind 1 to 7. STEPPED, or why there is none. */
 static inline uint32_t find_cfa(const struct sbx_stack_window *window, const struct frame *frame, uint32_t rule,
                                 uint64_t *cfa_out)
 {
@@ -172,28 +184,31 @@ static inline uint32_t find_cfa(const struct sbx_stack_window *window, const str
         *cfa_out = frame->fp + (uint64_t)sbx_rule_offset(rule);
         return frame->fp_known ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
     }
-    switch (kind) {
-    case SBX_RULE_AT_FP:
+    struct sbx_cfa_place place;
+    switch (sbx_rule_cfa(rule, frame->pc, &place)) {
+    case SBX_CFA_FROM_SP:
+        *cfa_out = frame->sp + (uint64_t)place.offset;
+        return STEPPED;
+    case SBX_CFA_AT_FP:
         if (!frame->fp_known) {
             return SBX_WALK_UNSUPPORTED;
         }
-        return read_word(window, frame->fp + (uint64_t)sbx_rule_offset(rule), cfa_out) ? STEPPED
-                                                                                       : (uint32_t)SBX_WALK_BAD_MEMORY;
-    case SBX_RULE_AT_SP:
-        if (!read_word(window, frame->sp + (uint64_t)sbx_rule_slot_offset(rule), cfa_out)) {
+        if (!read_word(window, frame->fp + (uint64_t)place.offset, cfa_out)) {
             return SBX_WALK_BAD_MEMORY;
         }
-        *cfa_out += sbx_rule_slot_addend(rule);
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_PLT:
-        *cfa_out = frame->sp + 8 + ((frame->pc & 15) >= sbx_rule_plt_limit(rule) ? 8 : 0);
+    case SBX_CFA_AT_SP:
+        if (!read_word(window, frame->sp + (uint64_t)place.offset, cfa_out)) {
+            return SBX_WALK_BAD_MEMORY;
+        }
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_FROM_REGISTER:
+    case SBX_CFA_FROM_WORD:
         if (frame->context == NULL) {
             return SBX_WALK_UNSUPPORTED;
         }
-        *cfa_out = read_context(frame->context, sbx_context_word(sbx_rule_register(rule))) +
-                   (uint64_t)sbx_rule_register_offset(rule);
+        *cfa_out = read_context(frame->context, place.word) + (uint64_t)place.offset;
         return STEPPED;
     default:
         return SBX_WALK_UNSUPPORTED;
@@ -210,7 +225,7 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
         return;
     }
     if (SBX_LIKELY(field <= SBX_RULE_FP_SLOT_MAX)) {
-        frame->fp_slot = cfa - 8 * (uint64_t)field;
+        frame->fp_slot = sbx_rule_fp_slot(rule, frame->sp, cfa);
     } else if (field == SBX_RULE_FP_AT_FP && frame->fp_known) {
         frame->fp_slot = frame->fp;
     } else {
@@ -221,26 +236,44 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
     frame->opaque |= !frame->fp_known;
 }
 
+/* A frame whose sp nobody told us, and whose rule wants it. Its fp does as well if it keeps a record: a caller's fp
+ * points at it. */
+SBX_NOINLINE static uint32_t step_without_sp(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
+{
+    return sbx_rule_has_record(rule) && step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
+}
+
 static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     uint64_t cfa, pc;
+    if (!SBX_FP_TELLS_SP && SBX_UNLIKELY(frame->sp_lost) && sbx_rule_kind(rule) != SBX_RULE_FROM_FP) {
+        return step_without_sp(window, frame, rule);
+    }
     uint32_t result = find_cfa(window, frame, rule, &cfa);
     if (SBX_UNLIKELY(result != STEPPED)) {
         return result;
     }
-    if (SBX_UNLIKELY(cfa <= frame->sp)) {
+    uint64_t slot = sbx_rule_return_slot(rule, frame->sp, frame->fp, cfa);
+    bool in_link = SBX_HAS_LINK_REGISTER && slot == 0;
+    if (SBX_UNLIKELY(cfa <= frame->sp && !(in_link && cfa == frame->sp))) {
         return SBX_WALK_NO_PROGRESS;
     }
-    if (SBX_UNLIKELY(!read_word(window, cfa - 8, &pc))) {
+    if (SBX_UNLIKELY(in_link)) {
+        if (!frame->link_known) {
+            return SBX_WALK_UNSUPPORTED;
+        }
+        pc = frame->link; /* once: what follows is no frame whose registers are known */
+    } else if (SBX_UNLIKELY(!read_word(window, slot, &pc))) {
         return SBX_WALK_BAD_MEMORY;
     }
-    /* Kinds 1 and 2 follow from registers alone; the others read one word more, or know registers we do not keep. */
-    frame->opaque = sbx_rule_kind(rule) > SBX_RULE_FROM_FP && sbx_rule_kind(rule) != SBX_RULE_PLT;
+    frame->opaque = !sbx_rule_is_plain(rule);
     restore_frame_pointer(window, frame, rule, cfa);
-    frame->slot = cfa - 8;
-    frame->pc = pc;
+    frame->slot = slot;
+    frame->pc = sbx_plain_address(pc);
     frame->sp = cfa;
     frame->exact = false;
+    frame->link_known = false;
+    frame->sp_lost = false;
     frame->context = NULL;
     return STEPPED;
 }
@@ -329,7 +362,9 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
         .fp = start->fp,
         .context = (const stack_word *)start->context,
         .exact = start->pc_is_exact,
+        .link = sbx_plain_address(start->link),
         .fp_known = start->fp_known,
+        .link_known = start->link_known,
         .opaque = start->context != NULL,
     };
     uint32_t count = 0, steps = 0;
@@ -349,7 +384,7 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
         uint64_t key = frame.pc | (frame.exact ? EXACT_KEY : 0);
         struct sbx_walk_cache_slot found;
         bool pending = false;
-        bool cacheable = (frame.pc - 1) >> USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
+        bool cacheable = (frame.pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
         if (SBX_LIKELY(cacheable && set[0].pc == key)) {
             found = set[0];
         } else if (cacheable && set[1].pc == key) {
@@ -468,7 +503,8 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
             }
             break;
         }
-        if (frame->slot > room || (frame->sp_flags & SBX_FRAME_OPAQUE) != 0 || load_slot(high - frame->slot) != frame->pc) {
+        if (frame->slot > room || (frame->sp_flags & SBX_FRAME_OPAQUE) != 0 ||
+            sbx_plain_address(load_slot(high - frame->slot)) != frame->pc) {
             break;
         }
         if (frame->fp_slot != 0 && (frame->fp_slot > room || load_slot(high - frame->fp_slot) != frame->fp)) {
@@ -562,7 +598,8 @@ SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint6
     uint32_t low = 0, high = replay->depth; /* slots lie further below the stack's end with each frame inwards */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (replay->frames[middle].slot < wanted) {
+        uint32_t here = replay->frames[middle].slot;
+        if (here == 0 ? middle == 0 : here < wanted) { /* 0: the root's marker, or innermost frames out of registers */
             low = middle + 1;
         } else {
             high = middle;
