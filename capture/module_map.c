@@ -75,6 +75,17 @@ static void copy_path(struct sbx_module_entry *entry, const char *path)
     entry->path[length] = 0;
 }
 
+/* The vdso, where it can be read: in its code lies where signal handlers return to. */
+static void find_signal_return(const struct module *module)
+{
+    for (uint64_t at = module->text_begin; SBX_HAS_LINK_REGISTER && at + 8 <= module->text_end; at += 4) {
+        if (sbx_is_signal_return((const void *)(uintptr_t)at)) {
+            sbx_store_relaxed(&sbx_the_capture.signal_return, at);
+            return;
+        }
+    }
+}
+
 /* Fill entry and module from the loader's words. */
 static void describe(struct sbx_module_entry *entry, struct module *module, const struct dl_phdr_info *info, bool first)
 {
@@ -109,6 +120,7 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
     }
     if (strncmp(entry->path, "linux-vdso", 10) == 0 || strncmp(entry->path, "linux-gate", 10) == 0) {
         entry->flags |= SBX_MODULE_VDSO;
+        find_signal_return(module);
     }
     if (sbx_the_capture.agent_begin >= entry->start && sbx_the_capture.agent_begin < entry->end) {
         entry->flags |= SBX_MODULE_AGENT;
@@ -253,6 +265,7 @@ static void publish(void)
         map->ranges[at] = range;
     }
     map->capacity = count;
+    map->signal_return = sbx_load_relaxed(&sbx_the_capture.signal_return);
     map->generation = ++map_generation;
     replace_map(map);
 }

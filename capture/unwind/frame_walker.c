@@ -12,8 +12,7 @@
 #define SKIP_BIT  (UINT32_C(1) << 31)
 
 enum {
-    USER_ADDRESS_BITS = 47, /* beyond lies the kernel, or nothing: never cached, as bit 63 of a key is taken */
-    STEPPED = UINT32_MAX,   /* a step's result beside enum sbx_walk_end */
+    STEPPED = UINT32_MAX, /* a step's result beside enum sbx_walk_end */
     CACHE_SETS = SBX_WALK_CACHE_SLOTS / 2,
 };
 
@@ -25,12 +24,18 @@ typedef uint64_t stack_word __attribute__((may_alias));
 /* Where the walk stands: one frame's registers, and where they were read. */
 struct frame {
     uint64_t pc, sp, fp;
+    uint64_t link;             /* the return address while it is in a register */
     uint64_t slot, fp_slot;    /* as in struct sbx_walk_frame */
     const stack_word *context; /* all registers of this frame, or NULL */
-    uint32_t flags;            /* enum sbx_walk_flag, and STRANDED */
+    uint32_t flags;            /* enum sbx_walk_flag, and enum private_flag */
 };
 
-enum { STRANDED = 16 }; /* interrupted on another stack, which this walk may not read */
+/* Beside enum sbx_walk_flag, of a frame the walk stands at. */
+enum private_flag {
+    STRANDED = 16,   /* interrupted on another stack, which this walk may not read */
+    LINK_KNOWN = 32, /* `link` is the return address, if the rule says that it is in a register */
+    SP_LOST = 64,    /* fp did not tell sp: it lies at `sp` or further out */
+};
 
 READS_FOREIGN_STACKS static inline bool read_word(const struct sbx_stack_window *window, uint64_t address,
                                                   uint64_t *word_out)
@@ -82,11 +87,16 @@ look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint3
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
     *pending_out = false;
     if (range == NULL) {
+        if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+            found.rule = SBX_RULE_SIGNAL;
+        }
         found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
         return found;
     }
     found.rule = SBX_RULE_NONE;
-    if (range->rows != NULL) {
+    if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+        found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
+    } else if (range->rows != NULL) {
         found.rule = sbx_unwind_rows_find(range->rows, lookup_address(pc, exact) - range->bias);
     } else if (range->flags & SBX_CODE_ROWS_PENDING) {
         *pending_out = true;
@@ -128,8 +138,8 @@ static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct 
     frame->fp_slot = frame->fp;
     frame->sp = frame->fp + 16;
     frame->fp = fp;
-    frame->pc = pc;
-    frame->flags = SBX_FRAME_FP_KNOWN;
+    frame->pc = sbx_plain_address(pc);
+    frame->flags = SBX_FRAME_FP_KNOWN | (SBX_FP_TELLS_SP ? 0 : SP_LOST | SBX_FRAME_OPAQUE);
     frame->context = NULL;
     return true;
 }
@@ -149,7 +159,9 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
     frame->pc = read_context(words, SBX_CONTEXT_PC);
     frame->sp = read_context(words, SBX_CONTEXT_SP);
     frame->fp = read_context(words, SBX_CONTEXT_FP);
-    frame->flags = SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE; /* sp came from memory as well */
+    frame->link = sbx_plain_address(read_context(words, SBX_CONTEXT_LINK));
+    frame->flags = SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE | /* sp came from memory as well */
+                   (SBX_HAS_LINK_REGISTER ? LINK_KNOWN : 0);
     frame->context = words;
     if (frame->sp < window->lo || frame->sp >= window->hi) {
         frame->flags |= STRANDED;
@@ -157,7 +169,7 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
     return STEPPED;
 }
 
-/* The CFA of a rule of kind 1 to 6. STEPPED, or why there is none. */
+/* The CFA of a rule of kind 1 to 7. STEPPED, or why there is none. */
 static inline uint32_t find_cfa(const struct sbx_stack_window *window, const struct frame *frame, uint32_t rule,
                                 uint64_t *cfa_out)
 {
@@ -170,28 +182,31 @@ static inline uint32_t find_cfa(const struct sbx_stack_window *window, const str
         *cfa_out = frame->fp + (uint64_t)sbx_rule_offset(rule);
         return (frame->flags & SBX_FRAME_FP_KNOWN) != 0 ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
     }
-    switch (kind) {
-    case SBX_RULE_AT_FP:
+    struct sbx_cfa_place place;
+    switch (sbx_rule_cfa(rule, frame->pc, &place)) {
+    case SBX_CFA_FROM_SP:
+        *cfa_out = frame->sp + (uint64_t)place.offset;
+        return STEPPED;
+    case SBX_CFA_AT_FP:
         if ((frame->flags & SBX_FRAME_FP_KNOWN) == 0) {
             return SBX_WALK_UNSUPPORTED;
         }
-        return read_word(window, frame->fp + (uint64_t)sbx_rule_offset(rule), cfa_out) ? STEPPED
-                                                                                       : (uint32_t)SBX_WALK_BAD_MEMORY;
-    case SBX_RULE_AT_SP:
-        if (!read_word(window, frame->sp + (uint64_t)sbx_rule_slot_offset(rule), cfa_out)) {
+        if (!read_word(window, frame->fp + (uint64_t)place.offset, cfa_out)) {
             return SBX_WALK_BAD_MEMORY;
         }
-        *cfa_out += sbx_rule_slot_addend(rule);
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_PLT:
-        *cfa_out = frame->sp + 8 + ((frame->pc & 15) >= sbx_rule_plt_limit(rule) ? 8 : 0);
+    case SBX_CFA_AT_SP:
+        if (!read_word(window, frame->sp + (uint64_t)place.offset, cfa_out)) {
+            return SBX_WALK_BAD_MEMORY;
+        }
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_FROM_REGISTER:
+    case SBX_CFA_FROM_WORD:
         if (frame->context == NULL) {
             return SBX_WALK_UNSUPPORTED;
         }
-        *cfa_out = read_context(frame->context, sbx_context_word(sbx_rule_register(rule))) +
-                   (uint64_t)sbx_rule_register_offset(rule);
+        *cfa_out = read_context(frame->context, place.word) + (uint64_t)place.offset;
         return STEPPED;
     default:
         return SBX_WALK_UNSUPPORTED;
@@ -208,7 +223,7 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
         return;
     }
     if (field <= SBX_RULE_FP_SLOT_MAX) {
-        frame->fp_slot = cfa - 8 * (uint64_t)field;
+        frame->fp_slot = sbx_rule_fp_slot(rule, frame->sp, cfa);
     } else if (field == SBX_RULE_FP_AT_FP && (frame->flags & SBX_FRAME_FP_KNOWN) != 0) {
         frame->fp_slot = frame->fp;
     } else {
@@ -222,25 +237,40 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
     }
 }
 
+/* A frame whose sp nobody told us, and whose rule wants it. Its fp does as well if it keeps a record: a caller's fp
+ * points at it. */
+static uint32_t step_without_sp(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
+{
+    return sbx_rule_has_record(rule) && step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
+}
+
 SBX_NOINLINE static uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     uint64_t cfa, pc;
+    if (!SBX_FP_TELLS_SP && (frame->flags & SP_LOST) != 0 && sbx_rule_kind(rule) != SBX_RULE_FROM_FP) {
+        return step_without_sp(window, frame, rule);
+    }
     uint32_t result = find_cfa(window, frame, rule, &cfa);
     if (SBX_UNLIKELY(result != STEPPED)) {
         return result;
     }
-    if (SBX_UNLIKELY(cfa <= frame->sp)) {
+    uint64_t slot = sbx_rule_return_slot(rule, frame->sp, frame->fp, cfa);
+    bool in_link = SBX_HAS_LINK_REGISTER && slot == 0;
+    if (SBX_UNLIKELY(cfa <= frame->sp && !(in_link && cfa == frame->sp))) {
         return SBX_WALK_NO_PROGRESS;
     }
-    if (SBX_UNLIKELY(!read_word(window, cfa - 8, &pc))) {
+    if (SBX_UNLIKELY(in_link)) {
+        if ((frame->flags & LINK_KNOWN) == 0) {
+            return SBX_WALK_UNSUPPORTED;
+        }
+        pc = frame->link; /* once: what follows is no frame whose registers are known */
+    } else if (SBX_UNLIKELY(!read_word(window, slot, &pc))) {
         return SBX_WALK_BAD_MEMORY;
     }
-    /* Kinds 1 and 2 follow from registers alone; the others read one word more, or know registers we do not keep. */
-    bool is_opaque = sbx_rule_kind(rule) > SBX_RULE_FROM_FP && sbx_rule_kind(rule) != SBX_RULE_PLT;
-    frame->flags = (frame->flags & SBX_FRAME_FP_KNOWN) | (is_opaque ? SBX_FRAME_OPAQUE : 0);
+    frame->flags = (frame->flags & SBX_FRAME_FP_KNOWN) | (sbx_rule_is_plain(rule) ? 0 : SBX_FRAME_OPAQUE);
     restore_frame_pointer(window, frame, rule, cfa);
-    frame->slot = cfa - 8;
-    frame->pc = pc;
+    frame->slot = slot;
+    frame->pc = sbx_plain_address(pc);
     frame->sp = cfa;
     frame->context = NULL;
     return STEPPED;
@@ -322,7 +352,7 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
 {
     struct sbx_walk_cache_slot *set = &cache->slots[(pc % CACHE_SETS) * 2];
     uint64_t key = pc | (exact ? EXACT_KEY : 0);
-    bool cacheable = (pc - 1) >> USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
+    bool cacheable = (pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
     if (SBX_LIKELY(cacheable && set[0].pc == key)) {
         return set[0];
     }
@@ -375,16 +405,20 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         if (SBX_UNLIKELY(cfa - sp - 1 >= hi - sp || (cfa & 7) != 0 || field > SBX_RULE_FP_SLOT_MAX)) {
             break;
         }
-        uint64_t next_pc = *(const stack_word *)(uintptr_t)(cfa - 8 + delta);
+        uint64_t next_slot = sbx_rule_return_slot(rule, sp, fp, cfa);
+        if (SBX_HAS_LINK_REGISTER && (next_slot < lo || next_slot > hi - 8)) {
+            break;
+        }
+        uint64_t next_pc = sbx_plain_address(*(const stack_word *)(uintptr_t)(next_slot + delta));
         uint64_t next_fp = fp, next_fp_slot = 0;
         if (field != SBX_RULE_FP_SAME) {
-            next_fp_slot = cfa - 8 * (uint64_t)field;
-            if (SBX_UNLIKELY(next_fp_slot < lo)) {
+            next_fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
+            if (SBX_UNLIKELY(next_fp_slot < lo || (SBX_HAS_LINK_REGISTER && next_fp_slot > hi - 8))) {
                 break;
             }
             next_fp = *(const stack_word *)(uintptr_t)(next_fp_slot + delta);
         }
-        if (SBX_UNLIKELY((next_pc - 1) >> USER_ADDRESS_BITS != 0)) {
+        if (SBX_UNLIKELY((next_pc - 1) >> SBX_USER_ADDRESS_BITS != 0)) {
             break; /* the root, or rubbish */
         }
         out->pc = pc;
@@ -398,7 +432,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         fp = next_fp;
         fp_slot = next_fp_slot;
         sp = cfa;
-        slot = cfa - 8;
+        slot = next_slot;
     }
     frame->pc = pc;
     frame->sp = sp;
@@ -419,8 +453,9 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         .sp = start->sp,
         .fp = start->fp,
         .context = (const stack_word *)start->context,
+        .link = sbx_plain_address(start->link),
         .flags = (start->fp_known ? SBX_FRAME_FP_KNOWN : 0) | (start->pc_is_exact ? SBX_FRAME_IS_EXACT : 0) |
-                 (start->context != NULL ? SBX_FRAME_OPAQUE : 0),
+                 (start->context != NULL ? SBX_FRAME_OPAQUE : 0) | (start->link_known ? LINK_KNOWN : 0),
     };
     uint32_t count = 0;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
@@ -432,7 +467,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
     walk_out->omitted = 0;
     for (;;) {
         bool is_met = false;
-        if ((frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) == SBX_FRAME_FP_KNOWN && count < SBX_WALK_MAX) {
+        if (frame.flags == SBX_FRAME_FP_KNOWN && count < SBX_WALK_MAX) {
             uint32_t before = count;
             struct frame next = frame;
             count = walk_ordinary(cache, window, known, &next, count, walk_out, &is_met);
@@ -462,7 +497,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
-        out->flags = frame.flags | (found.frame_id >> 31) * SBX_FRAME_SKIPPED;
+        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED;
         count++;
         if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
             end = SBX_WALK_TOO_DEEP;
@@ -612,7 +647,9 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
             }
         }
         if (SBX_LIKELY(frame->slot != 0)) {
-            checks = add_check(replay, checks, depth, frame->slot, frame->pc, &reach);
+            /* What the slot holds may be signed, and then is not the pc itself. */
+            uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
+            checks = add_check(replay, checks, depth, frame->slot, held, &reach);
         }
         if (frame->fp_slot != 0) {
             checks = add_check(replay, checks, depth, frame->fp_slot, frame->fp, &reach);
@@ -675,7 +712,7 @@ SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint6
     uint64_t wanted = replay->stack_high - slot;
     uint32_t count = replay->depth == 0 ? 0 : replay->frames[replay->depth - 1].checks;
     for (uint32_t i = 0; i < count; i++) {
-        if (replay->checks[i].below == wanted && replay->checks[i].value == pc) {
+        if (replay->checks[i].below == wanted && sbx_plain_address(replay->checks[i].value) == pc) {
             return true;
         }
     }

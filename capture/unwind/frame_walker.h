@@ -36,6 +36,7 @@ struct sbx_code_map {
     uint32_t generation; /* a cache filled under another generation is stale */
     uint32_t capacity;   /* ranges there is room for: the owner's, to give the map back */
     uint32_t reserved;
+    uint64_t signal_return; /* where signal handlers return to, on architectures whose rows do not tell; 0: not known */
     struct sbx_code_range ranges[];
 };
 
@@ -50,8 +51,10 @@ struct sbx_walk_registers {
     uint64_t pc, sp, fp;
     bool pc_is_exact; /* interrupted or own pc; false: a return address */
     bool fp_known;    /* false: fp is unknown (a blocked thread read from outside) */
-    const uint64_t *context; /* all general registers as the kernel saved them (x86-64: uc_mcontext.gregs), borrowed; or
-                                NULL: unknown. Hand-written assembly may keep its CFA in any of them. */
+    bool link_known;  /* architectures with a link register: `link` is what it holds */
+    uint64_t link;
+    const uint64_t *context; /* all general registers as the kernel saved them (x86-64: uc_mcontext.gregs, aarch64:
+                                uc_mcontext.regs), borrowed; or NULL: unknown. Hand-written assembly may keep its CFA in any of them. */
 };
 
 /* pc -> rule and frame id. Per thread, zero-initialized memory, 2-way; a set is half a cache line. */
