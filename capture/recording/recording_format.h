@@ -156,6 +156,7 @@ enum sbx_module_flag {
     SBX_MODULE_AGENT = 4,     /* our own library */
     SBX_MODULE_UNLOADED = 8,
     SBX_MODULE_NO_ROWS = 16,  /* no unwind data */
+    SBX_MODULE_ROWS_CACHED = 32, /* its rows are those of the cache on disk, found there or kept there */
 };
 
 struct sbx_module_entry {
