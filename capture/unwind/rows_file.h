@@ -72,7 +72,7 @@ uint64_t sbx_rows_file_checksum(const uint8_t *file, size_t bytes);
 SBX_MUST_CHECK int sbx_rows_file_describe(const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
                                           struct sbx_rows_file_header *header_out);
 
-/* Check a whole file in memory, 8-byte aligned, against `key`, and let rows_out point into it. Everything the walker
+/* Check a whole file in memory, aligned as its words are, against `key`, and let rows_out point into it. Everything the walker
  * relies on is looked at (I1 to I3 of unwind_rows.c), because it reads these rows in signal handlers. Returns 0;
  * -ESTALE: another version, encoding, architecture or module; -EINVAL: damaged. rows_out->pages stays NULL: whose the
  * memory is, is the caller's to say. */
