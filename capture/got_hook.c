@@ -96,7 +96,9 @@ struct image {
     const char *strings;
     const ElfW(Rela) * jump_relocations, *relocations;
     size_t jump_bytes, relocation_bytes;
+    size_t relative_count; /* relocations at the front that name no symbol: the linker sorts them there */
     uint64_t relro_begin, relro_end; /* whole pages that are read-only by now */
+    uintptr_t open_page;             /* of these, the one that is writable for the moment; 0: none */
     uint64_t plt_begin, plt_end;     /* executable range: an unresolved lazy slot points into it */
 };
 
@@ -150,6 +152,9 @@ static bool read_image(struct image *image, const struct dl_phdr_info *info)
         case DT_RELA:
             image->relocations = (const ElfW(Rela) *)dynamic_address(image, dynamic->d_un.d_ptr);
             break;
+        case DT_RELACOUNT:
+            image->relative_count = dynamic->d_un.d_val;
+            break;
         case DT_RELASZ:
             image->relocation_bytes = dynamic->d_un.d_val;
             break;
@@ -170,19 +175,31 @@ static bool is_patched(const uintptr_t *slot)
     return false;
 }
 
-/* Store one word where the module's RELRO pages may forbid it. Keeps the page's protection as the loader set it. */
-static bool store_slot(const struct image *image, uintptr_t *slot, uintptr_t value)
+/* Give the page that store_slot() opened last its protection again, as the loader set it. */
+static void close_page(struct image *image)
+{
+    if (image->open_page != 0) {
+        mprotect((void *)image->open_page, 4096, PROT_READ);
+        image->open_page = 0;
+    }
+}
+
+/* Store one word where the module's RELRO pages may forbid it. One page is kept open from slot to slot, because the
+ * slots of a module lie together: two calls for each of 800 slots were half of what starting cost. The caller closes
+ * it. */
+static bool store_slot(struct image *image, uintptr_t *slot, uintptr_t value)
 {
     uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
     bool is_read_only = (uint64_t)page >= image->relro_begin && (uint64_t)page < image->relro_end;
-    if (is_read_only && mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) != 0) {
-        return false;
+    if (is_read_only && page != image->open_page) {
+        close_page(image);
+        if (mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) != 0) {
+            return false;
+        }
+        image->open_page = page;
     }
     /* Callers on other threads load it as code does: the original was resolved before. */
     sbx_store_release(slot, value);
-    if (is_read_only) {
-        mprotect((void *)page, 4096, PROT_READ);
-    }
     return true;
 }
 
@@ -200,7 +217,7 @@ struct pass {
     uint64_t foreign_slots;
 };
 
-static void patch_table(const struct image *image, const ElfW(Rela) * table, size_t bytes, struct pass *pass)
+static void patch_table(struct image *image, const ElfW(Rela) * table, size_t bytes, struct pass *pass)
 {
     for (size_t i = 0; i < bytes / sizeof *table; i++) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(table[i].r_info);
@@ -244,7 +261,7 @@ static bool is_agent(const struct image *image)
 }
 
 /* Take out the patches of this module whose point is no longer wanted. */
-static void restore_module(const struct image *image, uint32_t wanted)
+static void restore_module(struct image *image, uint32_t wanted)
 {
     for (uint32_t i = 0; i < patch_count;) {
         struct patch *patch = &patches[i];
@@ -291,8 +308,12 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     restore_module(&image, pass->wanted);
     if (pass->wanted != 0) {
         patch_table(&image, image.jump_relocations, image.jump_bytes, pass);
-        patch_table(&image, image.relocations, image.relocation_bytes, pass);
+        /* The front of it is not even looked at: libLLVM's is 10 MiB of pages that nobody has touched since start-up. */
+        size_t skipped = image.relative_count * sizeof(ElfW(Rela));
+        skipped = skipped < image.relocation_bytes ? skipped : image.relocation_bytes;
+        patch_table(&image, image.relocations + skipped / sizeof(ElfW(Rela)), image.relocation_bytes - skipped, pass);
     }
+    close_page(&image);
     for (uint32_t i = 0; i < patch_count; i++) {
         if (patches[i].module_bias == image.bias && patches[i].module_headers == image.headers) {
             patches[i].seen_pass = pass->number;

@@ -353,6 +353,17 @@ static void set_age(const char *path, long seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
+/* The path of a sample's file, by the rule of rows_cache.h. */
+static void name_path(uint32_t seed, char *path, size_t bytes)
+{
+    struct sbx_rows_key key = sample_key(seed);
+    int length = snprintf(path, bytes, "%s/", folder);
+    for (uint32_t i = 0; i < key.build_id_bytes; i++) {
+        length += snprintf(path + length, bytes - (size_t)length, "%02x", key.build_id[i]);
+    }
+    snprintf(path + length, bytes - (size_t)length, "-%08x.rows", (unsigned)sbx_rows_encoding());
+}
+
 static long next_age;
 
 static void set_next_age(const char *path)
@@ -371,14 +382,8 @@ static void test_trim_takes_out_those_unused_for_longest(void **state)
         struct stat status;
         assert_false(has(&cache, seed));
         keep(&cache, seed, ROWS);
-        /* The newest is the one without an age yet: rename it aside in the list of ages. */
         char probe[512];
-        struct sbx_rows_key key = sample_key(seed);
-        int length = snprintf(probe, sizeof probe, "%s/", folder);
-        for (uint32_t i = 0; i < key.build_id_bytes; i++) {
-            length += snprintf(probe + length, sizeof probe - (size_t)length, "%02x", key.build_id[i]);
-        }
-        snprintf(probe + length, sizeof probe - (size_t)length, "-%08x.rows", (unsigned)sbx_rows_encoding());
+        name_path(seed, probe, sizeof probe);
         memcpy(paths[seed], probe, sizeof probe);
         assert_int_equal(stat(probe, &status), 0);
         one_file = (uint64_t)status.st_size;
