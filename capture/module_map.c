@@ -136,7 +136,7 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
             }
         } else if (header->p_type == PT_GNU_EH_FRAME) {
             frame_header = header;
-        } else if (header->p_type == PT_NOTE) {
+        } else if (header->p_type == PT_NOTE && entry->build_id_bytes == 0) {
             read_notes(entry, (const uint8_t *)address, header->p_memsz);
         }
     }
@@ -188,7 +188,8 @@ static bool revive(const struct sbx_module_entry *entry, const struct module *mo
 {
     for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
         struct sbx_module_entry *old = &sbx_the_capture.modules[i];
-        if (modules[i].alive || entry->build_id_bytes == 0 || old->build_id_bytes != entry->build_id_bytes ||
+        /* The loader appends: what has not been met when a newcomer is, is gone, and we look only now. */
+        if ((modules[i].alive && modules[i].seen) || entry->build_id_bytes == 0 || old->build_id_bytes != entry->build_id_bytes ||
             memcmp(old->build_id, entry->build_id, entry->build_id_bytes) != 0 ||
             strncmp(old->path, entry->path, sizeof old->path) != 0) {
             continue;
@@ -210,8 +211,22 @@ static bool revive(const struct sbx_module_entry *entry, const struct module *mo
     return false;
 }
 
+/* Was it unloaded, built anew and loaded again at its old address, between two looks? */
+static bool is_same_build(const struct sbx_module_entry *entry, const struct dl_phdr_info *info)
+{
+    struct sbx_module_entry now = {.build_id_bytes = 0};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_NOTE && now.build_id_bytes == 0) {
+            read_notes(&now, (const uint8_t *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), info->dlpi_phdr[i].p_memsz);
+        }
+    }
+    return now.build_id_bytes == entry->build_id_bytes &&
+           memcmp(now.build_id, entry->build_id, sizeof now.build_id) == 0;
+}
+
 struct look {
     bool first, changed, stopped;
+    bool has_unloads; /* something went since the last look */
 };
 
 /* dl_iterate_phdr callback: one module. */
@@ -226,13 +241,15 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
             look->stopped = true;
             return 1; /* nothing came, nothing went: some 30 ns */
         }
+        look->has_unloads = info->dlpi_subs != seen_subs;
         seen_adds = info->dlpi_adds;
         seen_subs = info->dlpi_subs;
         has_loader_counts = true;
     }
     uint32_t count = header->module_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (is_same(&sbx_the_capture.modules[i], &modules[i], info)) {
+        if (is_same(&sbx_the_capture.modules[i], &modules[i], info) &&
+            (!look->has_unloads || is_same_build(&sbx_the_capture.modules[i], info))) {
             modules[i].seen = true;
             return 0;
         }
@@ -444,7 +461,7 @@ static int copy_inside(struct dl_phdr_info *info, size_t bytes, void *context)
     struct copying *copying = context;
     struct sbx_module_entry *entry = &sbx_the_capture.modules[copying->index];
     (void)bytes;
-    if (!is_same(entry, &modules[copying->index], info)) {
+    if (!is_same(entry, &modules[copying->index], info) || !is_same_build(entry, info)) {
         return 0;
     }
     copying->result = sbx_eh_frame_copy_take(&copying->copy, &modules[copying->index].place, read_in_place, entry);
