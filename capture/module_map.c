@@ -28,6 +28,7 @@ struct module {
     uint8_t rows_state; /* enum rows_state */
     uint8_t rank;       /* enum rank */
     bool alive, seen;
+    bool is_unsaved; /* its rows were built and not given to the cache yet */
 };
 enum rows_state {
     ROWS_WANTED = 0, /* the cache was not asked yet */
@@ -47,6 +48,7 @@ enum rank {
 enum {
     PUBLISH_EVERY_NS = 5000000,        /* a new map makes every thread's walk cache stale, so not one for each module */
     COPY_ATTEMPTS = 3,                 /* beside a program that unloads all the time, before we ask it to wait */
+    SAVE_BATCH = 16,                   /* files written for one new map */
     DEPARTED_ROWS_BYTES = 4 << 20,     /* M4: some ten plugins as large as libpython */
 };
 
@@ -199,11 +201,13 @@ static bool revive(const struct sbx_module_entry *entry, const struct module *mo
         }
         struct sbx_unwind_rows rows = modules[i].rows;
         uint8_t rows_state = modules[i].rows_state;
+        bool is_unsaved = modules[i].is_unsaved;
         uint32_t kept_flags = old->flags & (SBX_MODULE_NO_ROWS | SBX_MODULE_ROWS_CACHED);
         *old = *entry;
         old->flags |= kept_flags;
         modules[i] = *module; /* no walk reads it: M1 */
         modules[i].rows = rows;
+        modules[i].is_unsaved = is_unsaved;
         /* None yet because it went before they were built is not none at all. */
         modules[i].rows_state = rows_state == ROWS_NONE && (kept_flags & SBX_MODULE_NO_ROWS) == 0 ? ROWS_WANTED : rows_state;
         return true;
@@ -291,7 +295,8 @@ static bool publish(void)
         if (!module->alive || module->place.text_begin >= module->place.text_end) {
             continue;
         }
-        const struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
+        struct sbx_module_entry *entry = &sbx_the_capture.modules[i];
+        entry->flags &= ~(uint32_t)SBX_MODULE_ROWS_PENDING;
         struct sbx_code_range range = {.start = entry->bias + module->place.text_begin,
                                        .end = entry->bias + module->place.text_end,
                                        .bias = entry->bias,
@@ -301,6 +306,7 @@ static bool publish(void)
             range.rows = &rows[i];
         } else if (module->rows_state != ROWS_NONE) {
             range.flags |= SBX_CODE_ROWS_PENDING;
+            entry->flags |= SBX_MODULE_ROWS_PENDING;
         }
         if ((entry->flags & SBX_MODULE_AGENT) != 0) {
             range.flags |= SBX_CODE_SKIP;
@@ -351,6 +357,7 @@ static void drop_departed_rows(void)
         struct sbx_unwind_rows rows = modules[i].rows;
         modules[i].rows = (struct sbx_unwind_rows){0};
         modules[i].rows_state = ROWS_WANTED;
+        modules[i].is_unsaved = false;
         sbx_the_capture.modules[i].flags &= ~(uint32_t)SBX_MODULE_ROWS_CACHED;
         if (!sbx_parked_pages_put(rows.pages, rows.pages_bytes)) {
             return; /* left for good: somebody may be reading them, and nobody knows when he ends */
@@ -510,12 +517,6 @@ static struct sbx_rows_key key_of(uint32_t index)
     return key;
 }
 
-static void set_rows(uint32_t index, bool are_cached)
-{
-    modules[index].rows_state = ROWS_READY;
-    sbx_the_capture.modules[index].flags |= are_cached ? SBX_MODULE_ROWS_CACHED : 0;
-}
-
 static void compile_rows(uint32_t index)
 {
     struct copying copying = {.index = index};
@@ -537,8 +538,41 @@ static void compile_rows(uint32_t index)
         sbx_the_capture.modules[index].flags |= SBX_MODULE_NO_ROWS;
         return;
     }
-    const struct sbx_rows_key key = key_of(index);
-    set_rows(index, sbx_rows_cache_put(&rows_cache, &key, &module->rows) == 0);
+    module->rows_state = ROWS_READY;
+    module->is_unsaved = true;
+}
+
+/* Give rows that were built to the cache, some at a time, and let their modules have the file's. When all rows are
+ * there, because a disk may take its time. Returns false when there are none. */
+static bool save_some_rows(void)
+{
+    struct sbx_unwind_rows before[SAVE_BATCH];
+    uint32_t count = sbx_the_capture.header->module_count, saved = 0, moved = 0;
+    for (uint32_t i = 0; i < count && saved < SAVE_BATCH; i++) {
+        struct sbx_unwind_rows mapped;
+        if (!modules[i].alive || !modules[i].is_unsaved) {
+            continue;
+        }
+        const struct sbx_rows_key key = key_of(i);
+        modules[i].is_unsaved = false;
+        saved++;
+        /* Ours were built before there was a cache to ask, and another process may have been quicker with others. */
+        if (sbx_rows_cache_get(&rows_cache, &key, &mapped) != 0 &&
+            sbx_rows_cache_put(&rows_cache, &key, &modules[i].rows, &mapped) != 0) {
+            continue;
+        }
+        sbx_the_capture.modules[i].flags |= SBX_MODULE_ROWS_CACHED;
+        if (mapped.pages != NULL) {
+            before[moved++] = modules[i].rows;
+            modules[i].rows = mapped; /* no walk reads it: M1 */
+        }
+    }
+    if (moved > 0 && publish()) { /* else left for good: the map in force leads to them */
+        for (uint32_t i = 0; i < moved; i++) {
+            (void)sbx_parked_pages_put(before[i].pages, before[i].pages_bytes); /* keeps M2; no room: left for good */
+        }
+    }
+    return saved > 0;
 }
 
 /* The most wanted module without rows. By rank; where that says nothing, those the cache was not asked for, because
@@ -569,6 +603,9 @@ bool sbx_module_map_build_rows(void)
         if (has_unpublished_rows) {
             publish();
         }
+        if (rows_cache.folder[0] != 0 && save_some_rows()) {
+            return true;
+        }
         if (rows_cache.written > 0 && !has_trimmed) {
             sbx_rows_cache_trim(&rows_cache);
             has_trimmed = true;
@@ -578,7 +615,8 @@ bool sbx_module_map_build_rows(void)
     const struct sbx_rows_key key = key_of(wanted);
     struct module *module = &modules[wanted];
     if (module->rows_state == ROWS_WANTED && sbx_rows_cache_get(&rows_cache, &key, &module->rows) == 0) {
-        set_rows(wanted, true);
+        module->rows_state = ROWS_READY;
+        sbx_the_capture.modules[wanted].flags |= SBX_MODULE_ROWS_CACHED;
     } else if (module->rows_state == ROWS_WANTED && module->rank == RANK_OTHER && rows_cache.folder[0] != 0) {
         module->rows_state = ROWS_MISSING; /* its turn comes when the cache was asked for all others */
         return true;

@@ -43,8 +43,8 @@ bool sbx_module_map_refresh(void);
 void sbx_module_map_open_cache(const char *folder);
 
 /* Get the rows of one module that has none yet: the agent's own first, the executable, libc, then what the cache has,
- * then the rest, small ones first. Returns false when every module has its rows and all are published. Outside of any
- * visit: it makes its own, of microseconds. */
+ * then the rest, small ones first. When none is left, give some of those built to the cache. Returns false when there
+ * is nothing more to do and all is published. Outside of any visit: it makes its own, of microseconds. */
 bool sbx_module_map_build_rows(void);
 
 #endif

@@ -157,6 +157,7 @@ enum sbx_module_flag {
     SBX_MODULE_UNLOADED = 8,
     SBX_MODULE_NO_ROWS = 16,  /* no unwind data */
     SBX_MODULE_ROWS_CACHED = 32, /* its rows are those of the cache on disk, found there or kept there */
+    SBX_MODULE_ROWS_PENDING = 64, /* its rows are not there yet: walks end in it */
 };
 
 struct sbx_module_entry {

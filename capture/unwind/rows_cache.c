@@ -242,8 +242,9 @@ static bool write_whole(int file, const uint8_t *from, size_t bytes)
     return true;
 }
 
-/* Let the rows lie in the file from now on, if it holds what was written and can be mapped. */
-static void move_into_file(int file, const struct sbx_rows_file_header *header, struct sbx_unwind_rows *rows)
+/* The rows in the file, if it holds what was written and can be mapped. */
+static void map_written(int file, const struct sbx_rows_file_header *header, const struct sbx_unwind_rows *rows,
+                        struct sbx_unwind_rows *mapped_out)
 {
     size_t bytes = header->file_bytes;
     if (!is_local(file)) {
@@ -258,17 +259,17 @@ static void move_into_file(int file, const struct sbx_rows_file_header *header, 
         munmap(mapping, bytes);
         return;
     }
-    munmap(rows->pages, rows->pages_bytes);
-    uint32_t *words = (uint32_t *)(void *)(mapping + sizeof *header);
-    rows->buckets = words;
-    rows->offsets = words + rows->bucket_count + 1;
-    rows->rules = rows->offsets + rows->count;
-    rows->pages = mapping;
-    rows->pages_bytes = bytes;
+    const uint32_t *words = (const uint32_t *)(const void *)(mapping + sizeof *header);
+    *mapped_out = *rows;
+    mapped_out->buckets = words;
+    mapped_out->offsets = words + rows->bucket_count + 1;
+    mapped_out->rules = mapped_out->offsets + rows->count;
+    mapped_out->pages = mapping;
+    mapped_out->pages_bytes = bytes;
 }
 
 static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx_rows_file_header *header,
-                    struct sbx_unwind_rows *rows)
+                    const struct sbx_unwind_rows *rows, struct sbx_unwind_rows *mapped_out)
 {
     char name[NAME_BYTES], new_name[NAME_BYTES];
     name_file(key, name);
@@ -285,16 +286,18 @@ static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx
         result = -errno;
         unlinkat(folder, new_name, 0);
     } else {
-        move_into_file(file, header, rows);
+        map_written(file, header, rows, mapped_out);
     }
     close(file);
     return result;
 }
 
-int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, struct sbx_unwind_rows *rows)
+int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
+                       struct sbx_unwind_rows *mapped_out)
 {
     struct sbx_rows_file_header header;
     struct rlimit limit;
+    *mapped_out = (struct sbx_unwind_rows){0};
     if (cache->folder[0] == 0 || !cache->may_write || !has_name(key)) {
         return -ENOENT;
     }
@@ -306,7 +309,7 @@ int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *
         return -EFBIG; /* trying would send the host SIGXFSZ */
     }
     int folder = open_folder(cache->folder);
-    result = folder < 0 ? folder : put_into(folder, key, &header, rows);
+    result = folder < 0 ? folder : put_into(folder, key, &header, rows, mapped_out);
     if (folder >= 0) {
         close(folder);
     }

@@ -47,10 +47,11 @@ int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder);
 SBX_MUST_CHECK int sbx_rows_cache_get(struct sbx_rows_cache *cache, const struct sbx_rows_key *key,
                                       struct sbx_unwind_rows *rows_out);
 
-/* Keep rows that were built. When it comes off and the file can be mapped, *rows become the file's, so that the process
- * that built them shares them too; nobody may be reading them yet. Returns 0 or -errno; failing leaves *rows as they
- * were and no file behind. */
-int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, struct sbx_unwind_rows *rows);
+/* Keep rows that were built, which walks may be reading. Where the file can be mapped, *mapped_out are the same rows in
+ * it, so that the process that built them can share them too: to be given back with sbx_unwind_rows_release(); else
+ * mapped_out->pages is NULL. Returns 0 or -errno; failing leaves no file behind. Takes as long as the disk does. */
+int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
+                       struct sbx_unwind_rows *mapped_out);
 
 /* Take out the files unused for longest until the limit holds, and what dead writers left. Lists the folder once; to
  * be called once a process, after it wrote. Returns the number of files taken out. */
