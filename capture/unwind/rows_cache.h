@@ -5,7 +5,7 @@
  *   FOLDER/.new-RANDOM                  being written, or left by a process that died doing so
  *
  * The walker reads the mapped rows in signal handlers, so nothing is believed: the folder must be ours and writable by
- * nobody else, the file too, its checksum and every invariant must hold (libLLVM: 8 MB, some 4 ms, against 30 to 80 to
+ * nobody else, the file too, its checksum and every invariant must hold (libLLVM: 8 MB, 2 to 6 ms, against 30 to 80 to
  * build them). Checked through the very mapping that is used later. What remains is somebody with our own user id
  * writing into the file afterwards, who could as well write into the process; and a disk that fails to give a page
  * back, which would be SIGBUS, as it would be for the program's own code on that disk. File systems where pages vanish

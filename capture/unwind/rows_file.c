@@ -16,6 +16,8 @@ enum {
 enum {
     THIS_MACHINE = EM_AARCH64
 };
+#else
+#error "name the machine whose rows these are"
 #endif
 
 uint32_t sbx_rows_encoding(void)
