@@ -22,6 +22,7 @@
 #include "pages.h"
 #include "point.h"
 #include "sampler.h"
+#include "thread_clock.h"
 #include "thread_registry.h"
 
 enum {
@@ -109,6 +110,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_capture.agent_begin =
         (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
+    sbx_clock_start();
     sbx_capture_attach(sbx_the_agent.recording.header);
     set_first_settings(settings);
     result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads);

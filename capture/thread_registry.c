@@ -133,7 +133,7 @@ static struct sbx_thread *claim(uint32_t tid)
         thread->index = (uint32_t)index;
     } else {
         /* Not the replay's frames and what follows: the cache is still true and the rest is scratch. */
-        memset(&thread->inside, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, inside));
+        memset(&thread->clock, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, clock));
         thread->replay.depth = 0;
     }
     uint32_t generation = entry->generation + 1;
