@@ -3,9 +3,10 @@
  *
  *   bench_clock [--json] [ROUNDS]      400 rounds by default, about two seconds
  *
- * A round reads each of them a thousand times in a loop, one after the other, so that a slower minute of a shared machine
- * hits all alike. The ratio is formed within a round, against clock_gettime(CLOCK_MONOTONIC); what is printed is the
- * median of the rounds, and the ratio's 10th and 90th percentile. The loop itself is in the figures (some 0.5 ns). */
+ * A round reads each of them a thousand times in a loop, one after the other, so that a slower minute of a shared
+ * machine hits all alike. The ratio is formed within a round, against clock_gettime(CLOCK_MONOTONIC); what is printed
+ * is the median of the rounds, and the ratio's 10th and 90th percentile. The loop itself is in the figures (some 0.5
+ * ns). */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,10 @@
 
 #include "thread_clock.h"
 
-enum { READINGS = 1000, MOST_ROUNDS = 100000 };
+enum {
+    READINGS = 1000,
+    MOST_ROUNDS = 100000
+};
 
 static struct sbx_thread_clock clock_of_this_thread __attribute__((aligned(64)));
 static volatile uint64_t sink;
@@ -74,7 +78,9 @@ static const struct variant {
     {"wall+cpu, rseq", SBX_CLOCK_RSEQ, read_thread_clock},
     {"wall+cpu, rseq, word lost", SBX_CLOCK_RSEQ, read_after_switch},
 };
-enum { VARIANTS = SBX_COUNT_OF(variants) };
+enum {
+    VARIANTS = SBX_COUNT_OF(variants)
+};
 
 static double measure(const struct variant *variant)
 {

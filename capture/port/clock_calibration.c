@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_calibration.c - may the cycle counter stand in for the kernel's clocks, at what rate, and does rseq tell switches?
+/* clock_calibration.c - may the cycle counter stand in for the kernel's clocks, at what rate, and does rseq tell
+ * switches?
  *
  * The counter is believed when the kernel itself keeps its time with it (it has then tested it, across processors too),
  * the processor says that it neither stops nor changes its rate, and the thread may read it. Its rate is measured, not
- * taken from the processor: pairs of counter and clocks at the ends of a window that grows from 20 ms to between one and
- * two seconds and then slides, so that the rate follows what NTP does to CLOCK_MONOTONIC.
+ * taken from the processor: pairs of counter and clocks at the ends of a window that grows from 20 ms to between one
+ * and two seconds and then slides, so that the rate follows what NTP does to CLOCK_MONOTONIC.
  *
  * It is demoted to the kernel's clocks
  *   - for good when the kernel keeps time with something else, or the rate against CLOCK_MONOTONIC_RAW, which nobody
@@ -23,18 +24,19 @@
 #include "thread_clock.h"
 
 enum {
-    SHORTEST_WINDOW_NS = 20 * 1000 * 1000,    /* 5 ppm by pairs of 100 ns, the usual; below 50 ppm is asked for */
-    SLIDE_WINDOW_NS = 1000 * 1000 * 1000,     /* how soon a pair may become the window's beginning */
-    LOOK_AGAIN_NS = 1000 * 1000 * 1000,       /* between looks at the clocksource: an open, a read, a close */
-    PAIR_TRIES = 8,                           /* the narrowest counts: one without interrupt or cache miss is enough */
-    PAIR_PPM = 50,                            /* a window whose pairs are wider than this fraction of it waits */
-    UNSTEADY_PPM = 200,                       /* four times what two windows may differ by measurement */
-    SLEWED_PPM = 700,                         /* MAX_TICKADJ and MAXFREQ of the kernel: 500 ppm, and our own error */
-    SUSPENDED_NS = 1000 * 1000,               /* CLOCK_BOOTTIME gained this on CLOCK_MONOTONIC: it slept */
-    SLOWEST_COUNTER_NS = 100,                 /* a counter that traps into a hypervisor is no gain */
-    SLEEP_ROUNDS = 8, SLEEPS_WANTED = 3,      /* see rseq_tells_sleep() */
+    SHORTEST_WINDOW_NS = 20 * 1000 * 1000, /* 5 ppm by pairs of 100 ns, the usual; below 50 ppm is asked for */
+    SLIDE_WINDOW_NS = 1000 * 1000 * 1000,  /* how soon a pair may become the window's beginning */
+    LOOK_AGAIN_NS = 1000 * 1000 * 1000,    /* between looks at the clocksource: an open, a read, a close */
+    PAIR_TRIES = 8,                        /* the narrowest counts: one without interrupt or cache miss is enough */
+    PAIR_PPM = 50,                         /* a window whose pairs are wider than this fraction of it waits */
+    UNSTEADY_PPM = 200,                    /* four times what two windows may differ by measurement */
+    SLEWED_PPM = 700,                      /* MAX_TICKADJ and MAXFREQ of the kernel: 500 ppm, and our own error */
+    SUSPENDED_NS = 1000 * 1000,            /* CLOCK_BOOTTIME gained this on CLOCK_MONOTONIC: it slept */
+    SLOWEST_COUNTER_NS = 100,              /* a counter that traps into a hypervisor is no gain */
+    SLEEP_ROUNDS = 8,
+    SLEEPS_WANTED = 3, /* see rseq_tells_sleep() */
     SLEEP_NS = 50 * 1000,
-    SLEEP_TESTS = 16                          /* calls in which an open answer is looked for again */
+    SLEEP_TESTS = 16 /* calls in which an open answer is looked for again */
 };
 
 /* glibc 2.35 and later. Weak: on an older one, and on musl, they have no address and there is no rseq for us. */
@@ -51,7 +53,11 @@ struct pair {
     uint64_t width;        /* counts that the readings took: either may be off by half of it */
 };
 
-enum rseq_answer { RSEQ_UNKNOWN, RSEQ_TELLS, RSEQ_DOES_NOT_TELL };
+enum rseq_answer {
+    RSEQ_UNKNOWN,
+    RSEQ_TELLS,
+    RSEQ_DOES_NOT_TELL
+};
 
 static struct {
     bool started;
@@ -149,12 +155,14 @@ static int32_t rseq_offset_of_libc(void)
 }
 
 /* Does the kernel take the word down when a thread slept in a system call and woke on the same processor? All did until
- * 6.18, for any switch. From 6.19 ("rseq: Optimize event setting") the kernel may look at the word only if the thread was
- * interrupted in user code or its cpu_id or mm_cid changed. Then sleeps in calls that we do not see would be charged as
- * CPU time; our own blocking calls disarm, but those are not all, so RSEQ is not used there at all: CYCLES is.
+ * 6.18, for any switch. From 6.19 ("rseq: Optimize event setting") the kernel may look at the word only if the thread
+ * was interrupted in user code or its cpu_id or mm_cid changed. Then sleeps in calls that we do not see would be
+ * charged as CPU time; our own blocking calls disarm, but those are not all, so RSEQ is not used there at all: CYCLES
+ * is.
  *
- * Rounds that came back elsewhere prove nothing. One round in which the word outlived the sleep proves the new behaviour.
- * This arms the word without drawing a line, which is sound only because no thread has a CPU line before the answer. */
+ * Rounds that came back elsewhere prove nothing. One round in which the word outlived the sleep proves the new
+ * behaviour. This arms the word without drawing a line, which is sound only because no thread has a CPU line before the
+ * answer. */
 static enum rseq_answer rseq_tells_sleep(int32_t offset)
 {
     const struct sbx_rseq_area *area = sbx_rseq_area(offset);
@@ -194,7 +202,8 @@ static void ask_rseq(void)
 
 static void publish(enum sbx_clock_source best)
 {
-    sbx_store_release(&sbx_the_clock_scale.best, best); /* order: release clock.best - multiplier and offset are there */
+    sbx_store_release(&sbx_the_clock_scale.best,
+                      best); /* order: release clock.best - multiplier and offset are there */
 }
 
 static void refuse_counter(void)
@@ -223,7 +232,8 @@ void sbx_clock_start(void)
 static void judge_window(const struct pair *from, const struct pair *to)
 {
     uint64_t cycles = to->wall_cycles - from->wall_cycles;
-    if (to->wall_ns - from->wall_ns < SHORTEST_WINDOW_NS || (from->width + to->width) / 2 > cycles / 1000000 * PAIR_PPM) {
+    if (to->wall_ns - from->wall_ns < SHORTEST_WINDOW_NS ||
+        (from->width + to->width) / 2 > cycles / 1000000 * PAIR_PPM) {
         return;
     }
     uint64_t multiplier = rate(to->wall_ns - from->wall_ns, cycles);
@@ -249,7 +259,11 @@ static void judge_window(const struct pair *from, const struct pair *to)
 
 enum sbx_clock_source sbx_clock_calibrate(void)
 {
-    if (!calibration.started || calibration.refused || !thread_may_read_counter()) {
+    if (!calibration.started || calibration.refused) {
+        return sbx_clock_source();
+    }
+    if (calibration.raw_multiplier == 0 && !thread_may_read_counter()) { /* another thread than the one that started */
+        refuse_counter();
         return sbx_clock_source();
     }
     struct pair now = take_pair();

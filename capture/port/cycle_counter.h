@@ -8,7 +8,8 @@
  *     sbx_cycle_counter_is_invariant() the processor says that it neither stops nor changes its rate
  *
  * A count means nothing until clock_calibration.c has compared it with the kernel's clocks, and the instruction may be
- * forbidden to a thread (prctl PR_SET_TSC, SIGSEGV): nobody reads it before sbx_clock_source() says CYCLES or better. */
+ * forbidden to a thread (prctl PR_SET_TSC, SIGSEGV): nobody reads it before sbx_clock_source() says CYCLES or better.
+ */
 #ifndef SBX_CYCLE_COUNTER_H
 #define SBX_CYCLE_COUNTER_H
 
@@ -36,7 +37,9 @@ static inline bool sbx_cycle_counter_is_invariant(void)
 
 /* Counts are multiplied by a 32.32 fixed point number of nanoseconds a count. The product needs more than 64 bits: an
  * hour of a 3 GHz counter is 2^43 counts, and 24 MHz counters have 2^37 in the multiplier. */
-enum { SBX_CYCLE_FRACTION_BITS = 32 };
+enum {
+    SBX_CYCLE_FRACTION_BITS = 32
+};
 
 SBX_SIGNAL_SAFE static inline uint64_t sbx_cycles_scaled(uint64_t cycles, uint64_t multiplier)
 {

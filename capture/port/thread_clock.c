@@ -95,8 +95,8 @@ SBX_SIGNAL_SAFE static uint64_t most_told(const struct sbx_thread_clock *clock, 
     return told > clock->wall_floor ? told : clock->wall_floor;
 }
 
-/* Begin to write the lines, if nobody has since `sequence` (I3). A locked instruction, because between a look and a store
- * a handler could draw lines of its own, and ours, older than its arming, would be believed. */
+/* Begin to write the lines, if nobody has since `sequence` (I3). A locked instruction, because between a look and a
+ * store a handler could draw lines of its own, and ours, older than its arming, would be believed. */
 SBX_SIGNAL_SAFE static bool begin_lines(struct sbx_thread_clock *clock, uint32_t sequence)
 {
     /* order: none between threads - the clock is the thread's own; a handler of it is kept out by I1 */

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_clock.h - what time it is and how much of it this thread has run, without a system call.
  *
- * Wall time. A thread keeps a line through one reading of CLOCK_MONOTONIC: time = cycle counter, scaled, plus an offset.
- * The values are CLOCK_MONOTONIC's nanoseconds, to compare with any other reading of it: some 20 ns off, plus what NTP
- * slews in SBX_CLOCK_REBASE_NS (5 us at the kernel's own limit of 500 ppm).
+ * Wall time. A thread keeps a line through one reading of CLOCK_MONOTONIC: time = cycle counter, scaled, plus an
+ * offset. The values are CLOCK_MONOTONIC's nanoseconds, to compare with any other reading of it: some 20 ns off, plus
+ * what NTP slews in SBX_CLOCK_REBASE_NS (5 us at the kernel's own limit of 500 ppm).
  *
  * CPU time. A thread that runs uses as much CPU as time passes, so the same line serves, with another offset, for as
- * long as the thread was not switched out. That is what the rseq word tells (rseq.h): armed before CLOCK_THREAD_CPUTIME_ID
- * is read once, and looked at after the counter at each reading. If it is gone, the kernel is asked again. The word is
- * also lost to signals, which costs a slow reading and nothing else. Switches cannot be missed: the kernel takes the
- * word down before the thread runs on, and interrupts fall between instructions, so a switch before the counter was
- * read is seen by the load after it.
+ * long as the thread was not switched out. That is what the rseq word tells (rseq.h): armed before
+ * CLOCK_THREAD_CPUTIME_ID is read once, and looked at after the counter at each reading. If it is gone, the kernel is
+ * asked again. The word is also lost to signals, which costs a slow reading and nothing else. Switches cannot be
+ * missed: the kernel takes the word down before the thread runs on, and interrupts fall between instructions, so a
+ * switch before the counter was read is seen by the load after it.
  *
- * Both lines are thrown away after SBX_CLOCK_REBASE_NS and drawn anew, the CPU line too although rseq says "unswitched":
- * while a hypervisor has stolen the processor the counter goes on, the guest's kernel does not charge the thread, and
- * nothing in the guest sees a switch. One system call in 10 ms of a thread that reads often is 0.003 % of its time, so
- * there is no reason to redraw the two apart. (Readings of wall time alone redraw only their own line: no system call.)
+ * Both lines are thrown away after SBX_CLOCK_REBASE_NS and drawn anew, the CPU line too although rseq says
+ * "unswitched": while a hypervisor has stolen the processor the counter goes on, the guest's kernel does not charge the
+ * thread, and nothing in the guest sees a switch. One system call in 10 ms of a thread that reads often is 0.003 % of
+ * its time, so there is no reason to redraw the two apart. (Readings of wall time alone redraw only their own line: no
+ * system call.)
  *
- * No reading of a thread is less than one before, of either clock: a line that ran ahead is held until it is true again.
+ * No reading of a thread is less than one before, of either clock: a line that ran ahead is held until it is true
+ * again.
  *
  * Interruptions. The lines are a thread's own, and a signal handler on that thread may read the same clock at any
  * instruction. `sequence` tells the interrupted one:
@@ -55,10 +57,13 @@ enum sbx_clock_source {
 /* How old a line may be. Bounds what stolen time, NTP and a wrong rate can do: at 10 ms a clock that is 500 ppm off
  * shows 5 us. At 1 ms a thread that captures each millisecond would never find a fresh line; at 100 ms a steal stays
  * visible ten times as long. */
-enum { SBX_CLOCK_REBASE_NS = 10 * 1000 * 1000 };
+enum {
+    SBX_CLOCK_REBASE_NS = 10 * 1000 * 1000
+};
 
 /* One thread's. Zeroed memory is a valid clock that has read nothing. Must be zeroed before another thread uses it: CPU
- * times are of one thread. One cache line, if it is aligned to one; all that a fast reading touches beside the rseq word. */
+ * times are of one thread. One cache line, if it is aligned to one; all that a fast reading touches beside the rseq
+ * word. */
 struct sbx_thread_clock {
     uint64_t cpu_base;    /* scaled count at which the CPU line was drawn; 0: there is none */
     uint64_t wall_base;   /* the same of the wall line; never older than the CPU line */
@@ -70,6 +75,8 @@ struct sbx_thread_clock {
     uint32_t sequence;    /* I1, I2 */
     int32_t rseq_offset;  /* of the area from the thread pointer; 0: not used. Not an address: see sbx_rseq_area() */
 };
+
+_Static_assert(sizeof(struct sbx_thread_clock) == 64, "one cache line");
 
 /* The descriptor the word is armed with. Hidden, so that its address is computed, not loaded. */
 extern const struct sbx_rseq_cs sbx_clock_rseq_cs __attribute__((visibility("hidden")));
@@ -129,9 +136,9 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_clock_wall_ns(struct sbx_threa
     return sbx_thread_clock_wall_slow(clock);
 }
 
-/* Take the word down if it is ours: the next reading asks the kernel. Call it before a blocking call of ours, so that no
- * habit of a kernel decides whether the sleep is seen (clock_calibration.c: Linux 6.19), and when the library leaves the
- * thread. Another user's word stays. */
+/* Take the word down if it is ours: the next reading asks the kernel. Call it before a blocking call of ours, so that
+ * no habit of a kernel decides whether the sleep is seen (clock_calibration.c: Linux 6.19), and when the library leaves
+ * the thread. Another user's word stays. */
 SBX_SIGNAL_SAFE static inline void sbx_thread_clock_disarm(struct sbx_thread_clock *clock)
 {
     if (clock->rseq_offset != 0 && sbx_clock_word_is_ours(clock->rseq_offset)) {
@@ -145,8 +152,8 @@ SBX_SIGNAL_SAFE uint64_t sbx_clock_foreign_words(void);
 
 /* ---- the process's source ---- */
 
-/* Take the first calibration pair and look at what kernel and processor say: some microseconds, no allocation; opens and
- * closes one file of /sys. The source stays KERNEL. Any thread, once; again changes nothing. Not signal safe. */
+/* Take the first calibration pair and look at what kernel and processor say: some microseconds, no allocation; opens
+ * and closes one file of /sys. The source stays KERNEL. Any thread, once; again changes nothing. Not signal safe. */
 void sbx_clock_start(void);
 
 /* Compare the counter with the kernel's clocks, choose the best source there is, and say it. Called off the hot path by
@@ -169,8 +176,8 @@ const char *sbx_clock_source_name(enum sbx_clock_source source);
 
 /* What readers need of the calibration. */
 struct sbx_clock_scale {
-    uint32_t best;       /* enum sbx_clock_source. order: release clock.best, by sbx_clock_calibrate(), after the rest */
-    uint32_t limit;      /* enum sbx_clock_source, of sbx_clock_limit(). Applied by readers: two writers, no race */
+    uint32_t best;  /* enum sbx_clock_source. order: release clock.best, by sbx_clock_calibrate(), after the rest */
+    uint32_t limit; /* enum sbx_clock_source, of sbx_clock_limit(). Applied by readers: two writers, no race */
     uint64_t multiplier; /* ns a count, 32.32; 0 before the first calibration. Replaced as one word, at any time */
     int32_t rseq_offset; /* glibc's __rseq_offset; 0: no rseq. Written once */
 };

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, beside the kernel's.
+/* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, beside the
+ * kernel's.
  *
  *   stress_clock [SECONDS [kernel|cycles|rseq]]      3 by default, with the best source there is
  *
- * Three threads a processor do one thing after another at random and read their clock after each, between two readings of
- * CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. A reading's error is how far it lies outside the two around it.
- * getrusage tells whether the thread was switched out between two readings: if it was, and the second still used the line
- * of the first, a switch was missed.
+ * Three threads a processor do one thing after another at random and read their clock after each, between two readings
+ * of CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. A reading's error is how far it lies outside the two around
+ * it. getrusage tells whether the thread was switched out between two readings: if it was, and the second still used
+ * the line of the first, a switch was missed.
  *
  * Prints the errors by what came before the reading. Fails on what no load and no hypervisor excuses:
  *   - a reading before the last one of the same thread;
  *   - a missed switch;
  *   - a sleep of which half or more was charged as CPU time;
- *   - CPU time off by more than two lives of a line: a line keeps what was stolen from the processor for one at most, since
- *     the counter it is read by has then moved a whole life on;
+ *   - CPU time off by more than two lives of a line: a line keeps what was stolen from the processor for one at most,
+ * since the counter it is read by has then moved a whole life on;
  *   - wall time off by a millisecond: a line of 10 ms would have to be wrong by 10 %.
- * How close the rest is, is for the reader: processor time stolen by a hypervisor is in the counter and not in the kernel's
- * clock, and how much there was stands in the first line. */
+ * How close the rest is, is for the reader: processor time stolen by a hypervisor is in the counter and not in the
+ * kernel's clock, and how much there was stands in the first line. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -46,9 +47,17 @@ enum {
     BUCKETS = 40 * STEPS
 };
 
-enum action { NOTHING, SPIN, SLEEP, YIELD, BLOCKING_READ, HOP, ACTIONS };
+enum action {
+    NOTHING,
+    SPIN,
+    SLEEP,
+    YIELD,
+    BLOCKING_READ,
+    HOP,
+    ACTIONS
+};
 static const char *const action_names[ACTIONS] = {
-    [NOTHING] = "nothing", [SPIN] = "spin 0-0.3 ms",    [SLEEP] = "sleep 2 ms",
+    [NOTHING] = "nothing", [SPIN] = "spin 0-0.3 ms",      [SLEEP] = "sleep 2 ms",
     [YIELD] = "yield",     [BLOCKING_READ] = "pipe read", [HOP] = "change CPU"};
 
 struct errors {
@@ -227,7 +236,8 @@ static struct reading take_reading(struct worker *worker)
     reading.wall_low = sbx_now_ns();
     reading.wall_ns = sbx_thread_clock_wall_ns(&worker->clock);
     reading.wall_high = sbx_now_ns();
-    if (reading.times.wall_ns < worker->last_wall_ns || reading.wall_ns < reading.times.wall_ns || reading.times.cpu_ns < worker->last_cpu_ns) {
+    if (reading.times.wall_ns < worker->last_wall_ns || reading.wall_ns < reading.times.wall_ns ||
+        reading.times.cpu_ns < worker->last_cpu_ns) {
         broken("went back: wall %lld ns, CPU %lld ns", (long long)(reading.times.wall_ns - worker->last_wall_ns),
                (long long)(reading.times.cpu_ns - worker->last_cpu_ns));
     }
@@ -359,7 +369,8 @@ int main(int argc, char **argv)
     uint64_t handled = 0;
     static struct tally sums[ACTIONS + 1];
     for (int i = 0; i < worker_count; i++) {
-        while (pthread_tryjoin_np(workers[i].thread, NULL) != 0) { /* it may wait for a byte that nobody writes any more */
+        while (pthread_tryjoin_np(workers[i].thread, NULL) !=
+               0) { /* it may wait for a byte that nobody writes any more */
             if (write(workers[i].wake[1], "", 1) < 0) {
                 /* full, which wakes as well */
             }

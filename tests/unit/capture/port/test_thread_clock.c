@@ -22,8 +22,8 @@
 
 enum {
     MS = 1000 * 1000,
-    /* How far a reading may lie outside the kernel's own two readings around it. Steal can be kept for the life of a line:
-     * generous, and far below what a missed sleep would show. */
+    /* How far a reading may lie outside the kernel's own two readings around it. Steal can be kept for the life of a
+     * line: generous, and far below what a missed sleep would show. */
     TOLERANCE_NS = 20 * MS,
     SLEEP_MS = 60,
     SLEEPS_IN_READINGS = 60
@@ -209,8 +209,8 @@ static void test_anothers_word_is_left_alone_and_counted(void **state)
     need(SBX_CLOCK_RSEQ);
     static const uint32_t code[2] = {SBX_RSEQ_SIGNATURE, 0};
     static struct sbx_rseq_cs theirs;
-    theirs = (struct sbx_rseq_cs){
-        .start_ip = (uintptr_t)&theirs, .post_commit_offset = 1, .abort_ip = (uintptr_t)&code[1]};
+    theirs =
+        (struct sbx_rseq_cs){.start_ip = (uintptr_t)&theirs, .post_commit_offset = 1, .abort_ip = (uintptr_t)&code[1]};
     uint64_t word = (uint64_t)(uintptr_t)&theirs;
     struct sbx_rseq_area *area = own_area();
     struct sbx_thread_clock clock = {0};
@@ -260,8 +260,8 @@ static uint64_t last_wall_in_handler;
 static void read_in_handler(int signal)
 {
     (void)signal;
-    uint64_t wall_ns = handled % 3 == 0 ? sbx_thread_clock_read(&signalled_clock).wall_ns
-                                        : sbx_thread_clock_wall_ns(&signalled_clock);
+    uint64_t wall_ns =
+        handled % 3 == 0 ? sbx_thread_clock_read(&signalled_clock).wall_ns : sbx_thread_clock_wall_ns(&signalled_clock);
     if (wall_ns < last_wall_in_handler) {
         went_back = true;
     }
@@ -318,8 +318,9 @@ static void sleep_and_read_in_handler(int signal)
     handled++;
 }
 
-/* The thread sleeps in a handler, whose own reading then arms the word again. What the interrupted reading has taken from
- * before the sleep, a line it was drawing (I3) or one it was reading by (I2), must not be believed because of that. */
+/* The thread sleeps in a handler, whose own reading then arms the word again. What the interrupted reading has taken
+ * from before the sleep, a line it was drawing (I3) or one it was reading by (I2), must not be believed because of
+ * that. */
 static void sleep_in_readings(bool draw)
 {
     memset(&signalled_clock, 0, sizeof signalled_clock);
