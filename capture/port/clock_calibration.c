@@ -33,8 +33,8 @@ enum {
     SLEWED_PPM = 700,                      /* MAX_TICKADJ and MAXFREQ of the kernel: 500 ppm, and our own error */
     SUSPENDED_NS = 1000 * 1000,            /* CLOCK_BOOTTIME gained this on CLOCK_MONOTONIC: it slept */
     SLOWEST_COUNTER_NS = 100,              /* a counter that traps into a hypervisor is no gain */
-    SLEEP_ROUNDS = 8,
-    SLEEPS_WANTED = 3, /* see rseq_tells_sleep() */
+    SLEEP_ROUNDS = 8,                      /* see rseq_tells_sleep() */
+    SLEEPS_WANTED = 3,
     SLEEP_NS = 50 * 1000,
     SLEEP_TESTS = 16 /* calls in which an open answer is looked for again */
 };

@@ -160,7 +160,8 @@ void sbx_clock_start(void);
  * one background thread of ours: some milliseconds apart until the answer is better than KERNEL (about 20 ms after
  * start) or some tries have passed, then whenever that thread is awake anyway, at most about once a second; lines live
  * 10 ms, so a counter that is no longer compared can do little harm. Costs microseconds; the call that first finds the
- * counter calibrated also sleeps about a millisecond in all, to test rseq. Not signal safe, not for two threads. */
+ * counter calibrated also sleeps some tens of microseconds a few times, to test rseq: 1 to 3 ms. Not signal safe, not
+ * for two threads. */
 enum sbx_clock_source sbx_clock_calibrate(void);
 
 /* Use nothing better than `limit`; RSEQ, the start, is no limit. Any thread; lines drawn before are used 10 ms more. */

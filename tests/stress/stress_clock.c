@@ -2,7 +2,7 @@
 /* stress_clock.c - the thread clock under preemption, migration, signals, sleeps and blocking calls, beside the
  * kernel's.
  *
- *   stress_clock [SECONDS [kernel|cycles|rseq]]      3 by default, with the best source there is
+ *   stress_clock [SECONDS [kernel|cycles|rseq]]      3 by default; with the best source most of the time
  *
  * Three threads a processor do one thing after another at random and read their clock after each, between two readings
  * of CLOCK_THREAD_CPUTIME_ID and two of CLOCK_MONOTONIC. A reading's error is how far it lies outside the two around
@@ -357,9 +357,14 @@ int main(int argc, char **argv)
     }
     uint64_t end = sbx_now_ns() + (uint64_t)seconds * 1000 * MS;
     uint64_t next_calibration = 0;
+    uint64_t periods = 0;
     for (uint64_t turn = 0, now; (now = sbx_now_ns()) < end; turn++) {
         if (now >= next_calibration) {
             sbx_clock_calibrate();
+            if (argc < 3) { /* the source changes under the readers, as by a demotion: a tenth of the time each */
+                sbx_clock_limit(periods % 10 < SBX_CLOCK_RSEQ ? (enum sbx_clock_source)(periods % 10) : SBX_CLOCK_RSEQ);
+                periods++;
+            }
             next_calibration = now + CALIBRATE_EVERY_NS;
         }
         pthread_kill(workers[turn % (uint64_t)worker_count].thread, SIGUSR1);
@@ -389,6 +394,9 @@ int main(int argc, char **argv)
         }
     }
 
+    if (argc < 3) {
+        sbx_clock_limit(SBX_CLOCK_RSEQ);
+    }
     printf("stress_clock: source %s, %d threads, %d s, %llu signals handled, %.2f s stolen, %llu foreign words\n",
            sbx_clock_source_name(sbx_clock_source()), worker_count, seconds, (unsigned long long)handled,
            stolen_s() - stolen_before, (unsigned long long)sbx_clock_foreign_words());
