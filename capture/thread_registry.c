@@ -46,6 +46,7 @@ static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
     sbx_self = SBX_THREAD_GONE; /* hooks that run after us, in other destructors, pass through */
+    sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
         sbx_order_with_handler();
