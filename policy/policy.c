@@ -9,10 +9,10 @@
 #include <string.h>
 
 /* Why these values:
- *   interval 5 ms   A stall worth telling lasts hundreds of milliseconds; a sample each 5 ms resolves it to a few per
- *                   cent. It is the middle of the range (1 to 10 ms) in which a capture's cost stays below the noise.
- *   gap 5 ms        The interval: a running thread is sampled once a tick, by itself at a capture point or else by
- *                   signal.
+ *   interval 1 ms   btrace's. A thread samples itself at its own calls, which costs some 0.1 us when its stack has kept
+ *                   most of its frames: a ten-thousandth of the interval. Nobody ticks for it.
+ *   gap 5 ms        A running thread that makes no such calls is looked at by the watch thread's tick. A tick of 1 ms
+ *                   would cost up to a hundredth of a core; a stall worth telling lasts hundreds of milliseconds.
  *   refresh 5 ms    Only of a thread that is blocked inside an open message: a stall in the making. A blocked stack does not
  *                   change, but looking costs the thread nothing and us some 10 us, and the history then has no hole.
  *   wait 200 us     Shorter than any wait a person notices, longer than a warm read or an uncontended wake-up. It also
@@ -32,7 +32,7 @@ static const struct sbx_policy embedded_default = {
         {
             .enabled = 1,
             .points = SBX_POINTS_ALL,
-            .interval_us = 5000,
+            .interval_us = 1000,
             .gap_us = 5000,
             .blocked_refresh_ms = 5,
             .wait_min_us = 200,
