@@ -28,10 +28,13 @@
  *     place of an honest frame; a node word could name a stranger, but that takes a thread that stood still for exactly a
  *     multiple of 65,536 epochs between two instructions.
  *
- * Why the sweep: a word that nobody overwrites would be met again when its tag has come round. A frame's has 8 bits, and
+ * Why the sweep: a word that nobody overwrites grows old in its slot, and from half the range of its tag on it would
+ * look newer than the epoch that meets it: writers would give up at it for want of nothing. A frame's tag has 8 bits, and
  * when nodes are what fills up, frames are few and some slots are not used again for long. Removed is only what is older
  * than the epoch before last: that one can still be read by a snapshot that is being made while the epoch turns. So in
- * the half of epoch E lie words of E, of E - 2 and of late writers, and nothing from longer ago. */
+ * the half of epoch E lie words of E, of E - 2 and of late writers, and nothing from longer ago.
+ *
+ * tests/model/epoch.pml searches these cases. */
 #include "callstack_table.h"
 
 enum { LINE_SLOTS = 8, PROBE_LINES = 8, FRAME_TAG_BITS = 8, NODE_TAG_BITS = 16 };
