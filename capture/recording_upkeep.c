@@ -100,7 +100,7 @@ static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
     bool lives = entry != NULL &&
                  sbx_load_acquire(&entry->state) == SBX_THREAD_LIVE && /* order: acquire entry.state */
                  /* order: acquire entry.generation - a later life: the one that wrote the chunk is over */
-                 sbx_load_acquire(&entry->generation) == chunk->thread_generation;
+                 sbx_load_acquire(&entry->generation) == sbx_load_relaxed(&chunk->thread_generation);
     return lives ? entry : NULL;
 }
 

@@ -59,8 +59,9 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
             continue;
         }
         sbx_store_relaxed(&chunk->committed, 0); /* relaxed: the release of OPEN below publishes it */
-        chunk->thread = thread;
-        chunk->thread_generation = generation;
+        /* relaxed: likewise; atomic because the watch thread may look for the last owner at this moment */
+        sbx_store_relaxed(&chunk->thread, thread);
+        sbx_store_relaxed(&chunk->thread_generation, generation);
         chunk->tid = tid;
         chunk->base_ns = first->end_ns;
         chunk->base_cpu_ns = first->cpu_ns != 0 ? first->cpu_ns : writer->state.last_cpu_ns;

@@ -23,7 +23,7 @@
 #endif
 #define WRITERS 2
 #ifndef ROUNDS
-#define ROUNDS 1 /* stacks of each writer; with 2 the search takes minutes and finds no more */
+#define ROUNDS 1 /* stacks of each writer; with 2 there are more than 25 million states, too many for a test */
 #endif
 #define NONE 99
 #define GIVEN_UP 98
