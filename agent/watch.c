@@ -22,6 +22,7 @@
 #include "thread_clock.h"
 #include "pages.h"
 #include "point.h"
+#include "recording_upkeep.h"
 #include "sampler.h"
 #include "snapshot_copy.h"
 #include "trigger_decision.h"
@@ -359,7 +360,8 @@ static void tick(uint64_t now_ns)
         judge_open_message(thread, now_ns);
     }
     sbx_sampler_step(&watch.settings, now_ns);
-    sbx_callstack_table_turn_if_full(&sbx_the_capture.table);
+    sbx_upkeep_callstacks();
+    sbx_upkeep_chunks(now_ns);
     calibrate(now_ns);
     watch.last_look_ns = now_ns;
 }

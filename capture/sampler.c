@@ -159,7 +159,7 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     record->message = entry->message;
     record->cpu_ns = sbx_thread_cpu_ns(thread->tid);
     if (record->stack != SBX_STACK_NONE) {
-        entry->last_stack = record->stack;
+        sbx_store_release(&entry->last_stack, record->stack); /* order: release entry.last_stack - its nodes are there */
     }
     sbx_add_relaxed(&sbx_the_capture.header->captures_observed, 1);
     if (sbx_run_extend(&entry->observed, record)) {

@@ -81,7 +81,8 @@ void sbx_thread_registry_stop(void)
 }
 
 /* Claim an entry: a fresh one while there are any, else that of the thread dead longest. Lock-free: entries are claimed
- * by compare-and-swap on their state. Returns the index or -1. */
+ * by compare-and-swap on their state. It is FREE until claim() has filled it: LIVE with the last thread's tid would let
+ * the watch thread find that one gone, and retire the entry under our hands. Returns the index or -1. */
 static int claim_entry(void)
 {
     for (;;) {
@@ -91,7 +92,6 @@ static int claim_entry(void)
             if (!sbx_cas_acq_rel(&the_header->thread_count, &expected, count + 1)) {
                 continue;
             }
-            sbx_store_release(&the_entries[count].state, SBX_THREAD_LIVE); /* order: release entry.state */
             return (int)count;
         }
         uint32_t oldest = UINT32_MAX;
@@ -107,7 +107,7 @@ static int claim_entry(void)
             return -1;
         }
         uint32_t expected = SBX_THREAD_DEAD;
-        if (sbx_cas_acq_rel(&the_entries[oldest].state, &expected, SBX_THREAD_LIVE)) {
+        if (sbx_cas_acq_rel(&the_entries[oldest].state, &expected, SBX_THREAD_FREE)) {
             return (int)oldest;
         }
     }
@@ -154,6 +154,7 @@ static struct sbx_thread *claim(uint32_t tid)
     thread->tid = tid;
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
     sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
+    sbx_store_release(&entry->state, SBX_THREAD_LIVE);    /* order: release entry.state - entry and block are this thread's */
     return thread;
 }
 
@@ -307,7 +308,16 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
     uint32_t count = sbx_thread_count();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && syscall(SYS_tgkill, (long)the_header->pid, (long)thread->tid, 0) != 0 && errno == ESRCH) {
+        if (thread == NULL) {
+            continue;
+        }
+        uint32_t tid = thread->tid, generation = sbx_load_acquire(&thread->entry->generation);
+        if (syscall(SYS_tgkill, (long)the_header->pid, (long)tid, 0) == 0 || errno != ESRCH) {
+            continue;
+        }
+        /* It may have retired itself meanwhile, and its entry be another's. From here on it cannot: it is gone. */
+        if (sbx_thread_at(i) == thread && thread->tid == tid &&
+            sbx_load_acquire(&thread->entry->generation) == generation) { /* order: acquire entry.generation */
             retire(thread);
         }
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callstack_reader.c - the callstack table of a snapshot: made safe once, then followed.
  *
- * A callstack id carries 8 bits of its epoch, a node 16. An id is good when its byte is that of the current or of the
- * previous epoch and the node it names carries that epoch's tag. The byte comes round after 256 epochs; an id that old,
- * left by a thread that has slept since, would name some other stack. It is told by its time: it is older than the
- * epoch it seems to belong to. */
+ * A callstack id carries 8 bits of its epoch, a node 16, a frame 8. An id is good when its byte is that of the current or
+ * of the previous epoch, and the nodes it leads through and their frames carry that epoch's tags. The byte comes round
+ * after 256 epochs; an id that old, left by a thread that has slept since, would name some other stack. It is told by its
+ * time: it is older than the epoch it seems to belong to. */
 #include "callstack_reader.h"
 
 #include <errno.h>
@@ -24,12 +24,20 @@ static uint32_t parent_of(uint64_t node)
     return (uint32_t)(node >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
 }
 
+/* Whether a frame word belongs to `epoch`. */
+static bool frame_is_of(uint64_t frame, uint32_t epoch)
+{
+    return frame != 0 && (frame & SBX_FRAME_TAG_MASK) >> SBX_FRAME_TAG_SHIFT == (epoch & 0xff);
+}
+
 /* Whether a node, looked at alone, can belong to `epoch`. */
 static bool node_is_sound(const struct sbx_snapshot *snapshot, uint64_t node, uint32_t epoch, uint32_t half_count)
 {
-    uint32_t frame = (uint32_t)node & SBX_NODE_FRAME_MASK;
-    return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame != 0 &&
-           frame < snapshot->frame_count && snapshot->frames[frame] != 0 && parent_of(node) < half_count;
+    uint32_t frame = (uint32_t)node & SBX_NODE_FRAME_MASK, frames_half = snapshot->frame_count / 2;
+    uint32_t frames_from = (epoch & 1) * frames_half; /* its epoch's frames are here; index 0 of a half is none */
+    return epoch != 0 && node >> SBX_NODE_TAG_SHIFT == (epoch & 0xffff) && frame > frames_from &&
+           frame - frames_from < frames_half && frame_is_of(snapshot->frames[frame], epoch) &&
+           parent_of(node) < half_count;
 }
 
 /* Find the depth of every node of one half and empty those that have none. Each chain is followed up to the first node
@@ -63,16 +71,30 @@ static void clean_half(const struct sbx_snapshot *snapshot, uint64_t *nodes, uin
     }
 }
 
-int sbx_callstacks_clean(struct sbx_snapshot *snapshot)
+/* Take the tags off; what no node names any more, because its epoch has been left, is emptied. */
+static void clean_frames(struct sbx_snapshot *snapshot)
 {
+    uint32_t current = snapshot->header.epoch;
     for (uint32_t i = 0; i < snapshot->frame_count; i++) {
-        uint32_t module = (uint32_t)(snapshot->frames[i] >> SBX_FRAME_MODULE_SHIFT);
+        uint64_t *frame = &snapshot->frames[i];
+        uint32_t half = i >= snapshot->frame_count / 2;
+        if (!frame_is_of(*frame, (current & 1) == half ? current : current - 1)) {
+            *frame = 0;
+            continue;
+        }
+        uint32_t module = (uint32_t)(*frame >> SBX_FRAME_MODULE_SHIFT);
+        *frame &= ~SBX_FRAME_TAG_MASK;
         if (module >= snapshot->module_count && module != SBX_MODULE_END && module != SBX_MODULE_NONE) {
-            snapshot->frames[i] = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+            *frame = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
         }
     }
+}
+
+int sbx_callstacks_clean(struct sbx_snapshot *snapshot)
+{
     uint32_t half_count = snapshot->node_count / 2;
     if (half_count == 0) {
+        clean_frames(snapshot);
         return 0;
     }
     uint16_t *depths = malloc(half_count * sizeof *depths);
@@ -84,6 +106,7 @@ int sbx_callstacks_clean(struct sbx_snapshot *snapshot)
         clean_half(snapshot, snapshot->nodes + (size_t)(epoch & 1) * half_count, depths, half_count, epoch);
     }
     free(depths);
+    clean_frames(snapshot);
     return 0;
 }
 

@@ -229,15 +229,14 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
     }
     for (uint32_t i = 0; i < chunk_count; i++) {
         read_head(&head, chunks + (size_t)i * SBX_CHUNK_BYTES);
-        uint64_t state = head.state & 3, turn = head.state >> 2;
-        if ((state != SBX_CHUNK_OPEN && state != SBX_CHUNK_CLOSED) || turn == 0) {
+        if (!sbx_chunk_is_readable(head.state)) {
             continue;
         }
         if (head.committed > sizeof head.bytes) {
             snapshot->drops[SBX_DROP_BAD_RECORD]++;
             continue;
         }
-        places[readable++] = (struct chunk_place){turn, i};
+        places[readable++] = (struct chunk_place){sbx_chunk_turn_of(head.state), i};
     }
     qsort(places, readable, sizeof *places, compare_places);
     for (uint32_t i = 0; i < readable && error == 0; i++) {

@@ -47,7 +47,7 @@ const char *sbx_recording_check(const struct sbx_recording_header *header, uint6
     if (!section_fits(&header->threads, whole, sizeof(struct sbx_thread_entry), SBX_THREADS_MAX)) {
         return "is a damaged recording (threads)";
     }
-    if (!section_fits(&header->frames, whole, sizeof(uint64_t), SBX_FRAMES_LIMIT)) {
+    if (!section_fits(&header->frames, whole, sizeof(uint64_t), SBX_FRAMES_LIMIT) || header->frames.count % 2 != 0) {
         return "is a damaged recording (frames)";
     }
     if (!section_fits(&header->nodes, whole, sizeof(uint64_t), SBX_NODES_LIMIT) || header->nodes.count % 2 != 0) {

@@ -12,7 +12,7 @@
 
 enum {
     SBX_NODES_LIMIT = 1 << 24,  /* both halves: a node index has 24 bits and the overflow id must stay outside */
-    SBX_FRAMES_LIMIT = 1 << 24, /* a frame id has 24 bits */
+    SBX_FRAMES_LIMIT = 1 << 24, /* both halves: a frame id has 24 bits */
     SBX_CHUNKS_LIMIT = 1 << 16, /* 256 MiB of ring: bounds what a reader allocates */
 };
 

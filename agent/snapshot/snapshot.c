@@ -121,7 +121,8 @@ static void check_callstack_ids(struct sbx_snapshot *snapshot)
     }
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
         struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
-        entry->last_stack = sbx_callstack_check(snapshot, entry->last_stack, entry->last_record_ns);
+        /* Not judged by the time of its record: the watch thread carries it into each new epoch. */
+        entry->last_stack = sbx_callstack_check(snapshot, entry->last_stack, UINT64_MAX);
     }
 }
 

@@ -116,8 +116,7 @@ READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chu
     size_t filled = 0;
     /* order: acquire chunk.state - the owner's base values and committed = 0; pairs with open_chunk() in ring_writer */
     uint64_t before = sbx_load_acquire(&chunk->state);
-    enum sbx_chunk_state state = (enum sbx_chunk_state)(before & 3);
-    if ((state == SBX_CHUNK_OPEN || state == SBX_CHUNK_CLOSED) && before >> 2 != 0) {
+    if (sbx_chunk_is_readable(before)) {
         /* order: acquire chunk.committed - the bytes below it; pairs with append() of ring_writer.c */
         uint32_t committed = sbx_load_acquire(&chunk->committed);
         if (committed <= sizeof chunk->bytes) {
@@ -125,7 +124,7 @@ READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chu
             read_words(words, chunk, filled);
             /* order: acquire fence - the second look at the turn comes after the bytes; pairs with claim_chunk() */
             sbx_fence_acquire();
-            if (sbx_load_relaxed(&chunk->state) >> 2 == before >> 2) {
+            if (sbx_chunk_turn_of(sbx_load_relaxed(&chunk->state)) == sbx_chunk_turn_of(before)) {
                 out->state = before;
                 out->committed = committed;
                 uint8_t *bytes = (uint8_t *)out;

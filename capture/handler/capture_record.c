@@ -140,7 +140,7 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     record->alloc_bytes = entry->alloc_bytes;
     record->message = entry->message;
     if (record->stack != SBX_STACK_NONE) { /* boundaries of messages have none: they are no sample */
-        entry->last_stack = record->stack;
+        sbx_store_release(&entry->last_stack, record->stack); /* order: release entry.last_stack - its nodes are there */
         entry->last_record_ns = record->end_ns;
         entry->last_cpu_ns = record->cpu_ns;
         entry->captures++;

@@ -32,11 +32,18 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         learn_signal_return(__builtin_return_address(0));
     }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-    if (info->si_code != SI_QUEUE || (value & ~UINT64_C(0xffff)) != SBX_SAMPLE_COOKIE || !sbx_capture_is_open()) {
+    if (info->si_code != SI_QUEUE || (value & ~UINT64_C(0xffff)) != SBX_SAMPLE_COOKIE || !sbx_capture_is_ours()) {
         errno = saved_errno;
         return;
     }
     struct sbx_thread *thread = sbx_self;
+    if (!sbx_capture_is_open()) {
+        if (sbx_thread_is_registered(thread)) { /* answered all the same: nobody may wait for it when the gate opens again */
+            sbx_store_seq_cst(&thread->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
+        }
+        errno = saved_errno;
+        return;
+    }
     if (thread == NULL) {
         thread = sbx_thread_adopted_self((uint32_t)(value & 0xffff), (uint32_t)syscall(SYS_gettid));
     }

@@ -1,24 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callstack_table.c - frames and parent links interned lock-free in the recording.
  *
- * Both tables are probed alike: a word's hash names a cache line of eight slots and where to begin in it; when the line
- * holds only others, a stride from the same hash names the next line. So a lookup mostly touches one cache line, which
- * is what a capture pays for, and clusters do not grow together as they would with plain linear probing: at the load of
- * 3/4 at which an epoch is turned, all of the SBX_PROBE_LINES lines are full for about one word in 10^5.
+ * Both tables are probed alike: a word's product names a slot (looked at in the header already), the cache line of eight
+ * slots around it is searched from there, and when the line holds only others, a stride from lower bits of the product
+ * names the next line. So a lookup mostly touches one cache line, which is what a capture pays for, and clusters do not
+ * grow together as they would with plain linear probing: at the load of 3/4 at which an epoch is turned, all of the
+ * PROBE_LINES lines are full for about one word in 10^5.
  *
  * Why equal words get equal ids without a lock: every writer of a word visits the same slots in the same order and
  * stops at the first that is empty or holds the word; within an epoch a slot goes from empty to one word and stays. The
  * compare-and-swap picks one writer, the others read what it wrote.
  *
  * Why relaxed loads suffice: a slot is one 64-bit word that is complete in itself; whoever learns of an id learns of it
- * through a later release (of a node word, or of chunk.committed), and so sees the slot at least as new. */
+ * through a later release (of a node word, of chunk.committed, or of entry.last_stack), and so sees the slot at least as
+ * new.
+ *
+ * What a writer left behind can do. Let it work in epoch W while E is current; halves are shared by epochs of equal
+ * parity. E = W + 1: its half is nobody else's, all is as before. E >= W + 2: it gives up at its next insertion, because
+ * it looks at header.epoch first; what it may still do is the one compare-and-swap it was stopped in front of.
+ *   - That succeeds only where the slot holds what it saw there then: nothing, or a word older than W. It never replaces
+ *     a word of E, because no word of E is either.
+ *   - The word it leaves has W's tag. Writers of E count it as empty while E - W is below half of the tag's range, the
+ *     sweep of the next turn removes it, and no reader follows it, for it wants the tag of its epoch.
+ *   - With half of the range or more between them (128 epochs for a frame: the thread stood still for minutes, or for
+ *     hours) writers of E take the word for a newer one and give up at it: their stacks are lost, and counted, until
+ *     the sweep. With the whole range between them: a frame word says the same in each epoch, so it is only a second
+ *     place of an honest frame; a node word could name a stranger, but that takes a thread that stood still for exactly a
+ *     multiple of 65,536 epochs between two instructions.
+ *
+ * Why the sweep: a word that nobody overwrites grows old in its slot, and from half the range of its tag on it would
+ * look newer than the epoch that meets it: writers would give up at it for want of nothing. A frame's tag has 8 bits, and
+ * when nodes are what fills up, frames are few and some slots are not used again for long. Removed is only what is older
+ * than the epoch before last: that one can still be read by a snapshot that is being made while the epoch turns. So in
+ * the half of epoch E lie words of E, of E - 2 and of late writers, and nothing from longer ago.
+ *
+ * tests/model/epoch.pml searches these cases. */
 #include "callstack_table.h"
 
-#include <stddef.h>
+enum { LINE_SLOTS = 8, PROBE_LINES = 8, FRAME_TAG_BITS = 8, NODE_TAG_BITS = 16 };
 
-#include "order.h"
-
-enum { LINE_SLOTS = 8, PROBE_LINES = 8 };
+static uint32_t shift_of(uint32_t slots)
+{
+    uint32_t shift = 64;
+    while (slots > 1) {
+        slots /= 2;
+        shift--;
+    }
+    return shift;
+}
 
 void sbx_callstack_table_init(struct sbx_callstack_table *table, struct sbx_recording_header *header)
 {
@@ -29,26 +58,91 @@ void sbx_callstack_table_init(struct sbx_callstack_table *table, struct sbx_reco
     table->heartbeat_ns = &header->heartbeat_ns;
     table->epoch_begun_ns = header->epoch_begun_ns;
     table->drops = header->drops;
-    table->frame_mask = header->frames.count - 1;
+    table->frame_mask = header->frames.count / 2 - 1;
     table->node_mask = header->nodes.count / 2 - 1;
-    table->node_used[0] = 0;
-    table->node_used[1] = 0;
+    table->frame_shift = shift_of(header->frames.count / 2);
+    table->node_shift = shift_of(header->nodes.count / 2);
+    for (uint32_t half = 0; half < 2; half++) {
+        table->frame_used[half] = 0;
+        table->node_used[half] = 0;
+    }
 }
 
-/* Multiply to 128 bits and fold (the step of wyhash, public domain): every bit of the word reaches the low bits, which
- * differ for words that differ only by a small offset. */
-static inline uint64_t hash_of(uint64_t word)
+/* One half of one of the tables. */
+struct half {
+    uint64_t *words;
+    uint32_t *used;
+    uint32_t mask, shift;
+    uint32_t tag_shift, tag_bits;
+};
+
+static inline struct half frames_of(struct sbx_callstack_table *table, uint32_t epoch)
 {
-    unsigned __int128 product = (unsigned __int128)(word ^ UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xd6e8feb86659fd93);
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    uint32_t at = epoch & 1;
+    return (struct half){table->frames + at * ((size_t)table->frame_mask + 1), &table->frame_used[at],
+                         table->frame_mask, table->frame_shift, SBX_FRAME_TAG_SHIFT, FRAME_TAG_BITS};
 }
 
-/* The slot to look at in probe number `probe` of a word with this hash. */
-static inline uint32_t slot_of(uint64_t hash, uint32_t probe, uint32_t mask)
+static inline struct half nodes_of(struct sbx_callstack_table *table, uint32_t epoch)
 {
-    uint32_t line = (uint32_t)(hash >> 3) + probe / LINE_SLOTS * ((uint32_t)(hash >> 35) | 1);
-    uint32_t place = ((uint32_t)hash + probe) % LINE_SLOTS;
-    return (line * LINE_SLOTS + place) & mask;
+    uint32_t at = epoch & 1;
+    return (struct half){table->nodes + at * ((size_t)table->node_mask + 1), &table->node_used[at],
+                         table->node_mask, table->node_shift, SBX_NODE_TAG_SHIFT, NODE_TAG_BITS};
+}
+
+/* How far the epoch of a word lies ahead of `epoch`: the sign and whether it is 0 mean something. Tags wrap, so the
+ * difference is taken in as many bits as a tag has. */
+static inline int32_t epochs_ahead(const struct half *half, uint64_t word, uint32_t epoch)
+{
+    return (int32_t)(((uint32_t)(word >> half->tag_shift) - epoch) << (32 - half->tag_bits));
+}
+
+static inline bool is_free(const struct half *half, uint64_t word, uint32_t epoch)
+{
+    return word == 0 || epochs_ahead(half, word, epoch) < 0;
+}
+
+/* The slot to look at in probe number `probe` of a word with this product. */
+static inline uint32_t slot_of(const struct half *half, uint64_t product, uint32_t probe)
+{
+    uint32_t first = (uint32_t)(product >> half->shift);
+    uint32_t line = first / LINE_SLOTS + probe / LINE_SLOTS * ((uint32_t)(product >> 8) | 1);
+    uint32_t place = (first + probe) % LINE_SLOTS;
+    return (line * LINE_SLOTS + place) & half->mask;
+}
+
+/* The slot of a word, inserted if new; 0: no room, or the epoch has been left. */
+static inline uint32_t find_or_insert(const struct sbx_callstack_table *table, const struct half *half, uint32_t epoch,
+                                      uint64_t word)
+{
+    uint64_t product = word * SBX_CALLSTACK_MULTIPLIER;
+    for (uint32_t probe = 0; probe < LINE_SLOTS * PROBE_LINES && word != 0; probe++) {
+        uint32_t slot = slot_of(half, product, probe);
+        if (slot == 0) {
+            continue; /* index 0 means "none" */
+        }
+        uint64_t found = sbx_load_relaxed(&half->words[slot]); /* relaxed: see the top */
+        /* An older epoch's word counts as empty. Each failed swap shows a word of a later epoch than the last one seen
+         * there, mostly our own: a writer that still lives in a left epoch, or the sweep, may come between, so look
+         * again, but not for ever. */
+        for (int tries = 0; tries < LINE_SLOTS && is_free(half, found, epoch); tries++) {
+            if (sbx_load_relaxed(table->epoch) - epoch > 1) { /* relaxed: a late look is allowed for; see the top */
+                return 0;
+            }
+            /* order: release nodes, frames - a node's parent and frame were seen before; see the top */
+            if (sbx_cas_acq_rel(&half->words[slot], &found, word)) {
+                sbx_add_relaxed(half->used, 1); /* relaxed: a hint when to turn */
+                return slot;
+            }
+        }
+        if (found == word) {
+            return slot;
+        }
+        if (epochs_ahead(half, found, epoch) != 0) {
+            return 0; /* our epoch has been left, and its half is being filled anew: do not overwrite what is newer */
+        }
+    }
+    return 0;
 }
 
 static uint32_t drop(struct sbx_callstack_table *table, enum sbx_drop kind)
@@ -57,72 +151,18 @@ static uint32_t drop(struct sbx_callstack_table *table, enum sbx_drop kind)
     return 0;
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint32_t epoch, uint64_t frame_word)
+SBX_SIGNAL_SAFE uint32_t sbx_frame_intern_slowly(struct sbx_callstack_table *table, uint32_t epoch, uint64_t word)
 {
-    (void)epoch;
-    uint64_t hash = hash_of(frame_word);
-    for (uint32_t probe = 0; probe < LINE_SLOTS * PROBE_LINES && frame_word != 0; probe++) {
-        uint32_t slot = slot_of(hash, probe, table->frame_mask);
-        if (slot == 0) {
-            continue; /* id 0 means "none" */
-        }
-        uint64_t found = sbx_load_relaxed(&table->frames[slot]); /* relaxed: see the top */
-        if (found == 0) {
-            /* order: release frames[] - nothing hangs on it but the word itself; see the top */
-            if (sbx_cas_acq_rel(&table->frames[slot], &found, frame_word)) {
-                return slot;
-            }
-        }
-        if (found == frame_word) {
-            return slot;
-        }
-    }
-    return drop(table, SBX_DROP_FRAME_OVERFLOW);
+    struct half half = frames_of(table, epoch);
+    uint32_t slot = find_or_insert(table, &half, epoch, word);
+    return slot != 0 ? slot + (uint32_t)(half.words - table->frames) : drop(table, SBX_DROP_FRAME_OVERFLOW);
 }
 
-SBX_SIGNAL_SAFE uint32_t sbx_callstack_epoch(const struct sbx_callstack_table *table)
+SBX_SIGNAL_SAFE uint32_t sbx_node_intern_slowly(struct sbx_callstack_table *table, uint32_t epoch, uint64_t word)
 {
-    /* order: acquire header.epoch - pairs with sbx_callstack_table_turn_if_full(): node_used of the half is 0 by now */
-    return sbx_load_acquire(table->epoch);
-}
-
-/* How far the epoch of a slot lies ahead of ours; tags wrap, so the difference is taken in 16 bits. */
-static inline int epochs_ahead(uint64_t word, uint32_t epoch)
-{
-    return (int16_t)((uint16_t)(word >> SBX_NODE_TAG_SHIFT) - (uint16_t)epoch);
-}
-
-SBX_SIGNAL_SAFE uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint32_t epoch, uint32_t parent,
-                                         uint32_t frame_id)
-{
-    uint64_t *half = table->nodes + (size_t)(epoch & 1) * ((size_t)table->node_mask + 1);
-    uint64_t word =
-        (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT | (uint64_t)parent << SBX_NODE_PARENT_SHIFT | frame_id;
-    uint64_t hash = hash_of(word);
-    for (uint32_t probe = 0; probe < LINE_SLOTS * PROBE_LINES; probe++) {
-        uint32_t slot = slot_of(hash, probe, table->node_mask);
-        if (slot == 0) {
-            continue; /* node 0 means "no parent" */
-        }
-        uint64_t found = sbx_load_relaxed(&half[slot]); /* relaxed: see the top */
-        /* An older epoch's word counts as empty. Each failed swap shows a word of a later epoch than the last one seen
-         * there, mostly our own: a writer that still lives in a left epoch may come between, so look again, but not
-         * for ever. */
-        for (int tries = 0; tries < LINE_SLOTS && (found == 0 || epochs_ahead(found, epoch) < 0); tries++) {
-            /* order: release nodes[] - the parent and the frame it names were seen before; see the top */
-            if (sbx_cas_acq_rel(&half[slot], &found, word)) {
-                sbx_add_relaxed(&table->node_used[epoch & 1], 1); /* relaxed: a hint when to turn */
-                return slot;
-            }
-        }
-        if (found == word) {
-            return slot;
-        }
-        if (epochs_ahead(found, epoch) != 0) {
-            break; /* our epoch has been left, and its half is being filled anew: do not overwrite what is newer */
-        }
-    }
-    return drop(table, SBX_DROP_STACK_OVERFLOW);
+    struct half half = nodes_of(table, epoch);
+    uint32_t slot = find_or_insert(table, &half, epoch, word);
+    return slot != 0 ? slot : drop(table, SBX_DROP_STACK_OVERFLOW);
 }
 
 SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
@@ -145,17 +185,87 @@ SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table,
     return sbx_callstack_id(epoch, node);
 }
 
+/* ---- turning ---- */
+
+/* Remove what is older than the epoch before last from the half that `next` will use. A half that nobody has written to
+ * is not even looked at: its pages need not exist. */
+static void sweep(const struct half *half, uint32_t next)
+{
+    if (sbx_load_relaxed(half->used) == 0) { /* relaxed: a late writer's word waits for the next sweep */
+        return;
+    }
+    for (uint32_t slot = 0; slot <= half->mask; slot++) {
+        uint64_t found = sbx_load_relaxed(&half->words[slot]); /* relaxed: see the top */
+        if (found != 0 && epochs_ahead(half, found, next - 2) != 0) {
+            /* order: release nodes, frames - nothing hangs on it. Not a plain store, which could remove a word of the
+             * epoch before last that has just come in the place of this one. */
+            (void)sbx_cas_acq_rel(&half->words[slot], &found, 0);
+        }
+    }
+}
+
+static bool is_full(const uint32_t *used, uint32_t mask)
+{
+    uint32_t slots = mask + 1;
+    return sbx_load_relaxed(used) > slots - slots / 4; /* relaxed: a hint */
+}
+
 int sbx_callstack_table_turn_if_full(struct sbx_callstack_table *table)
 {
     uint32_t epoch = sbx_load_relaxed(table->epoch); /* relaxed: only this thread stores it */
-    uint32_t slots = table->node_mask + 1;
-    if (sbx_load_relaxed(&table->node_used[epoch & 1]) <= slots - slots / 4) { /* relaxed: a hint */
+    if (!is_full(&table->node_used[epoch & 1], table->node_mask) &&
+        !is_full(&table->frame_used[epoch & 1], table->frame_mask)) {
         return 0;
     }
     uint32_t next = epoch + 1;
-    sbx_store_relaxed(&table->node_used[next & 1], 0); /* relaxed: published by the release below */
+    struct half frames = frames_of(table, next), nodes = nodes_of(table, next);
+    sweep(&nodes, next);
+    sweep(&frames, next);
+    sbx_store_relaxed(nodes.used, 0);  /* relaxed: published by the release below */
+    sbx_store_relaxed(frames.used, 0); /* likewise */
     sbx_store_relaxed(&table->epoch_begun_ns[next & 1], sbx_load_relaxed(table->heartbeat_ns)); /* likewise */
     /* order: release header.epoch - pairs with sbx_callstack_epoch() */
     sbx_store_release(table->epoch, next);
     return 1;
+}
+
+/* The frame words of a stack of `epoch`, leaf first and without their tags. Returns how many; 0: it leads nowhere. */
+static uint32_t follow(struct sbx_callstack_table *table, uint32_t epoch, uint32_t node,
+                       uint64_t frames_out[SBX_CALLSTACK_CARRY_MAX])
+{
+    struct half nodes = nodes_of(table, epoch), frames = frames_of(table, epoch);
+    uint32_t count = 0;
+    while (node != 0) {
+        uint64_t word = node <= nodes.mask ? sbx_load_relaxed(&nodes.words[node]) : 0; /* relaxed: see the top */
+        uint32_t frame = (uint32_t)(word & SBX_NODE_FRAME_MASK);
+        if (word == 0 || epochs_ahead(&nodes, word, epoch) != 0 || frame > 2 * table->frame_mask + 1 ||
+            count == SBX_CALLSTACK_CARRY_MAX) {
+            return 0;
+        }
+        uint64_t frame_word = sbx_load_relaxed(&table->frames[frame]); /* relaxed: see the top */
+        if (frame_word == 0 || epochs_ahead(&frames, frame_word, epoch) != 0) {
+            return 0;
+        }
+        frames_out[count++] = frame_word & ~SBX_FRAME_TAG_MASK;
+        node = (uint32_t)(word >> SBX_NODE_PARENT_SHIFT) & SBX_NODE_FRAME_MASK;
+    }
+    return count;
+}
+
+uint32_t sbx_callstack_carry(struct sbx_callstack_table *table, uint32_t from_epoch, uint32_t to_epoch, uint32_t stack)
+{
+    if (stack == SBX_STACK_NONE || stack == SBX_STACK_OVERFLOW || stack >> 24 == (to_epoch & 0xff)) {
+        return stack;
+    }
+    uint64_t frames[SBX_CALLSTACK_CARRY_MAX];
+    uint32_t count = stack >> 24 == (from_epoch & 0xff) ? follow(table, from_epoch, stack & 0xffffff, frames) : 0;
+    uint32_t node = 0;
+    for (uint32_t i = count; i > 0; i--) {
+        uint32_t frame = sbx_frame_intern(table, to_epoch, frames[i - 1]);
+        node = frame == 0 ? 0 : sbx_node_intern(table, to_epoch, node, frame);
+        if (node == 0) {
+            return SBX_STACK_OVERFLOW;
+        }
+    }
+    return count == 0 ? SBX_STACK_NONE : sbx_callstack_id(to_epoch, node);
 }

@@ -1,50 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* callstack_table.h - a stack becomes a 32-bit id: frames and parent links interned lock-free in the recording.
  *
- * Two open-addressed tables in the mapped file (recording_format.h draws the words): frames, and nodes in two halves, one
- * for even and one for odd epochs. One compare-and-swap inserts a word; nothing is ever erased: a node slot whose tag is
- * older than the current epoch of its half counts as empty, so turning the epoch costs one store. A writer that still
- * works in an epoch that has been left finds newer tags and gives up (overflow, counted) rather than overwrite them.
+ * Two open-addressed tables in the mapped file (recording_format.h draws the words), frames and nodes, each in two
+ * halves: one for even and one for odd epochs. One compare-and-swap inserts a word; a slot whose tag is older than the
+ * epoch of its half counts as empty, so turning the epoch costs one store and nobody waits for it. What the last epoch
+ * interned stays readable until the next turn; what is still pointed at is carried over (sbx_callstack_carry()).
  *
- * Synchronization:         [1] [2] [3]    [1] intern frame / node: any thread, any handler
- *     [1] intern            -   -   -     [2] turn the epoch: the watch thread only
- *     [2] turn epoch        -   X   -     [3] read (snapshot): any process
- *     [3] read              -   -   -     X: the caller excludes; -: nothing needed
+ * A writer that still works in an epoch that has been left goes on undisturbed in that epoch's half while the epoch is
+ * the one before the current. In one before that it gives up (overflow, counted): it looks at header.epoch before each
+ * insertion, and it stops at the first word that is newer than its own.
+ *
+ * Synchronization:         [1] [2] [3] [4]    [1] intern a frame, a node, a stack: any thread, any handler
+ *     [1] intern            -   -   -   -     [2] turn the epoch: the watch thread only
+ *     [2] turn epoch        -   X   -   X     [3] read (snapshot): any process
+ *     [3] read              -   -   -   -     [4] carry a stack over: the watch thread only
+ *     [4] carry             -   X   -   X     X: the caller excludes; -: nothing needed
  */
 #ifndef SBX_CALLSTACK_TABLE_H
 #define SBX_CALLSTACK_TABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "marks.h"
+#include "order.h"
 #include "recording_format.h"
 
-struct sbx_callstack_table {
-    uint64_t *frames;        /* in the recording */
-    uint64_t *nodes;         /* both halves, in the recording */
-    uint32_t *epoch;         /* header.epoch */
-    uint64_t *epoch_begun_ns; /* header.epoch_begun_ns */
-    const uint64_t *heartbeat_ns; /* header.heartbeat_ns: the clock of a turn */
-    uint64_t *drops;         /* header.drops */
-    uint32_t frame_mask;     /* slots - 1 */
-    uint32_t node_mask;      /* slots of one half - 1 */
-    uint32_t node_used[2];   /* relaxed counts of inserted nodes a half: when to turn */
+enum {
+    SBX_CALLSTACK_CARRY_MAX = 1024 /* frames of a stack that is carried over: twice what a walk keeps */
 };
 
-/* Attach to the sections of a mapped recording. Counts are powers of two. */
+struct sbx_callstack_table {
+    uint64_t *frames;             /* both halves, in the recording */
+    uint64_t *nodes;              /* both halves, in the recording */
+    uint32_t *epoch;              /* header.epoch */
+    uint64_t *epoch_begun_ns;     /* header.epoch_begun_ns */
+    const uint64_t *heartbeat_ns; /* header.heartbeat_ns: the clock of a turn */
+    uint64_t *drops;              /* header.drops */
+    uint32_t frame_mask;          /* slots of one half - 1 */
+    uint32_t node_mask;           /* slots of one half - 1 */
+    uint32_t frame_shift;         /* a product's bits above these are a slot of a half */
+    uint32_t node_shift;
+    uint8_t apart[64]; /* what is read above at each capture does not share a line with what insertions write */
+    uint32_t frame_used[2]; /* relaxed counts of words inserted in a half since its epoch began: when to turn */
+    uint32_t node_used[2];
+};
+
+/* Attach to the sections of a mapped recording. Counts are powers of two, 16 and more. */
 void sbx_callstack_table_init(struct sbx_callstack_table *table, struct sbx_recording_header *header);
 
-/* The id of a frame word (never 0) in `epoch`, inserted if new; 0 when the table is full or the epoch has been left
- * (counted in SBX_DROP_FRAME_OVERFLOW). */
-SBX_SIGNAL_SAFE uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint32_t epoch, uint64_t frame_word);
-
 /* The current epoch, to be passed to every sbx_frame_intern() and sbx_node_intern() of one stack. */
-SBX_SIGNAL_SAFE uint32_t sbx_callstack_epoch(const struct sbx_callstack_table *table);
+SBX_SIGNAL_SAFE static inline uint32_t sbx_callstack_epoch(const struct sbx_callstack_table *table)
+{
+    /* order: acquire header.epoch - pairs with sbx_callstack_table_turn_if_full(): the half is prepared by now */
+    return sbx_load_acquire(table->epoch);
+}
+
+/* The multiplier of Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 divided by the golden ratio,
+ * odd. The uppermost bits of a product are the slot. One multiplication, because a node's word waits for its parent's
+ * slot: this is the length of the chain that a whole stack hangs on. */
+#define SBX_CALLSTACK_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+/* The ways for words that are not in the first place looked at; they count what has no room. */
+SBX_SIGNAL_SAFE uint32_t sbx_frame_intern_slowly(struct sbx_callstack_table *table, uint32_t epoch, uint64_t word);
+SBX_SIGNAL_SAFE uint32_t sbx_node_intern_slowly(struct sbx_callstack_table *table, uint32_t epoch, uint64_t word);
+
+/* The id of a frame (sbx_frame_word(), never 0) in `epoch`, inserted if new; 0 when the half is full or the epoch has
+ * been left (counted in SBX_DROP_FRAME_OVERFLOW). */
+SBX_SIGNAL_SAFE static inline uint32_t sbx_frame_intern(struct sbx_callstack_table *table, uint32_t epoch,
+                                                        uint64_t frame_word)
+{
+    uint64_t word = frame_word | (uint64_t)(epoch & 0xff) << SBX_FRAME_TAG_SHIFT;
+    uint32_t id = (uint32_t)(word * SBX_CALLSTACK_MULTIPLIER >> table->frame_shift) +
+                  ((epoch & 1) != 0 ? table->frame_mask + 1 : 0);
+    /* relaxed: a word is complete in itself; see callstack_table.c */
+    if (SBX_LIKELY(sbx_load_relaxed(&table->frames[id]) == word && word != 0)) {
+        return id;
+    }
+    return sbx_frame_intern_slowly(table, epoch, word);
+}
 
 /* The node index of `frame_id` called from node `parent` (0: outermost) in `epoch`, inserted if new; 0 when the half is
- * full or the epoch has been left (counted in SBX_DROP_STACK_OVERFLOW). */
-SBX_SIGNAL_SAFE uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint32_t epoch, uint32_t parent,
-                                         uint32_t frame_id);
+ * full or the epoch has been left (counted in SBX_DROP_STACK_OVERFLOW). `frame_id` is not 0. */
+SBX_SIGNAL_SAFE static inline uint32_t sbx_node_intern(struct sbx_callstack_table *table, uint32_t epoch,
+                                                       uint32_t parent, uint32_t frame_id)
+{
+    const uint64_t *half = table->nodes + ((epoch & 1) != 0 ? (size_t)table->node_mask + 1 : 0);
+    uint64_t begin = (uint64_t)(epoch & 0xffff) << SBX_NODE_TAG_SHIFT | frame_id;
+    /* The product of the whole word, in two parts: only the second waits for the parent. */
+    uint64_t product = begin * SBX_CALLSTACK_MULTIPLIER + parent * (SBX_CALLSTACK_MULTIPLIER << SBX_NODE_PARENT_SHIFT);
+    uint32_t slot = (uint32_t)(product >> table->node_shift);
+    uint64_t word = begin | (uint64_t)parent << SBX_NODE_PARENT_SHIFT;
+    /* relaxed: a word is complete in itself; see callstack_table.c. Slot 0 never holds one. */
+    if (SBX_LIKELY(sbx_load_relaxed(&half[slot]) == word)) {
+        return slot;
+    }
+    return sbx_node_intern_slowly(table, epoch, word);
+}
 
 /* Callstack id of a leaf node. */
 static inline uint32_t sbx_callstack_id(uint32_t epoch, uint32_t node)
@@ -56,8 +108,14 @@ static inline uint32_t sbx_callstack_id(uint32_t epoch, uint32_t node)
 SBX_SIGNAL_SAFE uint32_t sbx_callstack_intern(struct sbx_callstack_table *table, uint32_t epoch,
                                               const uint32_t *frame_ids_leaf_first, uint32_t count);
 
-/* Turn the epoch when the current half is over 3/4 full. Records of the epoch before last lose their stacks (the reader
- * counts them). Watch thread only. Returns 1 when it turned. */
+/* Turn the epoch when the nodes or the frames of the current half are over 3/4 full. Records of the epoch before last
+ * lose their stacks (the reader counts them). Watch thread only. Returns 1 when it turned. */
 int sbx_callstack_table_turn_if_full(struct sbx_callstack_table *table);
+
+/* The id in `to_epoch` of the stack that `stack` names in `from_epoch`, the one before: its frames and nodes are interned
+ * anew. A stack of `to_epoch`, SBX_STACK_NONE and SBX_STACK_OVERFLOW stay what they are; one of any other epoch, or one
+ * that leads nowhere, becomes SBX_STACK_NONE; one that has no room, SBX_STACK_OVERFLOW. Watch thread only, right after a
+ * turn. */
+uint32_t sbx_callstack_carry(struct sbx_callstack_table *table, uint32_t from_epoch, uint32_t to_epoch, uint32_t stack);
 
 #endif

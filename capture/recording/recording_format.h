@@ -11,7 +11,7 @@
  *   threads_at      +--------------------------------------------------+
  *                   | threads           struct sbx_thread_entry[n]     |  immortal; entries of dead threads are reused
  *   frames_at       +--------------------------------------------------+         with a new generation
- *                   | frames            uint64_t[n]                    |  interned (module, offset)
+ *                   | frames            uint64_t[2][n]                 |  interned (module, offset); two halves, one an epoch
  *   nodes_at        +--------------------------------------------------+
  *                   | callstack nodes   uint64_t[2][n]                 |  two halves, one an epoch
  *   chunks_at       +--------------------------------------------------+
@@ -22,11 +22,12 @@
  * same bytes. So there is one reader (agent/snapshot) and one format. Integers are in the byte order of the machine that
  * wrote them: a recording never leaves it. Nothing here is a pointer; places are indexes or file offsets.
  *
- * Frame word:   bits 0..46 offset (address minus load bias of the module), bit 47 exact, bits 48..63 module index.
- *               `exact` means the address is an interrupted program counter; otherwise it is a return address and the
- *               call lies one byte before it. 0 is an empty slot. A frame id is the slot index (24 bits, never 0).
+ * Frame word:   bits 0..38 offset (address minus load bias of the module), bit 39 exact, bits 40..47 epoch tag, bits 48..63
+ *               module index. `exact` means the address is an interrupted program counter; otherwise it is a return
+ *               address and the call lies one byte before it. 0 is an empty slot, and so is one whose tag is older than
+ *               the epoch of its half. A frame id is the slot's index in the whole section (24 bits, never 0).
  * Node word:    bits 0..23 frame id, bits 24..47 parent node index (0: the frame is the outermost), bits 48..63 epoch tag.
- *               A slot whose tag is older than the epoch of its half is empty.
+ *               A slot whose tag is older than the epoch of its half is empty. Its frame lies in the same epoch's half.
  * Callstack id: bits 0..23 node index of the leaf, bits 24..31 low byte of the epoch. Half of an epoch: epoch & 1.
  *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
  *
@@ -42,7 +43,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 2u
+#define SBX_RECORDING_VERSION 3u
 #define SBX_RECORDING_SUFFIX ".rec"
 #define SBX_RAW_SUFFIX ".raw"
 
@@ -50,7 +51,8 @@ enum {
     SBX_CONTROL_AT = 4096,
     SBX_MODULES_MAX = 1024,
     SBX_THREADS_MAX = 1024,
-    SBX_FRAMES_MAX = 1 << 17,     /* power of two; 1 MiB: immortal, so large enough for a big program */
+    SBX_FRAMES_MAX = 1 << 17,     /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
+                                     one frame, so frames are never what fills up first by much */
     SBX_NODES_MAX = 1 << 16,      /* per half, power of two; 2 x 512 KiB */
     SBX_CHUNK_BYTES = 4096,
     SBX_CHUNKS_DEFAULT = 1024,    /* 4 MiB of ring */
@@ -259,10 +261,18 @@ struct sbx_record {
     uint8_t kind, op, fd_class, flags;
 };
 
-enum sbx_chunk_state { SBX_CHUNK_FREE = 0, SBX_CHUNK_OPENING = 1, SBX_CHUNK_OPEN = 2, SBX_CHUNK_CLOSED = 3 };
+/* REVOKED: taken back from an owner that has been silent for long, but that may still be in the middle of a record: it can
+ * be read, and not yet be claimed. */
+enum sbx_chunk_state {
+    SBX_CHUNK_FREE = 0,
+    SBX_CHUNK_OPENING = 1,
+    SBX_CHUNK_OPEN = 2,
+    SBX_CHUNK_CLOSED = 3,
+    SBX_CHUNK_REVOKED = 4
+};
 
 /* A piece of the ring, owned by one thread while open: plain stores below, one release of `committed` a record.
- *   state word: bits 0..1 enum sbx_chunk_state, bits 2..63 turn (the ticket it was opened with, plus 1; never 0 once used).
+ *   state word: bits 0..2 enum sbx_chunk_state, bits 3..63 turn (the ticket it was opened with, plus 1; never 0 once used).
  *   A reader copies bytes below `committed` and then checks that the turn did not change. */
 struct sbx_chunk {
     uint64_t state;
@@ -279,16 +289,47 @@ struct sbx_chunk {
 };
 static_assert(sizeof(struct sbx_chunk) == SBX_CHUNK_BYTES, "a chunk is one page");
 
-#define SBX_FRAME_OFFSET_MASK ((UINT64_C(1) << 47) - 1)
-#define SBX_FRAME_EXACT (UINT64_C(1) << 47)
+static inline uint64_t sbx_chunk_word(uint64_t turn, enum sbx_chunk_state state)
+{
+    return turn << 3 | (uint64_t)state;
+}
+
+static inline enum sbx_chunk_state sbx_chunk_state_of(uint64_t word)
+{
+    return (enum sbx_chunk_state)(word & 7);
+}
+
+static inline uint64_t sbx_chunk_turn_of(uint64_t word)
+{
+    return word >> 3;
+}
+
+/* Whether a chunk with this state word holds records. */
+static inline int sbx_chunk_is_readable(uint64_t word)
+{
+    enum sbx_chunk_state state = sbx_chunk_state_of(word);
+    return (state == SBX_CHUNK_OPEN || state == SBX_CHUNK_CLOSED || state == SBX_CHUNK_REVOKED) &&
+           sbx_chunk_turn_of(word) != 0;
+}
+
+/* 512 GiB: no module is as large. */
+#define SBX_FRAME_OFFSET_MASK ((UINT64_C(1) << 39) - 1)
+#define SBX_FRAME_EXACT (UINT64_C(1) << 39)
+#define SBX_FRAME_TAG_SHIFT 40
+#define SBX_FRAME_TAG_MASK (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
 #define SBX_FRAME_MODULE_SHIFT 48
 #define SBX_NODE_FRAME_MASK 0xffffffu
 #define SBX_NODE_PARENT_SHIFT 24
 #define SBX_NODE_TAG_SHIFT 48
 
+/* A frame without its epoch's tag: what sbx_frame_intern() takes and a reader is given. An offset that has no room (a
+ * program linked at an address beyond 512 GiB) makes it code outside every module, rather than some other place. */
 static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exact)
 {
-    return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | (offset & SBX_FRAME_OFFSET_MASK);
+    if (offset > SBX_FRAME_OFFSET_MASK) {
+        return (uint64_t)SBX_MODULE_NONE << SBX_FRAME_MODULE_SHIFT;
+    }
+    return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | offset;
 }
 
 /* A number that changes when any struct of this file does (FNV-1a over sizes). */

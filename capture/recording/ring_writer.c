@@ -4,23 +4,19 @@
  * The life of a chunk, seen through its state word:
  *
  *     FREE or CLOSED, older turn --compare-and-swap--> OPENING, own turn --fill--> OPEN --full or thread ends--> CLOSED
+ *                                                                                   |                              ^
+ *                                                           owner silent, chunks scarce --> REVOKED --owner is out--+
  *
  * Tickets are handed out once, so a turn names one owner for ever. A writer that held its ticket for a whole lap before
  * it came to claim finds a newer turn there, or loses the compare-and-swap, and passes on: the turn of a chunk only
- * grows. */
+ * grows. REVOKED comes from the watch thread. It leads to CLOSED by the watch thread, when that has seen the owner
+ * outside, or by the owner itself, at its next record: whoever comes first. */
 #include "ring_writer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "order.h"
-
-enum { STATE_BITS = 2, STATE_MASK = 3 };
-
-static inline uint64_t state_word(uint64_t turn, enum sbx_chunk_state state)
-{
-    return turn << STATE_BITS | (uint64_t)state;
-}
 
 void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
 {
@@ -35,12 +31,12 @@ void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
 static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
 {
     uint64_t seen = sbx_load_relaxed(&chunk->state); /* relaxed: the compare-and-swap checks it again */
-    enum sbx_chunk_state state = (enum sbx_chunk_state)(seen & STATE_MASK);
-    if (state == SBX_CHUNK_OPEN || state == SBX_CHUNK_OPENING || seen >> STATE_BITS >= turn) {
+    enum sbx_chunk_state state = sbx_chunk_state_of(seen);
+    if ((state != SBX_CHUNK_FREE && state != SBX_CHUNK_CLOSED) || sbx_chunk_turn_of(seen) >= turn) {
         return false;
     }
-    /* order: acquire and release chunk.state - pairs with close_if(): the last owner's stores come before ours */
-    if (!sbx_cas_acq_rel(&chunk->state, &seen, state_word(turn, SBX_CHUNK_OPENING))) {
+    /* order: acquire and release chunk.state - pairs with change_if(): the last owner's stores come before ours */
+    if (!sbx_cas_acq_rel(&chunk->state, &seen, sbx_chunk_word(turn, SBX_CHUNK_OPENING))) {
         return false;
     }
     /* order: fence after chunk.state - a reader that sees any of our stores below also sees that the turn has changed;
@@ -63,8 +59,9 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
             continue;
         }
         sbx_store_relaxed(&chunk->committed, 0); /* relaxed: the release of OPEN below publishes it */
-        chunk->thread = thread;
-        chunk->thread_generation = generation;
+        /* relaxed: likewise; atomic because the watch thread may look for the last owner at this moment */
+        sbx_store_relaxed(&chunk->thread, thread);
+        sbx_store_relaxed(&chunk->thread_generation, generation);
         chunk->tid = tid;
         chunk->base_ns = first->end_ns;
         chunk->base_cpu_ns = first->cpu_ns != 0 ? first->cpu_ns : writer->state.last_cpu_ns;
@@ -75,7 +72,7 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
                                                  chunk->base_alloc_bytes, chunk->base_message, thread};
         writer->chunk = chunk;
         writer->used = 0;
-        writer->opened = state_word(turn, SBX_CHUNK_OPEN);
+        writer->opened = sbx_chunk_word(turn, SBX_CHUNK_OPEN);
         /* order: release chunk.state - the base values and committed = 0 become readable; pairs with copy_chunk() */
         sbx_store_release(&chunk->state, writer->opened);
         return true;
@@ -85,19 +82,25 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
 }
 
 /* Move a chunk from one state to another unless it has changed hands meanwhile. */
-static void close_if(struct sbx_chunk *chunk, uint64_t opened, uint64_t closed)
+static bool change_if(struct sbx_chunk *chunk, uint64_t from, uint64_t to)
 {
     /* order: release chunk.state - all of the owner's stores come before the next owner's; pairs with claim_chunk() */
-    (void)sbx_cas_acq_rel(&chunk->state, &opened, closed);
+    return sbx_cas_acq_rel(&chunk->state, &from, to);
 }
 
-/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was closed as
- * an orphan, wrongly or because the entry was given away, shows it in its state word: then nothing is written to it. */
+static inline uint64_t in_state(uint64_t word, enum sbx_chunk_state state)
+{
+    return sbx_chunk_word(sbx_chunk_turn_of(word), state);
+}
+
+/* Whether the writer's chunk is still its own and belongs to this life of the thread entry. A chunk that was revoked
+ * shows it in its state word: then nothing is written to it. */
 static inline bool chunk_is_usable(const struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation)
 {
     const struct sbx_chunk *chunk = writer->chunk;
-    return chunk != NULL && sbx_load_relaxed(&chunk->state) == writer->opened /* relaxed: own stores only */
-           && chunk->thread == thread && chunk->thread_generation == generation;
+    /* relaxed: mostly our own store; that a revocation is seen in time is the care of who revokes (membarrier) */
+    return chunk != NULL && sbx_load_relaxed(&chunk->state) == writer->opened && chunk->thread == thread &&
+           chunk->thread_generation == generation;
 }
 
 /* Encode to the end of the open chunk. False when the record does not fit: nothing has changed then. */
@@ -138,19 +141,21 @@ SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *
 
 SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer)
 {
-    if (writer->chunk != NULL) {
-        close_if(writer->chunk, writer->opened, (writer->opened & ~(uint64_t)STATE_MASK) | SBX_CHUNK_CLOSED);
+    struct sbx_chunk *chunk = writer->chunk;
+    if (chunk != NULL) {
+        if (!change_if(chunk, writer->opened, in_state(writer->opened, SBX_CHUNK_CLOSED))) {
+            sbx_ring_seal(chunk, writer->opened); /* revoked: we know best that we are not writing to it */
+        }
         writer->chunk = NULL;
     }
 }
 
-void sbx_ring_close_orphan(struct sbx_chunk *chunk)
+bool sbx_ring_revoke(struct sbx_chunk *chunk, uint64_t opened)
 {
-    uint64_t seen = sbx_load_relaxed(&chunk->state); /* relaxed: the compare-and-swap checks it again */
-    uint64_t turn_bits = seen & ~(uint64_t)STATE_MASK;
-    if ((seen & STATE_MASK) == SBX_CHUNK_OPEN) {
-        close_if(chunk, seen, turn_bits | SBX_CHUNK_CLOSED);
-    } else if ((seen & STATE_MASK) == SBX_CHUNK_OPENING) {
-        close_if(chunk, seen, turn_bits | SBX_CHUNK_FREE); /* died while filling: the contents mean nothing */
-    }
+    return change_if(chunk, opened, in_state(opened, SBX_CHUNK_REVOKED));
+}
+
+SBX_SIGNAL_SAFE void sbx_ring_seal(struct sbx_chunk *chunk, uint64_t opened)
+{
+    (void)change_if(chunk, in_state(opened, SBX_CHUNK_REVOKED), in_state(opened, SBX_CHUNK_CLOSED));
 }

@@ -4,16 +4,20 @@
  * The ring is an array of chunks recycled oldest first. A writer takes the next ticket, claims that chunk by
  * compare-and-swap on its state word, and from then on appends with plain stores and one release of `committed` a
  * record; other threads never write to it. A chunk that is still open is passed over, so no thread waits for another;
- * when SBX_CHUNK_TRIES in a row are open the record is dropped and counted. A thread that ends closes its chunk.
+ * when SBX_CHUNK_TRIES in a row are open the record is dropped and counted. A thread that ends closes its chunk; from
+ * one that is silent while chunks are scarce it is taken back in two steps (revoke, seal), without asking it.
  *
- * Synchronization:         [1] [2] [3]    [1] put, close (the owning thread, not its handler while inside put)
- *     [1] put, close        X   -   -     [2] put of another writer
- *     [2] other writer      -   -   -     [3] read (snapshot, any process)
- *     [3] read              -   -   -     X: the caller excludes (the `inside` flag of the thread); -: nothing needed
+ * Synchronization:         [1] [2] [3] [4]    [1] put, close (the owning thread, not its handler while inside put)
+ *     [1] put, close        X   -   -   -     [2] put of another writer
+ *     [2] other writer      -   -   -   -     [3] read (snapshot, any process)
+ *     [3] read              -   -   -   -     [4] revoke, seal (watch thread only)
+ *     [4] revoke, seal      -   -   -   X     X: the caller excludes (the `inside` flag of the thread); -: nothing needed
+ *                                             but what sbx_ring_seal() wants
  */
 #ifndef SBX_RING_WRITER_H
 #define SBX_RING_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "marks.h"
@@ -45,7 +49,14 @@ SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *
 /* Close the writer's chunk, if one is open. */
 SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer);
 
-/* Close whatever chunk a thread that no longer exists left open. Any thread, once the owner is known to be gone. */
-void sbx_ring_close_orphan(struct sbx_chunk *chunk);
+/* Take an open chunk back: first step. `opened` is the state word seen, of a chunk that is OPEN. The owner finds it out at
+ * its next record and opens another; a record it is in the middle of goes on to its end. Returns false when the chunk is
+ * not in that state any more. Watch thread. */
+bool sbx_ring_revoke(struct sbx_chunk *chunk, uint64_t opened);
+
+/* Second step: give a revoked chunk to the next who claims it. The caller knows that the owner is not in the middle of a
+ * record that it began before the chunk was revoked, and that its stores have arrived (capture/recording_upkeep.c says
+ * how it knows). Nothing happens unless the chunk is still REVOKED with the turn of `opened`. Watch thread; and sbx_ring_close(), of the owner itself. */
+SBX_SIGNAL_SAFE void sbx_ring_seal(struct sbx_chunk *chunk, uint64_t opened);
 
 #endif

@@ -22,7 +22,9 @@
 
 static inline void sbx_run_open(struct sbx_repeat *run)
 {
-    sbx_store_relaxed(&run->sequence, run->sequence + 1); /* relaxed: the fence keeps it before the fields */
+    /* Odd, also when it was odd before: a writer that ended in the middle of a run left it so.
+     * relaxed: the fence keeps it before the fields */
+    sbx_store_relaxed(&run->sequence, (run->sequence + 1) | 1);
     sbx_fence_release();                                  /* order: release run.sequence - odd before any new field */
 }
 
@@ -66,11 +68,12 @@ SBX_SIGNAL_SAFE static inline bool sbx_run_extend(struct sbx_repeat *run, const 
     return true;
 }
 
-/* The record of what the run has to tell; false: nothing. */
+/* The record of what the run has to tell; false: nothing, or its writer ended in the middle of it. For the writer, or
+ * for who stands in for one that is gone. */
 SBX_SIGNAL_SAFE static inline bool sbx_run_tell(const struct sbx_repeat *run, uint32_t thread,
                                                 struct sbx_record *record_out)
 {
-    if (run->stack == 0 || run->repeats == 0) {
+    if (run->stack == 0 || run->repeats == 0 || run->sequence % 2 != 0) {
         return false;
     }
     *record_out = (struct sbx_record){.begin_ns = run->begin_ns,
@@ -103,7 +106,7 @@ static inline bool sbx_run_read(const struct sbx_repeat *run, struct sbx_repeat 
 /* No run is open any more. */
 SBX_SIGNAL_SAFE static inline void sbx_run_end(struct sbx_repeat *run)
 {
-    if (run->stack != 0) {
+    if (run->stack != 0 || run->sequence % 2 != 0) {
         sbx_run_open(run);
         run->stack = 0;
         run->repeats = 0;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress_ring.c - the recording under more writers than cores, signals, dying threads, snapshots, turning epochs.
+/* stress_ring.c - the recording under more writers than cores, signals, dying threads, snapshots, turning epochs, and
+ * chunks taken back from writers that are at work.
  *
  *   stress_ring [SECONDS]      3 by default
  *
- * Tries to break: C1 and C2 of snapshot_copy.h (a copied record is whole, and what it refers to is there), the claim of
- * chunks, the interning of stacks, and that a record is never shown under a thread that did not make it. Every field of
- * a record follows from its maker's tid and a number, so that each one read back can be checked. Prints what was put,
- * lost and kept; exits 1 at the first record that was never written. */
+ * Tries to break: C1 and C2 of snapshot_copy.h (a copied record is whole, and what it refers to is there), the claim and
+ * the revocation of chunks (docs/MEMORY_ORDERING.md, A.3 to A.6), the interning of stacks (B.1 to B.4), and that a record is
+ * never shown under a thread that did not make it, or twice. Every field of a record follows from its maker's tid and a
+ * number, so that each one read back can be checked. Prints what was put, lost and kept, and how old and how stale a
+ * snapshot is; exits 1 at the first record that was never written, and when the counts do not add up. */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -39,7 +43,7 @@ struct writer {
     uint32_t tid;      /* not the kernel's: a number for each life */
     uint64_t number;
     uint32_t inside;   /* not 0: the handler must not write */
-    uint64_t put, dropped, nested, from_handler;
+    uint64_t made, put, dropped, nested, from_handler;
     pthread_t thread;
     uint32_t running;  /* 1: `thread` may be signalled */
     uint32_t finished; /* 1: this life has written all it will */
@@ -48,6 +52,7 @@ struct writer {
 static struct sbx_recording_builder *the_builder;
 static struct writer writers[WRITERS];
 static uint32_t stop;
+static bool has_membarrier;
 static uint32_t next_tid = 1000;
 static __thread struct writer *self;
 
@@ -96,11 +101,11 @@ static struct sbx_record make_record(uint32_t tid, uint64_t number, uint32_t thr
                                 .amount = number};
     record.begin_ns = record.end_ns - noise % 4 * 1000;
     record.object = proof_of(&record, tid);
-    uint32_t frame_ids[DEPTH];
+    uint32_t frame_ids[DEPTH], epoch = sbx_callstack_epoch(&the_builder->table);
     for (uint32_t level = 0; level < DEPTH; level++) {
-        frame_ids[level] = sbx_frame_intern(&the_builder->table, sbx_callstack_epoch(&the_builder->table), frame_of(number % STACKS, level));
+        frame_ids[level] = sbx_frame_intern(&the_builder->table, epoch, frame_of(number % STACKS, level));
     }
-    record.stack = sbx_callstack_intern(&the_builder->table, sbx_callstack_epoch(&the_builder->table), frame_ids, DEPTH);
+    record.stack = sbx_callstack_intern(&the_builder->table, epoch, frame_ids, DEPTH);
     return record;
 }
 
@@ -108,6 +113,7 @@ static void write_one(struct writer *writer, uint8_t kind)
 {
     const struct sbx_thread_entry *entry = &the_builder->threads[writer->index];
     struct sbx_record record = make_record(writer->tid, writer->number++, writer->index, kind);
+    writer->made++;
     if (sbx_ring_put(&the_builder->ring, &the_builder->writers[writer->index], writer->index, entry->generation,
                      writer->tid, &record) != 0) {
         writer->put++;
@@ -123,10 +129,16 @@ static void sample(int signal_number)
     struct writer *writer = self;
     if (writer != NULL) {
         if (writer->inside != 0) {
-            writer->nested++;
+            if (++writer->nested % 4 == 0) {
+                usleep(3000); /* stands still in the middle of a record, for longer than the ring takes to come round */
+            }
         } else {
+            sbx_store_relaxed(&writer->inside, 1); /* relaxed: as capture does it; the fence is membarrier's */
+            sbx_order_with_handler();
             write_one(writer, SBX_RECORD_ASYNC);
             writer->from_handler++;
+            sbx_order_with_handler();
+            sbx_store_release(&writer->inside, 0); /* order: release inside */
         }
     }
     errno = saved_errno;
@@ -145,7 +157,7 @@ static void begin_life(struct writer *writer)
     writer->tid = sbx_add_relaxed(&next_tid, 1);
     writer->number = 1;
     writer->finished = 0;
-    writer->inside = 0;
+    sbx_store_release(&writer->inside, 0); /* order: release inside */
     sbx_store_release(&entry->tid, writer->tid); /* order: release entry.tid - the entry is this life's now */
 }
 
@@ -153,17 +165,19 @@ static void *write_for_a_life(void *argument)
 {
     struct writer *writer = argument;
     for (uint64_t i = 0; i < LIFE_RECORDS && sbx_load_relaxed(&stop) == 0; i++) {
-        writer->inside = 1;
+        sbx_store_relaxed(&writer->inside, 1); /* relaxed: as capture does it; the fence is membarrier's */
         sbx_order_with_handler();
         self = writer;
         write_one(writer, SBX_RECORD_FILE);
         sbx_order_with_handler();
-        writer->inside = 0;
+        /* order: release inside - a plain store in capture; released here for the thread sanitizer, which knows no
+         * membarrier */
+        sbx_store_release(&writer->inside, 0);
         if (i % 64 == 0) {
             usleep(50); /* lets others in, and signals find it outside our code */
         }
     }
-    writer->inside = 1; /* what comes now is the destructor's */
+    sbx_store_relaxed(&writer->inside, 1); /* what comes now is the destructor's */
     sbx_order_with_handler();
     sbx_store_release(&writer->finished, 1); /* order: release writer.finished */
     return NULL;
@@ -203,24 +217,72 @@ static void *send_signals(void *unused)
     return NULL;
 }
 
-/* The watch thread: turns epochs, writes about others, ticks. */
-static void *watch(void *unused)
+struct upkeep {
+    uint64_t turns, revoked, sealed, observed, dropped;
+};
+
+static bool fence_all_threads(void)
 {
-    (void)unused;
-    uint64_t *turns = calloc(1, sizeof *turns);
-    if (turns == NULL) {
-        broken("no memory");
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* Take chunks back from writers in the middle of their work, by the steps of capture/recording_upkeep.c. */
+static void take_chunks_back(uint64_t first, struct upkeep *upkeep)
+{
+    enum { MOST = 4 };
+    struct {
+        struct sbx_chunk *chunk;
+        uint64_t word;
+        bool is_out;
+    } batch[MOST];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < the_builder->ring.chunk_count && count < MOST; i++) {
+        struct sbx_chunk *chunk = &the_builder->chunks[(first * 7 + i) % the_builder->ring.chunk_count];
+        uint64_t word = sbx_load_acquire(&chunk->state); /* order: acquire chunk.state */
+        if (sbx_chunk_state_of(word) == SBX_CHUNK_REVOKED ||
+            (sbx_chunk_state_of(word) == SBX_CHUNK_OPEN && sbx_load_relaxed(&chunk->thread) != OBSERVER &&
+             sbx_ring_revoke(chunk, word))) {
+            batch[count].chunk = chunk;
+            batch[count++].word = word;
+        }
     }
+    if (count == 0 || !fence_all_threads()) {
+        return;
+    }
+    upkeep->revoked += count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t thread = sbx_load_relaxed(&batch[i].chunk->thread);
+        batch[i].is_out = thread < WRITERS && sbx_load_acquire(&writers[thread].inside) == 0; /* order: acquire inside */
+    }
+    if (!fence_all_threads()) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (batch[i].is_out) {
+            sbx_ring_seal(batch[i].chunk, batch[i].word);
+            upkeep->sealed++;
+        }
+    }
+}
+
+/* The watch thread: turns epochs, takes chunks back, writes about others, ticks. */
+static void *watch(void *result)
+{
+    struct upkeep *upkeep = result;
     for (uint64_t i = 1; sbx_load_relaxed(&stop) == 0; i++) {
         sbx_store_relaxed(&the_builder->header->heartbeat_ns, sbx_now_ns()); /* relaxed: statistics */
         if (i % TURN_EVERY == 0) {
-            *turns += (uint64_t)sbx_callstack_table_turn_if_full(&the_builder->table);
+            upkeep->turns += (uint64_t)sbx_callstack_table_turn_if_full(&the_builder->table);
+        }
+        if (has_membarrier) {
+            take_chunks_back(i, upkeep);
         }
         struct sbx_record record = make_record(7, i, (uint32_t)(i % WRITERS), SBX_RECORD_BLOCKED);
-        sbx_ring_put(&the_builder->ring, &the_builder->writers[OBSERVER], OBSERVER, 1, 7, &record);
+        upkeep->observed++;
+        upkeep->dropped += sbx_ring_put(&the_builder->ring, &the_builder->writers[OBSERVER], OBSERVER, 1, 7, &record) == 0;
         usleep(500);
     }
-    return turns;
+    return NULL;
 }
 
 /* ---- what is read ---- */
@@ -228,7 +290,31 @@ static void *watch(void *unused)
 struct found {
     uint64_t copies, records, resolved, stale, overflow, torn, observed, extra_threads;
     uint64_t copy_ns_max, age_ns_min, age_ns_max; /* age: of the oldest record in a copy */
+    uint64_t stale_ns_max;                        /* how long before the copy began its newest record was made */
 };
+
+/* Each maker's records come in the order in which they were made, and none comes twice. */
+static void check_order(const struct sbx_snapshot *snapshot)
+{
+    enum { MAKERS = 1 << 16 };
+    static struct {
+        uint32_t tid;
+        uint64_t copy, number;
+    } last[MAKERS];
+    static uint64_t copy;
+    copy++;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        uint32_t seat = record->peer % MAKERS;
+        if (last[seat].copy == copy && last[seat].tid == record->peer && last[seat].number >= record->amount) {
+            broken("record %llu of %u comes after its record %llu", (unsigned long long)record->amount, record->peer,
+                   (unsigned long long)last[seat].number);
+        }
+        last[seat].copy = copy;
+        last[seat].tid = record->peer;
+        last[seat].number = record->amount;
+    }
+}
 
 static void check_record(const struct sbx_snapshot *snapshot, const struct sbx_record *record, struct found *found)
 {
@@ -288,10 +374,14 @@ static void copy_and_check(struct found *found)
     for (size_t i = 0; i < snapshot->record_count; i++) {
         check_record(snapshot, &snapshot->records[i], found);
     }
+    check_order(snapshot);
     if (snapshot->record_count > 0) {
         uint64_t age_ns = begin_ns > snapshot->records[0].end_ns ? begin_ns - snapshot->records[0].end_ns : 0;
         found->age_ns_min = found->age_ns_min == 0 || age_ns < found->age_ns_min ? age_ns : found->age_ns_min;
         found->age_ns_max = age_ns > found->age_ns_max ? age_ns : found->age_ns_max;
+        uint64_t newest_ns = snapshot->records[snapshot->record_count - 1].end_ns;
+        uint64_t stale_ns = begin_ns > newest_ns ? begin_ns - newest_ns : 0;
+        found->stale_ns_max = stale_ns > found->stale_ns_max ? stale_ns : found->stale_ns_max;
     }
     found->copies++;
     found->records += snapshot->record_count;
@@ -311,11 +401,13 @@ int main(int argc, char **argv)
         return 2;
     }
     /* Few chunks and nodes, so that everything is recycled all the time. */
-    struct sbx_recording_shape shape = {4, 32, 32768, 8192, 64};
+    struct sbx_recording_shape shape = {4, 32, 16384, 8192, 20};
     the_builder = sbx_recording_builder_create(shape, NULL);
+    has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     sbx_recording_add_module(the_builder, "/usr/bin/application", 0x550000000000, 0x100000, SBX_MODULE_MAIN);
     sbx_recording_add_module(the_builder, "/usr/lib/libc.so.6", 0x7f0000000000, 0x100000, 0);
     pthread_t keepers[WRITERS], signaller, watcher;
+    struct upkeep upkeep = {0};
     struct sigaction action = {.sa_handler = sample, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     bool started = sigaction(SAMPLE_SIGNAL, &action, NULL) == 0;
@@ -327,7 +419,7 @@ int main(int argc, char **argv)
         started = started && pthread_create(&keepers[i], NULL, keep_writer_alive, &writers[i]) == 0;
     }
     started = started && pthread_create(&signaller, NULL, send_signals, NULL) == 0 &&
-              pthread_create(&watcher, NULL, watch, NULL) == 0;
+              pthread_create(&watcher, NULL, watch, &upkeep) == 0;
     if (!started) {
         broken("no threads");
     }
@@ -338,38 +430,47 @@ int main(int argc, char **argv)
         usleep(5000);
     }
     sbx_store_relaxed(&stop, 1);
-    uint64_t put = 0, dropped = 0, nested = 0, from_handler = 0;
+    uint64_t made = 0, put = 0, dropped = 0, nested = 0, from_handler = 0;
     for (uint32_t i = 0; i < WRITERS; i++) {
         pthread_join(keepers[i], NULL);
+        made += writers[i].made;
         put += writers[i].put;
         dropped += writers[i].dropped;
         nested += writers[i].nested;
         from_handler += writers[i].from_handler;
     }
-    void *turns;
     pthread_join(signaller, NULL);
-    pthread_join(watcher, &turns);
-    copy_and_check(&found);
+    pthread_join(watcher, NULL);
+    uint64_t in_copies = found.records, observed_in_copies = found.observed;
+    copy_and_check(&found); /* nobody writes any more: what is not there was overwritten or dropped */
+    uint64_t kept = found.records - in_copies - (found.observed - observed_in_copies);
     const uint64_t *drops = the_builder->header->drops;
-    printf("put %llu (%llu by handlers), %llu lives; dropped %llu, nested %llu, stack overflow %llu, frame overflow "
-           "%llu\n",
-           (unsigned long long)put, (unsigned long long)from_handler, (unsigned long long)(next_tid - 1000),
+    printf("made %llu (%llu by handlers), %.2f million a second, %llu lives\n", (unsigned long long)made,
+           (unsigned long long)from_handler, (double)made / seconds / 1e6, (unsigned long long)(next_tid - 1000));
+    printf("put %llu = kept %llu + overwritten %llu; dropped for want of a chunk %llu; signals that found their thread "
+           "inside %llu; stack overflow %llu, frame overflow %llu\n",
+           (unsigned long long)put, (unsigned long long)kept, (unsigned long long)(put - kept),
            (unsigned long long)dropped, (unsigned long long)nested, (unsigned long long)drops[SBX_DROP_STACK_OVERFLOW],
            (unsigned long long)drops[SBX_DROP_FRAME_OVERFLOW]);
-    printf(
-        "read %llu in %llu copies, %llu stacks resolved, %llu stale, %llu overflowed; torn chunks %llu, observed %llu, "
-        "former threads %llu, epochs turned %llu\n",
-        (unsigned long long)found.records, (unsigned long long)found.copies, (unsigned long long)found.resolved,
-        (unsigned long long)found.stale, (unsigned long long)found.overflow, (unsigned long long)found.torn,
-        (unsigned long long)found.observed, (unsigned long long)found.extra_threads,
-        (unsigned long long)*(uint64_t *)turns);
-    printf("oldest record kept: %.1f to %.1f ms; slowest copy %.2f ms\n", (double)found.age_ns_min / 1e6,
-           (double)found.age_ns_max / 1e6, (double)found.copy_ns_max / 1e6);
-    if (dropped != drops[SBX_DROP_NO_CHUNK] || put == 0 || found.records == 0 || from_handler == 0 ||
-        *(uint64_t *)turns == 0 || found.resolved == 0) {
-        broken("the counts do not add up: nothing was tried");
+    printf("chunks taken from writers: %llu revoked, %llu of them given free at once%s; epochs turned %llu\n",
+           (unsigned long long)upkeep.revoked, (unsigned long long)upkeep.sealed,
+           has_membarrier ? "" : " (membarrier is refused here)", (unsigned long long)upkeep.turns);
+    printf("read %llu in %llu copies: stacks resolved %llu, stale %llu, overflowed %llu; torn chunks %llu, observed %llu, "
+           "former threads %llu\n",
+           (unsigned long long)found.records, (unsigned long long)found.copies, (unsigned long long)found.resolved,
+           (unsigned long long)found.stale, (unsigned long long)found.overflow, (unsigned long long)found.torn,
+           (unsigned long long)found.observed, (unsigned long long)found.extra_threads);
+    printf("oldest record in a copy: %.1f to %.1f ms old; newest at most %.2f ms old; slowest copy %.2f ms\n",
+           (double)found.age_ns_min / 1e6, (double)found.age_ns_max / 1e6, (double)found.stale_ns_max / 1e6,
+           (double)found.copy_ns_max / 1e6);
+    if (made != put + dropped || dropped + upkeep.dropped != drops[SBX_DROP_NO_CHUNK] || kept == 0 || kept > put ||
+        found.resolved + found.stale + found.overflow != found.records) {
+        broken("the counts do not add up");
     }
-    free(turns);
+    if (put == 0 || from_handler == 0 || upkeep.turns == 0 || found.resolved == 0 ||
+        (has_membarrier && upkeep.sealed == 0)) {
+        broken("not everything was tried");
+    }
     sbx_recording_builder_destroy(the_builder);
     return 0;
 }

@@ -68,9 +68,9 @@ int main(int argc, char **argv)
     save(builder, argv[1], "turned_epoch.raw");
 
     uint64_t *half = builder->table.nodes + builder->table.node_mask + 1; /* a circle of parents */
-    half[1] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(2) << SBX_NODE_PARENT_SHIFT | 1;
-    half[2] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(1) << SBX_NODE_PARENT_SHIFT | 1;
-    builder->table.frames[1] = sbx_frame_word(900, 1, 0); /* and a frame of no known module */
+    uint32_t frame = sbx_frame_intern(&builder->table, 1, sbx_frame_word(900, 1, 0)); /* and a frame of no known module */
+    half[1] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(2) << SBX_NODE_PARENT_SHIFT | frame;
+    half[2] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(1) << SBX_NODE_PARENT_SHIFT | frame;
     save(builder, argv[1], "circle.raw");
     sbx_recording_builder_destroy(builder);
     return 0;

@@ -238,6 +238,26 @@ static void test_stacks_of_the_last_epoch_are_kept_and_older_ones_counted(void *
     sbx_snapshot_destroy(snapshot);
 }
 
+/* The index of a frame may be used by another epoch by now; then its tag is another's. */
+static void test_node_whose_frame_is_of_another_epoch_leads_nowhere(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sbx_recording_builder *builder = fixture->builder;
+    const uint64_t *half = builder->table.nodes + builder->table.node_mask + 1; /* of epoch 1 */
+    uint64_t *frame = &builder->table.frames[half[fixture->deep & 0xffffff] & SBX_NODE_FRAME_MASK];
+    const uint64_t good = *frame;
+    uint64_t frames[4];
+    const uint64_t tags[] = {3, 0xff, 0, 1};
+    for (size_t i = 0; i < SBX_COUNT_OF(tags); i++) {
+        *frame = (good & ~SBX_FRAME_TAG_MASK) | tags[i] << SBX_FRAME_TAG_SHIFT;
+        struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
+        bool is_own = tags[i] == 1;
+        assert_int_equal(sbx_snapshot_stack(snapshot, fixture->deep, frames, 4), is_own ? 4 : 0);
+        assert_int_equal(snapshot->drops[SBX_DROP_STALE_STACK] != 0, !is_own);
+        sbx_snapshot_destroy(snapshot);
+    }
+}
+
 /* The epoch's byte in an id comes round: a record 256 epochs old names some stack of today. */
 static void test_id_from_before_its_epoch_began_is_not_believed(void **state)
 {
@@ -300,9 +320,9 @@ static void test_chain_deeper_than_any_stack_leads_nowhere(void **state)
     shape.nodes_per_half = 4096;
     struct sbx_recording_builder *builder = sbx_recording_builder_create(shape, NULL);
     uint64_t *half = builder->table.nodes + shape.nodes_per_half;
-    builder->table.frames[1] = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+    uint32_t frame = sbx_frame_intern(&builder->table, 1, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
     for (uint64_t i = 1; i < 2000; i++) { /* node i calls node i - 1 */
-        half[i] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | (i - 1) << SBX_NODE_PARENT_SHIFT | 1;
+        half[i] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | (i - 1) << SBX_NODE_PARENT_SHIFT | frame;
     }
     struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
     assert_int_equal(sbx_snapshot_stack(snapshot, sbx_callstack_id(1, 1024), NULL, 0), 1024);
@@ -365,8 +385,8 @@ static void test_chunks_that_are_not_readable_are_left_out(void **state)
         uint32_t committed;
         unsigned bad_records;
     } cases[] = {
-        {good & ~UINT64_C(3), chunk->committed, 0},                     /* FREE */
-        {(good & ~UINT64_C(3)) | SBX_CHUNK_OPENING, chunk->committed, 0},
+        {sbx_chunk_word(sbx_chunk_turn_of(good), SBX_CHUNK_FREE), chunk->committed, 0},
+        {sbx_chunk_word(sbx_chunk_turn_of(good), SBX_CHUNK_OPENING), chunk->committed, 0},
         {SBX_CHUNK_CLOSED, chunk->committed, 0},                        /* turn 0 */
         {good, sizeof chunk->bytes + 1, 1},
         {good, UINT32_MAX, 1},
@@ -567,6 +587,7 @@ int main(void)
         WITH_RECORDING(test_records_of_a_reused_entry_go_to_an_extra_thread),
         WITH_RECORDING(test_recording_without_threads_has_a_main_thread_all_the_same),
         WITH_RECORDING(test_stacks_of_the_last_epoch_are_kept_and_older_ones_counted),
+        WITH_RECORDING(test_node_whose_frame_is_of_another_epoch_leads_nowhere),
         WITH_RECORDING(test_id_from_before_its_epoch_began_is_not_believed),
         WITH_RECORDING(test_overflow_id_is_kept_and_not_counted_as_stale),
         WITH_RECORDING(test_circles_and_wild_parents_lead_nowhere),

@@ -63,12 +63,12 @@ static int put(struct fixture *fixture, uint32_t thread, uint64_t number)
 
 static uint64_t turn_of(const struct sbx_chunk *chunk)
 {
-    return chunk->state >> 2;
+    return sbx_chunk_turn_of(chunk->state);
 }
 
 static unsigned state_of(const struct sbx_chunk *chunk)
 {
-    return chunk->state & 3;
+    return (unsigned)sbx_chunk_state_of(chunk->state);
 }
 
 /* Decode a chunk; checks that it holds consecutive numbered records of its thread. Returns how many and the first's
@@ -192,11 +192,19 @@ static void test_writer_a_lap_late_leaves_the_newer_chunk_alone(void **state)
     }
 }
 
+/* Both steps, of an owner that is not in the middle of anything. */
+static void take_back(struct sbx_chunk *chunk)
+{
+    uint64_t opened = chunk->state;
+    assert_true(sbx_ring_revoke(chunk, opened));
+    sbx_ring_seal(chunk, opened);
+}
+
 static void test_writer_that_lost_its_chunk_does_not_write_to_it(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(put(fixture, 0, 0), 1);
-    sbx_ring_close_orphan(&fixture->chunks[0]);
+    take_back(&fixture->chunks[0]);
     assert_int_equal(state_of(&fixture->chunks[0]), SBX_CHUNK_CLOSED);
     fixture->ticket = CHUNKS;
     assert_int_equal(put(fixture, 1, 0), 1);
@@ -207,15 +215,52 @@ static void test_writer_that_lost_its_chunk_does_not_write_to_it(void **state)
     assert_ptr_equal(fixture->writers[0].chunk, &fixture->chunks[1]);
 }
 
-static void test_writer_does_not_append_to_a_chunk_that_was_closed_for_it(void **state)
+static void test_writer_does_not_append_to_a_chunk_that_was_taken_back(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(put(fixture, 0, 0), 1);
-    sbx_ring_close_orphan(&fixture->chunks[0]);
+    take_back(&fixture->chunks[0]);
     struct sbx_chunk closed = fixture->chunks[0];
     assert_int_equal(put(fixture, 0, 1), 1);
     assert_memory_equal(&fixture->chunks[0], &closed, sizeof closed);
     assert_ptr_equal(fixture->writers[0].chunk, &fixture->chunks[1]);
+}
+
+static void test_revoked_chunk_is_nobodys_until_it_is_sealed(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t i = 0; i < CHUNKS; i++) {
+        assert_int_equal(put(fixture, i, 0), 1);
+    }
+    uint64_t opened = fixture->chunks[3].state;
+    assert_true(sbx_ring_revoke(&fixture->chunks[3], opened));
+    assert_false(sbx_ring_revoke(&fixture->chunks[3], opened));
+    assert_int_equal(state_of(&fixture->chunks[3]), SBX_CHUNK_REVOKED);
+    assert_true(sbx_chunk_is_readable(fixture->chunks[3].state));
+    assert_int_equal(put(fixture, CHUNKS, 0), 0); /* its owner may be in the middle of a record */
+    sbx_ring_seal(&fixture->chunks[3], opened);
+    assert_int_equal(put(fixture, CHUNKS, 1), 1);
+    assert_ptr_equal(fixture->writers[CHUNKS].chunk, &fixture->chunks[3]);
+    struct sbx_chunk others = fixture->chunks[3];
+    sbx_ring_seal(&fixture->chunks[3], opened); /* late: it has another turn by now */
+    assert_false(sbx_ring_revoke(&fixture->chunks[3], opened));
+    assert_int_equal(put(fixture, 3, 1), 0); /* the owner finds out, and there is no other chunk */
+    assert_memory_equal(&fixture->chunks[3], &others, sizeof others);
+    assert_null(fixture->writers[3].chunk);
+}
+
+static void test_owner_seals_its_revoked_chunk_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(put(fixture, 0, 0), 1);
+    assert_int_equal(put(fixture, 1, 0), 1);
+    assert_true(sbx_ring_revoke(&fixture->chunks[0], fixture->chunks[0].state));
+    assert_true(sbx_ring_revoke(&fixture->chunks[1], fixture->chunks[1].state));
+    assert_int_equal(put(fixture, 0, 1), 1); /* by its next record */
+    assert_int_equal(state_of(&fixture->chunks[0]), SBX_CHUNK_CLOSED);
+    assert_ptr_equal(fixture->writers[0].chunk, &fixture->chunks[2]);
+    sbx_ring_close(&fixture->writers[1]); /* or by its end */
+    assert_int_equal(state_of(&fixture->chunks[1]), SBX_CHUNK_CLOSED);
 }
 
 /* ---- the moment between opening a chunk and its first record ---- */
@@ -276,20 +321,6 @@ static void test_next_life_of_an_entry_begins_a_new_chunk(void **state)
     assert_int_equal(fixture->chunks[1].tid, 555);
 }
 
-static void test_orphan_that_was_only_half_opened_becomes_free(void **state)
-{
-    struct fixture *fixture = *state;
-    fixture->chunks[0].state = UINT64_C(1) << 2 | SBX_CHUNK_OPENING;
-    fixture->ticket = CHUNKS;
-    assert_int_equal(put(fixture, 0, 0), 1);
-    assert_ptr_equal(fixture->writers[0].chunk, &fixture->chunks[1]);
-    sbx_ring_close_orphan(&fixture->chunks[0]);
-    assert_int_equal(state_of(&fixture->chunks[0]), SBX_CHUNK_FREE);
-    fixture->ticket = CHUNKS * 2;
-    assert_int_equal(put(fixture, 1, 0), 1);
-    assert_ptr_equal(fixture->writers[1].chunk, &fixture->chunks[0]);
-}
-
 static void test_closing_twice_or_nothing_is_harmless(void **state)
 {
     struct fixture *fixture = *state;
@@ -298,7 +329,7 @@ static void test_closing_twice_or_nothing_is_harmless(void **state)
     sbx_ring_close(&fixture->writers[0]);
     uint64_t closed = fixture->chunks[0].state;
     sbx_ring_close(&fixture->writers[0]);
-    sbx_ring_close_orphan(&fixture->chunks[0]);
+    sbx_ring_seal(&fixture->chunks[0], closed);
     assert_int_equal(fixture->chunks[0].state, closed);
 }
 
@@ -366,11 +397,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ring_of_open_chunks_drops_and_counts, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_writer_a_lap_late_leaves_the_newer_chunk_alone, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_writer_that_lost_its_chunk_does_not_write_to_it, make_ring, free_ring),
-        cmocka_unit_test_setup_teardown(test_writer_does_not_append_to_a_chunk_that_was_closed_for_it, make_ring,
+        cmocka_unit_test_setup_teardown(test_writer_does_not_append_to_a_chunk_that_was_taken_back, make_ring,
                                         free_ring),
+        cmocka_unit_test_setup_teardown(test_revoked_chunk_is_nobodys_until_it_is_sealed, make_ring, free_ring),
+        cmocka_unit_test_setup_teardown(test_owner_seals_its_revoked_chunk_itself, make_ring, free_ring),
         cmocka_unit_test(test_recycled_chunk_is_empty_when_it_becomes_open),
         cmocka_unit_test_setup_teardown(test_next_life_of_an_entry_begins_a_new_chunk, make_ring, free_ring),
-        cmocka_unit_test_setup_teardown(test_orphan_that_was_only_half_opened_becomes_free, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_closing_twice_or_nothing_is_harmless, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_observer_names_the_thread_in_its_records, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_crowd_of_writers_never_shares_a_chunk, make_ring, free_ring),

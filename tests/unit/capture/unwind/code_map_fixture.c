@@ -135,7 +135,7 @@ void frame_table_fixture_finish(struct frame_table_fixture *fixture)
 
 uint64_t frame_table_word(const struct frame_table_fixture *fixture, uint32_t frame_id)
 {
-    return fixture->table.frames[frame_id];
+    return fixture->table.frames[frame_id] & ~SBX_FRAME_TAG_MASK;
 }
 
 uint64_t own_stack_top(void)
