@@ -102,7 +102,7 @@ static bool build_some_rows(void)
 void *sbx_module_main(void *unused)
 {
     (void)unused;
-    sbx_self = SBX_THREAD_GONE;
+    sbx_thread_become(SBX_THREAD_GONE);
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     unsigned looks_left = 0;
