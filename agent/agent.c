@@ -131,6 +131,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(sbx_the_agent.wanted_points, &unsettled);
         sbx_store_relaxed(&sbx_modules_dirty, unsettled != 0);
         sbx_the_agent.applied_points = sbx_the_agent.wanted_points;
+        sbx_the_capture.control->hooked_points = sbx_the_agent.wanted_points;
     }
     sbx_module_thread_prepare();
     result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);

@@ -35,6 +35,8 @@ static uint32_t apply_hooks(void)
     uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points), unsettled;
     uint32_t slots = sbx_got_hook_apply(points, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
+    /* order: release control.hooked_points - hooked_slots is theirs */
+    sbx_store_release(&sbx_the_capture.control->hooked_points, points);
     sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
     return unsettled;
 }
