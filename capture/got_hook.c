@@ -64,6 +64,7 @@ static uint32_t module_count;
 
 static const struct sbx_point *points[POINTS_MAX];
 static uint32_t point_hashes[POINTS_MAX];
+static uint32_t point_versions[POINTS_MAX]; /* hash of a version that was found to be the original's; 0: none yet */
 static uint32_t point_count;
 static uint16_t point_seats[POINT_SEATS]; /* index + 1 */
 static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
@@ -187,6 +188,7 @@ static void find_late_originals(void)
         dl_iterate_phdr(search_module, &search);
         if (search.found != search.address) {
             *points[i]->original = (void *)search.found;
+            point_versions[i] = 0;
             finds++;
         }
     }
@@ -283,7 +285,8 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
 {
     const char *version = sbx_elf_image_wanted_version(image, symbol);
     uintptr_t original = (uintptr_t)*points[point]->original;
-    if (version == NULL) {
+    uint32_t version_hash = version != NULL ? sbx_gnu_hash(version) : 0;
+    if (version == NULL || version_hash == point_versions[point]) {
         return true;
     }
     if (original < pass->home.code_begin || original >= pass->home.code_end) {
@@ -295,8 +298,12 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
     }
     uint32_t hash = point_hashes[point];
     uint64_t wanted = sbx_elf_image_find(&pass->home, points[point]->symbol, hash, version);
-    return wanted != 0 &&
-           (wanted == original || wanted == sbx_elf_image_find(&pass->home, points[point]->symbol, hash, NULL));
+    if (wanted == 0 ||
+        (wanted != original && wanted != sbx_elf_image_find(&pass->home, points[point]->symbol, hash, NULL))) {
+        return false;
+    }
+    point_versions[point] = version_hash;
+    return true;
 }
 
 /* Is what the slot holds the definition that our hook forwards to, or would it become that? */

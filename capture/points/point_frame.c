@@ -9,17 +9,7 @@
 #include "frame_pace.h"
 #include "point.h"
 
-#define PRESENTS(name, parameters, arguments, op)                                                               \
-    static void(*real_##name) parameters;                                                                       \
-    static void hook_##name parameters                                                                          \
-    {                                                                                                           \
-        struct sbx_blocking call;                                                                               \
-        SBX_SAVE_FRAME_POINTER();                                                                               \
-        sbx_present_begin(&call, op);                                                                           \
-        real_##name arguments;                                                                                  \
-        sbx_present_end(&call, false);                                                                          \
-    }
-#define PRESENTS_WITH(type, name, parameters, arguments, op, failed)                                            \
+#define PRESENTS(type, name, parameters, arguments, op, failed)                                            \
     static type(*real_##name) parameters;                                                                       \
     static type hook_##name parameters                                                                          \
     {                                                                                                           \
@@ -31,12 +21,14 @@
         return result;                                                                                          \
     }
 
-PRESENTS(SDL_RenderPresent, (void *renderer), (renderer), SBX_OP_SDL_RENDER_PRESENT)
-PRESENTS(SDL_GL_SwapWindow, (void *window), (window), SBX_OP_SDL_SWAP_WINDOW)
-PRESENTS(glXSwapBuffers, (void *display, unsigned long drawable), (display, drawable), SBX_OP_GLX_SWAP_BUFFERS)
-PRESENTS_WITH(unsigned, eglSwapBuffers, (void *display, void *surface), (display, surface), SBX_OP_EGL_SWAP_BUFFERS,
+/* SDL2's return nothing, SDL3's a bool: whatever the register holds is handed back. */
+PRESENTS(long, SDL_RenderPresent, (void *renderer), (renderer), SBX_OP_SDL_RENDER_PRESENT, false)
+PRESENTS(long, SDL_GL_SwapWindow, (void *window), (window), SBX_OP_SDL_SWAP_WINDOW, false)
+PRESENTS(long, glXSwapBuffers, (void *display, unsigned long drawable), (display, drawable), SBX_OP_GLX_SWAP_BUFFERS,
+         false)
+PRESENTS(unsigned, eglSwapBuffers, (void *display, void *surface), (display, surface), SBX_OP_EGL_SWAP_BUFFERS,
               result == 0)
-PRESENTS_WITH(int, vkQueuePresentKHR, (void *queue, const void *what), (queue, what), SBX_OP_VK_QUEUE_PRESENT,
+PRESENTS(int, vkQueuePresentKHR, (void *queue, const void *what), (queue, what), SBX_OP_VK_QUEUE_PRESENT,
               result < 0)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_FRAME)

@@ -20,7 +20,14 @@
 #include "stallbox/stallbox.h"
 
 enum {
-    SLOTS_MAX = 8192
+    SLOTS_MAX = 8192,
+#if defined(__aarch64__)
+    JUMP = R_AARCH64_JUMP_SLOT,
+    DATA = R_AARCH64_GLOB_DAT,
+#else
+    JUMP = R_X86_64_JUMP_SLOT,
+    DATA = R_X86_64_GLOB_DAT,
+#endif
 };
 
 struct slot {
@@ -37,7 +44,7 @@ static void add_table(const struct sbx_elf_image *image, const ElfW(Rela) * tabl
 {
     for (size_t i = 0; i < bytes / sizeof *table; i++) {
         uint64_t type = ELF64_R_TYPE(table[i].r_info);
-        if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && bare_count < SLOTS_MAX) {
+        if ((type == JUMP || type == DATA) && bare_count < SLOTS_MAX) {
             uintptr_t *at = (uintptr_t *)(image->bias + table[i].r_offset);
             bare[bare_count++] = (struct slot){at, *at,
                                                image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name,
