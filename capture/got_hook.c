@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "capture.h"
@@ -70,6 +71,8 @@ static uint16_t point_seats[POINT_SEATS]; /* index + 1 */
 static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
 static uint32_t finds = 1;                          /* bumped when an original is found or lost */
 
+static uint64_t vdso_header; /* 0: there is none */
+
 /* ---- the points by name ---- */
 
 /* Our names begin with few prefixes, C++ names with none of them: four characters decide nearly always. */
@@ -124,6 +127,7 @@ void sbx_got_hook_resolve(void)
     if (point_count != 0) {
         return;
     }
+    vdso_header = getauxval(AT_SYSINFO_EHDR);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
         for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
@@ -159,7 +163,9 @@ static int search_module(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct search *search = context;
     (void)bytes;
-    if (!sbx_elf_image_read(&search->image, info)) {
+    /* The vdso is in nobody's search order, though it has the names of what libc takes from it. */
+    if (!sbx_elf_image_read(&search->image, info) ||
+        (vdso_header >= search->image.code_begin && vdso_header < search->image.code_end)) {
         return 0;
     }
     if (search->point == NOTHING) {
@@ -280,30 +286,77 @@ static uint32_t take_patch(void)
     return index;
 }
 
-/* Does the version of `name` that this module wants lead to the definition that our hook forwards to? */
+/* Find the module that defines the point's original into pass->home: the one that holds its code, or, of a function that
+ * libc chooses at load time and that lies in the vdso, the first that has the name. */
+static bool find_home(uint32_t point, struct pass *pass)
+{
+    uintptr_t original = (uintptr_t)*points[point]->original;
+    const char *name = points[point]->symbol;
+    uint32_t hash = point_hashes[point];
+    if (original >= pass->home.code_begin && original < pass->home.code_end &&
+        sbx_elf_image_find(&pass->home, name, hash, NULL) != 0) {
+        return true;
+    }
+    struct search search = {.point = NOTHING, .address = original};
+    bool is_found = dl_iterate_phdr(search_module, &search) != 0;
+    if (!is_found || sbx_elf_image_find(&search.image, name, hash, NULL) == 0) {
+        struct search by_name = {.point = point};
+        if (dl_iterate_phdr(search_module, &by_name) != 0) {
+            search = by_name;
+            is_found = true;
+        }
+    }
+    pass->home = search.image;
+    return is_found;
+}
+
+/* Does the version that this module wants of the point's name lead to the definition that our hook forwards to? */
 static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, uint32_t point, struct pass *pass)
 {
     const char *version = sbx_elf_image_wanted_version(image, symbol);
-    uintptr_t original = (uintptr_t)*points[point]->original;
     uint32_t version_hash = version != NULL ? sbx_gnu_hash(version) : 0;
     if (version == NULL || version_hash == point_versions[point]) {
         return true;
     }
-    if (original < pass->home.code_begin || original >= pass->home.code_end) {
-        struct search search = {.point = NOTHING, .address = original};
-        if (dl_iterate_phdr(search_module, &search) == 0) {
-            return true; /* an indirect function's target outside every module's code: the vdso's, which has one */
-        }
-        pass->home = search.image;
+    if (!find_home(point, pass)) {
+        return false;
     }
+    const char *name = points[point]->symbol;
     uint32_t hash = point_hashes[point];
-    uint64_t wanted = sbx_elf_image_find(&pass->home, points[point]->symbol, hash, version);
-    if (wanted == 0 ||
-        (wanted != original && wanted != sbx_elf_image_find(&pass->home, points[point]->symbol, hash, NULL))) {
+    uint64_t wanted = sbx_elf_image_find(&pass->home, name, hash, version);
+    if (wanted == 0 || (wanted != (uintptr_t)*points[point]->original &&
+                        wanted != sbx_elf_image_find(&pass->home, name, hash, NULL))) {
         return false;
     }
     point_versions[point] = version_hash;
     return true;
+}
+
+/* Does an unbound slot hold `now`: the code that has the loader bind it? Where the original lies in the same module, as
+ * for libc's own calls of realloc, an address in the module may be either: then the code there is asked, which in every
+ * PLT of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the number of the relocation. */
+static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now,
+                       uintptr_t original)
+{
+    if (ELF64_R_TYPE(relocation->r_info) != RELOCATION_JUMP || now < image->code_begin || now + 16 > image->code_end) {
+        return false;
+    }
+    if (original < image->code_begin || original >= image->code_end) {
+        return true;
+    }
+#if defined(__x86_64__)
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    enum {
+        PUSH_NUMBER = 0x68
+    };
+    const uint8_t *code = (const uint8_t *)now;
+    code += memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+    uint32_t number;
+    memcpy(&number, code + 1, sizeof number);
+    return code[0] == PUSH_NUMBER && number == (uint64_t)(relocation - image->jump_relocations);
+#else
+    return false;
+#endif
 }
 
 /* Is what the slot holds the definition that our hook forwards to, or would it become that? */
@@ -311,12 +364,8 @@ static bool is_bound_to_original(const struct sbx_elf_image *image, const ElfW(R
                                  uint32_t point, struct pass *pass)
 {
     uintptr_t original = (uintptr_t)*points[point]->original;
-    if (now == original) {
-        return true;
-    }
-    bool is_lazy = ELF64_R_TYPE(relocation->r_info) == RELOCATION_JUMP && now >= image->code_begin &&
-                   now < image->code_end && (original < image->code_begin || original >= image->code_end);
-    return is_lazy && is_same_version(image, (uint32_t)ELF64_R_SYM(relocation->r_info), point, pass);
+    return now == original || (is_unbound(image, relocation, now, original) &&
+                               is_same_version(image, (uint32_t)ELF64_R_SYM(relocation->r_info), point, pass));
 }
 
 static uint32_t patch_of_slot(const struct hooked_module *module, const uintptr_t *slot)

@@ -6,9 +6,8 @@
  * where a count is out, which a thread without a block finds at its first call. free() moves one word and asks only
  * whether the thread is a stranger, because a thread may do nothing but free what others made.
  *
- * strdup, asprintf, reallocarray, getline, operator new and delete reach these functions through the slots of the
- * libraries they lie in, where those are bound at all: libc's own calls of malloc go through a slot of libc and are
- * counted once, its realloc inside reallocarray is bound inside libc, so reallocarray is a point of its own. */
+ * strdup, getline, reallocarray, operator new and delete call these functions through slots of libc and libstdc++, as
+ * any program does, because a program may bring its own allocator: they are counted there, once, and are no points. */
 #include "point.h"
 
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);
 static void *(*real_realloc)(void *, size_t);
-static void *(*real_reallocarray)(void *, size_t, size_t);
 static void *(*real_aligned_alloc)(size_t, size_t);
 static void *(*real_memalign)(size_t, size_t);
 static int (*real_posix_memalign)(void **, size_t, size_t);
@@ -84,12 +82,6 @@ static void *hook_realloc(void *old, size_t bytes)
     return real_realloc(old, bytes);
 }
 
-static void *hook_reallocarray(void *old, size_t elements, size_t bytes)
-{
-    count(elements * bytes, SBX_OP_REALLOCARRAY);
-    return real_reallocarray(old, elements, bytes);
-}
-
 static void *hook_aligned_alloc(size_t alignment, size_t bytes)
 {
     count(bytes, SBX_OP_ALIGNED_ALLOC);
@@ -124,7 +116,6 @@ static const struct sbx_point points[] = {
     SBX_POINT("malloc", hook_malloc, real_malloc, SBX_GROUP_ALLOC),
     SBX_POINT("calloc", hook_calloc, real_calloc, SBX_GROUP_ALLOC),
     SBX_POINT("realloc", hook_realloc, real_realloc, SBX_GROUP_ALLOC),
-    SBX_POINT("reallocarray", hook_reallocarray, real_reallocarray, SBX_GROUP_ALLOC),
     SBX_POINT("aligned_alloc", hook_aligned_alloc, real_aligned_alloc, SBX_GROUP_ALLOC),
     SBX_POINT("memalign", hook_memalign, real_memalign, SBX_GROUP_ALLOC),
     SBX_POINT("posix_memalign", hook_posix_memalign, real_posix_memalign, SBX_GROUP_ALLOC),

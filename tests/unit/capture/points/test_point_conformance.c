@@ -31,12 +31,12 @@ static void run_script(const char *name, const char *text_path)
     static char text[TEXT_BYTES];
     snprintf(folder, sizeof folder, "%s/%s", recorded_process_folder(), name);
     child_expect(mkdir(folder, 0700) == 0, "the script has a folder");
+    uint32_t slots = child_header() != NULL ? child_header()->hooked_slots : 0;
     void *module = dlopen(module_path, RTLD_LAZY);
     child_expect(module != NULL, "the script loads");
     void (*script)(char *, size_t, const char *) = (void (*)(char *, size_t, const char *))dlsym(module, "call_script");
     if (child_header() != NULL) {
-        uint32_t slots = child_header()->hooked_slots;
-        for (int i = 0; i < 1000 && child_header()->hooked_slots < slots + 100; i++) {
+        for (int i = 0; i < 10000 && child_header()->hooked_slots < slots + 100; i++) {
             child_pause_ms(1); /* the module thread hooks what was just loaded */
         }
         child_expect(child_header()->hooked_slots >= slots + 100, "the script's calls are hooked");

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "elf_image.h"
@@ -203,12 +204,44 @@ static void test_slots_change_under_running_threads(void **state)
     assert_int_equal(recorded_process_run(child_switches_under_load), 0);
 }
 
+static int run_ctl(const char *arguments)
+{
+    char command[600];
+    snprintf(command, sizeof command, "STALLBOX_RECORDINGS=%s/../recordings %s ctl %d %s >/dev/null 2>&1",
+             recorded_process_folder(), TOOL, (int)getpid(), arguments);
+    return WEXITSTATUS(system(command));
+}
+
+static void child_is_told_by_ctl(void)
+{
+    child_expect(dlopen(SCRIPT_LAZY, RTLD_LAZY) != NULL, "a module loads");
+    dl_iterate_phdr(add_module, NULL);
+    child_start();
+    child_expect(run_ctl("disable file stat") == 0, "ctl takes two groups out");
+    child_expect(!has_name("read") && !has_name("stat") && has_name("open") && has_name("malloc"), "these two alone");
+    child_expect(run_ctl("enable stat") == 0, "ctl puts one in");
+    child_expect(!has_name("read") && has_name("stat"), "this one alone");
+    child_expect(run_ctl("disable") == 0, "ctl takes everything out");
+    expect_bare("while disabled");
+    child_expect(run_ctl("enable") == 0, "ctl enables what was on");
+    child_expect(!has_name("read") && has_name("stat"), "and nothing else");
+    child_expect(run_ctl("disable nonsense") == 2 && run_ctl("status file") == 2, "ctl refuses what is no group");
+    stallbox_stop(5000);
+}
+
+static void test_ctl_switches_single_groups(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_is_told_by_ctl), 0);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_each_group_goes_in_and_out_by_itself),
         CASE(test_slots_change_under_running_threads),
+        CASE(test_ctl_switches_single_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
