@@ -204,6 +204,43 @@ static void test_slots_change_under_running_threads(void **state)
     assert_int_equal(recorded_process_run(child_switches_under_load), 0);
 }
 
+#ifdef OLD_VERSION
+/* The loader's handle of a library is its link map: see dlinfo(3). */
+static bool is_hooked_in(const void *module, const char *name)
+{
+    const struct link_map *map = NULL;
+    child_expect(dlinfo((void *)module, RTLD_DI_LINKMAP, &map) == 0, "the module has a map");
+    for (size_t i = 0; i < bare_count; i++) {
+        uint64_t at = (uint64_t)(uintptr_t)bare[i].at;
+        if (strcmp(bare[i].name, name) == 0 && at >= map->l_addr && at < map->l_addr + 65536) {
+            return is_hooked(&bare[i]);
+        }
+    }
+    child_expect(false, "the module has a slot of that name");
+    return false;
+}
+
+static void child_has_an_old_module(void)
+{
+    void *module = dlopen(OLD_VERSION, RTLD_LAZY);
+    child_expect(module != NULL, "the old module loads");
+    dl_iterate_phdr(add_module, NULL);
+    child_start();
+    child_expect(is_hooked_in(module, "waitpid"), "its calls are hooked");
+    child_expect(is_hooked_in(module, "dlopen"), "an old version that is the same function is hooked");
+    child_expect(!is_hooked_in(module, "posix_spawn"), "an old version that is another function is left alone");
+    child_expect(child_header()->drops[SBX_DROP_FOREIGN_SLOT] == 1, "and counted");
+    stallbox_stop(5000);
+    expect_bare("after the stop");
+}
+
+static void test_a_slot_that_wants_another_version_is_left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_has_an_old_module), 0);
+}
+#endif
+
 static int run_ctl(const char *arguments)
 {
     char command[600];
@@ -242,6 +279,9 @@ int main(void)
         CASE(test_each_group_goes_in_and_out_by_itself),
         CASE(test_slots_change_under_running_threads),
         CASE(test_ctl_switches_single_groups),
+#ifdef OLD_VERSION
+        CASE(test_a_slot_that_wants_another_version_is_left_alone),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,12 +388,33 @@ static void test_counts_of_allocations_are_exact(void **state)
     assert_int_equal(recorded_process_run(child_counts), 0);
 }
 
+/* ---- dlopen: who calls must still matter ---- */
+
+static void child_loads_by_runpath(void)
+{
+    child_start();
+    void *caller = dlopen(RUNPATH_CALLER, RTLD_NOW);
+    child_expect(caller != NULL, "the caller loads");
+    void *(*load)(const char *) = (void *(*)(const char *))dlsym(caller, "load_as_caller");
+    child_pause_ms(300); /* the module thread hooks it within milliseconds */
+    child_expect(load(PLUGIN_NAME) != NULL, "a plugin in the caller's DT_RUNPATH is found");
+    child_expect(load("$ORIGIN/plugins/" PLUGIN_NAME) != NULL, "$ORIGIN is the caller's");
+    child_expect(dlopen(PLUGIN_NAME ".none", RTLD_NOW) == NULL, "what is nowhere is not found");
+}
+
+static void test_a_plugin_beside_its_caller_is_found(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_loads_by_runpath), 0);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_what_is_slow_is_recorded_with_what_made_it_slow),
         CASE(test_counts_of_allocations_are_exact),
+        CASE(test_a_plugin_beside_its_caller_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
