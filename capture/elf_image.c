@@ -142,7 +142,8 @@ static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const
 {
     const ElfW(Sym) *found = &image->symbols[symbol];
     unsigned type = ELF64_ST_TYPE(found->st_info);
-    if (found->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) || strcmp(image->strings + found->st_name, name) != 0) {
+    if (found->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
+        strcmp(image->strings + found->st_name, name) != 0) {
         return false;
     }
     if (image->versions == NULL) {

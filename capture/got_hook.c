@@ -44,8 +44,8 @@ struct patch {
     uint32_t next; /* the next of its module, or the next free one */
 };
 
-/* A module that was met. Its identity is all it takes for its slots to be where they were: a module that is unloaded and
- * loaded again at the same place between two looks is the same to us. */
+/* A module that was met. Its identity is all it takes for its slots to be where they were: a module that is unloaded
+ * and loaded again at the same place between two looks is the same to us. */
 struct hooked_module {
     struct sbx_elf_image image;
     uint32_t first;         /* patch; NOTHING: none */
@@ -59,7 +59,7 @@ struct hooked_module {
 static struct memory {
     struct patch patches[PATCHES_MAX];
     struct hooked_module modules[MODULES_MAX];
-} *memory;
+} * memory;
 static uint32_t patches_used, free_patch = NOTHING, patches_live; /* patches ever used, list of the free, in force */
 static uint32_t module_count;
 
@@ -67,7 +67,7 @@ static const struct sbx_point *points[POINTS_MAX];
 static uint32_t point_hashes[POINTS_MAX];
 static uint32_t point_versions[POINTS_MAX]; /* hash of a version that was found to be the original's; 0: none yet */
 static uint32_t point_count;
-static uint16_t point_seats[POINT_SEATS]; /* index + 1 */
+static uint16_t point_seats[POINT_SEATS];           /* index + 1 */
 static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
 static uint32_t finds = 1;                          /* bumped when an original is found or lost */
 
@@ -207,10 +207,10 @@ struct pass {
     uint32_t wanted;
     uint32_t number;
     uint32_t unsettled;
-    uint32_t guess;             /* where the next module probably is in `modules` */
+    uint32_t guess; /* where the next module probably is in `modules` */
     uint64_t foreign_slots;
-    struct sbx_elf_image home;  /* the module that defines what was last asked about */
-    bool relro_is_open;         /* of the module at hand */
+    struct sbx_elf_image home; /* the module that defines what was last asked about */
+    bool relro_is_open;        /* of the module at hand */
 };
 
 static bool is_same_image(const struct sbx_elf_image *one, const struct sbx_elf_image *other)
@@ -242,7 +242,8 @@ static struct hooked_module *find_module(const struct sbx_elf_image *image, stru
 }
 
 /* Store one word where the module's RELRO pages may forbid it: they are opened at the first such store and closed when
- * the module is done, because a system call a slot would be the most of the work. Callers on other threads only read. */
+ * the module is done, because a system call a slot would be the most of the work. Callers on other threads only read.
+ */
 static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uintptr_t *slot, uintptr_t value)
 {
     uint64_t address = (uint64_t)(uintptr_t)slot;
@@ -286,8 +287,8 @@ static uint32_t take_patch(void)
     return index;
 }
 
-/* Find the module that defines the point's original into pass->home: the one that holds its code, or, of a function that
- * libc chooses at load time and that lies in the vdso, the first that has the name. */
+/* Find the module that defines the point's original into pass->home: the one that holds its code, or, of a function
+ * that libc chooses at load time and that lies in the vdso, the first that has the name. */
 static bool find_home(uint32_t point, struct pass *pass)
 {
     uintptr_t original = (uintptr_t)*points[point]->original;
@@ -480,8 +481,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     }
     module->seen_pass = pass->number;
     bool is_whole = restore_module(module, pass);
-    if (pass->wanted != 0 &&
-        (!is_whole || module->walked_points != pass->wanted || module->walked_finds != finds)) {
+    if (pass->wanted != 0 && (!is_whole || module->walked_points != pass->wanted || module->walked_finds != finds)) {
         module->foreign_slots = 0;
         patch_table(module, image.jump_relocations, image.jump_bytes / sizeof *image.relocations, pass);
         patch_table(module, image.relocations + image.relative_count,

@@ -44,7 +44,8 @@ static void merge_frame(struct sbx_thread *thread, uint8_t op, uint64_t begin_ns
         flush_merged(thread);
     }
     if (merged->amount == 0) {
-        *merged = (struct sbx_record){.kind = SBX_RECORD_FRAME, .op = op, .begin_ns = begin_ns, .thread = thread->index};
+        *merged =
+            (struct sbx_record){.kind = SBX_RECORD_FRAME, .op = op, .begin_ns = begin_ns, .thread = thread->index};
     }
     merged->amount++;
     merged->end_ns = end_ns;

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES(name, parameters, arguments, op)                                                                      \
+#define NAMES(name, parameters, arguments, op) \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_DIRECTORY, SBX_RECORD_FILE, op, 0, 0, result < 0, -1)
 
 NAMES(rename, (const char *old, const char *new_name), (old, new_name), SBX_OP_RENAME)
-NAMES(renameat, (int old_folder, const char *old, int folder, const char *new_name), (old_folder, old, folder, new_name),
-      SBX_OP_RENAME)
+NAMES(renameat, (int old_folder, const char *old, int folder, const char *new_name),
+      (old_folder, old, folder, new_name), SBX_OP_RENAME)
 NAMES(renameat2, (int old_folder, const char *old, int folder, const char *new_name, unsigned flags),
       (old_folder, old, folder, new_name, flags), SBX_OP_RENAME)
 NAMES(unlink, (const char *path), (path), SBX_OP_UNLINK)
@@ -31,7 +31,7 @@ NAMES(symlink, (const char *target, const char *path), (target, path), SBX_OP_LI
 NAMES(symlinkat, (const char *target, int folder, const char *path), (target, folder, path), SBX_OP_LINK)
 NAMES(closedir, (DIR * folder), (folder), SBX_OP_CLOSE)
 
-#define LISTS(type, name, parameters, arguments, op, failed)                                                        \
+#define LISTS(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_DIRECTORY, SBX_RECORD_FILE, op, 0, 0, failed, -1)
 
 LISTS(DIR *, opendir, (const char *path), (path), SBX_OP_OPENDIR, result == NULL)
@@ -42,8 +42,8 @@ SBX_BLOCKING_HOOK(ssize_t, getdents64, (int fd, void *out, size_t bytes), (fd, o
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_DIRECTORY)
 static const struct sbx_point points[] = {
-    POINT(rename), POINT(renameat), POINT(renameat2), POINT(unlink),    POINT(unlinkat), POINT(remove),
-    POINT(mkdir),  POINT(mkdirat),  POINT(rmdir),     POINT(link),      POINT(linkat),   POINT(symlink),
-    POINT(symlinkat), POINT(closedir), POINT(opendir), POINT(readdir), POINT(readdir64), POINT(getdents64),
+    POINT(rename),    POINT(renameat), POINT(renameat2), POINT(unlink),  POINT(unlinkat),  POINT(remove),
+    POINT(mkdir),     POINT(mkdirat),  POINT(rmdir),     POINT(link),    POINT(linkat),    POINT(symlink),
+    POINT(symlinkat), POINT(closedir), POINT(opendir),   POINT(readdir), POINT(readdir64), POINT(getdents64),
 };
 const struct sbx_point_list sbx_points_directory = SBX_POINT_LIST(points);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
-#define MOVES(name, parameters, arguments, op)                                                                       \
-    SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1,   \
+#define MOVES(name, parameters, arguments, op)                                                                     \
+    SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
 
 MOVES(read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes), SBX_OP_READ)
@@ -49,8 +49,8 @@ MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t 
 MOVES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
 
-#define SHAPES(name, parameters, arguments, op, fd)                                                                 \
-    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op,                        \
+#define SHAPES(name, parameters, arguments, op, fd)                                          \
+    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, \
                       (fd) >= 0 ? (uint64_t)(fd) + 1 : 0, bytes > 0 ? bytes : 0, result != 0, fd)
 
 SHAPES(truncate, (const char *path, off_t bytes), (path, bytes), SBX_OP_TRUNCATE, -1)

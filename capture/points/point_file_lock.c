@@ -9,9 +9,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define LOCKS(type, name, parameters, arguments, op)                                                               \
-    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, op,                 \
-                      (uint64_t)fd + 1, 0, result < 0, fd)
+#define LOCKS(type, name, parameters, arguments, op)                                                                 \
+    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
+                      0, result < 0, fd)
 
 LOCKS(int, flock, (int fd, int operation), (fd, operation), SBX_OP_FLOCK)
 LOCKS(int, lockf, (int fd, int command, off_t bytes), (fd, command, bytes), SBX_OP_LOCKF)

@@ -9,16 +9,16 @@
 #include "frame_pace.h"
 #include "point.h"
 
-#define PRESENTS(type, name, parameters, arguments, op, failed)                                            \
-    static type(*real_##name) parameters;                                                                       \
-    static type hook_##name parameters                                                                          \
-    {                                                                                                           \
-        struct sbx_blocking call;                                                                               \
-        SBX_SAVE_FRAME_POINTER();                                                                               \
-        sbx_present_begin(&call, op);                                                                           \
-        type result = real_##name arguments;                                                                    \
-        sbx_present_end(&call, failed);                                                                         \
-        return result;                                                                                          \
+#define PRESENTS(type, name, parameters, arguments, op, failed) \
+    static type(*real_##name) parameters;                       \
+    static type hook_##name parameters                          \
+    {                                                           \
+        struct sbx_blocking call;                               \
+        SBX_SAVE_FRAME_POINTER();                               \
+        sbx_present_begin(&call, op);                           \
+        type result = real_##name arguments;                    \
+        sbx_present_end(&call, failed);                         \
+        return result;                                          \
     }
 
 /* SDL2's return nothing, SDL3's a bool: whatever the register holds is handed back. */
@@ -27,13 +27,12 @@ PRESENTS(long, SDL_GL_SwapWindow, (void *window), (window), SBX_OP_SDL_SWAP_WIND
 PRESENTS(long, glXSwapBuffers, (void *display, unsigned long drawable), (display, drawable), SBX_OP_GLX_SWAP_BUFFERS,
          false)
 PRESENTS(unsigned, eglSwapBuffers, (void *display, void *surface), (display, surface), SBX_OP_EGL_SWAP_BUFFERS,
-              result == 0)
-PRESENTS(int, vkQueuePresentKHR, (void *queue, const void *what), (queue, what), SBX_OP_VK_QUEUE_PRESENT,
-              result < 0)
+         result == 0)
+PRESENTS(int, vkQueuePresentKHR, (void *queue, const void *what), (queue, what), SBX_OP_VK_QUEUE_PRESENT, result < 0)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_FRAME)
 static const struct sbx_point points[] = {
-    POINT(SDL_RenderPresent), POINT(SDL_GL_SwapWindow), POINT(glXSwapBuffers), POINT(eglSwapBuffers),
-    POINT(vkQueuePresentKHR),
+    POINT(SDL_RenderPresent), POINT(SDL_GL_SwapWindow), POINT(glXSwapBuffers),
+    POINT(eglSwapBuffers),    POINT(vkQueuePresentKHR),
 };
 const struct sbx_point_list sbx_points_frame = SBX_POINT_LIST(points);

@@ -19,17 +19,17 @@ static void count_map(uint64_t bytes)
 }
 
 /* The call is counted whether it is recorded or not. */
-#define MAPS(type, name, original_parameters, parameters, arguments, op, failed, mapped)                              \
-    static type(*real_##name) original_parameters;                                                                  \
-    static type hook_##name parameters                                                                              \
-    {                                                                                                               \
-        struct sbx_blocking call;                                                                                   \
-        SBX_SAVE_FRAME_POINTER();                                                                                   \
-        sbx_blocking_begin(&call, SBX_GROUP_MAP, SBX_RECORD_MEMORY, op, 0, 0);                                      \
-        type result = real_##name arguments;                                                                        \
-        count_map((failed) ? 0 : (mapped));                                                                         \
-        sbx_blocking_end(&call, bytes, failed, -1);                                                                 \
-        return result;                                                                                              \
+#define MAPS(type, name, original_parameters, parameters, arguments, op, failed, mapped) \
+    static type(*real_##name) original_parameters;                                       \
+    static type hook_##name parameters                                                   \
+    {                                                                                    \
+        struct sbx_blocking call;                                                        \
+        SBX_SAVE_FRAME_POINTER();                                                        \
+        sbx_blocking_begin(&call, SBX_GROUP_MAP, SBX_RECORD_MEMORY, op, 0, 0);           \
+        type result = real_##name arguments;                                             \
+        count_map((failed) ? 0 : (mapped));                                              \
+        sbx_blocking_end(&call, bytes, failed, -1);                                      \
+        return result;                                                                   \
     }
 
 MAPS(void *, mmap, (void *, size_t, int, int, int, off_t),

@@ -3,22 +3,23 @@
  *
  * open() reads its mode only when it may create something. The hooks are no variadic functions: they hand on the
  * register in which a mode would be, whatever it holds, as the original would have found it. They call the original
- * through its variadic type, because the calling convention tells such a function how many vector registers are used. */
+ * through its variadic type, because the calling convention tells such a function how many vector registers are used.
+ */
 #include "point.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#define OPENS(name, original_parameters, parameters, arguments)                                                     \
-    static int(*real_##name) original_parameters;                                                                   \
-    static int hook_##name parameters                                                                               \
-    {                                                                                                               \
-        struct sbx_blocking call;                                                                                   \
-        SBX_SAVE_FRAME_POINTER();                                                                                   \
-        sbx_blocking_begin(&call, SBX_GROUP_OPEN, SBX_RECORD_FILE, SBX_OP_OPEN, 0, 0);                              \
-        int result = real_##name arguments;                                                                         \
-        sbx_blocking_end(&call, 0, result < 0, result);                                                             \
-        return result;                                                                                              \
+#define OPENS(name, original_parameters, parameters, arguments)                        \
+    static int(*real_##name) original_parameters;                                      \
+    static int hook_##name parameters                                                  \
+    {                                                                                  \
+        struct sbx_blocking call;                                                      \
+        SBX_SAVE_FRAME_POINTER();                                                      \
+        sbx_blocking_begin(&call, SBX_GROUP_OPEN, SBX_RECORD_FILE, SBX_OP_OPEN, 0, 0); \
+        int result = real_##name arguments;                                            \
+        sbx_blocking_end(&call, 0, result < 0, result);                                \
+        return result;                                                                 \
     }
 
 OPENS(open, (const char *, int, ...), (const char *path, int flags, mode_t mode), (path, flags, mode))

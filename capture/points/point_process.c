@@ -3,8 +3,8 @@
  *
  * fork() returns twice, in a copy of the hook's frame: the parent records how long it took (a large process spends
  * milliseconds copying page tables); in the child the recording is its parent's and sbx_blocking_end() does nothing.
- * vfork() is no point: its child runs on this very stack and returns through it first, so the hook's frame would be gone
- * when the parent returns. What a vfork child calls before exec is recorded as the parent's, which is asleep. */
+ * vfork() is no point: its child runs on this very stack and returns through it first, so the hook's frame would be
+ * gone when the parent returns. What a vfork child calls before exec is recorded as the parent's, which is asleep. */
 #include "point.h"
 
 #include <spawn.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAKES(type, name, parameters, arguments, op, failed)                                                   \
+#define MAKES(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, op, 0, 0, failed, -1)
 
 MAKES(pid_t, fork, (void), (), SBX_OP_FORK, result < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_sleep.c - the sleep family, and waits for signals, which are sleeps with another alarm clock. glibc's usleep and
- * sleep call nanosleep inside the library, past any GOT, so each is a point of its own.
+/* point_sleep.c - the sleep family, and waits for signals, which are sleeps with another alarm clock. glibc's usleep
+ * and sleep call nanosleep inside the library, past any GOT, so each is a point of its own.
  *
  * pause() and its like end at any signal: that they are points also keeps our own sampling signal away from them. */
 #include "point.h"
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEPS(type, name, parameters, arguments, op)                                                          \
+#define SLEEPS(type, name, parameters, arguments, op) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, result != 0, -1)
 
 SLEEPS(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP)
@@ -20,7 +20,7 @@ SLEEPS(int, usleep, (useconds_t time_us), (time_us), SBX_OP_USLEEP)
 SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), SBX_OP_SLEEP)
 SLEEPS(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP)
 
-#define AWAITS_SIGNAL(name, parameters, arguments, op, failed)                                                 \
+#define AWAITS_SIGNAL(name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, failed, -1)
 
 AWAITS_SIGNAL(pause, (void), (), SBX_OP_PAUSE, false)

@@ -5,42 +5,31 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-SBX_BLOCKING_HOOK(int, connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_CONNECT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET,
-                  SBX_OP_ACCEPT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_ACCEPT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SEND, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECV, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags),
-                  (fd, buffer, bytes, room, flags), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECV, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, sendto,
-                  (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-                  (fd, buffer, bytes, flags, to, to_bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SENDTO, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recvfrom,
-                  (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
-                  (fd, buffer, bytes, flags, from, from_bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECVFROM, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SENDMSG, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECVMSG, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, getaddrinfo,
-                  (const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found),
-                  (host, service, hints, found), SBX_GROUP_LOOKUP, SBX_RECORD_SOCKET, SBX_OP_GETADDRINFO, 0, 0, result != 0, -1)
+/* A call on descriptor `fd` that returns how much it moved. */
+#define MOVES(type, name, parameters, arguments, op)                                                                \
+    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
+                      result > 0 ? result : 0, result < 0, fd)
+#define CONNECTS(name, parameters, arguments, op)                                                                     \
+    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0, \
+                      result < 0, fd)
 
-#define MOVES(type, name, parameters, arguments, op)                                                              \
-    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op,                \
-                      (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-
+CONNECTS(connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_OP_CONNECT)
+CONNECTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_OP_ACCEPT)
+CONNECTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags), SBX_OP_ACCEPT)
+MOVES(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
+MOVES(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
+MOVES(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
+      SBX_OP_RECV)
+MOVES(ssize_t, sendto,
+      (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
+      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
+MOVES(ssize_t, recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
+      (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
 MOVES(ssize_t, recvfrom_chk,
       (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
       (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
+MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
+MOVES(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
 /* These two return messages, not bytes: so is the amount. */
 MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
       SBX_OP_SENDMMSG)
@@ -48,9 +37,12 @@ MOVES(int, recvmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flag
       (fd, messages, count, flags, timeout), SBX_OP_RECVMMSG)
 
 /* Name lookups: files, a cache daemon, a name server that does not answer for five seconds. */
-#define LOOKS_UP(type, name, parameters, arguments, op, failed)                                                 \
+#define LOOKS_UP(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_LOOKUP, SBX_RECORD_SOCKET, op, 0, 0, failed, -1)
 
+LOOKS_UP(int, getaddrinfo,
+         (const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found),
+         (host, service, hints, found), SBX_OP_GETADDRINFO, result != 0)
 LOOKS_UP(int, getnameinfo,
          (const struct sockaddr *address, socklen_t bytes, char *host, socklen_t host_bytes, char *service,
           socklen_t service_bytes, int flags),
@@ -58,8 +50,8 @@ LOOKS_UP(int, getnameinfo,
 LOOKS_UP(struct hostent *, gethostbyname, (const char *host), (host), SBX_OP_GETHOSTBYNAME, result == NULL)
 LOOKS_UP(struct hostent *, gethostbyname2, (const char *host, int family), (host, family), SBX_OP_GETHOSTBYNAME,
          result == NULL)
-LOOKS_UP(struct hostent *, gethostbyaddr, (const void *address, socklen_t bytes, int family),
-         (address, bytes, family), SBX_OP_GETHOSTBYNAME, result == NULL)
+LOOKS_UP(struct hostent *, gethostbyaddr, (const void *address, socklen_t bytes, int family), (address, bytes, family),
+         SBX_OP_GETHOSTBYNAME, result == NULL)
 LOOKS_UP(int, gethostbyname_r,
          (const char *host, struct hostent *out, char *buffer, size_t bytes, struct hostent **found, int *error),
          (host, out, buffer, bytes, found, error), SBX_OP_GETHOSTBYNAME, result != 0)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 /* The functions that take a path name no descriptor. */
-#define ASKS(type, name, parameters, arguments, op, failed)                                                     \
+#define ASKS(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_STAT, SBX_RECORD_FILE, op, 0, 0, failed, -1)
-#define ASKS_FD(name, parameters, arguments, op)                                                                \
+#define ASKS_FD(name, parameters, arguments, op)                                                                  \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_STAT, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0, \
                       result < 0, fd)
 
@@ -25,8 +25,8 @@ ASKS(int, lstat, (const char *path, struct stat *out), (path, out), SBX_OP_STAT,
 ASKS(int, lstat64, (const char *path, struct stat64 *out), (path, out), SBX_OP_STAT, result < 0)
 ASKS_FD(fstat, (int fd, struct stat *out), (fd, out), SBX_OP_FSTAT)
 ASKS_FD(fstat64, (int fd, struct stat64 *out), (fd, out), SBX_OP_FSTAT)
-ASKS(int, fstatat, (int folder, const char *path, struct stat *out, int flags), (folder, path, out, flags),
-     SBX_OP_STAT, result < 0)
+ASKS(int, fstatat, (int folder, const char *path, struct stat *out, int flags), (folder, path, out, flags), SBX_OP_STAT,
+     result < 0)
 ASKS(int, fstatat64, (int folder, const char *path, struct stat64 *out, int flags), (folder, path, out, flags),
      SBX_OP_STAT, result < 0)
 ASKS(int, statx, (int folder, const char *path, int flags, unsigned mask, struct statx *out),
@@ -65,17 +65,42 @@ ASKS(int, statvfs64, (const char *path, struct statvfs64 *out), (path, out), SBX
 ASKS_FD(fstatvfs, (int fd, struct statvfs *out), (fd, out), SBX_OP_STATFS)
 ASKS_FD(fstatvfs64, (int fd, struct statvfs64 *out), (fd, out), SBX_OP_STATFS)
 
-#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STAT)
+#define POINT(name)       SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STAT)
 #define INNER_POINT(name) SBX_POINT("__" #name, hook_##name, real_##name, SBX_GROUP_STAT)
 static const struct sbx_point points[] = {
-    POINT(stat),          POINT(stat64),        POINT(lstat),          POINT(lstat64),
-    POINT(fstat),         POINT(fstat64),       POINT(fstatat),        POINT(fstatat64),
-    POINT(statx),         INNER_POINT(xstat),   INNER_POINT(xstat64),  INNER_POINT(lxstat),
-    INNER_POINT(lxstat64), INNER_POINT(fxstat), INNER_POINT(fxstat64), INNER_POINT(fxstatat),
-    INNER_POINT(fxstatat64), POINT(access),     POINT(faccessat),      POINT(euidaccess),
-    POINT(readlink),      INNER_POINT(readlink_chk), POINT(readlinkat), INNER_POINT(readlinkat_chk),
-    POINT(realpath),      INNER_POINT(realpath_chk), POINT(statfs),    POINT(statfs64),
-    POINT(fstatfs),       POINT(fstatfs64),     POINT(statvfs),        POINT(statvfs64),
-    POINT(fstatvfs),      POINT(fstatvfs64),
+    POINT(stat),
+    POINT(stat64),
+    POINT(lstat),
+    POINT(lstat64),
+    POINT(fstat),
+    POINT(fstat64),
+    POINT(fstatat),
+    POINT(fstatat64),
+    POINT(statx),
+    INNER_POINT(xstat),
+    INNER_POINT(xstat64),
+    INNER_POINT(lxstat),
+    INNER_POINT(lxstat64),
+    INNER_POINT(fxstat),
+    INNER_POINT(fxstat64),
+    INNER_POINT(fxstatat),
+    INNER_POINT(fxstatat64),
+    POINT(access),
+    POINT(faccessat),
+    POINT(euidaccess),
+    POINT(readlink),
+    INNER_POINT(readlink_chk),
+    POINT(readlinkat),
+    INNER_POINT(readlinkat_chk),
+    POINT(realpath),
+    INNER_POINT(realpath_chk),
+    POINT(statfs),
+    POINT(statfs64),
+    POINT(fstatfs),
+    POINT(fstatfs64),
+    POINT(statvfs),
+    POINT(statvfs64),
+    POINT(fstatvfs),
+    POINT(fstatvfs64),
 };
 const struct sbx_point_list sbx_points_stat = SBX_POINT_LIST(points);

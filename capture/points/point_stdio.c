@@ -61,30 +61,30 @@ static inline size_t product(size_t size, size_t count)
     return __builtin_mul_overflow(size, count, &bytes) ? SIZE_MAX : bytes;
 }
 
-#define STDIO_HOOK(type, name, parameters, arguments, is_copy, op, amount, failed, fd)                              \
-    static type(*real_##name) parameters;                                                                           \
-    SBX_NOINLINE static type timed_##name parameters                                                                \
-    {                                                                                                               \
-        struct sbx_blocking call;                                                                                   \
-        SBX_SAVE_FRAME_POINTER();                                                                                   \
-        sbx_blocking_begin(&call, SBX_GROUP_STDIO, SBX_RECORD_FILE, op, 0, 0);                                      \
-        type result = real_##name arguments;                                                                        \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                                    \
-        return result;                                                                                              \
-    }                                                                                                               \
-    static type hook_##name parameters                                                                              \
-    {                                                                                                               \
-        if (SBX_LIKELY(is_copy)) {                                                                                  \
-            sbx_leaf_here(SBX_RECORD_LEAF, op, SBX_GROUP_STDIO);                                                    \
-            return real_##name arguments;                                                                           \
-        }                                                                                                           \
-        return timed_##name arguments;                                                                              \
+#define STDIO_HOOK(type, name, parameters, arguments, is_copy, op, amount, failed, fd) \
+    static type(*real_##name) parameters;                                              \
+    SBX_NOINLINE static type timed_##name parameters                                   \
+    {                                                                                  \
+        struct sbx_blocking call;                                                      \
+        SBX_SAVE_FRAME_POINTER();                                                      \
+        sbx_blocking_begin(&call, SBX_GROUP_STDIO, SBX_RECORD_FILE, op, 0, 0);         \
+        type result = real_##name arguments;                                           \
+        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                       \
+        return result;                                                                 \
+    }                                                                                  \
+    static type hook_##name parameters                                                 \
+    {                                                                                  \
+        if (SBX_LIKELY(is_copy)) {                                                     \
+            sbx_leaf_here(SBX_RECORD_LEAF, op, SBX_GROUP_STDIO);                       \
+            return real_##name arguments;                                              \
+        }                                                                              \
+        return timed_##name arguments;                                                 \
     }
 
 /* ---- streams ---- */
 
-#define OPENS(name, parameters, arguments)                                                                          \
-    SBX_BLOCKING_HOOK(FILE *, name, parameters, arguments, SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FOPEN, 0, 0,    \
+#define OPENS(name, parameters, arguments)                                                                       \
+    SBX_BLOCKING_HOOK(FILE *, name, parameters, arguments, SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FOPEN, 0, 0, \
                       result == NULL, result != NULL ? fd_of(result) : -1)
 OPENS(fopen, (const char *path, const char *mode), (path, mode))
 OPENS(fopen64, (const char *path, const char *mode), (path, mode))
@@ -119,7 +119,7 @@ STDIO_HOOK(size_t, fwrite_unlocked, (const void *buffer, size_t size, size_t cou
 
 /* ---- lines and characters ---- */
 
-#define READS_LINE(type, name, parameters, arguments, op, failed)                                                   \
+#define READS_LINE(type, name, parameters, arguments, op, failed) \
     STDIO_HOOK(type, name, parameters, arguments, has_bytes(stream, LINE_BYTES), op, 0, failed, fd_of(stream))
 READS_LINE(char *, fgets, (char *buffer, int room, FILE *stream), (buffer, room, stream), SBX_OP_FGETS, result == NULL)
 READS_LINE(char *, fgets_unlocked, (char *buffer, int room, FILE *stream), (buffer, room, stream), SBX_OP_FGETS,
@@ -135,15 +135,15 @@ READS_LINE(ssize_t, getdelim, (char **line, size_t *bytes, int end, FILE *stream
 READS_LINE(ssize_t, inner_getdelim, (char **line, size_t *bytes, int end, FILE *stream), (line, bytes, end, stream),
            SBX_OP_GETLINE, result < 0)
 
-#define WRITES_TEXT(name, parameters, arguments, stream, bytes, op)                                                 \
-    STDIO_HOOK(int, name, parameters, arguments, has_room(stream, bytes), op, result > 0 ? result : 0, result < 0,  \
+#define WRITES_TEXT(name, parameters, arguments, stream, bytes, op)                                                \
+    STDIO_HOOK(int, name, parameters, arguments, has_room(stream, bytes), op, result > 0 ? result : 0, result < 0, \
                fd_of(stream))
 WRITES_TEXT(fputs, (const char *text, FILE *stream), (text, stream), stream, LINE_BYTES, SBX_OP_FPUTS)
 WRITES_TEXT(fputs_unlocked, (const char *text, FILE *stream), (text, stream), stream, LINE_BYTES, SBX_OP_FPUTS)
 WRITES_TEXT(puts, (const char *text), (text), stdout, LINE_BYTES, SBX_OP_PUTS)
 
-#define READS_CHARACTER(name, parameters, arguments, stream)                                                        \
-    STDIO_HOOK(int, name, parameters, arguments, has_bytes(stream, 1), SBX_OP_FGETC, result >= 0, result < 0,       \
+#define READS_CHARACTER(name, parameters, arguments, stream)                                                  \
+    STDIO_HOOK(int, name, parameters, arguments, has_bytes(stream, 1), SBX_OP_FGETC, result >= 0, result < 0, \
                fd_of(stream))
 READS_CHARACTER(fgetc, (FILE * stream), (stream), stream)
 READS_CHARACTER(getc, (FILE * stream), (stream), stream)
@@ -166,15 +166,15 @@ SBX_BLOCKING_HOOK(int, vdprintf_chk, (int fd, int flag, const char *format, va_l
                   result < 0, fd)
 
 /* Variadic functions cannot be handed on: each is its v-form, which is how libc itself has them. */
-#define FORMATS(name, parameters, last, v_form_arguments, v_form)                                                   \
-    static int(*real_##name) parameters;                                                                            \
-    static int hook_##name parameters                                                                               \
-    {                                                                                                               \
-        va_list rest;                                                                                               \
-        va_start(rest, last);                                                                                       \
-        int result = hook_##v_form v_form_arguments;                                                                \
-        va_end(rest);                                                                                               \
-        return result;                                                                                              \
+#define FORMATS(name, parameters, last, v_form_arguments, v_form) \
+    static int(*real_##name) parameters;                          \
+    static int hook_##name parameters                             \
+    {                                                             \
+        va_list rest;                                             \
+        va_start(rest, last);                                     \
+        int result = hook_##v_form v_form_arguments;              \
+        va_end(rest);                                             \
+        return result;                                            \
     }
 FORMATS(fprintf, (FILE * stream, const char *format, ...), format, (stream, format, rest), vfprintf)
 FORMATS(fprintf_chk, (FILE * stream, int flag, const char *format, ...), format, (stream, flag, format, rest),
@@ -184,18 +184,47 @@ FORMATS(printf_chk, (int flag, const char *format, ...), format, (flag, format, 
 FORMATS(dprintf, (int fd, const char *format, ...), format, (fd, format, rest), vdprintf)
 FORMATS(dprintf_chk, (int fd, int flag, const char *format, ...), format, (fd, flag, format, rest), vdprintf_chk)
 
-#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STDIO)
+#define POINT(name)       SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STDIO)
 #define INNER_POINT(name) SBX_POINT("__" #name, hook_##name, real_##name, SBX_GROUP_STDIO)
 static const struct sbx_point points[] = {
-    POINT(fopen), POINT(fopen64), POINT(freopen), POINT(freopen64), POINT(fclose), POINT(fflush),
-    POINT(fflush_unlocked), POINT(fread), POINT(fread_unlocked), INNER_POINT(fread_chk),
-    INNER_POINT(fread_unlocked_chk), POINT(fwrite), POINT(fwrite_unlocked), POINT(fgets), POINT(fgets_unlocked),
-    INNER_POINT(fgets_chk), INNER_POINT(fgets_unlocked_chk), POINT(getline), POINT(getdelim),
-    SBX_POINT("__getdelim", hook_inner_getdelim, real_inner_getdelim, SBX_GROUP_STDIO), POINT(fputs),
-    POINT(fputs_unlocked), POINT(puts), POINT(fgetc), POINT(getc),
-    SBX_POINT("_IO_getc", hook_io_getc, real_io_getc, SBX_GROUP_STDIO), POINT(getchar), POINT(vfprintf),
-    INNER_POINT(vfprintf_chk), POINT(vprintf), INNER_POINT(vprintf_chk), POINT(vdprintf), INNER_POINT(vdprintf_chk),
-    POINT(fprintf), INNER_POINT(fprintf_chk), POINT(printf), INNER_POINT(printf_chk), POINT(dprintf),
+    POINT(fopen),
+    POINT(fopen64),
+    POINT(freopen),
+    POINT(freopen64),
+    POINT(fclose),
+    POINT(fflush),
+    POINT(fflush_unlocked),
+    POINT(fread),
+    POINT(fread_unlocked),
+    INNER_POINT(fread_chk),
+    INNER_POINT(fread_unlocked_chk),
+    POINT(fwrite),
+    POINT(fwrite_unlocked),
+    POINT(fgets),
+    POINT(fgets_unlocked),
+    INNER_POINT(fgets_chk),
+    INNER_POINT(fgets_unlocked_chk),
+    POINT(getline),
+    POINT(getdelim),
+    SBX_POINT("__getdelim", hook_inner_getdelim, real_inner_getdelim, SBX_GROUP_STDIO),
+    POINT(fputs),
+    POINT(fputs_unlocked),
+    POINT(puts),
+    POINT(fgetc),
+    POINT(getc),
+    SBX_POINT("_IO_getc", hook_io_getc, real_io_getc, SBX_GROUP_STDIO),
+    POINT(getchar),
+    POINT(vfprintf),
+    INNER_POINT(vfprintf_chk),
+    POINT(vprintf),
+    INNER_POINT(vprintf_chk),
+    POINT(vdprintf),
+    INNER_POINT(vdprintf_chk),
+    POINT(fprintf),
+    INNER_POINT(fprintf_chk),
+    POINT(printf),
+    INNER_POINT(printf_chk),
+    POINT(dprintf),
     INNER_POINT(dprintf_chk),
 };
 const struct sbx_point_list sbx_points_stdio = SBX_POINT_LIST(points);

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SYNCS(name, parameters, arguments, op, fd, amount)                                                   \
-    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SYNC, SBX_RECORD_SYNC, op,                 \
+#define SYNCS(name, parameters, arguments, op, fd, amount)                                   \
+    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SYNC, SBX_RECORD_SYNC, op, \
                       (fd) >= 0 ? (uint64_t)(fd) + 1 : 0, amount, result < 0, fd)
 
 SYNCS(fsync, (int fd), (fd), SBX_OP_FSYNC, fd, 0)

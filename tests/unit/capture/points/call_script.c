@@ -56,12 +56,12 @@ static void put(const char *format, ...)
 }
 
 /* The call, its value and the errno it left: 77 when it left it alone. */
-#define CALL(expression)                                                                        \
-    do {                                                                                        \
-        errno = 77;                                                                             \
-        long long value_ = (long long)(expression);                                             \
-        int error_ = errno;                                                                     \
-        put("%s = %lld errno %d\n", #expression, value_, error_);                               \
+#define CALL(expression)                                          \
+    do {                                                          \
+        errno = 77;                                               \
+        long long value_ = (long long)(expression);               \
+        int error_ = errno;                                       \
+        put("%s = %lld errno %d\n", #expression, value_, error_); \
     } while (0)
 
 static void allocate(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_conformance.c - a program with hooks sees what it sees without: each result and each errno of a long script
- * of calls, in modules bound in each way there is. */
+/* test_point_conformance.c - a program with hooks sees what it sees without: each result and each errno of a long
+ * script of calls, in modules bound in each way there is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -47,9 +47,9 @@ static void add_table(const struct sbx_elf_image *image, const ElfW(Rela) * tabl
         uint64_t type = ELF64_R_TYPE(table[i].r_info);
         if ((type == JUMP || type == DATA) && bare_count < SLOTS_MAX) {
             uintptr_t *at = (uintptr_t *)(image->bias + table[i].r_offset);
-            bare[bare_count++] = (struct slot){at, *at,
-                                               image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name,
-                                               image->code_begin, image->code_end};
+            bare[bare_count++] =
+                (struct slot){at, *at, image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name,
+                              image->code_begin, image->code_end};
         }
     }
 }
