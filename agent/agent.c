@@ -17,10 +17,12 @@
 #include "capture.h"
 #include "clock.h"
 #include "got_hook.h"
+#include "loader_visit.h"
 #include "module_map.h"
 #include "pages.h"
 #include "point.h"
 #include "sampler.h"
+#include "thread_clock.h"
 #include "thread_registry.h"
 
 enum {
@@ -108,6 +110,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_capture.agent_begin =
         (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
+    sbx_clock_start();
     sbx_capture_attach(sbx_the_agent.recording.header);
     set_first_settings(settings);
     result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads);
@@ -115,7 +118,9 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
     }
+    sbx_loader_visit_begin();
     sbx_module_map_refresh();
+    sbx_loader_visit_end();
     sbx_module_map_build_rows(); /* our own, so that the first walk gets out of us; the rest in the background */
     sbx_got_hook_resolve();
     sbx_the_agent.applied_points = UINT32_MAX;
@@ -133,7 +138,10 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_the_agent.applied_points = sbx_the_agent.wanted_points;
         sbx_the_capture.control->hooked_points = sbx_the_agent.wanted_points;
     }
-    sbx_module_thread_prepare();
+    sbx_loader_visit_start();
+    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
+        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
+    }
     result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
     if (result == 0) {
         result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);

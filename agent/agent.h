@@ -27,6 +27,7 @@ struct sbx_agent {
     uint32_t module_bell;    /* futex: bumped and woken to call it */
     uint32_t wanted_points;  /* what the hooks should be; 0: none */
     uint32_t applied_points; /* what they are; UINT32_MAX until the first round */
+    char rows_folder[SBX_RECORDING_PATH_MAX]; /* where unwind rows are kept; "": nowhere */
     /* snapshots */
     uint32_t snapshot_active; /* 1: one is being made */
     uint32_t snapshot_wanted; /* bumped by stallbox_snapshot() */
@@ -50,9 +51,6 @@ void sbx_agent_process_exits(void);
 /* The two threads' bodies (watch.c, module_thread.c). */
 void *sbx_watch_main(void *unused);
 void *sbx_module_main(void *unused);
-
-/* Once, before the module thread starts: fork must not meet it inside the loader. */
-void sbx_module_thread_prepare(void);
 
 /* Ask the module thread to bring the hooks to `points` and look at the modules again. */
 void sbx_module_thread_call(uint32_t points);

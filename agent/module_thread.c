@@ -15,6 +15,7 @@
 
 #include "capture.h"
 #include "got_hook.h"
+#include "loader_visit.h"
 #include "module_map.h"
 #include "point.h"
 
@@ -41,64 +42,17 @@ static uint32_t apply_hooks(void)
     return unsettled;
 }
 
-/* A fork while this thread is inside the loader would leave the loader's lock held in the child for ever (glibc resets
- * its other locks there, not that one; seen with 2.36: every dlopen of such a child hangs). So fork waits for this
- * lock, which is held around every visit to the loader. Not for ever: a program may fork while it holds the loader's
- * lock itself. */
-static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool has_visit_lock;
-
-enum {
-    FORK_WAIT_MS = 200
-};
-
-static void before_fork(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += FORK_WAIT_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    has_visit_lock = pthread_mutex_clocklock(&visit_lock, CLOCK_MONOTONIC, &until) == 0;
-}
-
-static void after_fork_in_parent(void)
-{
-    if (has_visit_lock) {
-        pthread_mutex_unlock(&visit_lock);
-    }
-}
-
-static void after_fork_in_child(void)
-{
-    /* Nobody visits the loader here any more: the child's own forks need not wait. */
-    pthread_mutex_init(&visit_lock, NULL);
-}
-
-void sbx_module_thread_prepare(void)
-{
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
 /* One round: what came, what went, what is to be hooked. Returns true when the loader was still busy with something. */
 static bool look_around(void)
 {
     static bool is_behind;
-    pthread_mutex_lock(&visit_lock);
+    sbx_loader_visit_begin(); /* no rows are built in here: a fork waits for it */
     if (sbx_module_map_refresh() || is_behind ||
         sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
         is_behind = apply_hooks() != 0;
     }
-    pthread_mutex_unlock(&visit_lock);
+    sbx_loader_visit_end();
     return is_behind;
-}
-
-static bool build_some_rows(void)
-{
-    pthread_mutex_lock(&visit_lock);
-    bool has_more = sbx_module_map_build_rows();
-    pthread_mutex_unlock(&visit_lock);
-    return has_more;
 }
 
 void *sbx_module_main(void *unused)
@@ -107,16 +61,22 @@ void *sbx_module_main(void *unused)
     sbx_thread_become(SBX_THREAD_GONE);
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
+    if (sbx_the_agent.rows_folder[0] != 0 && sbx_make_folders(sbx_the_agent.rows_folder) == 0) {
+        sbx_module_map_open_cache(sbx_the_agent.rows_folder);
+    }
     unsigned looks_left = 0;
     while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {          /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
         if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
-        if (look_around() && looks_left == 0) {
-            looks_left = SBX_COUNT_OF(look_again_ms);
+        bool is_behind = look_around();
+        /* order: acquire agent.stopping */
+        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_map_build_rows()) {
+            is_behind = look_around(); /* what is loaded meanwhile is not to wait for the rows of all others */
         }
-        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && build_some_rows()) {
+        if (is_behind && looks_left == 0) {
+            looks_left = SBX_COUNT_OF(look_again_ms);
         }
         struct timespec pause = {0, 0};
         if (looks_left > 0) {
@@ -129,9 +89,9 @@ void *sbx_module_main(void *unused)
     }
     /* Stopping: the hooks come out here, where they went in. */
     sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
-    pthread_mutex_lock(&visit_lock);
+    sbx_loader_visit_begin();
     apply_hooks();
-    pthread_mutex_unlock(&visit_lock);
+    sbx_loader_visit_end();
     sbx_store_release(&sbx_the_agent.module_tid, 0); /* order: release agent.tid */
     return NULL;
 }

@@ -46,6 +46,26 @@ int sbx_spool_default_path(char *path_out, size_t path_bytes)
     return length < 0 || (size_t)length >= path_bytes ? -ENAMETOOLONG : 0;
 }
 
+int sbx_rows_default_folder(char *path_out, size_t path_bytes)
+{
+    const char *given = getenv("STALLBOX_ROWS"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct stat status;
+    int length;
+    if (given != NULL) {
+        if (given[0] != '/') {
+            return -ENOENT;
+        }
+        length = snprintf(path_out, path_bytes, "%s", given);
+    } else if (cache != NULL && cache[0] == '/') {
+        length = snprintf(path_out, path_bytes, "%s/stallbox/rows", cache);
+    } else if (home != NULL && home[0] == '/' && stat(home, &status) == 0 && status.st_uid == geteuid()) {
+        length = snprintf(path_out, path_bytes, "%s/.cache/stallbox/rows", home);
+    } else {
+        return -ENOENT;
+    }
+    return length < 0 || (size_t)length >= path_bytes ? -ENAMETOOLONG : 0;
+}
+
 int sbx_make_folders(const char *path)
 {
     char part[SBX_RECORDING_PATH_MAX];

@@ -27,6 +27,11 @@ SBX_MUST_CHECK int sbx_recordings_default_folder(char *path_out, size_t path_byt
  * entry or $HOME has it. Returns 0 or -ENOENT, -ENAMETOOLONG. */
 SBX_MUST_CHECK int sbx_spool_default_path(char *path_out, size_t path_bytes);
 
+/* Where unwind rows are kept: $STALLBOX_ROWS when it is set, and empty means nowhere; else $XDG_CACHE_HOME/stallbox/rows;
+ * else ~/.cache/stallbox/rows, when $HOME is a folder of ours (under sudo it may be somebody else's, and we do not leave
+ * folders of root there). Returns 0 or -ENOENT, -ENAMETOOLONG. */
+SBX_MUST_CHECK int sbx_rows_default_folder(char *path_out, size_t path_bytes);
+
 /* Make every missing folder of `path`, 0700. Returns 0 or -errno. */
 SBX_MUST_CHECK int sbx_make_folders(const char *path);
 

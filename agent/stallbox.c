@@ -127,7 +127,7 @@ enum stallbox_result stallbox_read_counts(struct stallbox_counts *counts)
     }
     const struct sbx_recording_header *header = sbx_the_capture.header;
     struct stallbox_counts now = {.sizeof_counts = counts->sizeof_counts,
-                                  .captures_sync = sbx_load_relaxed(&header->captures_sync),
+                                  .captures_sync = sbx_captures_by_threads(header),
                                   .captures_async = sbx_load_relaxed(&header->captures_async),
                                   .captures_observed = sbx_load_relaxed(&header->captures_observed),
                                   .snapshots = sbx_load_relaxed(&header->snapshots_made)};

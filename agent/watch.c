@@ -19,6 +19,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "thread_clock.h"
 #include "pages.h"
 #include "point.h"
 #include "sampler.h"
@@ -29,12 +30,13 @@ enum {
     REST_AFTER_TICKS = 4,       /* quiet ticks before the watch thread lies down */
     QUIET_CPU_NS = 20000,       /* CPU time of the application in a tick that counts as quiet */
     SCAN_EVERY_NS = 500000000,  /* how often threads are listed while it is awake */
+    CALIBRATE_EVERY_NS = 1000000000, /* once the clock is calibrated */
     SCRATCH_BYTES = 256 * 1024, /* bounce buffer of the snapshot copy */
 };
 
 static struct {
     struct sbx_capture_settings settings;
-    uint64_t last_look_ns, last_scan_ns;
+    uint64_t last_look_ns, last_scan_ns, last_calibration_ns;
     uint64_t process_cpu_ns, own_cpu_ns; /* at the last tick */
     uint64_t random;                     /* xorshift state for the phase of the ticks */
     uint64_t late_message, late_ns;      /* the message being judged, and how late looks were while it was open */
@@ -322,6 +324,16 @@ static void rest(uint32_t bell)
     watch.last_look_ns = 0; /* the time asleep was no gap of ours */
 }
 
+static void calibrate(uint64_t now_ns)
+{
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    if (header->clock_source == SBX_CLOCK_KERNEL || now_ns - watch.last_calibration_ns >= CALIBRATE_EVERY_NS) {
+        watch.last_calibration_ns = now_ns;
+        header->clock_source = (uint32_t)sbx_clock_calibrate();
+        sbx_store_relaxed(&header->drops[SBX_DROP_CLOCK_FOREIGN], sbx_clock_foreign_words());
+    }
+}
+
 static void tick(uint64_t now_ns)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
@@ -348,6 +360,7 @@ static void tick(uint64_t now_ns)
     }
     sbx_sampler_step(&watch.settings, now_ns);
     sbx_callstack_table_turn_if_full(&sbx_the_capture.table);
+    calibrate(now_ns);
     watch.last_look_ns = now_ns;
 }
 

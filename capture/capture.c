@@ -162,6 +162,7 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, 
     call->wait = 0;
     call->is_loop = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
+    sbx_thread_clock_disarm(&thread->clock);
     thread->blocking_top = call;
     entry->call_op = op;
     entry->call_object = object;

@@ -15,6 +15,7 @@
 #include "marks.h"
 #include "order.h"
 #include "recording_format.h"
+#include "registers.h"
 #include "ring_writer.h"
 #include "thread_registry.h"
 
@@ -32,6 +33,7 @@ struct sbx_capture {
     uint64_t interval_ns;                        /* a thread records one leaf sample per this time at most */
     uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
     uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
+    uint64_t signal_return; /* struct sbx_code_map; 0: not known yet */
     uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
 };
 
@@ -69,24 +71,6 @@ SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to);
 /* Walk the calling thread's stack from `start` and intern it, replaying what has not changed; returns the callstack id.
  * The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);
-
-/* Registers of the caller's own frame, as a start for sbx_capture_stack(). */
-#if defined(__x86_64__)
-#define sbx_registers_here(registers)                                            \
-    do {                                                                         \
-        uint64_t here_pc_, here_sp_, here_fp_;                                   \
-        __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" \
-                         : "=r"(here_pc_), "=r"(here_sp_), "=r"(here_fp_));      \
-        (registers)->pc = here_pc_;                                              \
-        (registers)->sp = here_sp_;                                              \
-        (registers)->fp = here_fp_;                                              \
-        (registers)->pc_is_exact = true;                                         \
-        (registers)->fp_known = true;                                            \
-        (registers)->context = NULL;                                             \
-    } while (0)
-#else
-#error "registers of this architecture are not known"
-#endif
 
 /* Fill the fields every record of the calling thread has (thread, counters, message) and put it into the ring; a sample
  * that repeats the one before it only lengthens its run. The caller has set kind, op, times and what else it knows, and

@@ -49,6 +49,7 @@ static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
+    sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
         sbx_order_with_handler();
@@ -136,7 +137,7 @@ static struct sbx_thread *claim(uint32_t tid)
         thread->index = (uint32_t)index;
     } else {
         /* Not the replay's frames and what follows: the cache is still true and the rest is scratch. */
-        memset(&thread->inside, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, inside));
+        memset(&thread->clock, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, clock));
         thread->replay.depth = 0;
     }
     uint32_t generation = entry->generation + 1;

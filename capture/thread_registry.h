@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "clock.h"
 #include "frame_walker.h"
 #include "marks.h"
 #include "order.h"
 #include "recording_format.h"
 #include "ring_writer.h"
+#include "thread_clock.h"
 
 enum {
     SBX_STACK_COPY_BYTES = 64 * 1024
@@ -72,6 +72,7 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
+    _Alignas(64) struct sbx_thread_clock clock;
     uint32_t inside; /* not 0: our own code runs on this thread; the handler then does nothing */
     uint32_t generation, tid;
     /* leaf samples (capture.c) */
@@ -102,14 +103,12 @@ struct sbx_thread {
 /* Wall and CPU time of the calling thread, whose block this is. */
 SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_times(struct sbx_thread *thread)
 {
-    (void)thread;
-    return (struct sbx_times){sbx_now_ns(), sbx_own_cpu_ns()};
+    return sbx_thread_clock_read(&thread->clock);
 }
 
 SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_wall_ns(struct sbx_thread *thread)
 {
-    (void)thread;
-    return sbx_now_ns();
+    return sbx_thread_clock_wall_ns(&thread->clock);
 }
 
 /* What the TLS pointer says besides a block: NULL not registered yet, SBX_THREAD_GONE never again (our own threads, a

@@ -20,8 +20,10 @@
 #include "options.h"
 #include "order.h"
 #include "preload.h"
+#include "recording_check.h"
 #include "recording_file.h"
 #include "recording_format.h"
+#include "thread_clock.h"
 
 enum {
     ANSWER_MS = 5000
@@ -67,7 +69,7 @@ static int attach(struct attachment *attachment, const char *path, uint32_t pid)
     if (fstat(file, &status) != 0) {
         result = -errno;
     } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
-        mapping = mmap(NULL, SBX_CONTROL_AT + 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         result = mapping == MAP_FAILED ? -errno : 0;
     }
     close(file);
@@ -75,8 +77,7 @@ static int attach(struct attachment *attachment, const char *path, uint32_t pid)
         return result;
     }
     struct sbx_recording_header *header = mapping;
-    if (memcmp(header->magic, SBX_RECORDING_MAGIC, sizeof header->magic) != 0 ||
-        header->version != SBX_RECORDING_VERSION || header->layout_hash != sbx_layout_hash()) {
+    if (sbx_recording_check(header, (uint64_t)status.st_size, &result) != NULL) {
         result = -EPROTO;
     } else if (header->pid != pid ||
                sbx_load_acquire(&header->state) != SBX_STATE_LIVE /* order: acquire header.state */ ||
@@ -84,7 +85,7 @@ static int attach(struct attachment *attachment, const char *path, uint32_t pid)
         result = -ESRCH;
     }
     if (result != 0) {
-        munmap(mapping, SBX_CONTROL_AT + 4096);
+        munmap(mapping, (size_t)status.st_size);
         return result;
     }
     attachment->header = header;
@@ -267,6 +268,16 @@ static void print_counters(const struct attachment *attachment)
            (unsigned long long)sum.map_count, (unsigned long long)sum.map_bytes);
 }
 
+static const char *clock_name(uint32_t source)
+{
+    static const char *const names[] = {
+        [SBX_CLOCK_KERNEL] = "kernel (a system call for each CPU time)",
+        [SBX_CLOCK_CYCLES] = "cycles (wall time from the cycle counter, CPU time from the kernel)",
+        [SBX_CLOCK_RSEQ] = "rseq (wall and CPU time without a system call)",
+    };
+    return source < SBX_COUNT_OF(names) ? names[source] : "unknown";
+}
+
 static int print_status(const struct attachment *attachment)
 {
     const struct sbx_recording_header *header = attachment->header;
@@ -280,11 +291,12 @@ static int print_status(const struct attachment *attachment)
     printf("threads seen       %u\n", header->thread_count);
     printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
            settings->gap_us, (double)header->async_interval_ns / 1000.0);
+    printf("clock              %s\n", clock_name(header->clock_source));
     printf("signal             %u%s\n", header->async_signal,
            header->async_signal == 0 ? " (taken by the program: running threads are not sampled)" : "");
     printf("triggers           anr %u ms, slow message %u ms\n", settings->anr_ms, settings->slow_message_ms);
     printf("records            %llu at points, %llu by signal, %llu of blocked threads\n",
-           (unsigned long long)header->captures_sync, (unsigned long long)header->captures_async,
+           (unsigned long long)sbx_captures_by_threads(header), (unsigned long long)header->captures_async,
            (unsigned long long)header->captures_observed);
     printf("snapshots          %u\n", header->snapshots_made);
     if (header->last_error != 0) {

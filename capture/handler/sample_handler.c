@@ -7,11 +7,19 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "capture.h"
 #include "clock.h"
+
+/* Where the kernel makes handlers return to; told by none of the rows there (unwind_aarch64.h). The next code map has it. */
+SBX_SIGNAL_SAFE static void learn_signal_return(const void *place)
+{
+    if (sbx_is_signal_return(place)) {
+        /* relaxed: one word, and always the same */
+        sbx_store_relaxed(&sbx_the_capture.signal_return, (uint64_t)(uintptr_t)place);
+    }
+}
 
 /* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
  * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
@@ -20,6 +28,9 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
 {
     int saved_errno = errno;
     (void)number;
+    if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.signal_return) == 0)) {
+        learn_signal_return(__builtin_return_address(0));
+    }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     if (info->si_code != SI_QUEUE || (value & ~UINT64_C(0xffff)) != SBX_SAMPLE_COOKIE || !sbx_capture_is_open()) {
         errno = saved_errno;
@@ -39,13 +50,8 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         thread->inside = 1;
         sbx_order_with_handler();
         const ucontext_t *interrupted = context;
-        struct sbx_walk_registers registers = {.pc_is_exact = true, .fp_known = true};
-#if defined(__x86_64__)
-        registers.pc = (uint64_t)interrupted->uc_mcontext.gregs[REG_RIP];
-        registers.sp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RSP];
-        registers.fp = (uint64_t)interrupted->uc_mcontext.gregs[REG_RBP];
-        registers.context = (const uint64_t *)interrupted->uc_mcontext.gregs;
-#endif
+        struct sbx_walk_registers registers;
+        sbx_registers_interrupted(&registers, interrupted);
         struct sbx_record record = {.kind = SBX_RECORD_ASYNC,
                                     .flags = (uint8_t)sbx_load_relaxed(&thread->signal_flags)};
         struct sbx_times now = sbx_thread_times(thread);

@@ -62,7 +62,8 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
         if (i > 0 && frame <= main_at) {
             break;
         }
-        loop->slots[i] = replay->stack_high - replay->frames[frame - 1].slot;
+        uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is of the return address */
+        loop->slots[i] = replay->stack_high - replay->checks[check].below;
         loop->callers[i] = replay->frames[frame - 1].pc;
         loop->slot_count++;
     }

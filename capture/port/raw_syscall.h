@@ -17,6 +17,8 @@
 /* Each architecture's file defines sbx_raw_syscall(number, a, b, c, d, e, f) and nothing else. */
 #if defined(__x86_64__)
 #include "raw_syscall_x86_64.h"
+#elif defined(__aarch64__)
+#include "raw_syscall_aarch64.h"
 #else
 #error "raw system calls of this architecture are not known"
 #endif

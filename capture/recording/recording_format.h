@@ -129,6 +129,8 @@ struct sbx_recording_header {
     uint32_t last_error;          /* errno of the last failed snapshot; 0: none */
     uint32_t hooked_slots;        /* GOT slots patched now; 0 when off */
     uint32_t async_signal;        /* signal number of the gap filler; 0: off */
+    uint32_t clock_source;        /* enum sbx_clock_source (capture/port/thread_clock.h): what times come from */
+    uint32_t reserved_clock;
     char spool_path[SBX_PATH_MAX];/* where snapshots go: raw/ below it; local only, never in a payload */
     char executable_path[SBX_PATH_MAX]; /* local only */
     uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's byte in a callstack id comes round: a
@@ -157,6 +159,8 @@ enum sbx_module_flag {
     SBX_MODULE_AGENT = 4,     /* our own library */
     SBX_MODULE_UNLOADED = 8,
     SBX_MODULE_NO_ROWS = 16,  /* no unwind data */
+    SBX_MODULE_ROWS_CACHED = 32, /* its rows are those of the cache on disk, found there or kept there */
+    SBX_MODULE_ROWS_PENDING = 64, /* its rows are not there yet: walks end in it */
 };
 
 struct sbx_module_entry {
@@ -222,6 +226,19 @@ struct sbx_thread_entry {
 };
 static_assert(sizeof(struct sbx_repeat) == 80, "no padding");
 static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a thread");
+
+/* Samples and waits that the application's threads recorded of themselves. `header` heads a whole recording that may be
+ * live: a number for people. */
+static inline uint64_t sbx_captures_by_threads(const struct sbx_recording_header *header)
+{
+    const struct sbx_thread_entry *entries =
+        (const struct sbx_thread_entry *)(const void *)((const uint8_t *)header + header->threads.at);
+    uint64_t captures = header->captures_sync;
+    for (uint32_t i = 0; i < header->thread_count && i < header->threads.count; i++) {
+        captures += entries[i].state == SBX_THREAD_LIVE ? entries[i].captures : 0;
+    }
+    return captures;
+}
 
 /* One record as a value. The ring holds it delta-coded (record_codec.h). */
 struct sbx_record {

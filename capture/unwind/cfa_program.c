@@ -39,6 +39,8 @@ enum cfa_opcode {
     CFA_VAL_OFFSET = 0x14,
     CFA_VAL_OFFSET_SF = 0x15,
     CFA_VAL_EXPRESSION = 0x16,
+    CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+    CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
     CFA_GNU_ARGS_SIZE = 0x2e,
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -214,6 +216,10 @@ static void run_extended(struct program *program, uint8_t opcode)
         break;
     case CFA_VAL_EXPRESSION:
         set_expression_column(program, SBX_COLUMN_VAL_EXPRESSION);
+        break;
+    case CFA_AARCH64_NEGATE_RA_STATE: /* signed or not, the signature is taken off; elsewhere these two mean nothing */
+    case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+        reader->damaged |= !SBX_HAS_LINK_REGISTER;
         break;
     case CFA_GNU_ARGS_SIZE: /* matters to landing pads only */
         (void)sbx_read_uleb(reader);

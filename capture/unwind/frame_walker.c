@@ -12,8 +12,7 @@
 #define SKIP_BIT  (UINT32_C(1) << 31)
 
 enum {
-    USER_ADDRESS_BITS = 47, /* beyond lies the kernel, or nothing: never cached, as bit 63 of a key is taken */
-    STEPPED = UINT32_MAX,   /* a step's result beside enum sbx_walk_end */
+    STEPPED = UINT32_MAX, /* a step's result beside enum sbx_walk_end */
     CACHE_SETS = SBX_WALK_CACHE_SLOTS / 2,
 };
 
@@ -25,12 +24,17 @@ typedef uint64_t stack_word __attribute__((may_alias));
 /* Where the walk stands: one frame's registers, and where they were read. */
 struct frame {
     uint64_t pc, sp, fp;
+    uint64_t link;             /* the return address while it is in a register */
     uint64_t slot, fp_slot;    /* as in struct sbx_walk_frame */
     const stack_word *context; /* all registers of this frame, or NULL */
-    bool exact;                /* pc is where it was interrupted, not a return address */
-    bool fp_known;
-    bool stranded; /* interrupted on another stack, which this walk may not read */
-    bool opaque;   /* see SBX_FRAME_OPAQUE */
+    uint32_t flags;            /* enum sbx_walk_flag, and enum private_flag */
+};
+
+/* Beside enum sbx_walk_flag, of a frame the walk stands at. */
+enum private_flag {
+    STRANDED = 16,   /* interrupted on another stack, which this walk may not read */
+    LINK_KNOWN = 32, /* `link` is the return address, if the rule says that it is in a register */
+    SP_LOST = 64,    /* fp did not tell sp: it lies at `sp` or further out */
 };
 
 READS_FOREIGN_STACKS static inline bool read_word(const struct sbx_stack_window *window, uint64_t address,
@@ -83,11 +87,16 @@ look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint3
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
     *pending_out = false;
     if (range == NULL) {
+        if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+            found.rule = SBX_RULE_SIGNAL;
+        }
         found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
         return found;
     }
     found.rule = SBX_RULE_NONE;
-    if (range->rows != NULL) {
+    if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+        found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
+    } else if (range->rows != NULL) {
         found.rule = sbx_unwind_rows_find(range->rows, lookup_address(pc, exact) - range->bias);
     } else if (range->flags & SBX_CODE_ROWS_PENDING) {
         *pending_out = true;
@@ -121,7 +130,7 @@ static void remember(struct sbx_walk_cache_slot *set, const struct sbx_walk_cach
 static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct frame *frame)
 {
     uint64_t fp, pc;
-    if (!frame->fp_known || frame->fp < frame->sp || frame->fp > UINT64_MAX - 16 ||
+    if ((frame->flags & SBX_FRAME_FP_KNOWN) == 0 || frame->fp < frame->sp || frame->fp > UINT64_MAX - 16 ||
         !read_word(window, frame->fp + 8, &pc) || !read_word(window, frame->fp, &fp)) {
         return false;
     }
@@ -129,9 +138,8 @@ static bool step_by_frame_pointer(const struct sbx_stack_window *window, struct 
     frame->fp_slot = frame->fp;
     frame->sp = frame->fp + 16;
     frame->fp = fp;
-    frame->opaque = false;
-    frame->pc = pc;
-    frame->exact = false;
+    frame->pc = sbx_plain_address(pc);
+    frame->flags = SBX_FRAME_FP_KNOWN | (SBX_FP_TELLS_SP ? 0 : SP_LOST | SBX_FRAME_OPAQUE);
     frame->context = NULL;
     return true;
 }
@@ -148,18 +156,20 @@ static uint32_t step_over_signal(const struct sbx_stack_window *window, struct f
     const stack_word *words = (const stack_word *)(uintptr_t)(context + (uint64_t)window->delta);
     frame->slot = context + 8 * SBX_CONTEXT_PC;
     frame->fp_slot = context + 8 * SBX_CONTEXT_FP;
-    frame->opaque = true; /* sp came from memory as well */
     frame->pc = read_context(words, SBX_CONTEXT_PC);
     frame->sp = read_context(words, SBX_CONTEXT_SP);
     frame->fp = read_context(words, SBX_CONTEXT_FP);
-    frame->fp_known = true;
-    frame->exact = true;
+    frame->link = sbx_plain_address(read_context(words, SBX_CONTEXT_LINK));
+    frame->flags = SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE | /* sp came from memory as well */
+                   (SBX_HAS_LINK_REGISTER ? LINK_KNOWN : 0);
     frame->context = words;
-    frame->stranded = frame->sp < window->lo || frame->sp >= window->hi;
+    if (frame->sp < window->lo || frame->sp >= window->hi) {
+        frame->flags |= STRANDED;
+    }
     return STEPPED;
 }
 
-/* The CFA of a rule of kind 1 to 6. STEPPED, or why there is none. */
+/* The CFA of a rule of kind 1 to 7. STEPPED, or why there is none. */
 static inline uint32_t find_cfa(const struct sbx_stack_window *window, const struct frame *frame, uint32_t rule,
                                 uint64_t *cfa_out)
 {
@@ -170,30 +180,33 @@ static inline uint32_t find_cfa(const struct sbx_stack_window *window, const str
     }
     if (SBX_LIKELY(kind == SBX_RULE_FROM_FP)) {
         *cfa_out = frame->fp + (uint64_t)sbx_rule_offset(rule);
-        return frame->fp_known ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
+        return (frame->flags & SBX_FRAME_FP_KNOWN) != 0 ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
     }
-    switch (kind) {
-    case SBX_RULE_AT_FP:
-        if (!frame->fp_known) {
+    struct sbx_cfa_place place;
+    switch (sbx_rule_cfa(rule, frame->pc, &place)) {
+    case SBX_CFA_FROM_SP:
+        *cfa_out = frame->sp + (uint64_t)place.offset;
+        return STEPPED;
+    case SBX_CFA_AT_FP:
+        if ((frame->flags & SBX_FRAME_FP_KNOWN) == 0) {
             return SBX_WALK_UNSUPPORTED;
         }
-        return read_word(window, frame->fp + (uint64_t)sbx_rule_offset(rule), cfa_out) ? STEPPED
-                                                                                       : (uint32_t)SBX_WALK_BAD_MEMORY;
-    case SBX_RULE_AT_SP:
-        if (!read_word(window, frame->sp + (uint64_t)sbx_rule_slot_offset(rule), cfa_out)) {
+        if (!read_word(window, frame->fp + (uint64_t)place.offset, cfa_out)) {
             return SBX_WALK_BAD_MEMORY;
         }
-        *cfa_out += sbx_rule_slot_addend(rule);
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_PLT:
-        *cfa_out = frame->sp + 8 + ((frame->pc & 15) >= sbx_rule_plt_limit(rule) ? 8 : 0);
+    case SBX_CFA_AT_SP:
+        if (!read_word(window, frame->sp + (uint64_t)place.offset, cfa_out)) {
+            return SBX_WALK_BAD_MEMORY;
+        }
+        *cfa_out += place.addend;
         return STEPPED;
-    case SBX_RULE_FROM_REGISTER:
+    case SBX_CFA_FROM_WORD:
         if (frame->context == NULL) {
             return SBX_WALK_UNSUPPORTED;
         }
-        *cfa_out = read_context(frame->context, sbx_context_word(sbx_rule_register(rule))) +
-                   (uint64_t)sbx_rule_register_offset(rule);
+        *cfa_out = read_context(frame->context, place.word) + (uint64_t)place.offset;
         return STEPPED;
     default:
         return SBX_WALK_UNSUPPORTED;
@@ -209,38 +222,56 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
     if (field == SBX_RULE_FP_SAME) {
         return;
     }
-    if (SBX_LIKELY(field <= SBX_RULE_FP_SLOT_MAX)) {
-        frame->fp_slot = cfa - 8 * (uint64_t)field;
-    } else if (field == SBX_RULE_FP_AT_FP && frame->fp_known) {
+    if (field <= SBX_RULE_FP_SLOT_MAX) {
+        frame->fp_slot = sbx_rule_fp_slot(rule, frame->sp, cfa);
+    } else if (field == SBX_RULE_FP_AT_FP && (frame->flags & SBX_FRAME_FP_KNOWN) != 0) {
         frame->fp_slot = frame->fp;
     } else {
-        frame->fp_known = false;
+        frame->flags &= ~(uint32_t)SBX_FRAME_FP_KNOWN;
         return;
     }
-    frame->fp_known = read_word(window, frame->fp_slot, &frame->fp);
-    frame->opaque |= !frame->fp_known;
+    if (read_word(window, frame->fp_slot, &frame->fp)) {
+        frame->flags |= SBX_FRAME_FP_KNOWN;
+    } else {
+        frame->flags = (frame->flags & ~(uint32_t)SBX_FRAME_FP_KNOWN) | SBX_FRAME_OPAQUE;
+    }
 }
 
-static inline uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
+/* A frame whose sp nobody told us, and whose rule wants it. Its fp does as well if it keeps a record: a caller's fp
+ * points at it. */
+static uint32_t step_without_sp(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
+{
+    return sbx_rule_has_record(rule) && step_by_frame_pointer(window, frame) ? STEPPED : (uint32_t)SBX_WALK_UNSUPPORTED;
+}
+
+SBX_NOINLINE static uint32_t step_by_rule(const struct sbx_stack_window *window, struct frame *frame, uint32_t rule)
 {
     uint64_t cfa, pc;
+    if (!SBX_FP_TELLS_SP && (frame->flags & SP_LOST) != 0 && sbx_rule_kind(rule) != SBX_RULE_FROM_FP) {
+        return step_without_sp(window, frame, rule);
+    }
     uint32_t result = find_cfa(window, frame, rule, &cfa);
     if (SBX_UNLIKELY(result != STEPPED)) {
         return result;
     }
-    if (SBX_UNLIKELY(cfa <= frame->sp)) {
+    uint64_t slot = sbx_rule_return_slot(rule, frame->sp, frame->fp, cfa);
+    bool in_link = SBX_HAS_LINK_REGISTER && slot == 0;
+    if (SBX_UNLIKELY(cfa <= frame->sp && !(in_link && cfa == frame->sp))) {
         return SBX_WALK_NO_PROGRESS;
     }
-    if (SBX_UNLIKELY(!read_word(window, cfa - 8, &pc))) {
+    if (SBX_UNLIKELY(in_link)) {
+        if ((frame->flags & LINK_KNOWN) == 0) {
+            return SBX_WALK_UNSUPPORTED;
+        }
+        pc = frame->link; /* once: what follows is no frame whose registers are known */
+    } else if (SBX_UNLIKELY(!read_word(window, slot, &pc))) {
         return SBX_WALK_BAD_MEMORY;
     }
-    /* Kinds 1 and 2 follow from registers alone; the others read one word more, or know registers we do not keep. */
-    frame->opaque = sbx_rule_kind(rule) > SBX_RULE_FROM_FP && sbx_rule_kind(rule) != SBX_RULE_PLT;
+    frame->flags = (frame->flags & SBX_FRAME_FP_KNOWN) | (sbx_rule_is_plain(rule) ? 0 : SBX_FRAME_OPAQUE);
     restore_frame_pointer(window, frame, rule, cfa);
-    frame->slot = cfa - 8;
-    frame->pc = pc;
+    frame->slot = slot;
+    frame->pc = sbx_plain_address(pc);
     frame->sp = cfa;
-    frame->exact = false;
     frame->context = NULL;
     return STEPPED;
 }
@@ -270,16 +301,13 @@ struct known_frames {
     uint32_t at; /* frames from here in towards the leaf are passed already */
 };
 
-static inline uint32_t replay_flags_of(const struct frame *frame)
-{
-    return (frame->fp_known ? SBX_FRAME_FP_KNOWN : 0) | (frame->exact ? SBX_FRAME_IS_EXACT : 0);
-}
+enum { REPLAY_FLAGS = SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT };
 
 /* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough. */
-static inline bool is_known(struct known_frames *known, const struct frame *frame)
+static inline bool is_known(struct known_frames *known, uint64_t pc, uint64_t sp, uint64_t fp, uint32_t flags)
 {
     const struct sbx_replay *replay = known->replay;
-    uint64_t below = replay->stack_high - frame->sp;
+    uint64_t below = replay->stack_high - sp;
     while ((replay->frames[known->at].sp_flags & ~7u) > below) {
         if (known->at == 0) {
             return false;
@@ -288,8 +316,8 @@ static inline bool is_known(struct known_frames *known, const struct frame *fram
     }
     const struct sbx_replay_frame *met = &replay->frames[known->at];
     return (met->sp_flags & ~7u) == below &&
-           (met->sp_flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT)) == replay_flags_of(frame) &&
-           met->pc == frame->pc && (!frame->fp_known || met->fp == frame->fp);
+           ((met->sp_flags ^ flags) & REPLAY_FLAGS) == 0 && met->pc == pc &&
+           (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0);
 }
 
 /* The place of frame number `count`: the innermost stay where they are, the outermost take turns. */
@@ -317,8 +345,105 @@ SBX_NOINLINE static uint32_t close_cut(struct sbx_walk *walk, struct sbx_callsta
     return SBX_WALK_MAX + 1;
 }
 
+/* What a step has found out about a pc: from the cache or, out of line, from the map and the rows. */
+static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                                                  struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc,
+                                                  bool exact, bool *pending_out)
+{
+    struct sbx_walk_cache_slot *set = &cache->slots[(pc % CACHE_SETS) * 2];
+    uint64_t key = pc | (exact ? EXACT_KEY : 0);
+    bool cacheable = (pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
+    if (SBX_LIKELY(cacheable && set[0].pc == key)) {
+        return set[0];
+    }
+    if (SBX_LIKELY(cacheable && set[1].pc == key)) {
+        return set[1];
+    }
+    bool pending;
+    struct sbx_walk_cache_slot found = look_up(map, table, epoch, pc, exact, &pending);
+    if (cacheable && !pending && found.frame_id != 0) {
+        remember(set, &found);
+    }
+    *pending_out = pending;
+    return found;
+}
+
+/* Frames that nearly all are: a return address the cache knows, a CFA off sp or fp, fp saved below it or not at all.
+ * Walks as many as there are and writes them to walk_out->frames[count...]; returns how many there are then. `frame` is
+ * the first that is different in any way, or a known one (*met_out). Everything in registers: this loop is what a
+ * capture that is not replayed costs. */
+READS_FOREIGN_STACKS __attribute__((always_inline)) static inline uint32_t
+walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window *window, struct known_frames *known,
+              struct frame *frame, uint32_t count, struct sbx_walk *walk_out, bool *met_out)
+{
+    const uint64_t lo = window->lo, hi = window->hi, delta = (uint64_t)window->delta;
+    uint64_t pc = frame->pc, sp = frame->sp, fp = frame->fp, slot = frame->slot, fp_slot = frame->fp_slot;
+    struct sbx_walk_frame *out = &walk_out->frames[count];
+    struct sbx_walk_frame *const end = &walk_out->frames[SBX_WALK_MAX];
+    for (; out < end; out++) {
+        if (known != NULL && is_known(known, pc, sp, fp, SBX_FRAME_FP_KNOWN)) {
+            *met_out = true;
+            break;
+        }
+        const struct sbx_walk_cache_slot *found = &cache->slots[(pc % CACHE_SETS) * 2];
+        if (SBX_UNLIKELY(found->pc != pc)) {
+            found++;
+            if (found->pc != pc) {
+                break;
+            }
+        }
+        uint32_t rule = found->rule, kind = sbx_rule_kind(rule), field = sbx_rule_fp(rule);
+        uint64_t cfa = (uint64_t)sbx_rule_offset(rule);
+        if (SBX_LIKELY(kind == SBX_RULE_FROM_SP)) {
+            cfa += sp;
+        } else if (kind == SBX_RULE_FROM_FP) {
+            cfa += fp;
+        } else {
+            break;
+        }
+        /* Above sp, which lies in the window, and not above the window. */
+        if (SBX_UNLIKELY(cfa - sp - 1 >= hi - sp || (cfa & 7) != 0 || field > SBX_RULE_FP_SLOT_MAX)) {
+            break;
+        }
+        uint64_t next_slot = sbx_rule_return_slot(rule, sp, fp, cfa);
+        if (SBX_HAS_LINK_REGISTER && (next_slot < lo || next_slot > hi - 8)) {
+            break;
+        }
+        uint64_t next_pc = sbx_plain_address(*(const stack_word *)(uintptr_t)(next_slot + delta));
+        uint64_t next_fp = fp, next_fp_slot = 0;
+        if (field != SBX_RULE_FP_SAME) {
+            next_fp_slot = sbx_rule_fp_slot(rule, sp, cfa);
+            if (SBX_UNLIKELY(next_fp_slot < lo || (SBX_HAS_LINK_REGISTER && next_fp_slot > hi - 8))) {
+                break;
+            }
+            next_fp = *(const stack_word *)(uintptr_t)(next_fp_slot + delta);
+        }
+        if (SBX_UNLIKELY((next_pc - 1) >> SBX_USER_ADDRESS_BITS != 0)) {
+            break; /* the root, or rubbish */
+        }
+        out->pc = pc;
+        out->sp = sp;
+        out->fp = fp;
+        out->slot = slot;
+        out->fp_slot = fp_slot;
+        out->frame_id = found->frame_id & ~SKIP_BIT;
+        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED;
+        pc = next_pc;
+        fp = next_fp;
+        fp_slot = next_fp_slot;
+        sp = cfa;
+        slot = next_slot;
+    }
+    frame->pc = pc;
+    frame->sp = sp;
+    frame->fp = fp;
+    frame->slot = slot;
+    frame->fp_slot = fp_slot;
+    return (uint32_t)(out - walk_out->frames);
+}
+
 /* Walk until the root, or until a known frame: returns true then, and known->at says which. */
-static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+__attribute__((always_inline)) static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
                                struct sbx_callstack_table *table, uint32_t epoch,
                                const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
                                struct known_frames *known, struct sbx_walk *walk_out)
@@ -328,11 +453,11 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
         .sp = start->sp,
         .fp = start->fp,
         .context = (const stack_word *)start->context,
-        .exact = start->pc_is_exact,
-        .fp_known = start->fp_known,
-        .opaque = start->context != NULL,
+        .link = sbx_plain_address(start->link),
+        .flags = (start->fp_known ? SBX_FRAME_FP_KNOWN : 0) | (start->pc_is_exact ? SBX_FRAME_IS_EXACT : 0) |
+                 (start->context != NULL ? SBX_FRAME_OPAQUE : 0) | (start->link_known ? LINK_KNOWN : 0),
     };
-    uint32_t count = 0, steps = 0;
+    uint32_t count = 0;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
     uint32_t end;
 
@@ -341,26 +466,27 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
     }
     walk_out->omitted = 0;
     for (;;) {
-        if (known != NULL && is_known(known, &frame)) {
+        bool is_met = false;
+        if (frame.flags == SBX_FRAME_FP_KNOWN && count < SBX_WALK_MAX) {
+            uint32_t before = count;
+            struct frame next = frame;
+            count = walk_ordinary(cache, window, known, &next, count, walk_out, &is_met);
+            if (count > before) {
+                next.context = NULL;
+                frame = next;
+                unknown_begin = UINT32_MAX;
+            }
+        } else if (known != NULL) {
+            is_met = is_known(known, frame.pc, frame.sp, frame.fp, frame.flags);
+        }
+        if (is_met) {
             walk_out->count = count;
             return true;
         }
-        struct sbx_walk_cache_slot *set = &cache->slots[(frame.pc % CACHE_SETS) * 2];
-        uint64_t key = frame.pc | (frame.exact ? EXACT_KEY : 0);
-        struct sbx_walk_cache_slot found;
         bool pending = false;
-        bool cacheable = (frame.pc - 1) >> USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
-        if (SBX_LIKELY(cacheable && set[0].pc == key)) {
-            found = set[0];
-        } else if (cacheable && set[1].pc == key) {
-            found = set[1];
-        } else {
-            found = look_up(map, table, epoch, frame.pc, frame.exact, &pending);
-            if (cacheable && !pending && found.frame_id != 0) {
-                remember(set, &found);
-            }
-        }
-        if (SBX_UNLIKELY(steps++ == SBX_WALK_STEPS)) {
+        struct sbx_walk_cache_slot found = 
+            find_out(map, cache, table, epoch, frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0, &pending);
+        if (SBX_UNLIKELY(count == SBX_WALK_STEPS)) {
             end = SBX_WALK_TOO_DEEP;
             break;
         }
@@ -371,21 +497,17 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
-        out->flags = replay_flags_of(&frame) | (frame.opaque ? SBX_FRAME_OPAQUE : 0) |
-                     ((found.frame_id & SKIP_BIT) != 0 ? SBX_FRAME_SKIPPED : 0);
+        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED;
         count++;
-        if (SBX_UNLIKELY(found.frame_id == 0)) { /* the table is full: the stack is lost, and counted there */
-            walk_out->frames[0] = (struct sbx_walk_frame){.frame_id = 0};
-            walk_out->count = 1;
-            walk_out->end = SBX_WALK_TOO_DEEP;
-            return false;
+        if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
+            end = SBX_WALK_TOO_DEEP;
+            break;
         }
-        if (SBX_UNLIKELY(pending || frame.stranded)) {
+        if (pending || (frame.flags & STRANDED) != 0) {
             end = pending ? SBX_WALK_ROWS_PENDING : SBX_WALK_BAD_MEMORY;
             break;
         }
-
-        if (SBX_LIKELY(sbx_rule_kind(found.rule) != SBX_RULE_SPECIAL)) {
+        if (sbx_rule_kind(found.rule) != SBX_RULE_SPECIAL) {
             unknown_begin = UINT32_MAX;
             end = step_by_rule(window, &frame, found.rule);
         } else {
@@ -396,10 +518,10 @@ static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_c
             }
             end = step_by_special(window, &frame, found.rule);
         }
-        if (SBX_UNLIKELY(end != STEPPED)) {
+        if (end != STEPPED) {
             break;
         }
-        if (SBX_UNLIKELY(frame.pc == 0 && !frame.exact)) {
+        if (SBX_UNLIKELY(frame.pc == 0 && (frame.flags & SBX_FRAME_IS_EXACT) == 0)) {
             end = unknown_begin == UINT32_MAX ? SBX_WALK_COMPLETE : SBX_WALK_NO_MODULE;
             break;
         }
@@ -452,44 +574,55 @@ READS_FOREIGN_STACKS static inline uint64_t load_slot(uint64_t address)
     return *(const stack_word *)(uintptr_t)address;
 }
 
-/* How many of the remembered frames, from the root in, still follow from the one inside of them: their slots hold what
- * they held, and lie in the part of the stack that is in use. */
+/* How many of the remembered frames, from the root in, still follow from the one inside of them: the words that decided
+ * about them hold what they held, and lie in the part of the stack that is in use. */
 READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
                                                    const struct sbx_stack_window *window)
 {
     uint64_t high = replay->stack_high;
-    uint32_t room = (uint32_t)(high - window->lo); /* slots lie no further below the stack's end than this */
-    uint32_t i = 0;
-    for (; i < replay->depth; i++) {
-        const struct sbx_replay_frame *frame = &replay->frames[i];
-        if (frame->slot == 0) {
-            if (i == 0) {
-                continue; /* the marker of a walk that ended early */
-            }
-            break;
-        }
-        if (frame->slot > room || (frame->sp_flags & SBX_FRAME_OPAQUE) != 0 || load_slot(high - frame->slot) != frame->pc) {
-            break;
-        }
-        if (frame->fp_slot != 0 && (frame->fp_slot > room || load_slot(high - frame->fp_slot) != frame->fp)) {
+    uint64_t room = high - window->lo; /* checks lie no further below the stack's end than this */
+    uint32_t frames = replay->opaque_at;
+    while (frames > 0 && replay->frames[frames - 1].reach > room) {
+        frames--;
+    }
+    if (frames == 0) {
+        return 0;
+    }
+    const struct sbx_replay_check *check = replay->checks;
+    const struct sbx_replay_check *end = check + replay->frames[frames - 1].checks;
+    for (; end - check >= 4; check += 4) { /* by fours: the processor does the loads side by side */
+        uint64_t changed = (load_slot(high - check[0].below) ^ check[0].value) |
+                           (load_slot(high - check[1].below) ^ check[1].value) |
+                           (load_slot(high - check[2].below) ^ check[2].value) |
+                           (load_slot(high - check[3].below) ^ check[3].value);
+        if (changed != 0) {
             break;
         }
     }
-    return i;
+    for (; check < end; check++) {
+        if (load_slot(high - check->below) != check->value) {
+            return check->frame;
+        }
+    }
+    return frames;
 }
 
 /* Is this a walk that would end the same way again? Rows that are still being built come; memory that could not be read
  * may be readable next time; a deep stack has frames we do not know. */
 static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_registers *start)
 {
-    return walk->omitted == 0 && walk->count <= SBX_REPLAY_MAX && (start->sp & 7) == 0 &&
+    return walk->omitted == 0 && (start->sp & 7) == 0 &&
            (walk->end == SBX_WALK_COMPLETE || walk->end == SBX_WALK_NO_MODULE || walk->end == SBX_WALK_NO_ROW ||
             walk->end == SBX_WALK_UNSUPPORTED);
 }
 
-static inline uint32_t below(uint64_t high, uint64_t address)
+static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint32_t frame, uint64_t address,
+                                 uint64_t value, uint32_t *reach)
 {
-    return address == 0 ? 0 : (uint32_t)(high - address);
+    uint32_t below = (uint32_t)(replay->stack_high - address);
+    replay->checks[checks] = (struct sbx_replay_check){below, frame, value};
+    *reach = below > *reach ? below : *reach;
+    return checks + 1;
 }
 
 /* Remember the walked frames on top of the `kept` ones that stay, and intern them on the way. Returns the callstack id;
@@ -500,8 +633,11 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
     uint64_t high = replay->stack_high;
     uint32_t epoch = replay->epoch;
     uint32_t node = kept == 0 ? 0 : replay->frames[kept - 1].node;
-    struct sbx_replay_frame *to = &replay->frames[kept];
-    for (uint32_t i = walk->count; i > 0; i--, to++) {
+    uint32_t reach = kept == 0 ? 0 : replay->frames[kept - 1].reach;
+    uint32_t checks = kept == 0 ? 0 : replay->frames[kept - 1].checks;
+    uint32_t depth = kept;
+    replay->opaque_at = replay->opaque_at < kept ? replay->opaque_at : UINT32_MAX;
+    for (uint32_t i = walk->count; i > 0; i--, depth++) {
         const struct sbx_walk_frame *frame = &walk->frames[i - 1];
         if (SBX_LIKELY((frame->flags & SBX_FRAME_SKIPPED) == 0)) {
             node = frame->frame_id == 0 ? 0 : sbx_node_intern(table, epoch, node, frame->frame_id);
@@ -510,15 +646,30 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
                 return SBX_STACK_OVERFLOW;
             }
         }
-        to->pc = frame->pc;
-        to->fp = frame->fp;
-        to->slot = below(high, frame->slot);
-        to->fp_slot = below(high, frame->fp_slot);
-        to->sp_flags = (below(high, frame->sp) & ~7u) |
-                       (frame->flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE));
-        to->node = node;
+        if (SBX_LIKELY(frame->slot != 0)) {
+            /* What the slot holds may be signed, and then is not the pc itself. */
+            uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
+            checks = add_check(replay, checks, depth, frame->slot, held, &reach);
+        }
+        if (frame->fp_slot != 0) {
+            checks = add_check(replay, checks, depth, frame->fp_slot, frame->fp, &reach);
+        }
+        bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
+        if (!is_decided && replay->opaque_at == UINT32_MAX) {
+            replay->opaque_at = depth;
+        }
+        replay->frames[depth] = (struct sbx_replay_frame){
+            .pc = frame->pc,
+            .fp = frame->fp,
+            .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) |
+                        (frame->flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE)),
+            .node = node,
+            .reach = reach,
+            .checks = checks,
+        };
     }
-    replay->depth = kept + walk->count;
+    replay->depth = depth;
+    replay->opaque_at = replay->opaque_at < depth ? replay->opaque_at : depth;
     return node == 0 ? SBX_STACK_NONE : sbx_callstack_id(epoch, node);
 }
 
@@ -534,7 +685,7 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
         struct known_frames known = {replay, verified < replay->depth ? verified : replay->depth - 1};
         if (walk_frames(map, cache, table, epoch, window, start, &known, scratch)) {
             kept = known.at + 1;
-            if (kept + scratch->count > SBX_REPLAY_MAX) {
+            if (kept + scratch->count > SBX_WALK_MAX + (replay->end != SBX_WALK_COMPLETE)) { /* deep: both ends */
                 kept = 0;
                 sbx_walk_stack(map, cache, table, epoch, window, start, scratch);
             }
@@ -559,14 +710,11 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
 {
     uint64_t wanted = replay->stack_high - slot;
-    uint32_t low = 0, high = replay->depth; /* slots lie further below the stack's end with each frame inwards */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (replay->frames[middle].slot < wanted) {
-            low = middle + 1;
-        } else {
-            high = middle;
+    uint32_t count = replay->depth == 0 ? 0 : replay->frames[replay->depth - 1].checks;
+    for (uint32_t i = 0; i < count; i++) {
+        if (replay->checks[i].below == wanted && sbx_plain_address(replay->checks[i].value) == pc) {
+            return true;
         }
     }
-    return low < replay->depth && replay->frames[low].slot == wanted && replay->frames[low].pc == pc;
+    return false;
 }

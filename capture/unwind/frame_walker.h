@@ -36,6 +36,7 @@ struct sbx_code_map {
     uint32_t generation; /* a cache filled under another generation is stale */
     uint32_t capacity;   /* ranges there is room for: the owner's, to give the map back */
     uint32_t reserved;
+    uint64_t signal_return; /* where signal handlers return to, on architectures whose rows do not tell; 0: not known */
     struct sbx_code_range ranges[];
 };
 
@@ -50,8 +51,10 @@ struct sbx_walk_registers {
     uint64_t pc, sp, fp;
     bool pc_is_exact; /* interrupted or own pc; false: a return address */
     bool fp_known;    /* false: fp is unknown (a blocked thread read from outside) */
-    const uint64_t *context; /* all general registers as the kernel saved them (x86-64: uc_mcontext.gregs), borrowed; or
-                                NULL: unknown. Hand-written assembly may keep its CFA in any of them. */
+    bool link_known;  /* architectures with a link register: `link` is what it holds */
+    uint64_t link;
+    const uint64_t *context; /* all general registers as the kernel saved them (x86-64: uc_mcontext.gregs, aarch64:
+                                uc_mcontext.regs), borrowed; or NULL: unknown. Hand-written assembly may keep its CFA in any of them. */
 };
 
 /* pc -> rule and frame id. Per thread, zero-initialized memory, 2-way; a set is half a cache line. */
@@ -112,23 +115,33 @@ SBX_SIGNAL_SAFE uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx
  * costs a fifth of a walk. Frames that something else decided (signal frames, kept stack pointers, assembly) are
  * `opaque`: replay ends there, and what lies inside of them is always walked. Rules change with the code map, node ids
  * with the epoch: a replay of another generation or epoch is forgotten. */
-struct sbx_replay_frame {
-    uint64_t pc, fp;
-    uint32_t slot, fp_slot; /* as in struct sbx_walk_frame, in bytes below the stack's end; 0: none */
-    uint32_t sp_flags;      /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_replay_flag below that */
-    uint32_t node;          /* callstack node of the frame and all outside of it */
+
+/* One word of the stack that must hold what it held. */
+struct sbx_replay_check {
+    uint32_t below; /* its address, in bytes below the stack's end */
+    uint32_t frame; /* index of the frame it decided about */
+    uint64_t value;
 };
 
-enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 2 };
+struct sbx_replay_frame {
+    uint64_t pc, fp;
+    uint32_t sp_flags; /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_walk_flag below that */
+    uint32_t node;     /* callstack node of the frame and all outside of it */
+    uint32_t reach;    /* how far below the stack's end the checks up to this frame lie */
+    uint32_t checks;   /* how many checks there are up to this frame */
+};
+
+enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that ended early */
 
 struct sbx_replay {
     uint32_t depth; /* 0: nothing is remembered */
     uint32_t generation, epoch;
-    uint32_t end;   /* enum sbx_walk_end */
-    uint64_t stack_high;
+    uint32_t end;          /* enum sbx_walk_end */
     uint32_t changed_from; /* the last capture replayed the frames below this index, and walked the others */
-    uint32_t reserved;
+    uint32_t opaque_at;    /* first frame from the root that no check decides about; at most `depth` */
+    uint64_t stack_high;
     struct sbx_replay_frame frames[SBX_REPLAY_MAX]; /* root first */
+    struct sbx_replay_check checks[2 * SBX_REPLAY_MAX];
 };
 
 /* Walk and intern, replaying what has not changed since the last call. `window` is the thread's own stack, read in place

@@ -65,28 +65,17 @@ static uint32_t encode_frame_pointer(const struct sbx_column *column)
     return SBX_RULE_FP_LOST << SBX_RULE_FP_SHIFT;
 }
 
-/* offset / 8 as a signed field of `bits` at `shift`, or false. */
-static bool encode_offset(int64_t offset, unsigned shift, unsigned bits, uint32_t *field_out)
-{
-    int64_t limit = INT64_C(8) << (bits - 1);
-    if (offset % 8 != 0 || offset < -limit || offset >= limit) {
-        return false;
-    }
-    *field_out = ((uint32_t)(offset / 8) & ((UINT32_C(1) << bits) - 1)) << shift;
-    return true;
-}
-
 /* register + offset; the frame pointer field is added by the caller. */
 static uint32_t encode_register_cfa(const struct sbx_frame_state *state)
 {
     uint32_t field;
     switch (state->cfa_register) {
     case SBX_DWARF_STACK_POINTER:
-        return encode_offset(state->cfa_offset, 12, 20, &field) ? field | SBX_RULE_FROM_SP : SBX_RULE_UNSUPPORTED;
+        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_SP : SBX_RULE_UNSUPPORTED;
     case SBX_DWARF_FRAME_POINTER:
-        return encode_offset(state->cfa_offset, 12, 20, &field) ? field | SBX_RULE_FROM_FP : SBX_RULE_UNSUPPORTED;
+        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_FP : SBX_RULE_UNSUPPORTED;
     default:
-        if (state->cfa_register >= SBX_DWARF_GENERAL_REGISTERS || !encode_offset(state->cfa_offset, 16, 16, &field)) {
+        if (state->cfa_register >= SBX_DWARF_GENERAL_REGISTERS || !sbx_rule_offset_field(state->cfa_offset, 8, 16, 16, &field)) {
             return SBX_RULE_UNSUPPORTED;
         }
         return field | (uint32_t)state->cfa_register << SBX_RULE_VALUE_SHIFT | SBX_RULE_FROM_REGISTER;
@@ -125,10 +114,10 @@ static uint32_t encode_deref(struct sbx_byte_reader reader, uint32_t number, int
         return SBX_RULE_UNSUPPORTED;
     }
     uint32_t field;
-    if (number == SBX_DWARF_FRAME_POINTER && addend == 0 && encode_offset(offset, 12, 20, &field)) {
+    if (number == SBX_DWARF_FRAME_POINTER && addend == 0 && sbx_rule_offset_field(offset, 8, 12, 20, &field)) {
         return field | SBX_RULE_AT_FP;
     }
-    if (number == SBX_DWARF_STACK_POINTER && encode_offset(offset, 12, 12, &field)) {
+    if (number == SBX_DWARF_STACK_POINTER && sbx_rule_offset_field(offset, 8, 12, 12, &field)) {
         return field | (uint32_t)(addend / 8) << 24 | SBX_RULE_AT_SP;
     }
     return SBX_RULE_UNSUPPORTED;

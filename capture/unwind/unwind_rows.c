@@ -21,7 +21,6 @@
 #include "unwind_rule.h"
 
 enum {
-    BUCKET_SHIFT = 12,
     FIRST_CAPACITY = 4096, /* rows */
     ROWS_MAX = 1 << 28,    /* 2 GiB of rows: far beyond any program, so it is damage */
     WORK_FACTOR = 4,       /* programs may be read this many times over before the section counts as malicious */
@@ -257,7 +256,7 @@ static int compile_functions(struct builder *builder)
 static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_out)
 {
     uint32_t count = builder->count;
-    uint32_t bucket_count = (builder->offsets.at[count - 1] >> BUCKET_SHIFT) + 1;
+    uint32_t bucket_count = (builder->offsets.at[count - 1] >> SBX_ROWS_BUCKET_SHIFT) + 1;
     size_t bytes = ((size_t)bucket_count + 1 + 2 * (size_t)count) * sizeof(uint32_t);
     uint32_t *buckets = map_pages(bytes);
     if (buckets == NULL) {
@@ -265,7 +264,7 @@ static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_o
     }
     uint32_t row = 0;
     for (uint32_t i = 0; i < bucket_count; i++) {
-        while (row < count && builder->offsets.at[row] >> BUCKET_SHIFT < i) {
+        while (row < count && builder->offsets.at[row] >> SBX_ROWS_BUCKET_SHIFT < i) {
             row++;
         }
         buckets[i] = row;
@@ -371,7 +370,7 @@ void sbx_unwind_rows_release(struct sbx_unwind_rows *rows)
 uint32_t sbx_unwind_rows_find(const struct sbx_unwind_rows *rows, uint64_t address)
 {
     uint64_t offset = address - rows->base; /* below the base wraps: behind every bucket */
-    uint64_t bucket = offset >> BUCKET_SHIFT;
+    uint64_t bucket = offset >> SBX_ROWS_BUCKET_SHIFT;
     if (bucket >= rows->bucket_count) {
         return SBX_RULE_NONE; /* I2 */
     }

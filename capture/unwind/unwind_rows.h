@@ -27,6 +27,10 @@ struct sbx_unwind_source {
     uint64_t text_begin, text_end; /* executable range in the same numbering: rows outside are refused */
 };
 
+enum { SBX_ROWS_BUCKET_SHIFT = 12 }; /* a bucket is 4 KiB of code */
+
+/* The three arrays are one block of memory, in the order buckets, offsets, rules: mapped anonymously by the builder, or a
+ * file of the cache (rows_file.h). */
 struct sbx_unwind_rows {
     const uint32_t *offsets; /* sorted; address in the module's numbering minus `base` */
     const uint32_t *rules;
@@ -34,7 +38,7 @@ struct sbx_unwind_rows {
     uint64_t base;           /* subtracted from addresses; offsets are 32 bits, larger modules are refused */
     const uint32_t *buckets; /* first row of each 4 KiB of code: lookups search one bucket */
     uint32_t bucket_count;
-    void *pages;             /* what sbx_unwind_rows_release() gives back; mapped, never malloc'ed */
+    void *pages;             /* what sbx_unwind_rows_release() gives back: mapped, anonymous or a file, never malloc'ed */
     size_t pages_bytes;
 };
 

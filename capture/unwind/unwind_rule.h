@@ -3,25 +3,17 @@
  *
  *     31                          12 11              3 2     0
  *    +------------------------------+-----------------+-------+
- *    |  offset / 8, signed          |  frame pointer  | kind  |     kinds 1 to 3
+ *    |  offset / 8, signed          |  frame pointer  | kind  |     kinds 1 and 2
  *    +------------------------------+-----------------+-------+
- *    |  addend / 8   |  offset / 8  |  frame pointer  |   4   |     8 and 12 bits (signed)
- *    +---------------+------+-------+-----------------+-------+
- *    |  (zero)              | limit |  frame pointer  |   5   |     limit: 4 bits
- *    +----------------------+-------+-----------------+-------+
- *    |  offset / 8, signed  | reg.  |  frame pointer  |   6   |     16 and 4 bits
- *    +----------------------+-------+-----------------+-------+
+ *    |  the architecture's own      |  frame pointer  | kind  |     kinds 3 to 7: unwind_ARCH.h draws them
+ *    +------------------------------+-----------------+-------+
  *    |  (zero)                      |  special number |   0   |
  *    +------------------------------+-----------------+-------+
  *
- *   kind  CFA (the stack pointer of the caller; its return address lies 8 bytes below)
+ *   kind  CFA (the stack pointer of the caller)
  *     0   none: the special number says what to do instead
  *     1   sp + offset
  *     2   fp + offset
- *     3   *(fp + offset)            a frame that aligned its stack and kept the old one (gcc's DRAP)
- *     4   *(sp + offset) + addend   the same, by hand (OpenSSL's assembly)
- *     5   sp + 8 + ((pc & 15) >= limit ? 8 : 0)   a lazy PLT stub
- *     6   register + offset         any other register: known only for a frame whose registers are all at hand
  *
  *   frame pointer   the caller's fp is
  *     0             what it is now
@@ -29,28 +21,21 @@
  *     510           saved at *fp
  *     511           lost
  *
+ * Where the return address lies is the architecture's to say: sbx_rule_return_slot().
+ *
  * The word 0 is "no row here". Equal rules are equal words, so neighbours merge and a cache needs no more than this. */
 #ifndef SBX_UNWIND_RULE_H
 #define SBX_UNWIND_RULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "marks.h"
-
-#if defined(__x86_64__)
-#include "unwind_x86_64.h"
-#else
-#error "no unwind rules for this architecture yet: add unwind_ARCH.h and rule_encode_ARCH.c"
-#endif
 
 enum sbx_rule_kind {
     SBX_RULE_SPECIAL = 0,
     SBX_RULE_FROM_SP = 1,
     SBX_RULE_FROM_FP = 2,
-    SBX_RULE_AT_FP = 3,
-    SBX_RULE_AT_SP = 4,
-    SBX_RULE_PLT = 5,
-    SBX_RULE_FROM_REGISTER = 6,
 };
 
 /* Whole words of kind 0. */
@@ -80,45 +65,58 @@ static inline uint32_t sbx_rule_fp(uint32_t rule)
     return (rule >> SBX_RULE_FP_SHIFT) & SBX_RULE_FP_MASK;
 }
 
-/* Kinds 1 to 3: bytes. */
+/* Kinds 1 and 2, and where unwind_ARCH.h says so: bytes. */
 static inline int64_t sbx_rule_offset(uint32_t rule)
 {
     return (int64_t)((int32_t)rule >> SBX_RULE_VALUE_SHIFT) * 8;
 }
 
-/* Kind 4: bytes from sp to the slot. */
-static inline int64_t sbx_rule_slot_offset(uint32_t rule)
+/* For encoders: offset / unit as a signed field of `bits` at `shift`, or false: it does not fit. */
+static inline bool sbx_rule_offset_field(int64_t offset, int64_t unit, unsigned shift, unsigned bits,
+                                         uint32_t *field_out)
 {
-    return (int64_t)((int32_t)(rule << 8) >> 20) * 8;
-}
-
-/* Kind 4: bytes added to what the slot holds. */
-static inline uint64_t sbx_rule_slot_addend(uint32_t rule)
-{
-    return (uint64_t)(rule >> 24) * 8;
-}
-
-/* Kind 5. */
-static inline uint32_t sbx_rule_plt_limit(uint32_t rule)
-{
-    return (rule >> SBX_RULE_VALUE_SHIFT) & 15;
-}
-
-/* Kind 6: DWARF number of the register. */
-static inline uint32_t sbx_rule_register(uint32_t rule)
-{
-    return (rule >> SBX_RULE_VALUE_SHIFT) & 15;
-}
-
-/* Kind 6: bytes. */
-static inline int64_t sbx_rule_register_offset(uint32_t rule)
-{
-    return (int64_t)((int32_t)rule >> 16) * 8;
+    int64_t limit = unit << (bits - 1);
+    if (offset % unit != 0 || offset < -limit || offset >= limit) {
+        return false;
+    }
+    *field_out = ((uint32_t)(offset / unit) & ((UINT32_C(1) << bits) - 1)) << shift;
+    return true;
 }
 
 struct sbx_frame_state; /* cfa_program.h */
 
 /* The rule for a state of a call-frame program; SBX_RULE_UNSUPPORTED when it does not fit. Per architecture. */
 uint32_t sbx_rule_encode(const struct sbx_frame_state *state);
+
+/* What the CFA of a rule of kind 3 to 7 hangs on. */
+enum sbx_cfa_source {
+    SBX_CFA_UNKNOWN,   /* no such kind */
+    SBX_CFA_FROM_SP,   /* sp + offset */
+    SBX_CFA_AT_FP,     /* *(fp + offset) + addend */
+    SBX_CFA_AT_SP,     /* *(sp + offset) + addend */
+    SBX_CFA_FROM_WORD, /* register number `word` of the signal context, + offset */
+};
+struct sbx_cfa_place {
+    int64_t offset;
+    uint64_t addend;
+    uint32_t word;
+};
+
+/* Each architecture's file defines, besides its kinds and their fields, what a walk asks:
+ *
+ *   sbx_rule_cfa()            what the CFA of a rule of kind 3 to 7 hangs on
+ *   sbx_rule_is_plain()       is that nothing but sp, fp and pc?
+ *   sbx_rule_has_record()     does fp point at a saved fp and the return address, whatever sp is?
+ *   sbx_rule_fp_slot()        the slot that holds the caller's frame pointer, field 1 to 509
+ *   sbx_rule_return_slot()    the slot that holds the return address; 0: it is in the link register
+ *   sbx_is_signal_return()    is that code where the kernel makes handlers return to, and no row says so?
+ *   sbx_plain_address()       a return address without what the processor signed it with */
+#if defined(__x86_64__)
+#include "unwind_x86_64.h"
+#elif defined(__aarch64__)
+#include "unwind_aarch64.h"
+#else
+#error "no unwind rules for this architecture yet: add unwind_ARCH.h and rule_encode_ARCH.c"
+#endif
 
 #endif

@@ -3,6 +3,12 @@
 #include <time.h>
 
 void late_module_sleep(long ms);
+extern const int late_module_version;
+
+#ifndef LATE_VERSION
+#define LATE_VERSION 1
+#endif
+const int late_module_version = LATE_VERSION; /* so that two builds have two build-ids */
 
 void late_module_sleep(long ms)
 {

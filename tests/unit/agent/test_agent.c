@@ -28,7 +28,7 @@
 #include "snapshot.h"
 #include "stallbox/stallbox.h"
 
-static char folder[64], spool[96], recordings[96];
+static char folder[64], spool[96], recordings[96], rows[96];
 
 /* ---- what the children do ---- */
 
@@ -293,6 +293,126 @@ static void child_loads_a_module(void)
     stallbox_stop(5000);
 }
 
+static void child_takes_a_snapshot_with_rows(void)
+{
+    start(60000, 60000);
+    pause_ms(500);
+    expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    stallbox_stop(5000);
+}
+
+/* Bytes of the largest file of rows that is mapped. */
+static size_t largest_rows_mapped(void)
+{
+    char line[600];
+    size_t largest = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    expect(maps != NULL, "the maps can be read");
+    while (fgets(line, sizeof line, maps) != NULL) {
+        unsigned long begin, end;
+        if (strstr(line, ".rows\n") != NULL && sscanf(line, "%lx-%lx", &begin, &end) == 2 && end - begin > largest) {
+            largest = end - begin;
+        }
+    }
+    fclose(maps);
+    return largest;
+}
+
+enum { LARGE_ROWS = 4 << 20 };
+
+/* Wait until a large file of rows is mapped, or is not. Modules that come and go meanwhile keep the module thread
+ * looking, and its parking lot moving. */
+static bool wait_for_large_rows(bool is_wanted)
+{
+    for (int turn = 0; turn < 400; turn++) {
+        if ((largest_rows_mapped() > LARGE_ROWS) == is_wanted) {
+            return true;
+        }
+        void *module = dlopen(LATE_MODULE, RTLD_NOW);
+        expect(module != NULL, "the module loads");
+        pause_ms(20);
+        expect(dlclose(module) == 0, "the module unloads");
+        pause_ms(20);
+    }
+    return false;
+}
+
+static void child_unloads_a_large_module(void)
+{
+    start(60000, 60000);
+    for (int turn = 0; turn < 3; turn++) {
+        void *module = dlopen(LARGE_MODULE, RTLD_NOW);
+        expect(module != NULL, "the large module loads");
+        expect(wait_for_large_rows(true), "its rows are there");
+        expect(dlclose(module) == 0, "the large module unloads");
+        expect(wait_for_large_rows(false), "its rows are given back");
+    }
+    expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    stallbox_stop(5000);
+}
+
+static _Atomic bool plugins_go_on = true;
+
+/* Walks all the while, so that maps are replaced and given back under walks. */
+static void *sleep_and_wake(void *unused)
+{
+    (void)unused;
+    while (plugins_go_on) {
+        pause_ms(1);
+    }
+    return NULL;
+}
+
+static void child_has_a_plugin_that_comes_and_goes(void)
+{
+    pthread_t threads[3];
+    start(60000, 60000);
+    for (int i = 0; i < 3; i++) {
+        expect(pthread_create(&threads[i], NULL, sleep_and_wake, NULL) == 0, "a thread starts");
+    }
+    for (int turn = 0; turn < 500; turn++) {
+        void *module = dlopen(LATE_MODULE, RTLD_NOW);
+        expect(module != NULL, "the plugin loads");
+        void (*late_sleep)(long) = (void (*)(long))dlsym(module, "late_module_sleep");
+        late_sleep(turn % 4);
+        expect(dlclose(module) == 0, "the plugin unloads");
+    }
+    plugins_go_on = false;
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    stallbox_stop(5000);
+}
+
+static void install(const char *from, const char *to)
+{
+    char command[800];
+    snprintf(command, sizeof command, "cp '%s' '%s.new' && mv '%s.new' '%s'", from, to, to, to);
+    expect(system(command) == 0, "the plugin is installed");
+}
+
+/* As a developer does all day: unload, build, load again, at the same path and mostly at the same address. */
+static void child_reloads_a_plugin_built_anew(void)
+{
+    char plugin[128], next[160];
+    snprintf(plugin, sizeof plugin, "%s/plugin.so", folder);
+    snprintf(next, sizeof next, "%s/next.so", folder);
+    install(LATE_MODULE, plugin);
+    install(LATE_MODULE_REBUILT, next);
+    start(60000, 60000);
+    void *module = dlopen(plugin, RTLD_NOW);
+    expect(module != NULL, "the plugin loads");
+    pause_ms(300);
+    expect(dlclose(module) == 0 && rename(next, plugin) == 0, "the plugin is replaced");
+    module = dlopen(plugin, RTLD_NOW);
+    expect(module != NULL, "the new plugin loads");
+    expect(*(const int *)dlsym(module, "late_module_version") == 2, "it is the new one");
+    pause_ms(300);
+    expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    stallbox_stop(5000);
+}
+
 static volatile sig_atomic_t urgent_seen;
 
 static void on_urgent(int number)
@@ -425,6 +545,8 @@ static int set_up(void **state)
     }
     snprintf(spool, sizeof spool, "%s/spool", folder);
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);
+    snprintf(rows, sizeof rows, "%s/cache/rows", folder); /* not the developer's own */
+    setenv("STALLBOX_ROWS", rows, 1);
     return 0;
 }
 
@@ -664,6 +786,117 @@ static void test_a_module_loaded_later_is_hooked_and_walked(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* Modules whose path holds `name`; *flags_out: the flags of the last of them. */
+static unsigned find_modules(const struct sbx_snapshot *snapshot, const char *name, uint32_t *flags_out)
+{
+    unsigned found = 0;
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        if (strstr(snapshot->modules[i].path, name) != NULL) {
+            *flags_out = snapshot->modules[i].flags;
+            found++;
+        }
+    }
+    return found;
+}
+
+static void remove_snapshots(void)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf '%s'", spool);
+    assert_int_equal(system(command), 0);
+}
+
+/* What identifies the files of rows: a file written anew is another file. */
+static uint64_t sum_of_inodes(void)
+{
+    uint64_t sum = 0;
+    DIR *listing = opendir(rows);
+    assert_non_null(listing);
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        sum += entry->d_name[0] == '.' ? 0 : entry->d_ino;
+    }
+    closedir(listing);
+    return sum;
+}
+
+static void test_rows_are_kept_and_found_by_the_next_start(void **state)
+{
+    (void)state;
+    uint64_t inodes = 0;
+    for (int start_number = 0; start_number < 3; start_number++) {
+        uint32_t flags = 0;
+        assert_int_equal(run_child(child_takes_a_snapshot_with_rows), 0);
+        struct sbx_snapshot *snapshot = read_only_snapshot();
+        assert_int_equal(find_modules(snapshot, "/test_agent", &flags), 1);
+        assert_true(flags & SBX_MODULE_ROWS_CACHED);
+        assert_int_equal(find_modules(snapshot, "/libc.so.6", &flags), 1);
+        assert_true(flags & SBX_MODULE_ROWS_CACHED);
+        assert_true(count_files(rows, ".rows") >= 3);
+        assert_true(start_number == 0 || sum_of_inodes() == inodes);
+        inodes = sum_of_inodes();
+        sbx_snapshot_destroy(snapshot);
+        remove_snapshots();
+    }
+}
+
+static void test_without_a_place_for_rows_they_are_built_in_memory(void **state)
+{
+    (void)state;
+    static const char *const places[] = {"", "/proc/none/rows", "relative"};
+    for (size_t i = 0; i < SBX_COUNT_OF(places); i++) {
+        uint32_t flags = 0;
+        setenv("STALLBOX_ROWS", places[i], 1);
+        assert_int_equal(run_child(child_takes_a_snapshot_with_rows), 0);
+        struct sbx_snapshot *snapshot = read_only_snapshot();
+        assert_int_equal(find_modules(snapshot, "/libc.so.6", &flags), 1);
+        assert_int_equal(flags & (SBX_MODULE_ROWS_CACHED | SBX_MODULE_NO_ROWS), 0);
+        uint64_t frames[600];
+        bool is_whole = false;
+        for (size_t r = 0; r < snapshot->record_count; r++) {
+            size_t count = sbx_snapshot_stack(snapshot, snapshot->records[r].stack, frames, 600);
+            is_whole |= count > 2 && frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+        }
+        assert_true(is_whole); /* walked to the end through libc and the executable */
+        sbx_snapshot_destroy(snapshot);
+        remove_snapshots();
+    }
+}
+
+static void test_rows_of_a_large_module_that_went_are_given_back(void **state)
+{
+    (void)state;
+    uint32_t flags = 0;
+    assert_int_equal(run_child(child_unloads_a_large_module), 0);
+    struct sbx_snapshot *snapshot = read_only_snapshot();
+    assert_int_equal(find_modules(snapshot, "large_module", &flags), 1); /* the same entry, three times */
+    assert_true(flags & SBX_MODULE_UNLOADED);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_plugin_that_comes_and_goes_keeps_its_entry(void **state)
+{
+    (void)state;
+    uint32_t flags = 0;
+    assert_int_equal(run_child(child_has_a_plugin_that_comes_and_goes), 0);
+    struct sbx_snapshot *snapshot = read_only_snapshot();
+    assert_int_equal(find_modules(snapshot, "late_module", &flags), 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_plugin_built_anew_is_another_module(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 4; turn++) {
+        uint32_t flags = 0;
+        assert_int_equal(run_child(child_reloads_a_plugin_built_anew), 0);
+        struct sbx_snapshot *snapshot = read_only_snapshot();
+        assert_int_equal(find_modules(snapshot, "/plugin.so", &flags), 2);
+        assert_int_equal(flags & SBX_MODULE_UNLOADED, 0); /* the last is the one that is there */
+        sbx_snapshot_destroy(snapshot);
+        remove_snapshots();
+    }
+}
+
 static void test_a_host_that_has_our_signal_keeps_it(void **state)
 {
     (void)state;
@@ -733,6 +966,11 @@ int main(void)
         CASE(test_a_forked_child_is_inert),
         CASE(test_a_forked_child_finds_the_loader_free),
         CASE(test_a_module_loaded_later_is_hooked_and_walked),
+        CASE(test_rows_are_kept_and_found_by_the_next_start),
+        CASE(test_without_a_place_for_rows_they_are_built_in_memory),
+        CASE(test_rows_of_a_large_module_that_went_are_given_back),
+        CASE(test_a_plugin_that_comes_and_goes_keeps_its_entry),
+        CASE(test_a_plugin_built_anew_is_another_module),
         CASE(test_a_host_that_has_our_signal_keeps_it),
         CASE(test_asynchronous_captures_interrupt_no_call),
         CASE(test_thread_entries_are_used_again),

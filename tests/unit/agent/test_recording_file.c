@@ -141,6 +141,37 @@ static void test_the_spool_follows_the_environment(void **state)
     assert_int_equal(sbx_spool_default_path(path, sizeof path), -ENOENT);
 }
 
+static void test_rows_are_kept_where_the_environment_says_and_never_in_the_home_of_another(void **state)
+{
+    (void)state;
+    char path[SBX_RECORDING_PATH_MAX], expected[SBX_RECORDING_PATH_MAX], home[] = "/tmp/sbx-test-home-XXXXXX";
+    assert_non_null(mkdtemp(home));
+    setenv("STALLBOX_ROWS", "/x/rows", 1);
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), 0);
+    assert_string_equal(path, "/x/rows");
+    setenv("STALLBOX_ROWS", "", 1); /* nowhere, whatever else is set */
+    setenv("XDG_CACHE_HOME", "/x/cache", 1);
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
+    unsetenv("STALLBOX_ROWS");
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), 0);
+    assert_string_equal(path, "/x/cache/stallbox/rows");
+    assert_int_equal(sbx_rows_default_folder(path, 8), -ENAMETOOLONG);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", home, 1);
+    snprintf(expected, sizeof expected, "%s/.cache/stallbox/rows", home);
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), 0);
+    assert_string_equal(path, expected);
+    if (geteuid() == 0) { /* as under sudo */
+        assert_int_equal(chown(home, 65534, 65534), 0);
+        assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
+    }
+    setenv("HOME", "/nonexistent", 1);
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
+    unsetenv("HOME");
+    assert_int_equal(sbx_rows_default_folder(path, sizeof path), -ENOENT);
+    assert_int_equal(rmdir(home), 0);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -154,6 +185,7 @@ int main(void)
         CASE(test_a_file_in_the_way_of_a_folder_is_an_error),
         CASE(test_no_process_has_no_start),
         CASE(test_the_spool_follows_the_environment),
+        CASE(test_rows_are_kept_where_the_environment_says_and_never_in_the_home_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

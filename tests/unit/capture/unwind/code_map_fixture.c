@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -76,12 +77,31 @@ static int compare_ranges(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static volatile uint64_t handler_returned_to;
+
+static void note_return(int number)
+{
+    (void)number;
+    handler_returned_to = (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+/* As the agent does it: a handler looks where it returns to. */
+static uint64_t find_signal_return(void)
+{
+    struct sigaction ours = {.sa_handler = note_return}, before;
+    assert_int_equal(sigaction(SIGURG, &ours, &before), 0);
+    assert_int_equal(raise(SIGURG), 0);
+    assert_int_equal(sigaction(SIGURG, &before, NULL), 0);
+    return sbx_is_signal_return((const void *)(uintptr_t)handler_returned_to) ? handler_returned_to : 0;
+}
+
 void code_map_fixture_init(struct code_map_fixture *fixture, uint32_t generation)
 {
     memset(fixture, 0, sizeof *fixture);
     fixture->map = calloc(1, sizeof *fixture->map + FIXTURE_MODULES_MAX * sizeof fixture->map->ranges[0]);
     assert_non_null(fixture->map);
     fixture->map->generation = generation;
+    fixture->map->signal_return = find_signal_return();
     dl_iterate_phdr(add_module, fixture);
     qsort(fixture->map->ranges, fixture->map->count, sizeof fixture->map->ranges[0], compare_ranges);
 }
@@ -96,7 +116,7 @@ void code_map_fixture_finish(struct code_map_fixture *fixture)
 
 void frame_table_fixture_init(struct frame_table_fixture *fixture, uint32_t frame_slots)
 {
-    enum { NODE_SLOTS = 2 * 64, FRAMES_AT = 4096 };
+    enum { NODE_SLOTS = 2 << 16, FRAMES_AT = 4096 };
     fixture->bytes = FRAMES_AT + (frame_slots + NODE_SLOTS) * sizeof(uint64_t);
     void *pages = mmap(NULL, fixture->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(pages, MAP_FAILED);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_visit.c - one lock, held around visits to the loader, and around fork. */
+#include "loader_visit.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+enum {
+    FORK_WAIT_MS = 200
+};
+
+static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool has_visit_lock;
+
+void sbx_loader_visit_begin(void)
+{
+    pthread_mutex_lock(&visit_lock);
+}
+
+void sbx_loader_visit_end(void)
+{
+    pthread_mutex_unlock(&visit_lock);
+}
+
+static void before_fork(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += FORK_WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    has_visit_lock = pthread_mutex_clocklock(&visit_lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void after_fork_in_parent(void)
+{
+    if (has_visit_lock) {
+        pthread_mutex_unlock(&visit_lock);
+    }
+}
+
+static void after_fork_in_child(void)
+{
+    /* Nobody visits the loader here any more: the child's own forks need not wait. */
+    pthread_mutex_init(&visit_lock, NULL);
+}
+
+void sbx_loader_visit_start(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}

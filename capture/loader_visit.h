@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_visit.h - whoever of us is inside the dynamic loader, so that a fork does not meet him there.
+ *
+ * A fork while a thread of ours is inside the loader would leave the loader's lock held in the child for ever (glibc
+ * resets its other locks there, not that one; seen with 2.36: every dlopen of such a child hangs). So fork waits for a
+ * visit to end, and visits are short: nothing is compiled, copied from disk or written in one. Not for ever: a program
+ * may fork while it holds the loader's lock itself. */
+#ifndef SBX_LOADER_VISIT_H
+#define SBX_LOADER_VISIT_H
+
+/* Around every dl_iterate_phdr on a thread of ours. Do not nest. The first waits for a fork under way. */
+void sbx_loader_visit_begin(void);
+void sbx_loader_visit_end(void);
+
+/* Once, before a thread of ours visits beside others. */
+void sbx_loader_visit_start(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parked_pages.c - parks replaced maps and rows until no walk can hold them. */
+#include "parked_pages.h"
+
+#include <linux/membarrier.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "thread_registry.h"
+
+enum {
+    PARKED_MAX = 256,
+    BATCH_COUNT = 16,      /* a look at all threads for this many maps, or */
+    BATCH_BYTES = 1 << 20, /* for this much memory */
+};
+
+static struct {
+    void *pages;
+    size_t bytes;
+} parked[PARKED_MAX];
+static uint32_t parked_count;
+static size_t parked_bytes;
+
+void sbx_parked_pages_start(void)
+{
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0); /* refused: nothing is given back */
+}
+
+/* Unmap what is parked, if nobody can hold it any more. */
+static void reclaim(void)
+{
+    if ((parked_count < BATCH_COUNT && parked_bytes < BATCH_BYTES) ||
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0 || !sbx_thread_registry_is_quiet()) {
+        return; /* the next put asks again */
+    }
+    for (uint32_t i = 0; i < parked_count; i++) {
+        munmap(parked[i].pages, parked[i].bytes);
+    }
+    parked_count = 0;
+    parked_bytes = 0;
+}
+
+bool sbx_parked_pages_put(void *pages, size_t bytes)
+{
+    bool has_room = parked_count < PARKED_MAX;
+    if (has_room) {
+        parked[parked_count].pages = pages;
+        parked[parked_count].bytes = bytes;
+        parked_count++;
+        parked_bytes += bytes;
+    }
+    reclaim();
+    return has_room;
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows_cache.c - the folder of row files: get, put, trim. */
+#include "rows_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h> /* renameat alone */
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pages.h"
+
+enum {
+    NAME_BYTES = 2 * SBX_ROWS_KEY_BYTES + 1 + 8 + sizeof ".rows", /* build-id, encoding, zero */
+    LISTING_BYTES = 32 * 1024,
+    ENTRIES_MAX = 8192,         /* of one listing; what does not fit is seen by a later process */
+    TOUCH_AFTER_S = 24 * 3600,  /* a use is noted once a day: it costs a write to the disk */
+    LEFT_BEHIND_S = 3600        /* no write takes that long */
+};
+#define SUFFIX ".rows"
+#define NEW_PREFIX ".new-"
+
+/* ---- names ---- */
+
+static char *put_hex(char *to, const uint8_t *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < count; i++) {
+        *to++ = digits[bytes[i] >> 4];
+        *to++ = digits[bytes[i] & 15];
+    }
+    return to;
+}
+
+/* The encoding is part of the name: two versions of us on one machine keep a file each, instead of replacing each
+ * other's for ever. */
+static void name_file(const struct sbx_rows_key *key, char name[NAME_BYTES])
+{
+    uint32_t encoding = sbx_rows_encoding();
+    const uint8_t bytes[4] = {(uint8_t)(encoding >> 24), (uint8_t)(encoding >> 16), (uint8_t)(encoding >> 8),
+                              (uint8_t)encoding};
+    char *at = put_hex(name, key->build_id, key->build_id_bytes);
+    *at++ = '-';
+    at = put_hex(at, bytes, sizeof bytes);
+    memcpy(at, SUFFIX, sizeof SUFFIX);
+}
+
+static void name_new_file(char name[NAME_BYTES])
+{
+    uint8_t random[12];
+    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+        struct timespec now = {0, 0}; /* early boot; a name that is taken is an error like any other */
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        uint64_t mixed = ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) ^ (uint64_t)getpid() << 40;
+        memset(random, 0, sizeof random);
+        memcpy(random, &mixed, sizeof mixed);
+    }
+    memcpy(name, NEW_PREFIX, sizeof NEW_PREFIX - 1);
+    *put_hex(name + sizeof NEW_PREFIX - 1, random, sizeof random) = 0;
+}
+
+static bool has_name(const struct sbx_rows_key *key)
+{
+    return key->build_id_bytes >= SBX_ROWS_KEY_BYTES_MIN && key->build_id_bytes <= SBX_ROWS_KEY_BYTES;
+}
+
+/* ---- the folder ---- */
+
+/* Ours, and nobody else may write into it. */
+static bool is_ours(const struct stat *status)
+{
+    return status->st_uid == geteuid() && (status->st_mode & 0022) == 0;
+}
+
+static int open_folder(const char *path)
+{
+    struct stat status;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder < 0) {
+        return -errno;
+    }
+    if (fstat(folder, &status) != 0 || !is_ours(&status)) {
+        close(folder);
+        return -EPERM;
+    }
+    return folder;
+}
+
+int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder_path)
+{
+    memset(cache, 0, sizeof *cache);
+    cache->limit_bytes = SBX_ROWS_CACHE_BYTES;
+    if (folder_path == NULL || folder_path[0] == 0) {
+        return -ENOENT;
+    }
+    if (folder_path[0] != '/') {
+        return -EINVAL; /* the program may change its working directory */
+    }
+    size_t length = strnlen(folder_path, sizeof cache->folder);
+    if (length == sizeof cache->folder) {
+        return -ENAMETOOLONG;
+    }
+    int folder = open_folder(folder_path);
+    if (folder < 0) {
+        return folder;
+    }
+    close(folder);
+    memcpy(cache->folder, folder_path, length + 1);
+    cache->may_write = true;
+    return 0;
+}
+
+/* ---- get ---- */
+
+/* May pages of this file be relied on once they were seen? */
+static bool is_local(int file)
+{
+    struct statfs status;
+    if (fstatfs(file, &status) != 0) {
+        return false;
+    }
+    switch ((uint32_t)status.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case RAMFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case 0x2fc12fc1: /* ZFS, which is not in linux/magic.h */
+    case 0xca451a4e: /* bcachefs, in it only since 6.7 */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool read_whole(int file, uint8_t *to, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(file, to + done, bytes - done, (off_t)done);
+        if (got <= 0) {
+            return false;
+        }
+        done += (size_t)got;
+    }
+    return true;
+}
+
+/* The file's bytes, mapped or copied; NULL when there is no memory or the file cannot be read. */
+static uint8_t *load(int file, size_t bytes)
+{
+    if (is_local(file)) {
+        void *mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+        return mapping == MAP_FAILED ? NULL : mapping;
+    }
+    uint8_t *copy = sbx_pages_map(bytes);
+    if (copy != NULL && !read_whole(file, copy, bytes)) {
+        munmap(copy, bytes);
+        return NULL;
+    }
+    return copy;
+}
+
+/* Note the use: trim goes by it. */
+static void touch(int file, const struct stat *status)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec - status->st_mtim.tv_sec > TOUCH_AFTER_S) {
+        const struct timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+        (void)futimens(file, times); /* refused on a read-only file system, where nothing is taken out either */
+    }
+}
+
+/* Open and load FOLDER/NAME. 0, -ENOENT, or -EINVAL when it is there and no good. */
+static int get_from(int folder, const struct sbx_rows_key *key, struct sbx_unwind_rows *rows_out)
+{
+    char name[NAME_BYTES];
+    struct stat status;
+    name_file(key, name);
+    /* O_NONBLOCK: a pipe of that name must not hold us up. */
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        return errno == ENOENT ? -ENOENT : -EINVAL;
+    }
+    int result = -EINVAL;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && is_ours(&status) &&
+        status.st_size >= (off_t)sizeof(struct sbx_rows_file_header) && status.st_size <= SBX_ROWS_FILE_MAX) {
+        size_t bytes = (size_t)status.st_size;
+        uint8_t *loaded = load(file, bytes);
+        if (loaded != NULL && sbx_rows_file_check(loaded, bytes, key, rows_out) == 0) {
+            rows_out->pages = loaded;
+            rows_out->pages_bytes = bytes;
+            touch(file, &status);
+            result = 0;
+        } else if (loaded != NULL) {
+            munmap(loaded, bytes);
+        }
+    }
+    close(file);
+    return result;
+}
+
+int sbx_rows_cache_get(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, struct sbx_unwind_rows *rows_out)
+{
+    *rows_out = (struct sbx_unwind_rows){0};
+    if (cache->folder[0] == 0 || !has_name(key)) {
+        return -ENOENT;
+    }
+    int folder = open_folder(cache->folder);
+    int result = folder < 0 ? -ENOENT : get_from(folder, key, rows_out);
+    if (folder >= 0) {
+        close(folder);
+    }
+    (*(result == 0 ? &cache->found : result == -ENOENT ? &cache->missing : &cache->refused))++;
+    return result == 0 ? 0 : -ENOENT;
+}
+
+/* ---- put ---- */
+
+static bool write_whole(int file, const uint8_t *from, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t done = write(file, from, bytes);
+        if (done <= 0) {
+            errno = done == 0 ? ENOSPC : errno;
+            return false;
+        }
+        from += done;
+        bytes -= (size_t)done;
+    }
+    return true;
+}
+
+/* The rows in the file, if it holds what was written and can be mapped. */
+static void map_written(int file, const struct sbx_rows_file_header *header, const struct sbx_unwind_rows *rows,
+                        struct sbx_unwind_rows *mapped_out)
+{
+    size_t bytes = header->file_bytes;
+    if (!is_local(file)) {
+        return;
+    }
+    uint8_t *mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    if (mapping == MAP_FAILED) {
+        return;
+    }
+    if (memcmp(mapping, header, sizeof *header) != 0 ||
+        memcmp(mapping + sizeof *header, rows->buckets, bytes - sizeof *header) != 0) {
+        munmap(mapping, bytes);
+        return;
+    }
+    const uint32_t *words = (const uint32_t *)(const void *)(mapping + sizeof *header);
+    *mapped_out = *rows;
+    mapped_out->buckets = words;
+    mapped_out->offsets = words + rows->bucket_count + 1;
+    mapped_out->rules = mapped_out->offsets + rows->count;
+    mapped_out->pages = mapping;
+    mapped_out->pages_bytes = bytes;
+}
+
+static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx_rows_file_header *header,
+                    const struct sbx_unwind_rows *rows, struct sbx_unwind_rows *mapped_out)
+{
+    char name[NAME_BYTES], new_name[NAME_BYTES];
+    name_file(key, name);
+    name_new_file(new_name);
+    int file = openat(folder, new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
+    if (file < 0) {
+        return -errno;
+    }
+    int result = 0;
+    /* No fsync: what a power failure tears fails its checksum and is built again. */
+    if (!write_whole(file, (const uint8_t *)header, sizeof *header) ||
+        !write_whole(file, (const uint8_t *)rows->buckets, header->file_bytes - sizeof *header) ||
+        renameat(folder, new_name, folder, name) != 0) {
+        result = -errno;
+        unlinkat(folder, new_name, 0);
+    } else {
+        map_written(file, header, rows, mapped_out);
+    }
+    close(file);
+    return result;
+}
+
+int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
+                       struct sbx_unwind_rows *mapped_out)
+{
+    struct sbx_rows_file_header header;
+    struct rlimit limit;
+    *mapped_out = (struct sbx_unwind_rows){0};
+    if (cache->folder[0] == 0 || !cache->may_write || !has_name(key)) {
+        return -ENOENT;
+    }
+    int result = sbx_rows_file_describe(key, rows, &header);
+    if (result != 0) {
+        return result;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < header.file_bytes) {
+        return -EFBIG; /* trying would send the host SIGXFSZ */
+    }
+    int folder = open_folder(cache->folder);
+    result = folder < 0 ? folder : put_into(folder, key, &header, rows, mapped_out);
+    if (folder >= 0) {
+        close(folder);
+    }
+    if (result == 0) {
+        cache->written++;
+    } else {
+        cache->may_write = false; /* full, read-only, gone, no permission: the next would fail as well */
+        cache->last_error = result;
+    }
+    return result;
+}
+
+/* ---- trim ---- */
+
+/* As getdents64(2) gives it; readdir would allocate. */
+struct listed {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+struct kept {
+    int64_t used_s;
+    uint64_t bytes;
+    char name[NAME_BYTES];
+};
+
+struct trimming {
+    struct kept *files; /* mapped; only touched pages cost */
+    uint32_t count, taken_out;
+    uint64_t bytes;
+    int64_t now_s;
+};
+
+static void look_at_file(struct trimming *trimming, int folder, const char *name)
+{
+    struct stat status;
+    size_t length = strnlen(name, NAME_BYTES);
+    bool is_new = strncmp(name, NEW_PREFIX, sizeof NEW_PREFIX - 1) == 0;
+    bool is_rows = length < NAME_BYTES && length > sizeof SUFFIX - 1 &&
+                   strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
+    if ((!is_new && !is_rows) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
+        return; /* not ours to judge */
+    }
+    if (is_new) {
+        if (trimming->now_s - status.st_mtim.tv_sec > LEFT_BEHIND_S && unlinkat(folder, name, 0) == 0) {
+            trimming->taken_out++;
+        }
+        return;
+    }
+    if (trimming->count == ENTRIES_MAX) {
+        return;
+    }
+    struct kept *file = &trimming->files[trimming->count++];
+    file->used_s = status.st_mtim.tv_sec;
+    file->bytes = (uint64_t)status.st_size;
+    memcpy(file->name, name, length + 1);
+    trimming->bytes += file->bytes;
+}
+
+static void list_files(struct trimming *trimming, int folder, uint8_t *buffer)
+{
+    for (;;) {
+        long got = syscall(SYS_getdents64, folder, buffer, (size_t)LISTING_BYTES);
+        if (got <= 0) {
+            return;
+        }
+        for (long at = 0; at < got;) {
+            const struct listed *entry = (const struct listed *)(const void *)(buffer + at);
+            look_at_file(trimming, folder, entry->name);
+            at += entry->bytes;
+        }
+    }
+}
+
+/* Mapped files stay whole for those who have them mapped; only their names go. */
+static void take_out_oldest(struct trimming *trimming, int folder)
+{
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < trimming->count; i++) {
+        if (trimming->files[i].used_s < trimming->files[oldest].used_s) {
+            oldest = i;
+        }
+    }
+    trimming->taken_out += unlinkat(folder, trimming->files[oldest].name, 0) == 0;
+    trimming->bytes -= trimming->files[oldest].bytes; /* gone, or not ours to take out */
+    trimming->files[oldest] = trimming->files[--trimming->count];
+}
+
+uint32_t sbx_rows_cache_trim(struct sbx_rows_cache *cache)
+{
+    struct trimming trimming = {0};
+    struct timespec now = {0, 0};
+    size_t bytes = LISTING_BYTES + ENTRIES_MAX * sizeof(struct kept);
+    int folder = cache->folder[0] != 0 ? open_folder(cache->folder) : -ENOENT;
+    if (folder < 0) {
+        return 0;
+    }
+    uint8_t *pages = sbx_pages_map(bytes);
+    if (pages != NULL) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        trimming.now_s = now.tv_sec;
+        trimming.files = (struct kept *)(void *)(pages + LISTING_BYTES);
+        list_files(&trimming, folder, pages);
+        while (trimming.bytes > cache->limit_bytes && trimming.count > 0) {
+            take_out_oldest(&trimming, folder);
+        }
+        munmap(pages, bytes);
+    }
+    close(folder);
+    return trimming.taken_out;
+}
