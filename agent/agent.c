@@ -136,6 +136,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(sbx_the_agent.wanted_points, &unsettled);
         sbx_store_relaxed(&sbx_modules_dirty, unsettled != 0);
         sbx_the_agent.applied_points = sbx_the_agent.wanted_points;
+        sbx_the_capture.control->hooked_points = sbx_the_agent.wanted_points;
     }
     sbx_loader_visit_start();
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {

@@ -36,6 +36,8 @@ static uint32_t apply_hooks(void)
     uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points), unsettled;
     uint32_t slots = sbx_got_hook_apply(points, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
+    /* order: release control.hooked_points - hooked_slots is theirs */
+    sbx_store_release(&sbx_the_capture.control->hooked_points, points);
     sbx_store_relaxed(&sbx_the_agent.applied_points, points); /* relaxed: this thread alone reads it */
     return unsettled;
 }
@@ -56,7 +58,7 @@ static bool look_around(void)
 void *sbx_module_main(void *unused)
 {
     (void)unused;
-    sbx_self = SBX_THREAD_GONE;
+    sbx_thread_become(SBX_THREAD_GONE);
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     if (sbx_the_agent.rows_folder[0] != 0 && sbx_make_folders(sbx_the_agent.rows_folder) == 0) {

@@ -369,7 +369,7 @@ static void tick(uint64_t now_ns)
 void *sbx_watch_main(void *unused)
 {
     (void)unused;
-    sbx_self = SBX_THREAD_GONE;
+    sbx_thread_become(SBX_THREAD_GONE);
     prctl(PR_SET_NAME, "sbx-watch");
     sbx_store_release(&sbx_the_agent.watch_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     memset(&watch, 0, sizeof watch);

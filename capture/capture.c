@@ -113,6 +113,16 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
     errno = saved_errno;
 }
 
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_LIKELY(sbx_thread_is_registered(thread))) {
+        sbx_leaf_ask(thread, kind, op, group);
+    } else if (thread == NULL && sbx_capture_is_open()) {
+        sbx_thread_register_self();
+    }
+}
+
 /* A sample signal may be under way that was sent before we said that we block. It must arrive now and not in the call,
  * where it could be an EINTR nobody asked for. The sender set signal_pending before it looked at `blocking` once more
  * (Dekker's pattern), so either it saw us and did not send, or we see it here and let it in. A few entries into the

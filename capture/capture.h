@@ -97,6 +97,16 @@ SBX_HOOK_SAFE static inline void sbx_leaf(struct sbx_thread *thread, uint8_t kin
     }
 }
 
+/* The same for a point that does nothing else and asks nobody who its thread is (sbx_own_entry). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group);
+
+SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t group)
+{
+    if (SBX_UNLIKELY(--sbx_own_entry->countdown < 0)) {
+        sbx_leaf_of_anybody(kind, op, group);
+    }
+}
+
 /* Around a call that may block. begin() makes the call visible from outside; end() records it when it took at least its
  * group's threshold, and else counts it as a leaf. Both keep errno. */
 SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,

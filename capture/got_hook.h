@@ -2,8 +2,9 @@
 /* got_hook.h - capture points put into, and taken out of, the GOT slots of every loaded module.
  *
  * Only slots bound to the very definition that our hook forwards to are patched, so a module that sees another malloc
- * keeps it. What was replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr,
- * where no module can be unmapped; stores are single aligned words, because other threads are calling through them.
+ * keeps it. A slot that is not bound yet (lazy binding) is judged by the version of the symbol that it wants. What was
+ * replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr, where no module can be
+ * unmapped; stores are single aligned words, because other threads are calling through them.
  *
  * A module appears in the loader's list before it is relocated, and while the loader relocates it, its pages are the
  * loader's: making one of them read-only again then would crash the loader. So a module is touched only once
@@ -15,11 +16,13 @@
 
 #include <stdint.h>
 
-/* Find the originals of all points. Once. Allocates nothing itself; dlsym may. */
+/* Find the originals of all points. Once. Allocates nothing itself; dlsym may. Points of SBX_GROUP_FRAME lie in
+ * libraries that a program may load late: those not found here are looked for again in each sbx_got_hook_apply(). */
 void sbx_got_hook_resolve(void);
 
-/* Make the patched slots be those of the points in `points` (enum sbx_point_bit): install what is missing, also in
- * modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now; *unsettled_out tells how many modules were left for later. */
+/* Make the patched slots be those of the points in `points` (SBX_POINT_BIT() of groups): install what is missing, also
+ * in modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now;
+ * *unsettled_out tells how many modules were left for later. Slots left alone are counted: SBX_DROP_FOREIGN_SLOT. */
 uint32_t sbx_got_hook_apply(uint32_t points, uint32_t *unsettled_out);
 
 #endif

@@ -21,6 +21,9 @@
 #include "pages.h"
 
 __thread struct sbx_thread *sbx_self;
+__thread struct sbx_thread_entry *sbx_own_entry = &sbx_entry_of_strangers;
+struct sbx_thread_entry sbx_entry_of_strangers = {.countdown = INT64_MIN / 2};
+struct sbx_thread_entry sbx_entry_of_nobody = {.countdown = INT64_MAX};
 struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
 static struct sbx_recording_header *the_header;
@@ -45,7 +48,7 @@ static void retire(struct sbx_thread *thread)
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
-    sbx_self = SBX_THREAD_GONE; /* hooks that run after us, in other destructors, pass through */
+    sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
@@ -56,7 +59,7 @@ static void forget_self(void *block)
 
 static void become_inert_in_child(void)
 {
-    sbx_self = SBX_THREAD_GONE; /* the recording is the parent's; the gate page is wiped as well */
+    sbx_thread_become(SBX_THREAD_GONE); /* the recording is the parent's; the gate page is wiped as well */
 }
 
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)
@@ -195,7 +198,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
         return NULL;
     }
     int saved_errno = errno;
-    sbx_self = SBX_THREAD_GONE; /* what we call below may pass our hooks */
+    sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     struct sbx_thread *thread = NULL;
     for (uint32_t i = 0; i < sbx_thread_count() && thread == NULL; i++) {
@@ -208,7 +211,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
         thread = claim(tid);
     }
     if (thread == NULL) {
-        sbx_self = NULL; /* an entry may become free; the next point asks again */
+        sbx_thread_become(NULL); /* an entry may become free; the next point asks again */
         errno = saved_errno;
         return NULL;
     }
@@ -216,7 +219,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     sbx_thread_find_stack(thread);
     pthread_setspecific(exit_key, thread);
     sbx_order_with_handler();
-    sbx_self = thread;
+    sbx_thread_become(thread);
     errno = saved_errno;
     return thread;
 }

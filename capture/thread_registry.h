@@ -56,6 +56,16 @@ struct sbx_message_loop {
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
 };
 
+/* The frames of a thread that presents (frame_pace.h). */
+struct sbx_frame_pace {
+    uint64_t begin_ns;        /* of the open frame; 0: never presented */
+    uint64_t count;           /* frames so far */
+    struct sbx_record merged; /* short frames not yet recorded; amount 0: none */
+    /* a frame that took long: filled by the presenting thread, then `slow_frame` (its number) with release; set to 0 by
+     * who takes it */
+    uint64_t slow_frame, slow_begin_ns, slow_end_ns;
+};
+
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */
 struct sbx_thread {
     /* A block stays with its entry for good: these two never change, so that the watch thread may follow them while the
@@ -81,6 +91,7 @@ struct sbx_thread {
     bool has_loop;               /* the main thread */
     struct sbx_ring_writer writer;
     struct sbx_message_loop loop;
+    struct sbx_frame_pace frame;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
     struct sbx_replay replay;
@@ -104,6 +115,22 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_wall_ns(struct sbx_thread *thr
  * thread past its destructor, a forked child). */
 #define SBX_THREAD_GONE ((struct sbx_thread *)1)
 extern __thread struct sbx_thread *sbx_self;
+
+/* The entry whose counters the calling thread moves; never NULL, so that an allocation is counted without asking first
+ * who its thread is. A thread without a block moves sbx_entry_of_strangers, whose countdown is always out: the way of a
+ * sample that is due then finds out who it is. A thread that is GONE moves sbx_entry_of_nobody, whose countdown never
+ * ends. Both are scratch that nobody reads. */
+extern __thread struct sbx_thread_entry *sbx_own_entry;
+extern struct sbx_thread_entry sbx_entry_of_strangers, sbx_entry_of_nobody;
+
+/* Say who the calling thread is: NULL, SBX_THREAD_GONE, or its block. */
+SBX_SIGNAL_SAFE static inline void sbx_thread_become(struct sbx_thread *thread)
+{
+    sbx_own_entry = thread == NULL              ? &sbx_entry_of_strangers
+                    : thread == SBX_THREAD_GONE ? &sbx_entry_of_nobody
+                                                : thread->entry;
+    sbx_self = thread;
+}
 
 static inline bool sbx_thread_is_registered(const struct sbx_thread *thread)
 {
@@ -143,7 +170,7 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_
     if (thread == NULL || thread->tid != tid) {
         return NULL;
     }
-    sbx_self = thread;
+    sbx_thread_become(thread);
     return thread;
 }
 

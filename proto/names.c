@@ -281,7 +281,7 @@ const char *sbx_record_name(uint32_t kind)
         [SBX_RECORD_SOCKET] = "socket", [SBX_RECORD_SYNC] = "sync",   [SBX_RECORD_IDLE] = "idle",
         [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait", [SBX_RECORD_PROCESS] = "process",
         [SBX_RECORD_LOADER] = "loader", [SBX_RECORD_WAKE] = "wake",   [SBX_RECORD_FRAME] = "frame",
-        [SBX_RECORD_LEAF] = "leaf",
+        [SBX_RECORD_LEAF] = "leaf",     [SBX_RECORD_MEMORY] = "memory",
     };
     return name_at(table, ENTRIES(table), kind);
 }

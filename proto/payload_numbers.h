@@ -78,7 +78,8 @@ enum sbx_record_kind {
     SBX_RECORD_WAKE = 16,   /* moment: this thread let a waiter go; object and wait are the waiter's, peer is its thread */
     SBX_RECORD_FRAME = 17,  /* interval: one frame, or `amount` short ones merged, between two presents */
     SBX_RECORD_LEAF = 18,   /* sample at a leaf that is no allocation: a clock read, a small read or write; see op */
-    SBX_RECORD_KINDS = 19
+    SBX_RECORD_MEMORY = 19, /* interval: mapped or unmapped memory; amount: bytes */
+    SBX_RECORD_KINDS = 20
 };
 /* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
  * message, none of which found anything else, the first at begin, the last at end. */

@@ -37,15 +37,23 @@ struct attachment {
 
 void sbx_usage_ctl(FILE *out)
 {
-    fputs("usage: stallbox ctl PID status|snapshot|enable|disable\n"
+    fputs("usage: stallbox ctl PID status|snapshot\n"
+          "       stallbox ctl PID enable|disable [POINT...]\n"
           "\n"
           "Talk to the recorder in process PID, of the same user.\n"
           "\n"
           "  status     what it records, what it lost, what is in force\n"
           "  snapshot   keep the recent past now (a snapshot of kind manual)\n"
-          "  enable     put the hooks in and record\n"
-          "  disable    take every hook out and record nothing; the process runs as if untouched\n",
+          "  enable     put the hooks in and record; with POINTs: put in these groups too\n"
+          "  disable    take every hook out and record nothing; the process runs as if untouched;\n"
+          "             with POINTs: take out these groups alone\n"
+          "\n"
+          "points:",
           out);
+    for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
+        fprintf(out, "%s%s", group % 10 == 0 && group > 0 ? "\n        " : " ", sbx_point_name(group));
+    }
+    fputs("\n", out);
 }
 
 /* Map the recording at `path` when it is process `pid`'s. Returns 0, -ESRCH when it is somebody else's, or -errno. */
@@ -141,11 +149,26 @@ static int no_answer(uint32_t pid)
     return sbx_failure("ctl", "process %u did not answer within %d s (is it stopped?)", pid, ANSWER_MS / 1000);
 }
 
-static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled)
+/* What the hooks are once the settings are in force: the loader is watched as long as anything is (agent.c). */
+static uint32_t hooked_points(const struct sbx_capture_settings *settings)
+{
+    return settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+}
+
+/* `points` 0: everything is switched, and which groups are on stays as it is. */
+static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint32_t points)
 {
     struct sbx_control_page *control = attachment->control;
-    control->wanted = control->in_force;
-    control->wanted.enabled = enabled;
+    struct sbx_capture_settings wanted = control->in_force;
+    if (enabled) {
+        wanted.enabled = 1;
+        wanted.points |= points;
+    } else if (points == 0) {
+        wanted.enabled = 0;
+    } else {
+        wanted.points &= ~points;
+    }
+    control->wanted = wanted;
     /* order: release control.generation - `wanted` is whole */
     uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
     ring_bell(control);
@@ -154,7 +177,8 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
     }
     /* The hooks follow within milliseconds: wait for that too, so that "disabled" means out of the way. */
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 5) {
-        if ((sbx_load_relaxed(&attachment->header->hooked_slots) != 0) == enabled) {
+        /* order: acquire control.hooked_points */
+        if (sbx_load_acquire(&control->hooked_points) == hooked_points(&wanted)) {
             printf("%s: %u slots hooked\n", enabled ? "enabled" : "disabled", attachment->header->hooked_slots);
             return SBX_EXIT_DONE;
         }
@@ -162,6 +186,24 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
         nanosleep(&pause, NULL);
     }
     return no_answer(pid);
+}
+
+/* The groups named on the command line. Returns false when a name is none. */
+static bool read_points(char **names, int count, uint32_t *points_out)
+{
+    *points_out = 0;
+    for (int i = 0; i < count; i++) {
+        uint32_t group = 0;
+        while (group < SBX_GROUP_COUNT && strcmp(names[i], sbx_point_name(group)) != 0) {
+            group++;
+        }
+        if (group == SBX_GROUP_COUNT) {
+            sbx_usage_error("ctl", "'%s' is no capture point", names[i]);
+            return false;
+        }
+        *points_out |= SBX_POINT_BIT(group);
+    }
+    return true;
 }
 
 static int take_snapshot(const struct attachment *attachment, uint32_t pid)
@@ -184,6 +226,48 @@ static int take_snapshot(const struct attachment *attachment, uint32_t pid)
     return SBX_EXIT_DONE;
 }
 
+static void print_points(const struct sbx_capture_settings *settings)
+{
+    printf("points            ");
+    for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
+        if (settings->enabled != 0 && (settings->points & SBX_POINT_BIT(group)) != 0) {
+            printf(" %s", sbx_point_name(group));
+        }
+    }
+    printf("\n");
+}
+
+/* The living threads' exact counters, and their sum. The table lies outside the pages that are mapped: it is read. */
+static void print_counters(const struct attachment *attachment)
+{
+    const struct sbx_recording_header *header = attachment->header;
+    uint32_t count = header->thread_count < SBX_THREADS_MAX ? header->thread_count : SBX_THREADS_MAX;
+    int file = open(attachment->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct sbx_thread_entry entry, sum = {0};
+    for (uint32_t i = 0; file >= 0 && i < count; i++) {
+        off_t at = (off_t)(header->threads.at + i * sizeof entry);
+        if (pread(file, &entry, sizeof entry, at) != (ssize_t)sizeof entry || entry.state != SBX_THREAD_LIVE) {
+            continue;
+        }
+        entry.name[sizeof entry.name - 1] = 0;
+        printf("thread             %u %s: %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n", entry.tid,
+               entry.name, (unsigned long long)entry.alloc_count, (unsigned long long)entry.alloc_bytes,
+               (unsigned long long)entry.free_count, (unsigned long long)entry.map_count,
+               (unsigned long long)entry.map_bytes);
+        sum.alloc_count += entry.alloc_count;
+        sum.alloc_bytes += entry.alloc_bytes;
+        sum.free_count += entry.free_count;
+        sum.map_count += entry.map_count;
+        sum.map_bytes += entry.map_bytes;
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    printf("living threads     %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n",
+           (unsigned long long)sum.alloc_count, (unsigned long long)sum.alloc_bytes, (unsigned long long)sum.free_count,
+           (unsigned long long)sum.map_count, (unsigned long long)sum.map_bytes);
+}
+
 static const char *clock_name(uint32_t source)
 {
     static const char *const names[] = {
@@ -201,6 +285,7 @@ static int print_status(const struct attachment *attachment)
     printf("recording          %s\n", attachment->path);
     printf("spool              %s\n", header->spool_path);
     printf("enabled            %s\n", settings->enabled != 0 ? "yes" : "no");
+    print_points(settings);
     printf("hooked slots       %u\n", header->hooked_slots);
     printf("modules            %u\n", header->module_count);
     printf("threads seen       %u\n", header->thread_count);
@@ -222,6 +307,7 @@ static int print_status(const struct attachment *attachment)
             printf("dropped            %llu %s\n", (unsigned long long)header->drops[i], sbx_drop_name(i));
         }
     }
+    print_counters(attachment);
     return SBX_EXIT_DONE;
 }
 
@@ -236,7 +322,7 @@ int sbx_command_ctl(int argc, char **argv)
             return sbx_usage_error("ctl", "unknown option '%s'", argv[i]);
         }
     }
-    if (argc != 3) {
+    if (argc < 3) {
         return sbx_usage_error("ctl", "a process id and a verb are needed");
     }
     char *end = NULL;
@@ -252,6 +338,13 @@ int sbx_command_ctl(int argc, char **argv)
     if (verb == SBX_COUNT_OF(verbs)) {
         return sbx_usage_error("ctl", "unknown verb '%s'", argv[2]);
     }
+    uint32_t points = 0;
+    if (argc > 3 && verb < 2) {
+        return sbx_usage_error("ctl", "%s takes no points", verbs[verb]);
+    }
+    if (!read_points(argv + 3, argc - 3, &points)) {
+        return SBX_EXIT_USAGE;
+    }
     struct attachment attachment;
     int status = find(&attachment, (uint32_t)pid);
     if (status != 0) {
@@ -263,6 +356,6 @@ int sbx_command_ctl(int argc, char **argv)
     case 1:
         return take_snapshot(&attachment, (uint32_t)pid);
     default:
-        return set_enabled(&attachment, (uint32_t)pid, verb == 2);
+        return set_enabled(&attachment, (uint32_t)pid, verb == 2, points);
     }
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "clock.h"
+#include "frame_pace.h"
 
 enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
@@ -217,6 +218,9 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
         thread->inside = 0;
     }
     sbx_leave_call(thread, call);
+    if (now_ns - call->begin_ns >= SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, has not rested */
+        sbx_frame_rested(thread, now_ns);
+    }
     if (sbx_capture_is_open()) {
         entry->message++;
         /* A loop is judged from its second pass on: a program that never loops is never judged. */

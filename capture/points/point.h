@@ -27,6 +27,8 @@ struct sbx_point_list {
 /* One list a file of this folder. */
 extern const struct sbx_point_list sbx_points_alloc, sbx_points_lock, sbx_points_poll, sbx_points_sleep,
     sbx_points_file, sbx_points_socket, sbx_points_loader;
+extern const struct sbx_point_list sbx_points_map, sbx_points_open, sbx_points_sync, sbx_points_file_lock,
+    sbx_points_stat, sbx_points_directory, sbx_points_stdio, sbx_points_process, sbx_points_clock, sbx_points_frame;
 
 /* All of them, for the installer. */
 extern const struct sbx_point_list *const sbx_point_lists[];
@@ -67,5 +69,8 @@ extern const size_t sbx_point_list_count;
 
 /* Set by a loader hook: modules came or went. The module thread looks and clears it. */
 extern uint32_t sbx_modules_dirty;
+
+/* Set for good by the installer before it hooks a module: a module of this process has a DT_RPATH (point_loader.c). */
+extern uint32_t sbx_loader_rpath_seen;
 
 #endif

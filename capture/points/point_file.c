@@ -1,79 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_file.c - file input and output. What a descriptor is (file, pipe, socket) is asked only of calls that were
- * slow. */
+/* point_file.c - data moved through descriptors: the read and write families, truncation, copies between descriptors.
+ *
+ * The 64-bit names, the fortified names (__read_chk) and the plain ones are different symbols of libc, and a program
+ * calls whichever its compiler chose: each is a point. What a descriptor is (file, pipe, socket) is asked only of calls
+ * that were slow. */
 #include "point.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
-#include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-SBX_BLOCKING_HOOK(ssize_t, read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes), SBX_GROUP_FILE, SBX_RECORD_FILE,
-                  SBX_OP_READ, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room),
-                  SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes), SBX_GROUP_FILE, SBX_RECORD_FILE,
-                  SBX_OP_WRITE, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at),
-                  SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_PREAD, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, pread64, (int fd, void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at),
-                  SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_PREAD, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at),
-                  SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_PWRITE, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at),
-                  SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_PWRITE, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_GROUP_FILE, SBX_RECORD_FILE,
-                  SBX_OP_READV, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_GROUP_FILE, SBX_RECORD_FILE,
-                  SBX_OP_WRITEV, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, fsync, (int fd), (fd), SBX_GROUP_SYNC, SBX_RECORD_SYNC, SBX_OP_FSYNC, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, fdatasync, (int fd), (fd), SBX_GROUP_SYNC, SBX_RECORD_SYNC, SBX_OP_FDATASYNC, (uint64_t)fd + 1, 0, result < 0,
-                  fd)
-SBX_BLOCKING_HOOK(int, flock, (int fd, int operation), (fd, operation), SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, SBX_OP_FLOCK, (uint64_t)fd + 1,
-                  0, result < 0, fd)
+/* A call on descriptor `fd` that returns how many bytes it moved. */
+#define MOVES(name, parameters, arguments, op)                                                                     \
+    SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
+                      result > 0 ? result : 0, result < 0, fd)
 
-/* open() takes its mode only when it may create: the kernel's rule, and the reason these are not the macro above. */
-#define OPEN_HOOK(name, parameters, arguments)                            \
-    static int(*real_##name) parameters;                                  \
-    static int hook_##name parameters                                     \
-    {                                                                     \
-        mode_t mode = 0;                                                  \
-        if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) { \
-            va_list rest;                                                 \
-            va_start(rest, flags);                                        \
-            mode = va_arg(rest, mode_t);                                  \
-            va_end(rest);                                                 \
-        }                                                                 \
-        struct sbx_blocking call;                                         \
-        SBX_SAVE_FRAME_POINTER();                                         \
-        sbx_blocking_begin(&call, SBX_GROUP_OPEN, SBX_RECORD_FILE, SBX_OP_OPEN, 0, 0);    \
-        int result = real_##name arguments;                               \
-        sbx_blocking_end(&call, 0, result < 0, result);                   \
-        return result;                                                    \
-    }
+MOVES(read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes), SBX_OP_READ)
+MOVES(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)
+MOVES(write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes), SBX_OP_WRITE)
+MOVES(pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
+MOVES(pread64, (int fd, void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
+MOVES(pread_chk, (int fd, void *buffer, size_t bytes, off_t at, size_t room), (fd, buffer, bytes, at, room),
+      SBX_OP_PREAD)
+MOVES(pread64_chk, (int fd, void *buffer, size_t bytes, off64_t at, size_t room), (fd, buffer, bytes, at, room),
+      SBX_OP_PREAD)
+MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
+MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
+MOVES(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV)
+MOVES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV)
+MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)
+MOVES(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PREADV)
+MOVES(preadv2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),
+      SBX_OP_PREADV)
+MOVES(preadv64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
+      SBX_OP_PREADV)
+MOVES(pwritev, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PWRITEV)
+MOVES(pwritev64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PWRITEV)
+MOVES(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),
+      SBX_OP_PWRITEV)
+MOVES(pwritev64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
+      SBX_OP_PWRITEV)
+/* Of two descriptors, the one written to is named: it is what fills up. */
+MOVES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+MOVES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
+      (from, from_at, fd, at, bytes, flags), SBX_OP_COPY_FILE_RANGE)
+MOVES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
+      (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
 
-OPEN_HOOK(open, (const char *path, int flags, ...), (path, flags, mode))
-OPEN_HOOK(open64, (const char *path, int flags, ...), (path, flags, mode))
-OPEN_HOOK(openat, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
-OPEN_HOOK(openat64, (int folder, const char *path, int flags, ...), (folder, path, flags, mode))
+#define SHAPES(name, parameters, arguments, op, fd)                                          \
+    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, \
+                      (fd) >= 0 ? (uint64_t)(fd) + 1 : 0, bytes > 0 ? bytes : 0, result != 0, fd)
 
+SHAPES(truncate, (const char *path, off_t bytes), (path, bytes), SBX_OP_TRUNCATE, -1)
+SHAPES(truncate64, (const char *path, off64_t bytes), (path, bytes), SBX_OP_TRUNCATE, -1)
+SHAPES(ftruncate, (int fd, off_t bytes), (fd, bytes), SBX_OP_TRUNCATE, fd)
+SHAPES(ftruncate64, (int fd, off64_t bytes), (fd, bytes), SBX_OP_TRUNCATE, fd)
+SHAPES(fallocate, (int fd, int mode, off_t at, off_t bytes), (fd, mode, at, bytes), SBX_OP_FALLOCATE, fd)
+SHAPES(fallocate64, (int fd, int mode, off64_t at, off64_t bytes), (fd, mode, at, bytes), SBX_OP_FALLOCATE, fd)
+SHAPES(posix_fallocate, (int fd, off_t at, off_t bytes), (fd, at, bytes), SBX_OP_FALLOCATE, fd)
+SHAPES(posix_fallocate64, (int fd, off64_t at, off64_t bytes), (fd, at, bytes), SBX_OP_FALLOCATE, fd)
+
+#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_FILE)
 static const struct sbx_point points[] = {
-    SBX_POINT("read", hook_read, real_read, SBX_GROUP_FILE),
+    POINT(read),
     SBX_POINT("__read_chk", hook_read_chk, real_read_chk, SBX_GROUP_FILE),
-    SBX_POINT("write", hook_write, real_write, SBX_GROUP_FILE),
-    SBX_POINT("pread", hook_pread, real_pread, SBX_GROUP_FILE),
-    SBX_POINT("pread64", hook_pread64, real_pread64, SBX_GROUP_FILE),
-    SBX_POINT("pwrite", hook_pwrite, real_pwrite, SBX_GROUP_FILE),
-    SBX_POINT("pwrite64", hook_pwrite64, real_pwrite64, SBX_GROUP_FILE),
-    SBX_POINT("readv", hook_readv, real_readv, SBX_GROUP_FILE),
-    SBX_POINT("writev", hook_writev, real_writev, SBX_GROUP_FILE),
-    SBX_POINT("fsync", hook_fsync, real_fsync, SBX_GROUP_SYNC),
-    SBX_POINT("fdatasync", hook_fdatasync, real_fdatasync, SBX_GROUP_SYNC),
-    SBX_POINT("flock", hook_flock, real_flock, SBX_GROUP_FILE_LOCK),
-    SBX_POINT("open", hook_open, real_open, SBX_GROUP_OPEN),
-    SBX_POINT("open64", hook_open64, real_open64, SBX_GROUP_OPEN),
-    SBX_POINT("openat", hook_openat, real_openat, SBX_GROUP_OPEN),
-    SBX_POINT("openat64", hook_openat64, real_openat64, SBX_GROUP_OPEN),
+    POINT(write),
+    POINT(pread),
+    POINT(pread64),
+    SBX_POINT("__pread_chk", hook_pread_chk, real_pread_chk, SBX_GROUP_FILE),
+    SBX_POINT("__pread64_chk", hook_pread64_chk, real_pread64_chk, SBX_GROUP_FILE),
+    POINT(pwrite),
+    POINT(pwrite64),
+    POINT(readv),
+    POINT(writev),
+    POINT(preadv),
+    POINT(preadv64),
+    POINT(preadv2),
+    POINT(preadv64v2),
+    POINT(pwritev),
+    POINT(pwritev64),
+    POINT(pwritev2),
+    POINT(pwritev64v2),
+    POINT(sendfile),
+    POINT(sendfile64),
+    POINT(copy_file_range),
+    POINT(splice),
+    POINT(truncate),
+    POINT(truncate64),
+    POINT(ftruncate),
+    POINT(ftruncate64),
+    POINT(fallocate),
+    POINT(fallocate64),
+    POINT(posix_fallocate),
+    POINT(posix_fallocate64),
 };
 const struct sbx_point_list sbx_points_file = SBX_POINT_LIST(points);

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_loader.c - notices that modules came or went.
+/* point_loader.c - the dynamic loader: notices that modules came or went, and times it.
  *
- * The hooks only leave word: the module thread does the looking, because it may wait for the loader's lock and the
- * calling thread, which may hold it in a constructor, must not wait for us. */
+ * The hooks leave word before the call: the module thread does the looking, because it may wait for the loader's lock
+ * and the calling thread, which may hold it in a constructor, must not wait for us.
+ *
+ * dlopen() learns who calls it from its return address, and takes from that module the DT_RUNPATH and DT_RPATH in which
+ * it searches, the meaning of $ORIGIN, and the namespace. A hook that calls it and comes back is another caller: tools
+ * that do so break programs with plugins beside them. So the call is timed only where the caller cannot matter, and is
+ * a tail call elsewhere, whose inside the sampler sees as any code:
+ *   - glibc (elf/dl-load.c, _dl_map_object) asks for the caller's DT_RUNPATH only for a name without a slash: then the
+ *     caller must have none;
+ *   - it asks for DT_RPATH of the caller, of who loaded the caller, and so on: no module of the process may have one
+ *     (the installer sees each before it can call us);
+ *   - it expands $ only in names that have one;
+ *   - both callers are in the namespace of the program, because no other is hooked. */
 #include "point.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
 
 uint32_t sbx_modules_dirty;
+uint32_t sbx_loader_rpath_seen;
 
 static void *(*real_dlopen)(const char *, int);
 static void *(*real_dlmopen)(Lmid_t, const char *, int);
@@ -21,11 +36,60 @@ static void leave_word(void)
     }
 }
 
+/* The hooks are in whenever any is, for the sake of the word they leave; the records are wanted with the group. */
+static bool is_timed(void)
+{
+    return (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) & SBX_POINT_BIT(SBX_GROUP_LOADER)) != 0;
+}
+
+/* glibc has it from 2.35 on; lock-free. */
+extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
+
+static bool has_no_runpath(void *code)
+{
+    struct dl_find_object found;
+    if (_dl_find_object == NULL || _dl_find_object(code, &found) != 0 || found.dlfo_link_map == NULL) {
+        return false;
+    }
+    for (const ElfW(Dyn) *entry = found.dlfo_link_map->l_ld; entry != NULL && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_RUNPATH || entry->d_tag == DT_RPATH) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_caller_without_matter(const char *name, void *caller)
+{
+    if (sbx_load_relaxed(&sbx_loader_rpath_seen) != 0) { /* relaxed: set before who it concerns can call us */
+        return false;
+    }
+    if (name == NULL) {
+        return true; /* the program itself: nothing is searched */
+    }
+    if (strchr(name, '$') != NULL) {
+        return false;
+    }
+    return strchr(name, '/') != NULL || (has_no_runpath(caller) && has_no_runpath((void *)leave_word));
+}
+
+SBX_NOINLINE static void *timed_dlopen(const char *name, int flags)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_blocking_begin(&call, SBX_GROUP_LOADER, SBX_RECORD_LOADER, SBX_OP_DLOPEN, 0, 0);
+    void *result = real_dlopen(name, flags);
+    sbx_blocking_end(&call, 0, result == NULL, -1);
+    leave_word(); /* now it is there: no need to look again and again */
+    return result;
+}
+
 static void *hook_dlopen(const char *name, int flags)
 {
-    /* Not through dlopen's own idea of its caller: glibc takes it from the return address, for $ORIGIN and namespaces,
-     * so the original is entered by a tail call and sees the program. */
     leave_word();
+    if (is_timed() && is_caller_without_matter(name, __builtin_return_address(0))) {
+        return timed_dlopen(name, flags);
+    }
     return real_dlopen(name, flags);
 }
 
@@ -35,10 +99,20 @@ static void *hook_dlmopen(Lmid_t space, const char *name, int flags)
     return real_dlmopen(space, name, flags);
 }
 
+/* Who closes does not matter. */
 static int hook_dlclose(void *handle)
 {
     leave_word();
-    return real_dlclose(handle);
+    if (!is_timed()) {
+        return real_dlclose(handle);
+    }
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_blocking_begin(&call, SBX_GROUP_LOADER, SBX_RECORD_LOADER, SBX_OP_DLCLOSE, 0, 0);
+    int result = real_dlclose(handle);
+    sbx_blocking_end(&call, 0, result != 0, -1);
+    leave_word();
+    return result;
 }
 
 static const struct sbx_point points[] = {

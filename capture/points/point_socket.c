@@ -5,34 +5,64 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-SBX_BLOCKING_HOOK(int, connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_CONNECT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET,
-                  SBX_OP_ACCEPT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_ACCEPT, (uint64_t)fd + 1, 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SEND, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECV, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags),
-                  (fd, buffer, bytes, room, flags), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECV, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, sendto,
-                  (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-                  (fd, buffer, bytes, flags, to, to_bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SENDTO, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recvfrom,
-                  (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
-                  (fd, buffer, bytes, flags, from, from_bytes), SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECVFROM, (uint64_t)fd + 1,
-                  result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_SENDMSG, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
-                  SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_RECVMSG, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
-SBX_BLOCKING_HOOK(int, getaddrinfo,
-                  (const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found),
-                  (host, service, hints, found), SBX_GROUP_LOOKUP, SBX_RECORD_SOCKET, SBX_OP_GETADDRINFO, 0, 0, result != 0, -1)
+/* A call on descriptor `fd` that returns how much it moved. */
+#define MOVES(type, name, parameters, arguments, op)                                                                \
+    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
+                      result > 0 ? result : 0, result < 0, fd)
+#define CONNECTS(name, parameters, arguments, op)                                                                     \
+    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0, \
+                      result < 0, fd)
+
+CONNECTS(connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_OP_CONNECT)
+CONNECTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_OP_ACCEPT)
+CONNECTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags), SBX_OP_ACCEPT)
+MOVES(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
+MOVES(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
+MOVES(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
+      SBX_OP_RECV)
+MOVES(ssize_t, sendto,
+      (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
+      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
+MOVES(ssize_t, recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
+      (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
+MOVES(ssize_t, recvfrom_chk,
+      (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
+      (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
+MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
+MOVES(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
+/* These two return messages, not bytes: so is the amount. */
+MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
+      SBX_OP_SENDMMSG)
+MOVES(int, recvmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
+      (fd, messages, count, flags, timeout), SBX_OP_RECVMMSG)
+
+/* Name lookups: files, a cache daemon, a name server that does not answer for five seconds. */
+#define LOOKS_UP(type, name, parameters, arguments, op, failed) \
+    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_LOOKUP, SBX_RECORD_SOCKET, op, 0, 0, failed, -1)
+
+LOOKS_UP(int, getaddrinfo,
+         (const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found),
+         (host, service, hints, found), SBX_OP_GETADDRINFO, result != 0)
+LOOKS_UP(int, getnameinfo,
+         (const struct sockaddr *address, socklen_t bytes, char *host, socklen_t host_bytes, char *service,
+          socklen_t service_bytes, int flags),
+         (address, bytes, host, host_bytes, service, service_bytes, flags), SBX_OP_GETNAMEINFO, result != 0)
+LOOKS_UP(struct hostent *, gethostbyname, (const char *host), (host), SBX_OP_GETHOSTBYNAME, result == NULL)
+LOOKS_UP(struct hostent *, gethostbyname2, (const char *host, int family), (host, family), SBX_OP_GETHOSTBYNAME,
+         result == NULL)
+LOOKS_UP(struct hostent *, gethostbyaddr, (const void *address, socklen_t bytes, int family), (address, bytes, family),
+         SBX_OP_GETHOSTBYNAME, result == NULL)
+LOOKS_UP(int, gethostbyname_r,
+         (const char *host, struct hostent *out, char *buffer, size_t bytes, struct hostent **found, int *error),
+         (host, out, buffer, bytes, found, error), SBX_OP_GETHOSTBYNAME, result != 0)
+LOOKS_UP(int, gethostbyname2_r,
+         (const char *host, int family, struct hostent *out, char *buffer, size_t bytes, struct hostent **found,
+          int *error),
+         (host, family, out, buffer, bytes, found, error), SBX_OP_GETHOSTBYNAME, result != 0)
+LOOKS_UP(int, gethostbyaddr_r,
+         (const void *address, socklen_t address_bytes, int family, struct hostent *out, char *buffer, size_t bytes,
+          struct hostent **found, int *error),
+         (address, address_bytes, family, out, buffer, bytes, found, error), SBX_OP_GETHOSTBYNAME, result != 0)
 
 static const struct sbx_point points[] = {
     SBX_POINT("connect", hook_connect, real_connect, SBX_GROUP_SOCKET),
@@ -45,6 +75,16 @@ static const struct sbx_point points[] = {
     SBX_POINT("recvfrom", hook_recvfrom, real_recvfrom, SBX_GROUP_SOCKET),
     SBX_POINT("sendmsg", hook_sendmsg, real_sendmsg, SBX_GROUP_SOCKET),
     SBX_POINT("recvmsg", hook_recvmsg, real_recvmsg, SBX_GROUP_SOCKET),
+    SBX_POINT("__recvfrom_chk", hook_recvfrom_chk, real_recvfrom_chk, SBX_GROUP_SOCKET),
+    SBX_POINT("sendmmsg", hook_sendmmsg, real_sendmmsg, SBX_GROUP_SOCKET),
+    SBX_POINT("recvmmsg", hook_recvmmsg, real_recvmmsg, SBX_GROUP_SOCKET),
     SBX_POINT("getaddrinfo", hook_getaddrinfo, real_getaddrinfo, SBX_GROUP_LOOKUP),
+    SBX_POINT("getnameinfo", hook_getnameinfo, real_getnameinfo, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyname", hook_gethostbyname, real_gethostbyname, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyname2", hook_gethostbyname2, real_gethostbyname2, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyaddr", hook_gethostbyaddr, real_gethostbyaddr, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyname_r", hook_gethostbyname_r, real_gethostbyname_r, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyname2_r", hook_gethostbyname2_r, real_gethostbyname2_r, SBX_GROUP_LOOKUP),
+    SBX_POINT("gethostbyaddr_r", hook_gethostbyaddr_r, real_gethostbyaddr_r, SBX_GROUP_LOOKUP),
 };
 const struct sbx_point_list sbx_points_socket = SBX_POINT_LIST(points);

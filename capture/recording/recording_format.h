@@ -149,7 +149,8 @@ struct sbx_control_page {
     uint32_t snapshot_request;  /* bumped by ctl to ask for a manual snapshot */
     uint32_t snapshot_answer;   /* last request that was answered */
     uint32_t snapshot_result;   /* 0, or errno of that answer */
-    uint32_t reserved[2];
+    uint32_t hooked_points;     /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
+    uint32_t reserved;
     struct sbx_capture_settings wanted;
     struct sbx_capture_settings in_force; /* written by the agent: what is true now */
 };

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_image.c - reads a module's dynamic section (System V ABI, chapter 5; GNU hash and versions as in the LSB core,
+ * "Symbol Versioning", and binutils' bfd/elflink.c for DT_GNU_HASH, which no standard describes). */
+#include "elf_image.h"
+
+#include <string.h>
+
+enum {
+    VERSION_HIDDEN = 0x8000, /* not the default version of its name */
+    VERSION_MASK = 0x7fff,
+};
+
+static uint64_t dynamic_address(const struct sbx_elf_image *image, uint64_t value)
+{
+    /* glibc relocates these in place for most modules, not for the vdso: a value below the bias is relative. */
+    return value < image->bias ? value + image->bias : value;
+}
+
+static const ElfW(Dyn) * read_headers(struct sbx_elf_image *image, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *dynamic = NULL;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uint64_t address = info->dlpi_addr + header->p_vaddr;
+        if (header->p_type == PT_DYNAMIC) {
+            dynamic = (const ElfW(Dyn) *)address;
+        } else if (header->p_type == PT_GNU_RELRO) {
+            image->relro_begin = address & ~UINT64_C(4095);
+            image->relro_end = (address + header->p_memsz) & ~UINT64_C(4095); /* the loader protects whole pages only */
+        } else if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
+            image->code_begin = address < image->code_begin ? address : image->code_begin;
+            image->code_end = address + header->p_memsz > image->code_end ? address + header->p_memsz : image->code_end;
+        }
+    }
+    return dynamic;
+}
+
+bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *info)
+{
+    memset(image, 0, sizeof *image);
+    image->bias = info->dlpi_addr;
+    image->headers = info->dlpi_phdr;
+    image->code_begin = UINT64_MAX;
+    const ElfW(Dyn) *dynamic = read_headers(image, info);
+    bool is_rela = true;
+    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+        uint64_t address = dynamic_address(image, dynamic->d_un.d_ptr);
+        switch (dynamic->d_tag) {
+        case DT_SYMTAB:
+            image->symbols = (const ElfW(Sym) *)address;
+            break;
+        case DT_STRTAB:
+            image->strings = (const char *)address;
+            break;
+        case DT_JMPREL:
+            image->jump_relocations = (const ElfW(Rela) *)address;
+            break;
+        case DT_PLTRELSZ:
+            image->jump_bytes = dynamic->d_un.d_val;
+            break;
+        case DT_PLTREL:
+            is_rela = dynamic->d_un.d_val == DT_RELA;
+            break;
+        case DT_RELA:
+            image->relocations = (const ElfW(Rela) *)address;
+            break;
+        case DT_RELASZ:
+            image->relocation_bytes = dynamic->d_un.d_val;
+            break;
+        case DT_RELACOUNT:
+            image->relative_count = dynamic->d_un.d_val;
+            break;
+        case DT_GNU_HASH:
+            image->gnu_hash = (const uint32_t *)address;
+            break;
+        case DT_VERSYM:
+            image->versions = (const ElfW(Versym) *)address;
+            break;
+        case DT_VERNEED:
+            image->needed = (const ElfW(Verneed) *)address;
+            break;
+        case DT_VERNEEDNUM:
+            image->needed_count = dynamic->d_un.d_val;
+            break;
+        case DT_VERDEF:
+            image->defined = (const ElfW(Verdef) *)address;
+            break;
+        case DT_VERDEFNUM:
+            image->defined_count = dynamic->d_un.d_val;
+            break;
+        case DT_RPATH:
+            image->has_rpath = true;
+            break;
+        default:
+            break;
+        }
+    }
+    if (image->relative_count > image->relocation_bytes / sizeof *image->relocations) {
+        image->relative_count = 0;
+    }
+    return is_rela && image->symbols != NULL && image->strings != NULL && image->code_begin < image->code_end;
+}
+
+const char *sbx_elf_image_wanted_version(const struct sbx_elf_image *image, uint32_t symbol)
+{
+    if (image->versions == NULL || image->needed == NULL) {
+        return NULL;
+    }
+    uint32_t wanted = image->versions[symbol] & VERSION_MASK;
+    const char *at = (const char *)image->needed;
+    for (size_t i = 0; wanted > 1 && i < image->needed_count; i++) {
+        const ElfW(Verneed) *file = (const ElfW(Verneed) *)at;
+        const char *entry = at + file->vn_aux;
+        for (unsigned k = 0; k < file->vn_cnt; k++) {
+            const ElfW(Vernaux) *version = (const ElfW(Vernaux) *)entry;
+            if ((version->vna_other & VERSION_MASK) == wanted) {
+                return image->strings + version->vna_name;
+            }
+            entry += version->vna_next;
+        }
+        at += file->vn_next;
+    }
+    return NULL;
+}
+
+/* Is number `index` the version called `name` of this module? */
+static bool is_version(const struct sbx_elf_image *image, uint32_t index, const char *name)
+{
+    const char *at = (const char *)image->defined;
+    for (size_t i = 0; at != NULL && i < image->defined_count; i++) {
+        const ElfW(Verdef) *version = (const ElfW(Verdef) *)at;
+        if ((version->vd_ndx & VERSION_MASK) == index) {
+            const ElfW(Verdaux) *own_name = (const ElfW(Verdaux) *)(at + version->vd_aux);
+            return strcmp(image->strings + own_name->vda_name, name) == 0;
+        }
+        at += version->vd_next;
+    }
+    return false;
+}
+
+static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const char *name, const char *version)
+{
+    const ElfW(Sym) *found = &image->symbols[symbol];
+    unsigned type = ELF64_ST_TYPE(found->st_info);
+    if (found->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
+        strcmp(image->strings + found->st_name, name) != 0) {
+        return false;
+    }
+    if (image->versions == NULL) {
+        return true;
+    }
+    uint32_t index = image->versions[symbol];
+    if (index <= VER_NDX_GLOBAL) {
+        return index == VER_NDX_GLOBAL; /* defined without a version: the loader gives it to whoever asks */
+    }
+    return version == NULL ? (index & VERSION_HIDDEN) == 0 : is_version(image, index & VERSION_MASK, version);
+}
+
+uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
+{
+    const uint32_t *table = image->gnu_hash;
+    if (table == NULL || table[0] == 0 || table[2] == 0) {
+        return 0;
+    }
+    uint32_t bucket_count = table[0], first = table[1], bloom_count = table[2], shift = table[3];
+    const uint64_t *bloom = (const uint64_t *)(table + 4);
+    const uint32_t *buckets = (const uint32_t *)(bloom + bloom_count), *chain = buckets + bucket_count;
+    uint64_t word = bloom[hash / 64 & (bloom_count - 1)];
+    if ((word >> hash % 64 & word >> (hash >> shift) % 64 & 1) == 0) {
+        return 0;
+    }
+    uint32_t symbol = buckets[hash % bucket_count];
+    if (symbol < first) {
+        return 0;
+    }
+    for (;; symbol++) {
+        uint32_t link = chain[symbol - first];
+        if ((link | 1) == (hash | 1) && is_the_one(image, symbol, name, version)) {
+            return image->bias + image->symbols[symbol].st_value;
+        }
+        if ((link & 1) != 0) {
+            return 0;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* elf_image.h - a loaded module as the dynamic linker sees it: its relocations, its symbols, their versions.
+ *
+ * Apart from got_hook.c because nothing here changes anything: it reads tables that the loader maps and trusts as well,
+ * in the process itself, so a module whose tables lie would have crashed before us. Reading is done inside
+ * dl_iterate_phdr, where no module can be unmapped. Allocates nothing, takes no lock. */
+#ifndef SBX_ELF_IMAGE_H
+#define SBX_ELF_IMAGE_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sbx_elf_image {
+    uint64_t bias;
+    const ElfW(Phdr) * headers;
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const ElfW(Rela) * jump_relocations, *relocations;
+    size_t jump_bytes, relocation_bytes;
+    size_t relative_count;           /* the first so many of `relocations` name no symbol */
+    uint64_t relro_begin, relro_end; /* whole pages that are read-only by now */
+    uint64_t code_begin, code_end;   /* executable range: an unresolved lazy slot points into it */
+    const uint32_t *gnu_hash;        /* NULL: none */
+    const ElfW(Versym) * versions;   /* by symbol; NULL: the module has none */
+    const ElfW(Verneed) * needed;
+    const ElfW(Verdef) * defined;
+    size_t needed_count, defined_count;
+    bool has_rpath; /* DT_RPATH */
+};
+
+/* Fill *image. Returns false when the module has nothing to patch or look up: no dynamic section, no symbols. */
+bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *info);
+
+/* Name of the version that the module wants of its symbol number `symbol`; NULL: any. */
+const char *sbx_elf_image_wanted_version(const struct sbx_elf_image *image, uint32_t symbol);
+
+/* Address of the function `name` as this module defines it, 0 when it does not; of an indirect function, that of its
+ * resolver. `version` NULL: the default one. `hash` is sbx_gnu_hash(name). */
+uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version);
+
+/* The hash of DT_GNU_HASH tables. */
+static inline uint32_t sbx_gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name != 0; name++) {
+        hash = hash * 33 + (unsigned char)*name;
+    }
+    return hash;
+}
+
+#endif

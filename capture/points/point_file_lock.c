@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_file_lock.c - locks on files, held by other processes or by other descriptors.
+ *
+ * fcntl() has dozens of commands with arguments of any type. Only the two that wait for a lock are measured; every
+ * other goes to the original by a tail call, with the one register in which an argument would be. */
+#include "point.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define LOCKS(type, name, parameters, arguments, op)                                                                 \
+    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
+                      0, result < 0, fd)
+
+LOCKS(int, flock, (int fd, int operation), (fd, operation), SBX_OP_FLOCK)
+LOCKS(int, lockf, (int fd, int command, off_t bytes), (fd, command, bytes), SBX_OP_LOCKF)
+LOCKS(int, lockf64, (int fd, int command, off64_t bytes), (fd, command, bytes), SBX_OP_LOCKF)
+
+static int (*real_fcntl)(int, int, ...);
+static int (*real_fcntl64)(int, int, ...);
+
+SBX_NOINLINE static int wait_for_lock(int (*original)(int, int, ...), int fd, int command, void *lock)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_blocking_begin(&call, SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, SBX_OP_FCNTL_LOCK, (uint64_t)fd + 1, 0);
+    int result = original(fd, command, lock);
+    sbx_blocking_end(&call, 0, result < 0, fd);
+    return result;
+}
+
+static int hook_fcntl(int fd, int command, void *argument)
+{
+    if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
+        return wait_for_lock(real_fcntl, fd, command, argument);
+    }
+    return real_fcntl(fd, command, argument);
+}
+
+static int hook_fcntl64(int fd, int command, void *argument)
+{
+    if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
+        return wait_for_lock(real_fcntl64, fd, command, argument);
+    }
+    return real_fcntl64(fd, command, argument);
+}
+
+#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_FILE_LOCK)
+static const struct sbx_point points[] = {
+    POINT(flock), POINT(lockf), POINT(lockf64), POINT(fcntl), POINT(fcntl64),
+};
+const struct sbx_point_list sbx_points_file_lock = SBX_POINT_LIST(points);
