@@ -19,6 +19,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "pages.h"
+#include "wake.h"
 
 __thread struct sbx_thread *sbx_self;
 struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
@@ -33,6 +34,7 @@ static uint32_t open_for_registration;
 static void retire(struct sbx_thread *thread)
 {
     struct sbx_thread_entry *entry = thread->entry;
+    sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
     sbx_ring_close(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
@@ -45,6 +47,7 @@ static void retire(struct sbx_thread *thread)
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
+    sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_self = SBX_THREAD_GONE; /* hooks that run after us, in other destructors, pass through */
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
@@ -212,6 +215,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     }
     prctl(PR_GET_NAME, thread->entry->name);
     sbx_thread_find_stack(thread);
+    sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
     pthread_setspecific(exit_key, thread);
     sbx_order_with_handler();
     sbx_self = thread;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture.h"
+#include "wake.h"
 
 struct sbx_point {
     const char *symbol;
@@ -27,6 +28,7 @@ struct sbx_point_list {
 /* One list a file of this folder. */
 extern const struct sbx_point_list sbx_points_alloc, sbx_points_lock, sbx_points_poll, sbx_points_sleep,
     sbx_points_file, sbx_points_socket, sbx_points_loader;
+extern const struct sbx_point_list sbx_points_rwlock, sbx_points_spin, sbx_points_wait, sbx_points_futex;
 
 /* All of them, for the installer. */
 extern const struct sbx_point_list *const sbx_point_lists[];
@@ -54,6 +56,52 @@ extern const size_t sbx_point_list_count;
         type result = real_##name arguments;                                                       \
         sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                   \
         return result;                                                                             \
+    }
+
+/* The same around a wait that another thread ends: it can be told who (wake.h). */
+#define SBX_WAIT_HOOK(type, name, parameters, arguments, group, kind, op, object, peer, failed)   \
+    static type(*real_##name) parameters;                                                         \
+    static type hook_##name parameters                                                            \
+    {                                                                                             \
+        struct sbx_blocking call;                                                                 \
+        SBX_SAVE_FRAME_POINTER();                                                                 \
+        sbx_wait_begin(&call, group, kind, op, object, peer);                                     \
+        type result = real_##name arguments;                                                      \
+        sbx_blocking_end(&call, 0, failed, -1);                                                   \
+        return result;                                                                            \
+    }
+
+/* A lock: tried first, so that only who must wait is measured. `try` is the original's try form, `busy` what it returns
+ * when somebody else has the lock. Trying comes to the same as locking in every other case (point_lock.c). */
+#define SBX_LOCK_HOOK(type, name, parameters, arguments, try, busy, group, op, object, holder)    \
+    static type(*real_##name) parameters;                                                         \
+    SBX_NOINLINE static type wait_in_##name parameters                                            \
+    {                                                                                             \
+        struct sbx_blocking call;                                                                 \
+        SBX_SAVE_FRAME_POINTER();                                                                 \
+        sbx_wait_begin(&call, group, SBX_RECORD_LOCK, op, object, holder);                        \
+        type result = real_##name arguments;                                                      \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                              \
+        return result;                                                                            \
+    }                                                                                             \
+    static type hook_##name parameters                                                            \
+    {                                                                                             \
+        type result = try;                                                                        \
+        return SBX_LIKELY(result != (busy)) ? result : wait_in_##name arguments;                  \
+    }
+
+/* A release: look who waits, then the original as a tail call. */
+#define SBX_RELEASE_HOOK(name, type, op, width)                                                   \
+    static int (*real_##name)(type *);                                                            \
+    SBX_NOINLINE static int wake_in_##name(type *object)                                          \
+    {                                                                                             \
+        sbx_wake_look((uint64_t)object, op, width);                                               \
+        return real_##name(object);                                                               \
+    }                                                                                             \
+    static int hook_##name(type *object)                                                          \
+    {                                                                                             \
+        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object)      \
+                                                                    : real_##name(object);        \
     }
 
 #define SBX_POINT(name, hook_function, original_variable, group)            \

@@ -5,5 +5,6 @@
 const struct sbx_point_list *const sbx_point_lists[] = {
     &sbx_points_alloc, &sbx_points_lock,   &sbx_points_poll,   &sbx_points_sleep,
     &sbx_points_file,  &sbx_points_socket, &sbx_points_loader,
+    &sbx_points_rwlock, &sbx_points_spin,  &sbx_points_wait,   &sbx_points_futex,
 };
 const size_t sbx_point_list_count = SBX_COUNT_OF(sbx_point_lists);
