@@ -71,23 +71,29 @@ extern const size_t sbx_point_list_count;
         return result;                                                                            \
     }
 
-/* A lock: tried first, so that only who must wait is measured. `try` is the original's try form, `busy` what it returns
- * when somebody else has the lock. Trying comes to the same as locking in every other case (point_lock.c). */
-#define SBX_LOCK_HOOK(type, name, parameters, arguments, try, busy, group, op, object, holder)    \
+/* A lock, measured only by who must wait for it. When it `looks_free` the original is called, as a tail call; else it is
+ * tried, and `busy` is what the try returns when somebody else has it. Trying comes to the same as locking in every other
+ * case (point_lock.c). Looking at the word first saves the try, whose generality costs more than the rest of the hook. The
+ * price: who is overtaken between the look and the original's own attempt, a few nanoseconds, waits unmeasured. A lock that
+ * is taken 10,000 times a second makes that one wait in 20,000, and the sampler still sees it. */
+#define SBX_LOCK_HOOK(type, name, parameters, arguments, is_left_alone, try, busy, group, op, object, holder) \
     static type(*real_##name) parameters;                                                         \
     SBX_NOINLINE static type wait_in_##name parameters                                            \
     {                                                                                             \
         struct sbx_blocking call;                                                                 \
+        type result = try;                                                                        \
+        if (result != (busy)) {                                                                   \
+            return result;                                                                        \
+        }                                                                                         \
         SBX_SAVE_FRAME_POINTER();                                                                 \
         sbx_wait_begin(&call, group, SBX_RECORD_LOCK, op, object, holder);                        \
-        type result = real_##name arguments;                                                      \
+        result = real_##name arguments;                                                           \
         sbx_blocking_end(&call, 0, result != 0, -1);                                              \
         return result;                                                                            \
     }                                                                                             \
     static type hook_##name parameters                                                            \
     {                                                                                             \
-        type result = try;                                                                        \
-        return SBX_LIKELY(result != (busy)) ? result : wait_in_##name arguments;                  \
+        return SBX_LIKELY(is_left_alone) ? real_##name arguments : wait_in_##name arguments;      \
     }
 
 /* A release: look who waits, then the original as a tail call. */

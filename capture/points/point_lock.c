@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_lock.c - mutexes and condition variables, POSIX and C11.
  *
- * An uncontended lock costs one trylock, which is what the lock itself would have cost; only a lock that is held is
- * measured. Trying comes to the same as locking whenever it does not say EBUSY: a recursive mutex of one's own counts on,
- * a robust one reports EOWNERDEAD or ENOTRECOVERABLE and so does its lock, and what is wrong with a mutex both report. With
- * EBUSY the real lock is asked, which also knows EDEADLK. glibc's mutexes name their owner while held: it is read when the
- * wait begins. libc's own C11 functions call its POSIX ones inside, where no hook is, so they are points of their own. */
+ * Only a lock that is held is measured. glibc's mutexes tell whether they are free, and their owner while held, in words of
+ * a public struct; the owner is read when the wait begins. Where that is not known every lock is tried first. Trying comes
+ * to the same as locking whenever it does not say EBUSY: a recursive mutex of one's own counts on, a robust one reports
+ * EOWNERDEAD or ENOTRECOVERABLE and so does its lock, and what is wrong with a mutex both report. With EBUSY the real lock
+ * is asked, which also knows EDEADLK. libc's own C11 functions call its POSIX ones inside, where no hook is, so they are
+ * points of their own. */
 #include "point.h"
 
 #include <errno.h>
@@ -24,41 +25,39 @@ static uint32_t owner_of(const void *mutex)
 #endif
 }
 
+/* 0 is free for every kind of mutex but those with a priority ceiling, which are then tried. */
+static inline bool is_free(const void *mutex)
+{
+#ifdef __GLIBC__
+    return sbx_load_relaxed(&((const pthread_mutex_t *)mutex)->__data.__lock) == 0; /* relaxed: a hint */
+#else
+    (void)mutex;
+    return false;
+#endif
+}
+
+static bool is_known(clockid_t clock)
+{
+    return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
+}
+
 static int (*real_mutex_trylock)(pthread_mutex_t *);
 static int (*real_mtx_trylock)(mtx_t *);
 
-SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK,
-              SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
+SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), is_free(mutex), real_mutex_trylock(mutex), EBUSY,
+              SBX_GROUP_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
 SBX_LOCK_HOOK(int, mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until), (mutex, until),
-              real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
-              owner_of(mutex))
-SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), real_mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK,
-              SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
-SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until), (mutex, until),
+              is_free(mutex), real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK,
+              (uint64_t)mutex, owner_of(mutex))
+/* The clock is checked before the lock: a bad one is EINVAL also when the mutex is free (glibc). */
+SBX_LOCK_HOOK(int, mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
+              (mutex, clock, until), is_free(mutex) || !is_known(clock), real_mutex_trylock(mutex), EBUSY,
+              SBX_GROUP_LOCK, SBX_OP_MUTEX_CLOCKLOCK, (uint64_t)mutex, owner_of(mutex))
+SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), is_free(mutex), real_mtx_trylock(mutex), thrd_busy,
+              SBX_GROUP_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
+SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until), (mutex, until), is_free(mutex),
               real_mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
               owner_of(mutex))
-
-/* The clock is checked before the lock is tried: a bad one is EINVAL also when the mutex is free (glibc). */
-static int (*real_mutex_clocklock)(pthread_mutex_t *, clockid_t, const struct timespec *);
-
-SBX_NOINLINE static int wait_in_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
-{
-    struct sbx_blocking call;
-    SBX_SAVE_FRAME_POINTER();
-    sbx_wait_begin(&call, SBX_GROUP_LOCK, SBX_RECORD_LOCK, SBX_OP_MUTEX_CLOCKLOCK, (uint64_t)mutex, owner_of(mutex));
-    int result = real_mutex_clocklock(mutex, clock, until);
-    sbx_blocking_end(&call, 0, result != 0, -1);
-    return result;
-}
-
-static int hook_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
-{
-    if (SBX_UNLIKELY(clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME)) {
-        return real_mutex_clocklock(mutex, clock, until);
-    }
-    int result = real_mutex_trylock(mutex);
-    return SBX_LIKELY(result != EBUSY) ? result : wait_in_mutex_clocklock(mutex, clock, until);
-}
 
 SBX_RELEASE_HOOK(mutex_unlock, pthread_mutex_t, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE)
 SBX_RELEASE_HOOK(mtx_unlock, mtx_t, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE)

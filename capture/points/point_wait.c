@@ -5,7 +5,6 @@
  * Of a thread that is joined it is known beforehand who that will be. */
 #include "point.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -15,22 +14,17 @@
 
 /* ---- semaphores ---- */
 
-/* Tried first. A wait is a cancellation point also when it need not sleep, a try is not: so the point is made here. */
-static int (*real_sem_trywait)(sem_t *);
-static void (*real_testcancel)(void);
-
-static bool take_at_once(sem_t *semaphore)
+/* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with 64-bit
+ * atomics) and in musl alike. It is a hint: wrong, and one wait is unmeasured, or a call that does not wait is measured.
+ * Not a sem_trywait(): that is no cancellation point, and a wait is one also when it need not sleep. */
+static bool has_count(const sem_t *semaphore)
 {
-    real_testcancel();
-    int saved_errno = errno;
-    if (SBX_LIKELY(real_sem_trywait(semaphore) == 0)) {
-        return true;
-    }
-    errno = saved_errno;
-    return false;
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the count is in the first bytes");
+    /* relaxed: a hint */
+    return (sbx_load_relaxed((const uint32_t *)(const void *)semaphore) & INT32_MAX) != 0;
 }
 
-#define SEM_HOOK(name, parameters, arguments, is_checked, op)                                             \
+#define SEM_HOOK(name, parameters, arguments, op)                                                         \
     static int(*real_##name) parameters;                                                                  \
     SBX_NOINLINE static int wait_in_##name parameters                                                     \
     {                                                                                                     \
@@ -43,23 +37,13 @@ static bool take_at_once(sem_t *semaphore)
     }                                                                                                     \
     static int hook_##name parameters                                                                     \
     {                                                                                                     \
-        if (SBX_LIKELY(is_checked) && take_at_once(semaphore)) {                                          \
-            return 0;                                                                                     \
-        }                                                                                                 \
-        return wait_in_##name arguments;                                                                  \
+        return SBX_LIKELY(has_count(semaphore)) ? real_##name arguments : wait_in_##name arguments;       \
     }
 
-/* What is wrong with the time-out is reported before the count is looked at (glibc). */
-static bool is_sound(const struct timespec *until)
-{
-    return until != NULL && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
-}
-
-SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), true, SBX_OP_SEM_WAIT)
-SEM_HOOK(sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until), is_sound(until),
-         SBX_OP_SEM_TIMEDWAIT)
+SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), SBX_OP_SEM_WAIT)
+SEM_HOOK(sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until), SBX_OP_SEM_TIMEDWAIT)
 SEM_HOOK(sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until), (semaphore, clock, until),
-         is_sound(until) && (clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME), SBX_OP_SEM_TIMEDWAIT)
+         SBX_OP_SEM_TIMEDWAIT)
 SBX_RELEASE_HOOK(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
 
 /* ---- barriers ---- */
@@ -139,9 +123,6 @@ static int hook_eventfd_write(int fd, eventfd_t value)
 }
 
 static const struct sbx_point points[] = {
-    /* not hooked, only resolved: the semaphores call them */
-    SBX_POINT("sem_trywait", NULL, real_sem_trywait, SBX_GROUP_SEMAPHORE),
-    SBX_POINT("pthread_testcancel", NULL, real_testcancel, SBX_GROUP_SEMAPHORE),
     SBX_POINT("sem_wait", hook_sem_wait, real_sem_wait, SBX_GROUP_SEMAPHORE),
     SBX_POINT("sem_timedwait", hook_sem_timedwait, real_sem_timedwait, SBX_GROUP_SEMAPHORE),
     SBX_POINT("sem_clockwait", hook_sem_clockwait, real_sem_clockwait, SBX_GROUP_SEMAPHORE),
