@@ -20,9 +20,12 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
     if (thread == NULL) {
         return;
     }
-    if (sbx_waiter_is_in(thread->index)) { /* a signal handler's wait inside another: that one keeps the seat */
+    if (SBX_UNLIKELY(sbx_waiter_is_in(thread->index))) {
+        /* A signal handler waits inside a wait, or jumped out of one and the program waits again further in; from here
+         * the two look alike. The newer one gets the seat: so the second case heals, and in the first the outer wait
+         * will not know its waker. */
+        sbx_waiter_leave(thread->index);
         sbx_count_drop(SBX_DROP_NO_WAITER_SEAT);
-        return;
     }
     call->wait = sbx_waiter_new_id();
     thread->wait_call = call;
@@ -39,7 +42,7 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call)
 {
     struct sbx_thread *thread = call->thread;
-    if (thread->wait_call != call) { /* a call further in took the seat, because we seemed left behind */
+    if (thread->wait_call != call) { /* a wait further in took the seat */
         return;
     }
     uint32_t waker = sbx_waiter_leave(thread->index);

@@ -10,11 +10,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -89,6 +92,7 @@ void set_recording(bool enabled)
     while (sbx_load_acquire(&control->applied) != control->generation ||
            (sbx_load_acquire(&header->hooked_slots) != 0) != enabled) {
         sbx_add_acq_rel(&control->bell, 1);
+        syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
         pause_ms(5);
     }
     munmap(mapping, SBX_CONTROL_AT + 4096);
