@@ -171,12 +171,51 @@ static void test_other_system_calls_pass_untouched(void **state)
     sbx_snapshot_destroy(run_recorded(child_makes_system_calls));
 }
 
+/* What lies in the caller's frame where a seventh argument would lie, had one been given, is the caller's. */
+#ifdef __x86_64__
+static void child_keeps_its_frame(void)
+{
+    unsigned own = 5;
+    const int operations[] = {FUTEX_WAKE, FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAKE_OP, 99};
+    for (unsigned i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        uint64_t first = 0, second = 0;
+        struct timespec soon = {0, 0};
+        register struct timespec *fifth __asm__("r8") = &soon;
+        own = i == 2 ? (unsigned)syscall(SYS_gettid) : 5; /* locked by ourselves: EDEADLK */
+        __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                         "subq $128, %%rsp\n\t"
+                         "andq $-16, %%rsp\n\t"
+                         "movq $0x7777777777777777, %%rax\n\t"
+                         "pushq %%rax\n\t"
+                         "pushq %%rax\n\t"
+                         "xorl %%eax, %%eax\n\t"
+                         "call syscall@plt\n\t"
+                         "popq %0\n\t"
+                         "popq %1\n\t"
+                         "movq %%rbx, %%rsp\n\t"
+                         : "=&r"(first), "=&r"(second), "+r"(fifth)
+                         : "D"((long)SYS_futex), "S"(&own), "d"((long)operations[i]), "c"(5L)
+                         : "rax", "rbx", "r9", "r10", "r11", "memory", "cc");
+        expect(first == 0x7777777777777777 && second == 0x7777777777777777, "the caller's frame is as it was");
+    }
+}
+
+static void test_a_call_with_fewer_arguments_keeps_the_callers_frame(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_keeps_its_frame));
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_waits_for_a_word_learns_who_woke_it),
         cmocka_unit_test(test_a_futex_that_is_a_lock_names_its_holder),
         cmocka_unit_test(test_other_system_calls_pass_untouched),
+#ifdef __x86_64__
+        cmocka_unit_test(test_a_call_with_fewer_arguments_keeps_the_callers_frame),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
