@@ -53,9 +53,10 @@ SBX_SIGNAL_SAFE void sbx_waiter_enter(const struct sbx_waiter *waiter)
 /* The part looked empty: take it out of the occupied word, and put it back when it was not. */
 static void settle(uint32_t bucket, uint32_t part)
 {
-    sbx_and_seq_cst(&sbx_waiter_occupied[bucket], (uint16_t)~(1u << part)); /* order: seq_cst waiter.bits */
-    if (sbx_load_seq_cst(&bitmaps[bucket][part]) != 0) {                    /* order: seq_cst waiter.bits */
-        sbx_or_seq_cst(&sbx_waiter_occupied[bucket], (uint16_t)(1u << part)); /* order: seq_cst waiter.bits - keeps I4 */
+    uint16_t bit = (uint16_t)(1u << part);
+    sbx_and_seq_cst(&sbx_waiter_occupied[bucket], (uint16_t)~bit); /* order: seq_cst waiter.bits */
+    if (sbx_load_seq_cst(&bitmaps[bucket][part]) != 0) {           /* order: seq_cst waiter.bits */
+        sbx_or_seq_cst(&sbx_waiter_occupied[bucket], bit);         /* order: seq_cst waiter.bits - keeps I4 */
     }
 }
 

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* waiter_table.h - who waits for what, so that who ends a wait can say so.
  *
- * The waiting side enters its wait before it sleeps; the releasing side asks whether somebody waits for what it is about
- * to release, and if so leaves its name with the waiter (a stamp) and a record of its own with the same wait id (wake.h).
+ * The waiting side enters its wait before it sleeps; the releasing side asks whether somebody waits for what it is
+ * about to release, and if so leaves its name with the waiter (a stamp) and a record of its own with the same wait id
+ * (wake.h).
  *
- * Every thread entry of the recording has one seat here, by index, so any number of threads may wait, also for one object.
- * A bucket of the table is a bitmap of seats, and one word that says which parts of the bitmap are not empty: that word is
- * all a release looks at when nobody waits.
+ * Every thread entry of the recording has one seat here, by index, so any number of threads may wait, also for one
+ * object. A bucket of the table is a bitmap of seats, and one word that says which parts of the bitmap are not empty:
+ * that word is all a release looks at when nobody waits.
  *
  * Invariants:
- *   I1  A thread sets and clears only the bit of its own seat. A bit says "look at that seat", nothing more: who follows it
- *       compares the object, and never follows a pointer. Seats are static memory; a stale one costs a look.
+ *   I1  A thread sets and clears only the bit of its own seat. A bit says "look at that seat", nothing more: who
+ *       follows it compares the object, and never follows a pointer. Seats are static memory; a stale one costs a
+ *       look.
  *   I2  A seat's fields belong to one wait: `wait` is 0 while they change and read again after they were copied.
  *   I3  A stamp holds the wait id it is meant for. One that comes late is of another id and says nothing.
- *   I4  An occupied word with a bit missing is put right by whoever made it so (leave()); one with a bit too many, by the
- *       next leave() or look.
+ *   I4  An occupied word with a bit missing is put right by whoever made it so (leave()); one with a bit too many, by
+ *       the next leave() or look.
  *
- * The release looks before it releases, not after: afterwards the waiter may run at once and leave, and the hook could not
- * be a tail call. What is missed: a waiter that enters between the look and the release. It has then not waited for as long
- * as a wait must last to be recorded, unless the releasing thread itself is held up there; its record then has no waker,
- * which is not known, rather than a wrong one. So no order is needed between the two sides: a wait that matters was
- * entered a threshold ago (200 us by default), and a store is seen long before that.
+ * The release looks before it releases, not after: afterwards the waiter may run at once and leave, and the hook could
+ * not be a tail call. What is missed: a waiter that enters between the look and the release. It has then not waited
+ * for as long as a wait must last to be recorded, unless the releasing thread itself is held up there; its record then
+ * has no waker, which is not known, rather than a wrong one. So no order is needed between the two sides: a wait that
+ * matters was entered a threshold ago (200 us by default), and a store is seen long before that.
  *
  * Synchronization:      [1] [2] [3]      [1] enter, leave, forget (the waiting thread, or who buries it)
  *     [1] enter, leave   X   -   -       [2] find (any thread)
@@ -47,7 +49,8 @@ static_assert(SBX_THREADS_MAX <= 16 * SBX_WAITER_GROUP_SEATS, "the occupied word
 /* By bucket: which parts of its bitmap are not empty. All together one page, mostly zero: read by every release. */
 extern uint16_t sbx_waiter_occupied[SBX_WAITER_BUCKETS];
 
-/* Multiplicative hashing by the golden ratio (Knuth, TAOCP vol. 3, 6.4): addresses that differ by a power of two spread. */
+/* Multiplicative hashing by the golden ratio (Knuth, TAOCP vol. 3, 6.4): addresses that differ by a power of two
+ * spread. */
 SBX_SIGNAL_SAFE static inline uint32_t sbx_waiter_bucket(uint64_t object)
 {
     return (uint32_t)(object * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SBX_WAITER_BUCKET_BITS));
@@ -82,8 +85,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_leave(uint32_t seat);
 /* Is a wait in this seat? For the owner only. */
 SBX_SIGNAL_SAFE bool sbx_waiter_is_in(uint32_t seat);
 
-/* Copy the waits for `object` that began first, at most `most` of them (1..), longest first, to waiters_out. Returns how
- * many it copied; *seen_out is how many there are, as far as was looked. */
+/* Copy the waits for `object` that began first, at most `most` of them (1..), longest first, to waiters_out. Returns
+ * how many it copied; *seen_out is how many there are, as far as was looked. */
 SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *waiters_out, uint32_t most,
                                          uint32_t *seen_out);
 

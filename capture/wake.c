@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wake.c - the two sides of a wait, joined by its id.
  *
- * Runs inside the program's own locks and unlocks: what is done here while a lock is still held delays who waits for it,
- * so it is done only for who has waited much longer already. Nothing here registers a thread, because that allocates, and
- * the lock that is about to be released may be the allocator's. */
+ * Runs inside the program's own locks and unlocks: what is done here while a lock is still held delays who waits for
+ * it, so it is done only for who has waited much longer already. Nothing here registers a thread, because that
+ * allocates, and the lock that is about to be released may be the allocator's. */
 #include "wake.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ static struct sbx_thread *find_self(uint32_t *tid_out)
 static bool is_wanted(void)
 {
     const struct sbx_capture_settings *settings = &sbx_the_capture.control->in_force;
-    return (sbx_load_relaxed(&settings->points) & SBX_POINT_BIT(SBX_GROUP_WAKE)) != 0; /* relaxed: late is good enough */
+    return (sbx_load_relaxed(&settings->points) & SBX_POINT_BIT(SBX_GROUP_WAKE)) != 0; /* relaxed: a hint */
 }
 
 /* How long a wait must have lasted for its end to be told: its own group's threshold, and that of the releases. */
@@ -156,7 +156,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum 
         sbx_waiter_stamp_all(object, tid, now_ns - threshold_ns(&waiters[0]));
     }
     if (longs != 0 && thread != NULL) {
-        /* One is let go: the longest, as the kernel's queue is in order. What the stack tells is true of any of them. */
+        /* One is let go: the longest, as the kernel's queue is in order. The stack is the same for any of them. */
         put_wakes(thread, waiters, width == SBX_WAKE_ALL ? longs : 1, seen, op);
     }
     errno = saved_errno;

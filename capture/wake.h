@@ -3,7 +3,8 @@
  *
  * The wait is a blocking call (capture.h) that also takes a seat in the table of waiters; the release looks there and,
  * when somebody has waited for long enough, leaves its name with him and records itself, its stack included, as a WAKE
- * record with the wait's id. So a report can say who ended a wait and what he was doing, for any thread and any object. */
+ * record with the wait's id. So a report can say who ended a wait and what he was doing, for any thread and any
+ * object. */
 #ifndef SBX_WAKE_H
 #define SBX_WAKE_H
 

@@ -71,11 +71,12 @@ extern const size_t sbx_point_list_count;
         return result;                                                                            \
     }
 
-/* A lock, measured only by who must wait for it. When it `looks_free` the original is called, as a tail call; else it is
- * tried, and `busy` is what the try returns when somebody else has it. Trying comes to the same as locking in every other
- * case (point_lock.c). Looking at the word first saves the try, whose generality costs more than the rest of the hook. The
- * price: who is overtaken between the look and the original's own attempt, a few nanoseconds, waits unmeasured. A lock that
- * is taken 10,000 times a second makes that one wait in 20,000, and the sampler still sees it. */
+/* A lock, measured only by who must wait for it. When it looks free (or the call is to be left alone for another
+ * reason) the original is called, as a tail call; else it is tried, and `busy` is what the try returns when somebody
+ * else has it. Trying comes to the same as locking in every other case (point_lock.c). Looking at the word first saves
+ * the try, whose generality costs more than the rest of the hook. The price: who is overtaken between the look and the
+ * original's own attempt, a few nanoseconds, waits unmeasured. A lock that is taken 10,000 times a second makes that
+ * one wait in 20,000, and the sampler still sees it. */
 #define SBX_LOCK_HOOK(type, name, parameters, arguments, is_left_alone, try, busy, group, op, object, holder) \
     static type(*real_##name) parameters;                                                         \
     SBX_NOINLINE static type wait_in_##name parameters                                            \

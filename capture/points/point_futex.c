@@ -31,8 +31,8 @@ syscall_function *sbx_real_syscall __attribute__((visibility("hidden")));
 
 SBX_SYSCALL_GATE(sbx_hook_syscall, FUTEX_NUMBER, sbx_hook_futex, sbx_real_syscall);
 
-/* The holder of a priority-inheriting futex: the kernel's own reading of the word (FUTEX_TID_MASK), copied by the kernel
- * because the address is the program's. */
+/* The holder of a priority-inheriting futex: the kernel's own reading of the word (FUTEX_TID_MASK), copied by the
+ * kernel because the address is the program's. */
 static uint32_t holder_of(uint64_t word)
 {
     uint32_t value = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_lock.c - mutexes and condition variables, POSIX and C11.
  *
- * Only a lock that is held is measured. glibc's mutexes tell whether they are free, and their owner while held, in words of
- * a public struct; the owner is read when the wait begins. Where that is not known every lock is tried first. Trying comes
- * to the same as locking whenever it does not say EBUSY: a recursive mutex of one's own counts on, a robust one reports
- * EOWNERDEAD or ENOTRECOVERABLE and so does its lock, and what is wrong with a mutex both report. With EBUSY the real lock
- * is asked, which also knows EDEADLK. libc's own C11 functions call its POSIX ones inside, where no hook is, so they are
- * points of their own. */
+ * Only a lock that is held is measured. glibc's mutexes tell whether they are free, and their owner while held, in
+ * words of a public struct; the owner is read when the wait begins. Where that is not known every lock is tried first.
+ * Trying comes to the same as locking whenever it does not say EBUSY: a recursive mutex of one's own counts on, a
+ * robust one reports EOWNERDEAD or ENOTRECOVERABLE and so does its lock, and what is wrong with a mutex both report.
+ * With EBUSY the real lock is asked, which also knows EDEADLK. libc's own C11 functions call its POSIX ones inside,
+ * where no hook is, so they are points of their own. */
 #include "point.h"
 
 #include <errno.h>

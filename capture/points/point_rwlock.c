@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_rwlock.c - read-write locks.
  *
- * As mutexes (point_lock.c), measured only when held by another: a lock that looks free is left to the original. glibc names the writer that holds one; who reads is
- * not written down anywhere, so a writer that waits for readers has no holder, and learns who let it go. */
+ * As mutexes (point_lock.c), measured only when held by another: a lock that looks free is left to the original. glibc
+ * names the writer that holds one; who reads is not written down anywhere, so a writer that waits for readers has no
+ * holder, and learns who let it go. */
 #include "point.h"
 
 #include <errno.h>
@@ -34,9 +35,9 @@ static bool is_known(clockid_t clock)
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }
 
-/* Does it look free? glibc's own reading of its word (nptl/pthread_rwlock_common.c): bit 0 the write phase, bit 1 a writer
- * has it or is next, bit 2 readers wait for the phase to end, above them the count of readers. A wrong guess costs a try
- * or leaves one wait unmeasured. */
+/* Does it look free? glibc's own reading of its word (nptl/pthread_rwlock_common.c): bit 0 the write phase, bit 1 a
+ * writer has it or is next, bit 2 readers wait for the phase to end, above them the count of readers. A wrong guess
+ * costs a try or leaves one wait unmeasured. */
 static bool is_readable(const pthread_rwlock_t *lock)
 {
 #ifdef __GLIBC__

@@ -14,9 +14,9 @@
 
 /* ---- semaphores ---- */
 
-/* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with 64-bit
- * atomics) and in musl alike. It is a hint: wrong, and one wait is unmeasured, or a call that does not wait is measured.
- * Not a sem_trywait(): that is no cancellation point, and a wait is one also when it need not sleep. */
+/* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with
+ * 64-bit atomics) and in musl alike. It is a hint: wrong, and one wait is unmeasured, or a call that does not wait is
+ * measured. Not a sem_trywait(): that is no cancellation point, and a wait is one also when it need not sleep. */
 static bool has_count(const sem_t *semaphore)
 {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the count is in the first bytes");

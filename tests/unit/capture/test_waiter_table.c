@@ -136,9 +136,9 @@ static void test_a_look_is_bounded(void **state)
     assert_false(sbx_waiter_is_likely(0x7000));
 }
 
-/* Many threads wait and let go at once, for few objects in few buckets, also of the same part of a bitmap. What must hold:
- * a waiter that stays is found by every look; what is found is one wait, not a mixture (I2); a stamp that is taken
- * was meant (I3); when all have left nothing is left. */
+/* Many threads wait and let go at once, for few objects in few buckets, also of the same part of a bitmap. What must
+ * hold: a waiter that stays is found by every look; what is found is one wait, not a mixture (I2); a stamp that is
+ * taken was meant (I3); when all have left nothing is left. */
 enum { WAITERS = 6, WAKERS = 2, TURNS = 20000, OBJECTS = 3 };
 static uint64_t objects[OBJECTS];
 static atomic_bool is_over;
@@ -195,7 +195,7 @@ static void test_many_waiters_and_wakers_at_once_see_only_what_is_true(void **st
     (void)state;
     objects[0] = 0x8000;
     objects[1] = 0x9000;
-    objects[2] = collide_with(0x8000); /* he who stays shares the bucket, and the part of the bitmap, with those who go */
+    objects[2] = collide_with(0x8000); /* he who stays shares bucket and part of the bitmap with those who go */
     enter(objects[2], 63, 1);
     for (uintptr_t i = 0; i < WAKERS; i++) {
         assert_int_equal(pthread_create(&wakers[i], NULL, wake_again_and_again, NULL), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded_child.c - the child is a fork of the test that starts the library it is linked with, as an application does. */
+/* recorded_child.c - the child is a fork of the test that starts the library it is linked with, as an application
+ * does. */
 #include "recorded_child.h"
 
 #include <setjmp.h>

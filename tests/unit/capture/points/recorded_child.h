@@ -19,8 +19,8 @@ void pause_ms(long ms);
 /* Ends the child with a message when it does not hold. */
 void expect(bool holds, const char *what);
 
-/* Threads that are about to wait say so; who lets them go waits for `count` of them, and then long enough for them to be
- * asleep, and for their waits to be worth a record. */
+/* Threads that are about to wait say so; who lets them go waits for `count` of them, and then long enough for them to
+ * be asleep, and for their waits to be worth a record. */
 void say_about_to_wait(void);
 void let_them_wait(int count);
 
@@ -29,12 +29,12 @@ void set_recording(bool enabled);
 
 /* ---- in the parent ---- */
 
-/* Run `body` in a child between start and snapshot; fails the test when the child does not end in order. Destroy what is
- * returned. */
+/* Run `body` in a child between start and snapshot; fails the test when the child does not end in order. Destroy what
+ * is returned. */
 struct sbx_snapshot *run_recorded(void (*body)(void));
 
-/* Does the stack of `record` pass through `function` of this executable, whose code is less than 512 bytes, and end where
- * threads begin? */
+/* Does the stack of `record` pass through `function` of this executable, whose code is less than 512 bytes, and end
+ * where threads begin? */
 bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx_record *record, void *function);
 
 /* A wait and who ended it. */
@@ -43,8 +43,8 @@ struct expected_wait {
     void *waiter, *waker; /* functions on their stacks; waker NULL: not asked */
 };
 
-/* Count the waits as expected, each with a WAKE record of the same id: of another thread, for the same object, naming the
- * waiter. Fails the test where such a pair contradicts itself. */
+/* Count the waits as expected, each with a WAKE record of the same id: of another thread, for the same object, naming
+ * the waiter. Fails the test where such a pair contradicts itself. */
 int count_pairs(const struct sbx_snapshot *snapshot, const struct expected_wait *expected);
 
 /* The only record of this kind and operation that passes through `function`; fails the test when there is not one. */

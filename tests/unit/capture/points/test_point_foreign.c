@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_point_foreign.c - programs that lock and wait through another library: libstdc++, and GLib where there is one. */
+/* test_point_foreign.c - programs that lock and wait through another library: libstdc++, and GLib where there is one.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

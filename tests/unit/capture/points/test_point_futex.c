@@ -137,7 +137,8 @@ static void child_makes_system_calls(void)
     /* Six arguments, of which each matters. */
     int file = (int)syscall(SYS_memfd_create, "sixth", 0);
     expect(file >= 0 && ftruncate(file, 3 * 4096) == 0 && pwrite(file, "x", 1, 2 * 4096) == 1, "a file");
-    char *page = (char *)syscall(SYS_mmap, NULL, (size_t)4096, (long)PROT_READ, (long)MAP_SHARED, (long)file, 2L * 4096);
+    char *page =
+        (char *)syscall(SYS_mmap, NULL, (size_t)4096, (long)PROT_READ, (long)MAP_SHARED, (long)file, 2L * 4096);
     expect(page != MAP_FAILED && page[0] == 'x', "the sixth argument arrives");
     /* Futexes keep what they say. */
     struct timespec soon = {0, 1000000};
