@@ -77,7 +77,8 @@ static bool find_file(const char *path, const char *suffix, char *found, size_t 
     return count == 1;
 }
 
-void set_recording(bool enabled)
+/* Change the settings as `stallbox ctl` does, and wait until they are in force and the hooks have followed. */
+static void set(bool enabled, uint32_t points)
 {
     char path[512];
     expect(find_file(recordings, SBX_RECORDING_SUFFIX, path, sizeof path), "there is a recording");
@@ -89,6 +90,7 @@ void set_recording(bool enabled)
     struct sbx_control_page *control = (struct sbx_control_page *)(void *)(mapping + SBX_CONTROL_AT);
     control->wanted = control->in_force;
     control->wanted.enabled = enabled;
+    control->wanted.points = points != 0 ? points : control->in_force.points;
     sbx_add_acq_rel(&control->generation, 1);
     while (sbx_load_acquire(&control->applied) != control->generation ||
            (sbx_load_acquire(&header->hooked_slots) != 0) != enabled) {
@@ -97,6 +99,17 @@ void set_recording(bool enabled)
         pause_ms(5);
     }
     munmap(mapping, SBX_CONTROL_AT + 4096);
+}
+
+void set_recording(bool enabled)
+{
+    set(enabled, 0);
+}
+
+void set_points(uint32_t points)
+{
+    set(true, points);
+    pause_ms(50); /* the hooks follow within milliseconds */
 }
 
 static void run_child(void (*body)(void))

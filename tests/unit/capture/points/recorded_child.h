@@ -27,6 +27,9 @@ void let_them_wait(int count);
 /* Take all hooks out, or put them in again, as `stallbox ctl` would; returns when it is done. */
 void set_recording(bool enabled);
 
+/* Put in force another mask of point groups. */
+void set_points(uint32_t points);
+
 /* ---- in the parent ---- */
 
 /* Run `body` in a child between start and snapshot; fails the test when the child does not end in order. Destroy what
