@@ -166,7 +166,12 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_find(uint64_t object, struct sbx_waiter *wai
 
 SBX_SIGNAL_SAFE void sbx_waiter_stamp(const struct sbx_waiter *waiter, uint32_t tid)
 {
-    sbx_store_release(&seats[waiter->seat].stamp, (uint64_t)waiter->wait << 32 | tid); /* order: release seat.stamp */
+    uint64_t *stamp = &seats[waiter->seat].stamp;
+    uint64_t wanted = (uint64_t)waiter->wait << 32 | tid;
+    /* relaxed: ours already: a lock let go again and again while another starves leaves the waiter's line alone */
+    if (sbx_load_relaxed(stamp) != wanted) {
+        sbx_store_release(stamp, wanted); /* order: release seat.stamp */
+    }
 }
 
 SBX_SIGNAL_SAFE void sbx_waiter_stamp_all(uint64_t object, uint32_t tid, uint64_t begun_ns)

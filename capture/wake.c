@@ -104,21 +104,19 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     thread->inside = 1;
     sbx_order_with_handler();
     struct sbx_times now = sbx_thread_times(thread);
-    if (!is_told(thread, waiters[0].wait, now.wall_ns)) {
-        struct sbx_walk_registers here;
-        sbx_registers_here(&here);
-        /* One stack for all: bounds that nobody has asked for yet are not asked for here (that allocates). */
-        uint32_t stack = sbx_capture_stack(thread, &here);
-        for (uint32_t i = 0; i < count; i++) {
-            struct sbx_record record = {.kind = SBX_RECORD_WAKE, .op = op, .begin_ns = now.wall_ns,
-                                        .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns, .stack = stack,
-                                        .object = waiters[i].object, .wait = waiters[i].wait,
-                                        .peer = waiters[i].tid, .amount = seen};
-            sbx_capture_put(thread, &record);
-        }
-        thread->told_wait = waiters[0].wait;
-        thread->told_ns = now.wall_ns;
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    /* One stack for all: bounds that nobody has asked for yet are not asked for here (that allocates). */
+    uint32_t stack = sbx_capture_stack(thread, &here);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_record record = {.kind = SBX_RECORD_WAKE, .op = op, .begin_ns = now.wall_ns,
+                                    .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns, .stack = stack,
+                                    .object = waiters[i].object, .wait = waiters[i].wait,
+                                    .peer = waiters[i].tid, .amount = seen};
+        sbx_capture_put(thread, &record);
     }
+    thread->told_wait = waiters[0].wait;
+    thread->told_ns = now.wall_ns;
     sbx_order_with_handler();
     thread->inside = 0;
     if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
@@ -147,7 +145,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum 
     int saved_errno = errno;
     uint32_t tid;
     struct sbx_thread *thread = find_self(&tid);
-    uint64_t now_ns = tid != 0 && is_wanted() ? sbx_now_ns() : 0;
+    uint64_t now_ns = tid == 0 || !is_wanted() ? 0 : thread != NULL ? sbx_thread_wall_ns(thread) : sbx_now_ns();
     uint32_t longs = count_long(waiters, count, now_ns);
     for (uint32_t i = 0; i < longs; i++) {
         sbx_waiter_stamp(&waiters[i], tid);
@@ -155,7 +153,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum 
     if (width == SBX_WAKE_ALL && longs == SBX_WAKE_RECORDS_MOST && seen > count) {
         sbx_waiter_stamp_all(object, tid, now_ns - threshold_ns(&waiters[0]));
     }
-    if (longs != 0 && thread != NULL) {
+    if (longs != 0 && thread != NULL && !is_told(thread, waiters[0].wait, now_ns)) {
         /* One is let go: the longest, as the kernel's queue is in order. The stack is the same for any of them. */
         put_wakes(thread, waiters, width == SBX_WAKE_ALL ? longs : 1, seen, op);
     }
@@ -170,7 +168,7 @@ SBX_HOOK_SAFE uint32_t sbx_wake_prepare(uint64_t object, struct sbx_waiter *wait
     }
     int saved_errno = errno;
     struct sbx_thread *thread = find_self(&tid);
-    uint64_t now_ns = thread != NULL && is_wanted() ? sbx_now_ns() : 0;
+    uint64_t now_ns = thread != NULL && is_wanted() ? sbx_thread_wall_ns(thread) : 0;
     uint32_t longs = count_long(waiters, count, now_ns);
     for (uint32_t i = 0; i < longs; i++) {
         sbx_waiter_stamp(&waiters[i], tid);

@@ -59,8 +59,38 @@ SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until),
               real_mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
               owner_of(mutex))
 
-SBX_RELEASE_HOOK(mutex_unlock, pthread_mutex_t, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE)
-SBX_RELEASE_HOOK(mtx_unlock, mtx_t, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE)
+/* Will this unlock wake anybody? 1 is held with nobody asleep, 2 with sleepers (Drepper, Futexes are tricky; a tid in
+ * the kinds that the kernel knows). A thread that was woken and has not run yet still has its seat: without this
+ * question a lock that is let go and taken again meanwhile would pay the look each time. */
+static bool may_wake(const void *mutex)
+{
+#ifdef __GLIBC__
+    const pthread_mutex_t *own = mutex;
+    /* relaxed: we hold it. A count above 1 is a recursive mutex that stays held. */
+    return sbx_load_relaxed(&own->__data.__lock) != 1 && sbx_load_relaxed(&own->__data.__count) <= 1;
+#else
+    (void)mutex;
+    return true;
+#endif
+}
+
+#define UNLOCK_HOOK(name, type)                                                                           \
+    static int (*real_##name)(type *);                                                                    \
+    SBX_NOINLINE static int wake_in_##name(type *mutex)                                                   \
+    {                                                                                                     \
+        if (may_wake(mutex)) {                                                                            \
+            sbx_wake_look((uint64_t)mutex, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE);                            \
+        }                                                                                                 \
+        return real_##name(mutex);                                                                        \
+    }                                                                                                     \
+    static int hook_##name(type *mutex)                                                                   \
+    {                                                                                                     \
+        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)mutex)) ? wake_in_##name(mutex)                \
+                                                                   : real_##name(mutex);                  \
+    }
+
+UNLOCK_HOOK(mutex_unlock, pthread_mutex_t)
+UNLOCK_HOOK(mtx_unlock, mtx_t)
 SBX_RELEASE_HOOK(cond_signal, pthread_cond_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
 SBX_RELEASE_HOOK(cnd_signal, cnd_t, SBX_OP_COND_SIGNAL, SBX_WAKE_ONE)
 SBX_RELEASE_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)

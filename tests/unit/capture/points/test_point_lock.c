@@ -170,6 +170,58 @@ static void test_c11_mutexes_and_conditions_are_points_as_well(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* A recursive mutex that is unlocked and stays held lets nobody go. */
+static pthread_mutex_t recursive;
+
+__attribute__((noinline)) static void wait_for_the_recursive_lock(void)
+{
+    say_about_to_wait();
+    pthread_mutex_lock(&recursive);
+    KEEP_FRAME();
+}
+
+static void *recursive_thread(void *unused)
+{
+    (void)unused;
+    wait_for_the_recursive_lock();
+    pthread_mutex_unlock(&recursive);
+    return NULL;
+}
+
+__attribute__((noinline)) static void unlock_it_twice(void)
+{
+    pthread_mutex_unlock(&recursive);
+    pause_ms(50);
+    pthread_mutex_unlock(&recursive);
+    KEEP_FRAME();
+}
+
+static void child_locks_twice(void)
+{
+    pthread_t thread;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&recursive, &attributes);
+    pthread_mutex_lock(&recursive);
+    pthread_mutex_lock(&recursive);
+    expect(pthread_create(&thread, NULL, recursive_thread, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    unlock_it_twice();
+    pthread_join(thread, NULL);
+}
+
+static void test_only_the_last_unlock_of_a_recursive_mutex_is_a_release(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_locks_twice);
+    const struct expected_wait expected = {SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, SBX_OP_MUTEX_UNLOCK,
+                                           (void *)wait_for_the_recursive_lock, (void *)unlock_it_twice};
+    assert_int_equal(count_pairs(snapshot, &expected), 1);
+    only_record(snapshot, SBX_RECORD_WAKE, SBX_OP_MUTEX_UNLOCK, (void *)unlock_it_twice);
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* ---- conditions ---- */
 
 __attribute__((noinline)) static void wait_for_the_condition(void)
@@ -556,7 +608,8 @@ static void test_points_are_taken_out_while_waiters_sleep(void **state)
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_switches_while_they_sleep);
     for (size_t i = 0; i < snapshot->record_count; i++) { /* who slept unseen is told of by nobody */
-        assert_int_not_equal(snapshot->records[i].kind, SBX_RECORD_WAKE);
+        assert_false(snapshot->records[i].kind == SBX_RECORD_WAKE &&
+                     snapshot->records[i].op == SBX_OP_COND_BROADCAST);
     }
     sbx_snapshot_destroy(snapshot);
 }
@@ -565,6 +618,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wait_for_a_mutex_names_its_holder_and_who_let_go),
+        cmocka_unit_test(test_only_the_last_unlock_of_a_recursive_mutex_is_a_release),
         cmocka_unit_test(test_c11_mutexes_and_conditions_are_points_as_well),
         cmocka_unit_test(test_everyone_a_broadcast_wakes_learns_by_whom),
         cmocka_unit_test(test_very_many_waiters_of_one_condition_all_learn_who_it_was),
