@@ -56,6 +56,7 @@ static gpointer wait_twice(gpointer unused)
 
 void child_waits_in_glib(void)
 {
+    pause_ms(400); /* the unwind rows of GLib are compiled meanwhile */
     g_mutex_lock(&mutex);
     GThread *thread = g_thread_new("waits", wait_twice, NULL);
     let_them_wait(1);
