@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "wake.h"
 
 struct sbx_capture sbx_the_capture;
 
@@ -152,6 +153,10 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, 
     while (outer != NULL && (uintptr_t)outer <= (uintptr_t)call) {
         outer = outer->outer;
     }
+    if (SBX_UNLIKELY(thread->wait_call != NULL) && (uintptr_t)thread->wait_call <= (uintptr_t)call) {
+        thread->wait_call = NULL; /* the same of its seat among the waiters */
+        sbx_waiter_leave(thread->index);
+    }
     call->thread = thread;
     call->outer = outer;
     call->kind = kind;
@@ -168,6 +173,7 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, 
     entry->call_object = object;
     entry->call_peer = peer;
     entry->call_begin_ns = call->begin_ns;
+    entry->call_wait = 0;
     sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
     sbx_store_seq_cst(&thread->blocking, 1);    /* order: seq_cst blocking - Dekker with signal_pending */
     if (SBX_UNLIKELY(sbx_load_seq_cst(&thread->signal_pending) != 0)) {
@@ -214,6 +220,7 @@ SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_bl
     entry->call_object = outer->object;
     entry->call_peer = outer->peer;
     entry->call_begin_ns = outer->begin_ns;
+    entry->call_wait = outer->wait;
     sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
 }
 
@@ -225,6 +232,9 @@ SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, 
     }
     int saved_errno = errno;
     uint64_t end_ns = sbx_thread_wall_ns(thread);
+    if (call->wait != 0) {
+        sbx_wait_leave(call);
+    }
     sbx_leave_call(thread, call);
     if (end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);

@@ -187,6 +187,7 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
         record.op = (uint8_t)thread->entry->call_op;
         record.object = thread->entry->call_object;
         record.peer = thread->entry->call_peer;
+        record.wait = thread->entry->call_wait;
     } else {
         record.op = SBX_OP_SYSCALL;
         record.amount = where.call >= 0 ? (uint64_t)where.call : 0;

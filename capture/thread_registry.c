@@ -19,6 +19,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "pages.h"
+#include "wake.h"
 
 __thread struct sbx_thread *sbx_self;
 __thread struct sbx_thread_entry *sbx_own_entry = &sbx_entry_of_strangers;
@@ -36,6 +37,7 @@ static uint32_t open_for_registration;
 static void retire(struct sbx_thread *thread)
 {
     struct sbx_thread_entry *entry = thread->entry;
+    sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
     sbx_ring_close(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
@@ -48,6 +50,7 @@ static void retire(struct sbx_thread *thread)
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
+    sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
@@ -217,6 +220,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     }
     prctl(PR_GET_NAME, thread->entry->name);
     sbx_thread_find_stack(thread);
+    sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
     pthread_setspecific(exit_key, thread);
     sbx_order_with_handler();
     sbx_thread_become(thread);

@@ -83,6 +83,10 @@ struct sbx_thread {
     uint32_t spare;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
+    struct sbx_blocking *wait_call;    /* the one that has the thread's seat among the waiters; NULL: none */
+    uint64_t handle;                   /* its pthread_t, which a join names; 0: not known */
+    uint64_t told_ns;                  /* newest WAKE record, and the wait it told of (wake.c) */
+    uint32_t told_wait, spare_told;
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */

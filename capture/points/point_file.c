@@ -16,9 +16,41 @@
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
 
-MOVES(read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes), SBX_OP_READ)
+/* Eight bytes are what an eventfd gives and takes: such a read may be ended by a thread that writes as many. */
+enum {
+    EVENT_BYTES = 8
+};
+
+static ssize_t (*real_read)(int, void *, size_t);
+static ssize_t hook_read(int fd, void *buffer, size_t bytes)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    if (bytes == EVENT_BYTES) {
+        sbx_wait_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
+    } else {
+        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
+    }
+    ssize_t result = real_read(fd, buffer, bytes);
+    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    return result;
+}
+
+static ssize_t (*real_write)(int, const void *, size_t);
+static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    if (bytes == EVENT_BYTES) {
+        sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
+    }
+    sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_WRITE, (uint64_t)fd + 1, 0);
+    ssize_t result = real_write(fd, buffer, bytes);
+    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    return result;
+}
+
 MOVES(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)
-MOVES(write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes), SBX_OP_WRITE)
 MOVES(pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread64, (int fd, void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread_chk, (int fd, void *buffer, size_t bytes, off_t at, size_t room), (fd, buffer, bytes, at, room),

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_rwlock.c - read-write locks.
+ *
+ * As mutexes (point_lock.c), measured only when held by another: a lock that looks free is left to the original. glibc
+ * names the writer that holds one; who reads is not written down anywhere, so a writer that waits for readers has no
+ * holder, and learns who let it go. */
+#include "point.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+static uint32_t writer_of(const pthread_rwlock_t *lock)
+{
+#ifdef __GLIBC__
+    return (uint32_t)sbx_load_relaxed(&lock->__data.__cur_writer); /* relaxed: a hint; it may change at any time */
+#else
+    (void)lock;
+    return 0;
+#endif
+}
+
+static int (*real_tryrdlock)(pthread_rwlock_t *);
+static int (*real_trywrlock)(pthread_rwlock_t *);
+
+/* What is wrong with a clock or a time-out is reported before the lock is tried, also when it is free (glibc): such a
+ * call is left to the original. */
+static bool is_sound(const struct timespec *until)
+{
+    return until != NULL && until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
+}
+
+static bool is_known(clockid_t clock)
+{
+    return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
+}
+
+/* Does it look free? glibc's own reading of its word (nptl/pthread_rwlock_common.c): bit 0 the write phase, bit 1 a
+ * writer has it or is next, bit 2 readers wait for the phase to end, above them the count of readers. A wrong guess
+ * costs a try or leaves one wait unmeasured. */
+static bool is_readable(const pthread_rwlock_t *lock)
+{
+#ifdef __GLIBC__
+    return (sbx_load_relaxed(&lock->__data.__readers) & 2) == 0; /* relaxed: a hint */
+#else
+    (void)lock;
+    return false;
+#endif
+}
+
+static bool is_writable(const pthread_rwlock_t *lock)
+{
+#ifdef __GLIBC__
+    return (sbx_load_relaxed(&lock->__data.__readers) & ~1u) == 0; /* relaxed: a hint */
+#else
+    (void)lock;
+    return false;
+#endif
+}
+
+#define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                           \
+    SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op,         \
+                  (uint64_t)lock, writer_of(lock))
+
+RWLOCK_HOOK(rdlock, (pthread_rwlock_t * lock), (lock), is_readable(lock), real_tryrdlock, SBX_OP_RWLOCK_RDLOCK)
+RWLOCK_HOOK(wrlock, (pthread_rwlock_t * lock), (lock), is_writable(lock), real_trywrlock, SBX_OP_RWLOCK_WRLOCK)
+RWLOCK_HOOK(timedrdlock, (pthread_rwlock_t * lock, const struct timespec *until), (lock, until),
+            is_readable(lock) || !is_sound(until), real_tryrdlock, SBX_OP_RWLOCK_TIMEDRDLOCK)
+RWLOCK_HOOK(timedwrlock, (pthread_rwlock_t * lock, const struct timespec *until), (lock, until),
+            is_writable(lock) || !is_sound(until), real_trywrlock, SBX_OP_RWLOCK_TIMEDWRLOCK)
+RWLOCK_HOOK(clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
+            is_readable(lock) || !is_known(clock) || !is_sound(until), real_tryrdlock, SBX_OP_RWLOCK_TIMEDRDLOCK)
+RWLOCK_HOOK(clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
+            is_writable(lock) || !is_known(clock) || !is_sound(until), real_trywrlock, SBX_OP_RWLOCK_TIMEDWRLOCK)
+SBX_RELEASE_HOOK(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
+
+static const struct sbx_point points[] = {
+    /* not hooked, only resolved: the locks call them */
+    SBX_POINT("pthread_rwlock_tryrdlock", NULL, real_tryrdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_trywrlock", NULL, real_trywrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_rdlock", hook_rdlock, real_rdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_wrlock", hook_wrlock, real_wrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_timedrdlock", hook_timedrdlock, real_timedrdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_timedwrlock", hook_timedwrlock, real_timedwrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_clockrdlock", hook_clockrdlock, real_clockrdlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_clockwrlock", hook_clockwrlock, real_clockwrlock, SBX_GROUP_RWLOCK),
+    SBX_POINT("pthread_rwlock_unlock", hook_rwlock_unlock, real_rwlock_unlock, SBX_GROUP_WAKE),
+};
+const struct sbx_point_list sbx_points_rwlock = SBX_POINT_LIST(points);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_spin.c - spin locks.
+ *
+ * Held for nanoseconds as a rule, so a few tries of our own come before anything is measured: the two clock reads of a
+ * measured wait would otherwise cost more than the wait. What is worth a record is the spin lock whose holder was taken
+ * off its CPU, and that lasts for milliseconds. Nobody's name is in a spin lock. */
+#include "point.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+enum { TRIES = 100 }; /* some microseconds, as the real one would spend */
+
+static int (*real_spin_lock)(pthread_spinlock_t *);
+static int (*real_spin_trylock)(pthread_spinlock_t *);
+
+static inline void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
+{
+    for (int i = 0; i < TRIES; i++) {
+        pause_cpu();
+        if (real_spin_trylock(lock) == 0) { /* what a free one looks like differs from libc to libc: so no look first */
+            return 0;
+        }
+    }
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_wait_begin(&call, SBX_GROUP_SPIN, SBX_RECORD_LOCK, SBX_OP_SPIN_LOCK, (uint64_t)lock, 0);
+    int result = real_spin_lock(lock);
+    sbx_blocking_end(&call, 0, result != 0, -1);
+    return result;
+}
+
+static int hook_spin_lock(pthread_spinlock_t *lock)
+{
+    int result = real_spin_trylock(lock);
+    return SBX_LIKELY(result != EBUSY) ? result : wait_in_spin_lock(lock);
+}
+
+static int (*real_spin_unlock)(pthread_spinlock_t *);
+
+SBX_NOINLINE static int wake_in_spin_unlock(pthread_spinlock_t *lock)
+{
+    sbx_wake_look((uint64_t)lock, SBX_OP_SPIN_UNLOCK, SBX_WAKE_ONE);
+    return real_spin_unlock(lock);
+}
+
+static int hook_spin_unlock(pthread_spinlock_t *lock)
+{
+    return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)lock)) ? wake_in_spin_unlock(lock) : real_spin_unlock(lock);
+}
+
+static const struct sbx_point points[] = {
+    SBX_POINT("pthread_spin_trylock", NULL, real_spin_trylock, SBX_GROUP_SPIN), /* not hooked, only resolved */
+    SBX_POINT("pthread_spin_lock", hook_spin_lock, real_spin_lock, SBX_GROUP_SPIN),
+    SBX_POINT("pthread_spin_unlock", hook_spin_unlock, real_spin_unlock, SBX_GROUP_WAKE),
+};
+const struct sbx_point_list sbx_points_spin = SBX_POINT_LIST(points);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_wait.c - semaphores, barriers, the end of a thread, event counters.
+ *
+ * What they have in common: nobody holds the thing waited for, so there is no holder to name, only who ended the wait.
+ * Of a thread that is joined it is known beforehand who that will be. */
+#include "point.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <threads.h>
+#include <time.h>
+
+/* ---- semaphores ---- */
+
+/* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with
+ * 64-bit atomics) and in musl alike. It is a hint: wrong, and one wait is unmeasured, or a call that does not wait is
+ * measured. Not a sem_trywait(): that is no cancellation point, and a wait is one also when it need not sleep. */
+static bool has_count(const sem_t *semaphore)
+{
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the count is in the first bytes");
+    /* relaxed: a hint */
+    return (sbx_load_relaxed((const uint32_t *)(const void *)semaphore) & INT32_MAX) != 0;
+}
+
+#define SEM_HOOK(name, parameters, arguments, op)                                                         \
+    static int(*real_##name) parameters;                                                                  \
+    SBX_NOINLINE static int wait_in_##name parameters                                                     \
+    {                                                                                                     \
+        struct sbx_blocking call;                                                                         \
+        SBX_SAVE_FRAME_POINTER();                                                                         \
+        sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);          \
+        int result = real_##name arguments;                                                               \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                                      \
+        return result;                                                                                    \
+    }                                                                                                     \
+    static int hook_##name parameters                                                                     \
+    {                                                                                                     \
+        return SBX_LIKELY(has_count(semaphore)) ? real_##name arguments : wait_in_##name arguments;       \
+    }
+
+SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), SBX_OP_SEM_WAIT)
+SEM_HOOK(sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until), SBX_OP_SEM_TIMEDWAIT)
+SEM_HOOK(sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until), (semaphore, clock, until),
+         SBX_OP_SEM_TIMEDWAIT)
+SBX_RELEASE_HOOK(sem_post, sem_t, SBX_OP_SEM_POST, SBX_WAKE_ONE)
+
+/* ---- barriers ---- */
+
+static int (*real_barrier_wait)(pthread_barrier_t *);
+
+/* Was this call the one that let the others go? glibc gives the special value to the last that came
+ * (nptl/pthread_barrier_wait.c); elsewhere anybody may get it, and who hardly waited is taken for the last. */
+static bool came_last(int result, const struct sbx_blocking *call, uint64_t now_ns)
+{
+#ifdef __GLIBC__
+    (void)call;
+    (void)now_ns;
+    return result == PTHREAD_BARRIER_SERIAL_THREAD;
+#else
+    (void)result;
+    return now_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[SBX_GROUP_BARRIER]);
+#endif
+}
+
+static int hook_barrier_wait(pthread_barrier_t *barrier)
+{
+    struct sbx_blocking call;
+    struct sbx_waiter waiters[SBX_WAKE_RECORDS_MOST];
+    uint32_t seen = 0, count = 0;
+    SBX_SAVE_FRAME_POINTER();
+    if (SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)barrier))) {
+        count = sbx_wake_prepare((uint64_t)barrier, waiters, &seen); /* before we are among them ourselves */
+    }
+    sbx_wait_begin(&call, SBX_GROUP_BARRIER, SBX_RECORD_WAIT, SBX_OP_BARRIER_WAIT, (uint64_t)barrier, 0);
+    int result = real_barrier_wait(barrier);
+    bool is_last = count != 0 && call.thread != NULL && came_last(result, &call, sbx_thread_wall_ns(call.thread));
+    sbx_blocking_end(&call, 0, result != 0 && result != PTHREAD_BARRIER_SERIAL_THREAD, -1);
+    if (is_last) {
+        sbx_wake_record(waiters, count, seen, SBX_OP_BARRIER_LAST);
+    }
+    return result;
+}
+
+/* ---- the end of a thread ---- */
+
+/* tid of the live thread with this handle, as far as it has registered; 0: not known. */
+static uint32_t tid_of(uint64_t handle)
+{
+    uint32_t count = sbx_capture_is_open() ? sbx_thread_count() : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && sbx_load_relaxed(&thread->handle) == handle) {
+            return thread->tid;
+        }
+    }
+    return 0;
+}
+
+SBX_WAIT_HOOK(int, join, (pthread_t thread, void **result_out), (thread, result_out), SBX_GROUP_JOIN, SBX_RECORD_WAIT,
+              SBX_OP_JOIN, (uint64_t)thread, tid_of((uint64_t)thread), result != 0)
+SBX_WAIT_HOOK(int, thrd_join, (thrd_t thread, int *result_out), (thread, result_out), SBX_GROUP_JOIN, SBX_RECORD_WAIT,
+              SBX_OP_JOIN, (uint64_t)thread, tid_of((uint64_t)thread), result != thrd_success)
+SBX_WAIT_HOOK(int, timedjoin, (pthread_t thread, void **result_out, const struct timespec *until),
+              (thread, result_out, until), SBX_GROUP_JOIN, SBX_RECORD_WAIT, SBX_OP_TIMEDJOIN, (uint64_t)thread,
+              tid_of((uint64_t)thread), result != 0)
+SBX_WAIT_HOOK(int, clockjoin, (pthread_t thread, void **result_out, clockid_t clock, const struct timespec *until),
+              (thread, result_out, clock, until), SBX_GROUP_JOIN, SBX_RECORD_WAIT, SBX_OP_TIMEDJOIN, (uint64_t)thread,
+              tid_of((uint64_t)thread), result != 0)
+
+/* ---- event counters ---- */
+
+SBX_WAIT_HOOK(int, eventfd_read, (int fd, eventfd_t *value), (fd, value), SBX_GROUP_EVENTFD, SBX_RECORD_WAIT,
+              SBX_OP_EVENTFD_READ, (uint64_t)fd + 1, 0, result != 0)
+
+static int (*real_eventfd_write)(int, eventfd_t);
+
+static int hook_eventfd_write(int fd, eventfd_t value)
+{
+    sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
+    return real_eventfd_write(fd, value);
+}
+
+static const struct sbx_point points[] = {
+    SBX_POINT("sem_wait", hook_sem_wait, real_sem_wait, SBX_GROUP_SEMAPHORE),
+    SBX_POINT("sem_timedwait", hook_sem_timedwait, real_sem_timedwait, SBX_GROUP_SEMAPHORE),
+    SBX_POINT("sem_clockwait", hook_sem_clockwait, real_sem_clockwait, SBX_GROUP_SEMAPHORE),
+    SBX_POINT("sem_post", hook_sem_post, real_sem_post, SBX_GROUP_WAKE),
+    SBX_POINT("pthread_barrier_wait", hook_barrier_wait, real_barrier_wait, SBX_GROUP_BARRIER),
+    SBX_POINT("pthread_join", hook_join, real_join, SBX_GROUP_JOIN),
+    SBX_POINT("thrd_join", hook_thrd_join, real_thrd_join, SBX_GROUP_JOIN),
+    SBX_POINT("pthread_timedjoin_np", hook_timedjoin, real_timedjoin, SBX_GROUP_JOIN),
+    SBX_POINT("pthread_clockjoin_np", hook_clockjoin, real_clockjoin, SBX_GROUP_JOIN),
+    SBX_POINT("eventfd_read", hook_eventfd_read, real_eventfd_read, SBX_GROUP_EVENTFD),
+    SBX_POINT("eventfd_write", hook_eventfd_write, real_eventfd_write, SBX_GROUP_WAKE),
+};
+const struct sbx_point_list sbx_points_wait = SBX_POINT_LIST(points);

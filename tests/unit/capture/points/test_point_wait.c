@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_point_wait.c - semaphores, barriers, joins and event counters in a process that records itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorded_child.h"
+
+static sem_t semaphore;
+static pthread_barrier_t barrier;
+static int counter_fd;
+
+static struct timespec in_ten_seconds(clockid_t clock)
+{
+    struct timespec until;
+    clock_gettime(clock, &until);
+    until.tv_sec += 10;
+    return until;
+}
+
+/* ---- semaphores ---- */
+
+__attribute__((noinline)) static void wait_for_the_semaphore(int way)
+{
+    struct timespec until = in_ten_seconds(way == 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    say_about_to_wait();
+    int result = way == 0   ? sem_wait(&semaphore)
+                 : way == 1 ? sem_timedwait(&semaphore, &until)
+                            : sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
+    expect(result == 0, "the semaphore is posted");
+    KEEP_FRAME();
+}
+
+static void *semaphore_thread(void *way)
+{
+    wait_for_the_semaphore((int)(intptr_t)way);
+    return NULL;
+}
+
+__attribute__((noinline)) static void post_the_semaphore(void)
+{
+    sem_post(&semaphore);
+    KEEP_FRAME();
+}
+
+static void child_posts_a_semaphore(void)
+{
+    sem_init(&semaphore, 0, 0);
+    for (int way = 0; way < 3; way++) {
+        pthread_t thread;
+        expect(pthread_create(&thread, NULL, semaphore_thread, (void *)(intptr_t)way) == 0, "a thread starts");
+        let_them_wait(1);
+        post_the_semaphore();
+        pthread_join(thread, NULL);
+    }
+}
+
+static void test_who_waits_for_a_semaphore_learns_who_posted_it(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_posts_a_semaphore);
+    const struct expected_wait plain = {SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, SBX_OP_SEM_POST,
+                                        (void *)wait_for_the_semaphore, (void *)post_the_semaphore};
+    const struct expected_wait timed = {SBX_RECORD_WAIT, SBX_OP_SEM_TIMEDWAIT, SBX_OP_SEM_POST,
+                                        (void *)wait_for_the_semaphore, (void *)post_the_semaphore};
+    assert_int_equal(count_pairs(snapshot, &plain), 1);
+    assert_int_equal(count_pairs(snapshot, &timed), 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_asks_semaphores(void)
+{
+    struct timespec past = {1, 0}, bad = {1, -1};
+    sem_t own;
+    sem_init(&own, 0, 1);
+    errno = 77;
+    expect(sem_wait(&own) == 0 && errno == 77, "a count is taken and errno stays");
+    expect(sem_timedwait(&own, &past) == -1 && errno == ETIMEDOUT, "a time-out in the past is one");
+    expect(sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad time-out is refused");
+    expect(sem_clockwait(&own, CLOCK_THREAD_CPUTIME_ID, &past) == -1 && errno == EINVAL, "a bad clock is refused");
+    expect(sem_trywait(&own) == -1 && errno == EAGAIN, "there is nothing to take");
+    errno = 77;
+    expect(sem_post(&own) == 0 && errno == 77, "posting leaves errno");
+    expect(sem_timedwait(&own, &past) == 0, "with a count the time-out is not looked at");
+    expect(sem_post(&own) == 0 && sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad one is, first");
+}
+
+static void test_semaphores_answer_as_without_hooks(void **state)
+{
+    (void)state;
+    child_asks_semaphores(); /* here, where nothing is hooked */
+    sbx_snapshot_destroy(run_recorded(child_asks_semaphores));
+}
+
+/* A wait is a cancellation point, whether it sleeps or not. */
+static void *take_for_ever(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        sem_wait(&semaphore);
+        sem_post(&semaphore);
+    }
+    return NULL;
+}
+
+static void *sleep_in_it(void *unused)
+{
+    (void)unused;
+    say_about_to_wait();
+    sem_wait(&semaphore);
+    return NULL;
+}
+
+static void child_cancels_semaphore_waits(void)
+{
+    pthread_t thread;
+    void *result = NULL;
+    sem_init(&semaphore, 0, 5);
+    expect(pthread_create(&thread, NULL, take_for_ever, NULL) == 0, "a thread starts");
+    pause_ms(20);
+    pthread_cancel(thread);
+    expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who never sleeps is cancelled");
+    sem_init(&semaphore, 0, 0);
+    expect(pthread_create(&thread, NULL, sleep_in_it, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    pthread_cancel(thread);
+    expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who sleeps is cancelled");
+    sem_post(&semaphore); /* nobody is there any more: this must wake no ghost */
+}
+
+static void test_semaphore_waits_are_cancelled_asleep_and_awake(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_cancels_semaphore_waits);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        assert_false(snapshot->records[i].kind == SBX_RECORD_WAKE && snapshot->records[i].op == SBX_OP_SEM_POST);
+    }
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* A jump out of a signal handler leaves a wait for good; the thread lives on and waits again. */
+static sigjmp_buf out_of_the_wait;
+
+static void jump_out(int number)
+{
+    (void)number;
+    siglongjmp(out_of_the_wait, 1);
+}
+
+static void *jump_and_wait_again(void *unused)
+{
+    (void)unused;
+    if (sigsetjmp(out_of_the_wait, 1) == 0) {
+        say_about_to_wait();
+        sem_wait(&semaphore);
+    }
+    wait_for_the_semaphore(0);
+    return NULL;
+}
+
+static void child_jumps_out_of_a_wait(void)
+{
+    pthread_t thread;
+    sem_init(&semaphore, 0, 0);
+    signal(SIGUSR1, jump_out);
+    expect(pthread_create(&thread, NULL, jump_and_wait_again, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    pthread_kill(thread, SIGUSR1);
+    let_them_wait(1);
+    post_the_semaphore();
+    pthread_join(thread, NULL);
+}
+
+static void test_a_wait_after_a_jump_out_of_another_learns_its_waker(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_jumps_out_of_a_wait);
+    const struct expected_wait wait = {SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, SBX_OP_SEM_POST,
+                                       (void *)wait_for_the_semaphore, (void *)post_the_semaphore};
+    assert_int_equal(count_pairs(snapshot, &wait), 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* A handler's wait inside another takes its seat: the outer one is told of without a waker, and that is counted. */
+static void wait_inside(int number)
+{
+    struct timespec until;
+    sem_t own;
+    (void)number;
+    sem_init(&own, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 5000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    while (sem_timedwait(&own, &until) != 0 && errno == EINTR) {
+    }
+}
+
+static void *wait_through_a_signal(void *unused)
+{
+    (void)unused;
+    say_about_to_wait();
+    while (sem_wait(&semaphore) != 0 && errno == EINTR) {
+    }
+    KEEP_FRAME();
+    return NULL;
+}
+
+static void child_waits_inside_a_wait(void)
+{
+    pthread_t thread;
+    struct sigaction action = {.sa_handler = wait_inside, .sa_flags = SA_RESTART};
+    sem_init(&semaphore, 0, 0);
+    sigaction(SIGUSR1, &action, NULL);
+    expect(pthread_create(&thread, NULL, wait_through_a_signal, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    pthread_kill(thread, SIGUSR1);
+    pause_ms(50);
+    post_the_semaphore();
+    pthread_join(thread, NULL);
+}
+
+static void test_a_wait_inside_a_wait_costs_the_outer_one_its_waker_and_is_counted(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_waits_inside_a_wait);
+    const struct sbx_record *inner =
+        only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_SEM_TIMEDWAIT, (void *)wait_inside);
+    const struct sbx_record *outer =
+        only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, (void *)wait_through_a_signal);
+    assert_true(outer->begin_ns < inner->begin_ns && inner->end_ns < outer->end_ns);
+    assert_int_equal(outer->peer, 0);
+    assert_int_equal(inner->peer, 0); /* timed out */
+    assert_int_equal(inner->flags & SBX_FLAG_FAILED, SBX_FLAG_FAILED);
+    assert_int_equal(snapshot->drops[SBX_DROP_NO_WAITER_SEAT], 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- barriers ---- */
+
+enum { AT_THE_BARRIER = 4 };
+
+__attribute__((noinline)) static void come_early(void)
+{
+    say_about_to_wait();
+    pthread_barrier_wait(&barrier);
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void come_last(void)
+{
+    int result = pthread_barrier_wait(&barrier);
+    expect(result == PTHREAD_BARRIER_SERIAL_THREAD, "the last that comes gets the special value");
+    KEEP_FRAME();
+}
+
+static void *barrier_thread(void *unused)
+{
+    (void)unused;
+    come_early();
+    return NULL;
+}
+
+static void child_meets_at_a_barrier(void)
+{
+    pthread_t threads[AT_THE_BARRIER];
+    pthread_barrier_init(&barrier, NULL, AT_THE_BARRIER + 1);
+    for (int i = 0; i < AT_THE_BARRIER; i++) {
+        expect(pthread_create(&threads[i], NULL, barrier_thread, NULL) == 0, "a thread starts");
+        pause_ms(5); /* those that come in between find waiters, too, and end no wait */
+    }
+    let_them_wait(AT_THE_BARRIER);
+    come_last();
+    for (int i = 0; i < AT_THE_BARRIER; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void test_a_barrier_opens_by_who_comes_last(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_meets_at_a_barrier);
+    const struct expected_wait wait = {SBX_RECORD_WAIT, SBX_OP_BARRIER_WAIT, SBX_OP_BARRIER_LAST, (void *)come_early,
+                                       (void *)come_last};
+    assert_int_equal(count_pairs(snapshot, &wait), AT_THE_BARRIER);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        if (snapshot->records[i].kind == SBX_RECORD_WAKE && snapshot->records[i].op == SBX_OP_BARRIER_LAST) {
+            assert_int_equal(tid_of_record(snapshot, &snapshot->records[i]), snapshot->header.pid);
+        }
+    }
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- the end of a thread ---- */
+
+static atomic_uint joined_tid;
+static atomic_bool may_end;
+
+static void *long_lived(void *unused)
+{
+    void *volatile memory = NULL;
+    (void)unused;
+    joined_tid = (unsigned)syscall(SYS_gettid);
+    pause_ms(1); /* a point: the thread is known from here on */
+    (void)memory;
+    say_about_to_wait();
+    while (!may_end) {
+        pause_ms(1);
+    }
+    return NULL;
+}
+
+__attribute__((noinline)) static void join_it(pthread_t thread, int way)
+{
+    struct timespec until = in_ten_seconds(way == 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+    int result = way == 0   ? pthread_join(thread, NULL)
+                 : way == 1 ? pthread_timedjoin_np(thread, NULL, &until)
+                            : pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+    expect(result == 0, "the thread is joined");
+    KEEP_FRAME();
+}
+
+static void *let_it_end(void *unused)
+{
+    (void)unused;
+    pause_ms(50);
+    may_end = true;
+    return NULL;
+}
+
+static void child_joins(void)
+{
+    for (int way = 0; way < 3; way++) {
+        pthread_t thread, other;
+        may_end = false;
+        expect(pthread_create(&thread, NULL, long_lived, NULL) == 0, "a thread starts");
+        let_them_wait(1);
+        expect(pthread_create(&other, NULL, let_it_end, NULL) == 0, "a thread starts");
+        join_it(thread, way);
+        expect(pthread_join(other, NULL) == 0, "the other is joined");
+    }
+}
+
+static void test_a_join_names_the_thread_it_waited_for(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_joins);
+    const struct expected_wait plain = {SBX_RECORD_WAIT, SBX_OP_JOIN, SBX_OP_THREAD_EXIT, (void *)join_it, NULL};
+    const struct expected_wait timed = {SBX_RECORD_WAIT, SBX_OP_TIMEDJOIN, SBX_OP_THREAD_EXIT, (void *)join_it, NULL};
+    assert_int_equal(count_pairs(snapshot, &plain), 1);
+    assert_int_equal(count_pairs(snapshot, &timed), 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static int c11_thread(void *unused)
+{
+    (void)unused;
+    pause_ms(50);
+    return 3;
+}
+
+__attribute__((noinline)) static void join_the_c11_thread(void)
+{
+    thrd_t thread;
+    int result = 0;
+    expect(thrd_create(&thread, c11_thread, NULL) == thrd_success, "a thread starts");
+    expect(thrd_join(thread, &result) == thrd_success && result == 3, "its result is had");
+    KEEP_FRAME();
+}
+
+static void test_a_c11_join_is_a_point_as_well(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(join_the_c11_thread);
+    only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_JOIN, (void *)join_the_c11_thread);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- event counters ---- */
+
+__attribute__((noinline)) static void read_the_counter(void)
+{
+    eventfd_t value = 0;
+    say_about_to_wait();
+    expect(eventfd_read(counter_fd, &value) == 0 && value == 7, "the count is read");
+    KEEP_FRAME();
+}
+
+static void *counter_thread(void *unused)
+{
+    (void)unused;
+    read_the_counter();
+    return NULL;
+}
+
+__attribute__((noinline)) static void write_the_counter(void)
+{
+    expect(eventfd_write(counter_fd, 7) == 0, "the count is written");
+    KEEP_FRAME();
+}
+
+static void child_counts_events(void)
+{
+    pthread_t thread;
+    counter_fd = eventfd(0, EFD_CLOEXEC);
+    expect(pthread_create(&thread, NULL, counter_thread, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    write_the_counter();
+    pthread_join(thread, NULL);
+}
+
+static void test_who_reads_an_event_counter_learns_who_wrote_it(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_counts_events);
+    const struct expected_wait wait = {SBX_RECORD_WAIT, SBX_OP_EVENTFD_READ, SBX_OP_EVENTFD_WRITE,
+                                       (void *)read_the_counter, (void *)write_the_counter};
+    assert_int_equal(count_pairs(snapshot, &wait), 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_waits_for_a_semaphore_learns_who_posted_it),
+        cmocka_unit_test(test_semaphores_answer_as_without_hooks),
+        cmocka_unit_test(test_semaphore_waits_are_cancelled_asleep_and_awake),
+        cmocka_unit_test(test_a_wait_after_a_jump_out_of_another_learns_its_waker),
+        cmocka_unit_test(test_a_wait_inside_a_wait_costs_the_outer_one_its_waker_and_is_counted),
+        cmocka_unit_test(test_a_barrier_opens_by_who_comes_last),
+        cmocka_unit_test(test_a_join_names_the_thread_it_waited_for),
+        cmocka_unit_test(test_a_c11_join_is_a_point_as_well),
+        cmocka_unit_test(test_who_reads_an_event_counter_learns_who_wrote_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
