@@ -35,11 +35,18 @@ struct work {
 
 /* ---- time ---- */
 
-/* Microseconds from the trigger's end, rounded down so that begin <= end stays true; within an hour of it. */
+/* To the nearest: a time that the recording rounded down by less than half of it (record_codec.h) comes back right. */
+static int64_t microseconds(int64_t ns)
+{
+    const int64_t half = NS_PER_US / 2;
+    int64_t us = ns / NS_PER_US, rest = ns % NS_PER_US; /* rest has the sign of ns */
+    return us + (rest >= half) - (rest < -half);
+}
+
+/* Microseconds from the trigger's end, within an hour of it; begin <= end stays true. */
 static int64_t relative_us(const struct work *work, uint64_t at_ns)
 {
-    int64_t ns = (int64_t)(at_ns - work->now_ns);
-    int64_t us = ns / NS_PER_US - (ns % NS_PER_US < 0);
+    int64_t us = microseconds((int64_t)(at_ns - work->now_ns));
     const int64_t bound = (int64_t)SBX_LONGEST_US;
     return us < -bound ? -bound : us > bound ? bound : us;
 }
@@ -280,7 +287,7 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
         (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
     if (record->cpu_ns != 0) {
         row->has_cpu = true;
-        row->cpu_us = bounded_difference(record->cpu_ns, base->cpu_ns) / NS_PER_US;
+        row->cpu_us = microseconds(bounded_difference(record->cpu_ns, base->cpu_ns));
     }
     if (record->alloc_count != 0 || record->alloc_bytes != 0) {
         base->last_count = bounded_difference(record->alloc_count, base->alloc_count);

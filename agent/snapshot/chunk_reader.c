@@ -106,8 +106,7 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
     struct sbx_snapshot *snapshot = reading->snapshot;
     const uint32_t entry_count = snapshot->header.thread_count;
     uint32_t own = UINT32_MAX; /* place of the chunk's own thread; looked up with its first record */
-    struct sbx_codec_state state = {head->base_ns,          head->base_cpu_ns,  head->base_alloc_count,
-                                    head->base_alloc_bytes, head->base_message, head->thread};
+    struct sbx_codec_state state = sbx_codec_begin(head);
     struct sbx_record record;
     for (uint32_t at = 0; at < head->committed;) {
         size_t used = sbx_record_decode(&state, bytes + at, head->committed - at, &record);

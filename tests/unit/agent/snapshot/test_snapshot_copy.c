@@ -57,7 +57,7 @@ static struct sbx_snapshot *read_copy(int fd)
 static struct sbx_record plain_record(uint32_t thread, uint64_t number)
 {
     return (struct sbx_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .thread = thread, .begin_ns = number * 10,
-                               .end_ns = number * 10 + 5, .amount = number};
+                               .end_ns = (number * 10 + 5) * SBX_TIME_UNIT_NS, .amount = number};
 }
 
 static void test_copy_of_a_resting_recording_equals_it(void **unused)
@@ -152,7 +152,7 @@ static struct sbx_snapshot *copy_with_interruption(struct sbx_recording_builder 
     return snapshot;
 }
 
-/* Two threads, the first of which has 300 records in chunk 0, more than half of it. The chunks lie half a page further
+/* Two threads, the first of which has 400 records in chunk 0, more than half of it. The chunks lie half a page further
  * than usual: the copy has looked at the state of chunk 0 when it comes to the page that `page_at_out` names. */
 static struct sbx_recording_builder *make_chunk_across_two_pages(uint64_t *page_at_out)
 {
@@ -162,7 +162,7 @@ static struct sbx_recording_builder *make_chunk_across_two_pages(uint64_t *page_
     sbx_ring_init(&builder->ring, builder->header);
     sbx_recording_add_thread(builder, 10, "main", 1);
     sbx_recording_add_thread(builder, 11, "other", 0);
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < 400; i++) {
         struct sbx_record record = plain_record(0, i);
         assert_int_equal(sbx_recording_put(builder, &record), 1);
     }
@@ -175,7 +175,7 @@ static void recycle_chunk(struct sbx_recording_builder *builder)
 {
     sbx_ring_close(&builder->writers[0]);
     builder->header->ring_ticket = builder->header->chunks.count; /* the next ticket is chunk 0's again */
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < 400; i++) {
         struct sbx_record record = plain_record(1, 5000 + i);
         sbx_recording_put(builder, &record);
     }
@@ -191,7 +191,7 @@ static void test_chunk_recycled_during_the_copy_is_counted_and_not_misread(void 
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
     for (size_t i = 0; i < snapshot->record_count; i++) { /* nothing of the old content; the new, if any, whole */
         assert_int_equal(snapshot->records[i].thread, 1);
-        assert_int_equal(snapshot->records[i].end_ns, snapshot->records[i].amount * 10 + 5);
+        assert_int_equal(snapshot->records[i].end_ns, (snapshot->records[i].amount * 10 + 5) * SBX_TIME_UNIT_NS);
     }
     sbx_snapshot_destroy(snapshot);
     sbx_recording_builder_destroy(builder);
@@ -210,7 +210,7 @@ static void test_record_put_during_the_copy_is_left_to_the_next_one(void **unuse
     struct sbx_recording_builder *builder = make_chunk_across_two_pages(&page_at);
     struct sbx_snapshot *snapshot = copy_with_interruption(builder, page_at, put_one_more);
     assert_int_equal(snapshot->drops[SBX_DROP_TORN_CHUNK], 0);
-    assert_int_equal(snapshot->record_count, 300);
+    assert_int_equal(snapshot->record_count, 400);
     for (size_t i = 0; i < snapshot->record_count; i++) {
         assert_int_equal(snapshot->records[i].amount, i);
     }
@@ -295,9 +295,9 @@ static struct sbx_record crowd_record(uint32_t thread, uint64_t number)
     struct sbx_record record = {.kind = SBX_RECORD_LOCK,
                                 .op = SBX_OP_MUTEX_LOCK,
                                 .thread = thread,
-                                .begin_ns = number * 100,
-                                .end_ns = number * 100 + number % 90,
-                                .cpu_ns = 1 + number * 7,
+                                .begin_ns = number * SBX_TIME_UNIT_NS * 10,
+                                .end_ns = (number * 10 + number % 9) * SBX_TIME_UNIT_NS,
+                                .cpu_ns = (1 + number * 7) * SBX_TIME_UNIT_NS,
                                 .alloc_count = number * 3,
                                 .alloc_bytes = number * 77,
                                 .message = number / 10,
