@@ -152,7 +152,7 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_end_object(json);
     sbx_json_key(json, "loss");
     sbx_json_begin_object(json);
-    for (uint32_t i = 0; i <= SBX_DROP_FOREIGN_SLOT; i++) {
+    for (uint32_t i = 0; i <= SBX_DROP_TORN_RUN; i++) {
         put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
     }
     sbx_json_end_object(json);

@@ -222,7 +222,9 @@ struct sbx_thread_entry {
     uint32_t reserved_call;
     uint64_t captures;         /* samples and waits it recorded of itself */
     struct sbx_repeat own;      /* the thread's samples of itself */
-    uint64_t reserved_own[6];
+    uint32_t run_generation;    /* in a copy: generation and tid of the entry when its runs were copied; 0: as above */
+    uint32_t run_tid;
+    uint64_t reserved_own[5];
     struct sbx_repeat observed; /* the watch thread's looks at it: written by that thread only */
     uint64_t reserved_observed[6];
 };
