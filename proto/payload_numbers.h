@@ -186,4 +186,6 @@ enum sbx_point_group {
     SBX_GROUP_COUNT = 29
 };
 
+#define SBX_POINTS_KNOWN ((UINT32_C(1) << SBX_GROUP_COUNT) - 1) /* a mask with every group */
+
 #endif

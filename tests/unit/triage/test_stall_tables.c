@@ -48,7 +48,7 @@ DAMAGE(unknown_module_kind, payload->modules->kind[1] = 9)
 DAMAGE(short_build_id, payload->modules->build_id[1].len = 7)
 DAMAGE(hidden_with_identity, payload->modules->kind[1] = 5)
 DAMAGE(short_frame_column, payload->frames->n_exact--)
-DAMAGE(frame_of_no_module, payload->frames->module[0] = 5)
+DAMAGE(frame_of_no_module, payload->frames->module[0] = 6)
 DAMAGE(frame_of_the_last_module, payload->frames->module[0] = UINT32_MAX)
 DAMAGE(negative_offset, payload->frames->offset[0] = -1)
 DAMAGE(huge_offset, payload->frames->offset[0] = INT64_MAX)
@@ -88,7 +88,7 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(short_build_id, "build-id of 7 bytes");
     assert_refused(hidden_with_identity, "hidden but has an identity");
     assert_refused(short_frame_column, "Frames differ in length");
-    assert_refused(frame_of_no_module, "names module 5 of 3");
+    assert_refused(frame_of_no_module, "names module 6 of 3");
     assert_refused(frame_of_the_last_module, "names module 4294967295 of 3");
     assert_refused(negative_offset, "has offset");
     assert_refused(huge_offset, "has offset");

@@ -194,7 +194,7 @@ static void rows_of_too_few_threads(Stallbox__V1__Payload *p)
     p->records->thread_rows[0] += p->records->thread_rows[2];
     p->records->n_thread_rows--;
 }
-static void module_out_of_range(Stallbox__V1__Payload *p) { p->frames->module[0] = 5; }
+static void module_out_of_range(Stallbox__V1__Payload *p) { p->frames->module[0] = 7; }
 static void frame_out_of_range(Stallbox__V1__Payload *p) { p->callstacks->frame[0] = (uint32_t)p->frames->n_module; }
 static void parent_before_the_first(Stallbox__V1__Payload *p) { p->callstacks->parent[0] = 1; }
 static void stack_out_of_range(Stallbox__V1__Payload *p) { p->records->stack[0] = p->callstacks->n_frame + 2; }
