@@ -74,6 +74,14 @@ DAMAGE(negative_cpu, payload->records->cpu_us[0] = -5)
 DAMAGE(negative_allocations, payload->records->alloc_count[0] = -5)
 DAMAGE(negative_message, payload->records->message[0] = -5)
 DAMAGE(stack_of_nothing, payload->records->stack[0] = (uint32_t)payload->callstacks->n_frame + 2)
+DAMAGE(short_repeats, payload->records->n_repeats--)
+DAMAGE(short_wait, payload->records->n_wait--)
+DAMAGE(usage_of_no_row, (payload->records->n_minor_faults = payload->records->n_major_faults = 1,
+                         payload->records->n_voluntary_switches = payload->records->n_involuntary_switches = 1,
+                         payload->records->minor_faults = payload->records->major_faults = payload->records->amount,
+                         payload->records->voluntary_switches = payload->records->amount,
+                         payload->records->involuntary_switches = payload->records->amount))
+DAMAGE(row_without_usage, payload->records->flags[0] |= SBX_FLAG_USAGE)
 DAMAGE(peer_of_no_thread, payload->records->peer[0] = 3)
 DAMAGE(trigger_of_no_thread, payload->trigger->thread = 2)
 DAMAGE(trigger_of_ages, payload->trigger->duration_us = UINT64_MAX)
@@ -101,6 +109,10 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(call_peer_of_no_thread, "thread 0 waits for thread 3");
     assert_refused(last_stack_of_nothing, "thread 0 has callstack");
     assert_refused(short_record_column, "Records differ in length");
+    assert_refused(short_repeats, "Records differ in length");
+    assert_refused(short_wait, "Records differ in length");
+    assert_refused(usage_of_no_row, "belong to no record");
+    assert_refused(row_without_usage, "has no faults");
     assert_refused(rows_of_more_threads, "rows of 1 threads");
     assert_refused(more_rows_than_records, "records");
     assert_refused(records_of_no_thread, "belong to no thread");
