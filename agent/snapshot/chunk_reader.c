@@ -283,8 +283,8 @@ static int compare_places(const void *left, const void *right)
 }
 
 struct record_key {
-    uint64_t end_ns, begin_ns;
-    size_t place; /* decides between equal times: the order in which they were written */
+    uint64_t end_ns;
+    size_t place; /* decides between equal times: the order in which they were written, which begins do not tell */
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -292,9 +292,6 @@ static int compare_keys(const void *left, const void *right)
     const struct record_key *a = left, *b = right;
     if (a->end_ns != b->end_ns) {
         return a->end_ns < b->end_ns ? -1 : 1;
-    }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
     }
     return (a->place > b->place) - (a->place < b->place);
 }
@@ -314,7 +311,7 @@ static int sort_records(struct sbx_snapshot *snapshot)
         return -ENOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        keys[i] = (struct record_key){snapshot->records[i].end_ns, snapshot->records[i].begin_ns, i};
+        keys[i] = (struct record_key){snapshot->records[i].end_ns, i};
     }
     qsort(keys, count, sizeof *keys, compare_keys);
     for (size_t i = 0; i < count; i++) {

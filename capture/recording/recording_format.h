@@ -43,7 +43,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 3u
+#define SBX_RECORDING_VERSION 4u
 #define SBX_RECORDING_SUFFIX ".rec"
 #define SBX_RAW_SUFFIX ".raw"
 
