@@ -486,6 +486,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_NO_WAITER_SEAT] = "no_waiter_seat",
         [SBX_DROP_CLOCK_FOREIGN] = "clock_foreign",
         [SBX_DROP_CUT] = "cut",
+        [SBX_DROP_TORN_RUN] = "torn_run",
     };
     return name_at(table, ENTRIES(table), drop);
 }

@@ -40,6 +40,7 @@ enum sbx_drop {
     SBX_DROP_NO_WAITER_SEAT = 17, /* a wait that found no seat in the table of waiters: its waker is not known */
     SBX_DROP_CLOCK_FOREIGN = 18,  /* times read from the kernel because somebody else uses the thread's rseq area */
     SBX_DROP_CUT = 19,            /* stacks deeper than is kept: both ends are there, the middle is not */
+    SBX_DROP_TORN_RUN = 20,       /* reader: a run of equal samples was being written when it was read */
     SBX_DROP_COUNT = 24
 };
 
@@ -184,5 +185,7 @@ enum sbx_point_group {
     SBX_GROUP_FRAME = 28,     /* presents: frame boundaries */
     SBX_GROUP_COUNT = 29
 };
+
+#define SBX_POINTS_KNOWN ((UINT32_C(1) << SBX_GROUP_COUNT) - 1) /* a mask with every group */
 
 #endif

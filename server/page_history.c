@@ -6,6 +6,7 @@
 #include "names.h"
 #include "page_parts.h"
 #include "page_stacks.h"
+#include "record_kinds.h"
 
 enum {
     ROWS_MAX = 100, /* newest ones; more would only be scrolled past */
@@ -16,6 +17,7 @@ enum {
 struct row {
     size_t first, last; /* indexes into the thread's records; those between that are not shown do not count */
     size_t count;
+    uint64_t looks; /* of samples; else how many records */
     uint64_t amount;
 };
 
@@ -25,16 +27,16 @@ static const struct sbx_stall_record *records_of(const struct sbx_report *report
     return stall->records + stall->threads[stall->trigger.thread].record_begin;
 }
 
-/* A message's own interval is the timeline's to show. */
+/* The interval of a message or a frame is the timeline's to show. */
 static bool is_shown(const struct sbx_stall_record *record)
 {
-    return record->kind != SBX_RECORD_MESSAGE;
+    return !sbx_kind_is_boundary(record->kind);
 }
 
 /* Samples of a running thread, whatever point took them. */
 static bool is_running(const struct sbx_stall_record *record)
 {
-    return record->kind == SBX_RECORD_ALLOC || record->kind == SBX_RECORD_ASYNC;
+    return sbx_kind_is_running_sample(record->kind);
 }
 
 static bool is_same(const struct sbx_report *report, const struct sbx_stall_record *a, const struct sbx_stall_record *b)
@@ -62,6 +64,7 @@ static size_t fold_records(const struct sbx_report *report, struct row rows[ROWS
         }
         row->last = i;
         row->count++;
+        row->looks += sbx_kind_is_sample(records[i].kind) ? sbx_record_looks(&records[i]) : 1;
         row->amount += records[i].amount;
     }
     return count;
@@ -109,9 +112,9 @@ static void put_kind(struct sbx_byte_buffer *page, const struct sbx_stall_record
     }
     if (record->flags & SBX_FLAG_FAILED)
         sbx_html(page, " <span class=\"tag\">failed</span>");
-    if (row->count > 1) {
+    if (row->looks > 1) {
         sbx_html(page, " <span class=\"times\">&times;");
-        sbx_html_textf(page, "%zu", row->count);
+        sbx_html_textf(page, "%llu", (unsigned long long)row->looks);
         sbx_html(page, "</span>");
     }
 }
@@ -138,6 +141,10 @@ static void put_steps(struct sbx_byte_buffer *page, const struct sbx_stall_recor
         if (records[i].end_ns > records[i].begin_ns) {
             sbx_html(page, " for ");
             sbx_page_duration(page, records[i].end_ns - records[i].begin_ns);
+        }
+        if (records[i].repeats) {
+            sbx_html(page, ", ");
+            sbx_html_textf(page, "%llu looks", (unsigned long long)sbx_record_looks(&records[i]));
         }
         if (cpu_ns >= 0) {
             sbx_html(page, " +");

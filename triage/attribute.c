@@ -58,16 +58,75 @@ static struct message_count count_messages(const struct sbx_stall *stall, struct
     return count;
 }
 
+/* ---- faults and switches ---- */
+
+/* The readings around the interval: the newest before its begin; the oldest at its end or later, else, of a stall that
+ * has not ended, the newest in its last tenth. Says nothing when there are none. */
+static void tell_usage(const struct sbx_stall *stall, struct sbx_interval interval, struct sbx_verdict *verdict)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[stall->trigger.thread];
+    const struct sbx_stall_record *before = NULL, *after = NULL;
+    int64_t late_ns = interval.end_ns - (interval.end_ns - interval.begin_ns) / 10;
+    for (size_t i = 0; i < thread->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        if ((record->flags & SBX_FLAG_USAGE) == 0) {
+            continue;
+        }
+        if (record->end_ns <= interval.begin_ns) {
+            before = record;
+        } else if (record->end_ns >= late_ns && (after == NULL || after->end_ns < interval.end_ns)) {
+            after = record;
+        }
+    }
+    if (before == NULL || after == NULL) {
+        return;
+    }
+    uint64_t major = after->major_faults - before->major_faults, minor = after->minor_faults - before->minor_faults;
+    char span[SBX_DURATION_TEXT_BYTES];
+    sbx_duration_text((double)(after->end_ns - before->end_ns), span);
+    sbx_evidence_add(verdict, "usage", (double)major,
+                     "major faults %llu, minor %llu, context switches %llu voluntary, %llu not, in %s around it",
+                     (unsigned long long)major, (unsigned long long)minor,
+                     (unsigned long long)(after->voluntary_switches - before->voluntary_switches),
+                     (unsigned long long)(after->involuntary_switches - before->involuntary_switches), span);
+}
+
 /* ---- other threads ---- */
+
+/* The record of the thread that ended wait `wait`; NULL when nobody is known to have. */
+static const struct sbx_stall_record *find_wake(const struct sbx_stall *stall, uint32_t wait)
+{
+    for (size_t i = 0; i < stall->record_count && wait != 0; i++) {
+        if (stall->records[i].kind == SBX_RECORD_WAKE && stall->records[i].wait == wait) {
+            return &stall->records[i];
+        }
+    }
+    return NULL;
+}
+
+/* What the culprit of a wait did with what was waited for: a lock's holder held it, another one came late to wake. */
+static const char *part_of(const struct sbx_judgement *judgement)
+{
+    return judgement->wait.peer >= 0 ? "held it" : "ended the wait";
+}
 
 static void name_culprit(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_stall *stall = report->stall;
-    if (judgement->wait.peer < 0) {
+    const struct sbx_stall_record *wake = find_wake(stall, judgement->wait.waker);
+    if (wake != NULL) {
+        const struct sbx_location *let_go = sbx_blame_leaf(report, wake->stack);
+        char waker[SBX_THREAD_TEXT_BYTES];
+        sbx_thread_text(stall, wake->thread, waker);
+        sbx_evidence_add(verdict, "waker", wake->thread, "let it go: %s in %.120s", waker,
+                         let_go == NULL ? "an unknown function" : let_go->function);
+    }
+    if (judgement->wait.peer < 0 && wake == NULL) {
         return;
     }
-    uint32_t peer = (uint32_t)judgement->wait.peer;
+    uint32_t peer = judgement->wait.peer >= 0 ? (uint32_t)judgement->wait.peer : wake->thread;
+    const char *part = part_of(judgement);
     struct sbx_interval waited = {judgement->wait.begin_ns, judgement->wait.end_ns};
     struct sbx_judgement holder;
     char thread[SBX_THREAD_TEXT_BYTES];
@@ -75,6 +134,9 @@ static void name_culprit(struct sbx_report *report, const struct sbx_judgement *
         return; /* without memory the holder stays without a function */
     }
     const struct sbx_location *location = holder.location;
+    if (location == NULL && judgement->wait.peer < 0) {
+        location = sbx_blame_leaf(report, wake->stack);
+    }
     if (location == NULL) {
         location = sbx_blame_leaf(report, stall->threads[peer].last_stack);
     }
@@ -82,16 +144,18 @@ static void name_culprit(struct sbx_report *report, const struct sbx_judgement *
     verdict->culprit_function = location == NULL ? "" : location->function;
     sbx_thread_text(stall, peer, thread);
     if (location == NULL) {
-        sbx_evidence_add(verdict, "holder", peer, "%s held it; what it was doing is not known", thread);
+        sbx_evidence_add(verdict, "holder", peer, "%s %s; what it was doing is not known", thread, part);
     } else if (holder.class_ == SBX_CLASS_OFF_CPU) {
         char call[48];
         sbx_call_name(holder.wait.kind, holder.wait.op, holder.wait.amount, call, sizeof call);
-        sbx_evidence_add(verdict, "holder", peer, "%s held it and was itself in %s, called by %.100s", thread, call,
-                         location->function);
+        sbx_evidence_add(verdict, "holder", peer, "%s %s and was itself in %s, called by %.100s", thread, part,
+                         call, location->function);
     } else if (holder.class_ == SBX_CLASS_ON_CPU) {
-        sbx_evidence_add(verdict, "holder", peer, "%s held it and computed in %.120s", thread, location->function);
+        sbx_evidence_add(verdict, "holder", peer, "%s %s and computed in %.120s", thread, part,
+                         location->function);
     } else {
-        sbx_evidence_add(verdict, "holder", peer, "%s held it and was last seen in %.120s", thread, location->function);
+        sbx_evidence_add(verdict, "holder", peer, "%s %s and was last seen in %.120s", thread, part,
+                         location->function);
     }
     sbx_judgement_finish(&holder);
 }
@@ -327,6 +391,7 @@ int sbx_attribute(struct sbx_report *report)
     } else if (verdict->cause == SBX_CAUSE_UNKNOWN) {
         tell_missing(report, &judgement, verdict);
     }
+    tell_usage(stall, interval, verdict);
     tell_losses(report, &judgement, verdict);
     verdict->confidence = confidence_of(report, &judgement);
     sbx_headline_write(report, &judgement, verdict);

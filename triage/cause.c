@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "record_kinds.h"
 
 #define ENTRIES(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -136,28 +137,22 @@ static enum sbx_cause cause_of_syscall(uint64_t number, uint32_t fd_class)
     return cause_of_descriptor(fd_class, SBX_CAUSE_IO); /* what is left of the table are calls on files */
 }
 
-/* The kind of record that a point's function makes; for BLOCKED samples, which know the function only. */
-static uint32_t kind_of_op(uint32_t op)
+/* Functions whose name says more than the kind of record they are in. */
+static enum sbx_cause cause_of_op(uint32_t op)
 {
-    if (op >= SBX_OP_MUTEX_LOCK && op <= SBX_OP_MUTEX_TIMEDLOCK) {
-        return SBX_RECORD_LOCK;
+    switch (op) {
+    case SBX_OP_MMAP:
+    case SBX_OP_MUNMAP:
+    case SBX_OP_MREMAP:
+    case SBX_OP_MADVISE:
+        return SBX_CAUSE_MEMORY;
+    case SBX_OP_PAUSE: /* not for a time: until somebody sends a signal */
+    case SBX_OP_SIGSUSPEND:
+    case SBX_OP_SIGTIMEDWAIT:
+        return SBX_CAUSE_WAIT;
+    default:
+        return SBX_CAUSE_UNKNOWN;
     }
-    if (op >= SBX_OP_COND_WAIT && op <= SBX_OP_COND_CLOCKWAIT) {
-        return SBX_RECORD_COND;
-    }
-    if (op >= SBX_OP_POLL && op <= SBX_OP_EPOLL_PWAIT2) {
-        return SBX_RECORD_POLL;
-    }
-    if (op >= SBX_OP_NANOSLEEP && op <= SBX_OP_SLEEP) {
-        return SBX_RECORD_SLEEP;
-    }
-    if (op == SBX_OP_FSYNC || op == SBX_OP_FDATASYNC || op == SBX_OP_SYNC_FILE_RANGE) {
-        return SBX_RECORD_SYNC;
-    }
-    if (op >= SBX_OP_READ && op <= SBX_OP_FLOCK) {
-        return SBX_RECORD_FILE;
-    }
-    return op >= SBX_OP_CONNECT && op <= SBX_OP_GETADDRINFO ? SBX_RECORD_SOCKET : SBX_RECORD_NONE;
 }
 
 enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, uint64_t amount)
@@ -165,11 +160,20 @@ enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, 
     if (kind == SBX_RECORD_BLOCKED && op == SBX_OP_SYSCALL) {
         return cause_of_syscall(amount, fd_class);
     }
-    switch (kind == SBX_RECORD_BLOCKED ? kind_of_op(op) : kind) {
+    enum sbx_cause by_op = sbx_kind_is_wait(kind) || kind == SBX_RECORD_BLOCKED ? cause_of_op(op) : SBX_CAUSE_UNKNOWN;
+    if (by_op != SBX_CAUSE_UNKNOWN) {
+        return by_op;
+    }
+    switch (kind == SBX_RECORD_BLOCKED ? sbx_kind_of_op(op) : kind) {
     case SBX_RECORD_LOCK:
         return SBX_CAUSE_LOCK;
     case SBX_RECORD_COND:
+    case SBX_RECORD_WAIT:
         return SBX_CAUSE_WAIT;
+    case SBX_RECORD_PROCESS:
+        return SBX_CAUSE_IPC;
+    case SBX_RECORD_LOADER:
+        return SBX_CAUSE_IO;
     case SBX_RECORD_SLEEP:
         return SBX_CAUSE_SLEEP;
     case SBX_RECORD_SYNC:

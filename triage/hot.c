@@ -3,12 +3,13 @@
  *
  * A measured wait is exact. Samples of one function in a row, within one message and with nothing else between them,
  * are one stay: it lasted at least from the first to the last of them, and at most from what was seen before to what
- * was seen after. The ends of messages and of the interval cut. The function is the one a person should look at
+ * was seen after. A run of equal samples is a stay from its first look to its last. The ends of messages and of the interval cut. The function is the one a person should look at
  * (blame.h), so that a wait and the samples taken in it are under one name. */
 #include <stdlib.h>
 
 #include "blame.h"
 #include "interval.h"
+#include "record_kinds.h"
 
 /* Something seen in the thread's time, in order of its begin. */
 struct sight {
@@ -22,11 +23,6 @@ struct sights {
     struct sight *sights;
     size_t count;
 };
-
-static bool is_sample(const struct sbx_stall_record *record)
-{
-    return record->kind == SBX_RECORD_ALLOC || record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_BLOCKED;
-}
 
 static int by_begin(const void *a, const void *b)
 {
@@ -71,10 +67,10 @@ static bool collect(const struct sbx_report *report, uint32_t thread_index, stru
     }
     for (size_t i = 0; i < thread->record_count; i++) {
         const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
-        if (record->kind == SBX_RECORD_MESSAGE) {
+        if (sbx_kind_is_boundary(record->kind)) {
             add_sight(sights, interval, (struct sight){record->begin_ns, record->begin_ns, NULL, 0, true});
             add_sight(sights, interval, (struct sight){record->end_ns, record->end_ns, NULL, 0, true});
-        } else if (is_sample(record) && sbx_waits_at(waits, wait_count, record->end_ns) == NULL) {
+        } else if (sbx_kind_is_sample(record->kind) && sbx_waits_at(waits, wait_count, record->end_ns) == NULL) {
             add_sight(sights, interval,
                       (struct sight){record->begin_ns, record->end_ns, sbx_blame_leaf(report, record->stack),
                                      record->message, false});

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cause.h"
+#include "record_kinds.h"
 
 #define MANUAL_NS_MAX (INT64_C(5) * 1000 * 1000 * 1000)
 #define MANUAL_MESSAGE_NS_MIN (INT64_C(100) * 1000 * 1000)
@@ -44,11 +45,6 @@ struct sbx_interval sbx_interval_judged(const struct sbx_stall *stall)
     return (struct sbx_interval){-reach_ns, 0};
 }
 
-bool sbx_record_is_wait(uint32_t kind)
-{
-    return kind >= SBX_RECORD_LOCK && kind <= SBX_RECORD_IDLE;
-}
-
 /* Outer calls before inner ones. */
 static int by_begin(const void *a, const void *b)
 {
@@ -70,6 +66,7 @@ static struct sbx_wait wait_of_record(const struct sbx_stall_record *record)
         .stack = record->stack,
         .object = record->object,
         .peer = record->peer,
+        .waker = record->wait,
         .amount = record->amount,
         .cause = sbx_cause_of_call(record->kind, record->op, record->fd_class, record->amount),
     };
@@ -103,6 +100,7 @@ static struct sbx_wait open_wait(const struct sbx_stall *stall, const struct sbx
         .fd_class = fd_class,
         .stack = sample == NULL ? thread->last_stack : sample->stack,
         .object = thread->call_object,
+        .waker = sample == NULL ? 0 : sample->wait,
         .peer = thread->call_peer >= 0 || sample == NULL ? thread->call_peer : sample->peer,
         .cause = sbx_cause_of_call(thread->call_kind, thread->call_op, fd_class, 0),
         .open = true,
@@ -120,11 +118,11 @@ int sbx_waits_create(const struct sbx_stall *stall, uint32_t thread_index, struc
     }
     for (size_t i = 0; i < thread->record_count; i++) {
         const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
-        if (sbx_record_is_wait(record->kind) && record->begin_ns < record->end_ns) {
+        if (sbx_kind_is_wait(record->kind) && record->begin_ns < record->end_ns) {
             waits[found++] = wait_of_record(record);
         }
     }
-    if (sbx_record_is_wait(thread->call_kind) && thread->call_ns > 0) {
+    if (sbx_kind_is_wait(thread->call_kind) && thread->call_ns > 0) {
         waits[found++] = open_wait(stall, thread);
     }
     qsort(waits, found, sizeof *waits, by_begin);

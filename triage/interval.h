@@ -25,6 +25,7 @@ struct sbx_wait {
     uint32_t stack;  /* 0 none */
     uint32_t object; /* ordinal + 1; 0 none */
     int32_t peer;    /* thread ordinal; -1 unknown */
+    uint32_t waker;  /* wait ordinal + 1, which the WAKE record that ended it has too; 0 none */
     uint64_t amount; /* bytes, or the number of the system call */
     enum sbx_cause cause;
     bool open; /* had not ended at the trigger */
@@ -39,8 +40,5 @@ int64_t sbx_waits_free_ns(const struct sbx_wait *waits, size_t count, int64_t be
 
 /* The wait that covers the moment, or NULL. */
 const struct sbx_wait *sbx_waits_at(const struct sbx_wait *waits, size_t count, int64_t at_ns);
-
-/* Whether records of this kind are intervals in which the thread did not run. */
-bool sbx_record_is_wait(uint32_t kind);
 
 #endif

@@ -8,6 +8,7 @@
 #include "history.h"
 #include "json_writer.h"
 #include "names.h"
+#include "record_kinds.h"
 #include "report.h"
 
 enum {
@@ -152,7 +153,7 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_end_object(json);
     sbx_json_key(json, "loss");
     sbx_json_begin_object(json);
-    for (uint32_t i = 0; i <= SBX_DROP_FOREIGN_SLOT; i++) {
+    for (uint32_t i = 0; i <= SBX_DROP_TORN_RUN; i++) {
         put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
     }
     sbx_json_end_object(json);
@@ -210,6 +211,7 @@ static void put_history(struct sbx_json *json, const struct sbx_report *report, 
         put_text(json, "kind", sbx_record_name(record->kind));
         put_unsigned(json, "thread", record->thread);
         put_number(json, "duration_ms", (double)(record->end_ns - record->begin_ns) / 1e6);
+        put_unsigned(json, "looks", sbx_record_looks(record));
         sbx_json_key(json, "cpu_ms");
         if (steps[i].cpu_ms >= 0) {
             sbx_json_number(json, steps[i].cpu_ms);

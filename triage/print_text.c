@@ -13,6 +13,7 @@
 #include "history.h"
 #include "interval.h"
 #include "names.h"
+#include "record_kinds.h"
 #include "report.h"
 #include "verdict_words.h"
 
@@ -266,6 +267,7 @@ static void put_stacks(FILE *text, const struct sbx_report *report, const struct
 struct stay {
     const struct sbx_stall_record *first, *last;
     size_t steps;
+    uint64_t looks; /* samples: a run of equal ones is one step */
     double cpu_ms; /* -1 not known */
     int64_t alloc_count, alloc_bytes;
     const char *functions[PATH_FUNCTIONS]; /* named, not base library, leaf first; NULL ends */
@@ -291,7 +293,7 @@ static void read_path(const struct sbx_report *report, uint32_t stack, struct st
 
 static bool is_alike(const struct stay *stay, const struct stay *next)
 {
-    bool both_samples = stay->first->kind <= SBX_RECORD_ASYNC && next->first->kind <= SBX_RECORD_ASYNC;
+    bool both_samples = sbx_kind_is_running_sample(stay->first->kind) && sbx_kind_is_running_sample(next->first->kind);
     bool both_calls = stay->first->kind == next->first->kind && stay->first->op == next->first->op &&
                       stay->first->amount == next->first->amount;
     return (both_samples || both_calls) && stay->first->message == next->first->message &&
@@ -303,7 +305,7 @@ static bool is_alike(const struct stay *stay, const struct stay *next)
 static bool is_within_wait(const struct sbx_history_step *steps, size_t step_count, size_t at)
 {
     for (size_t i = at + 1; i < step_count; i++) {
-        if (sbx_record_is_wait(steps[i].record->kind)) {
+        if (sbx_kind_is_wait(steps[i].record->kind)) {
             return steps[i].record->begin_ns <= steps[at].record->begin_ns;
         }
     }
@@ -321,6 +323,7 @@ static size_t make_stays(const struct sbx_report *report, const struct sbx_histo
         struct stay stay = {.first = steps[i].record,
                             .last = steps[i].record,
                             .steps = 1,
+                            .looks = sbx_record_looks(steps[i].record),
                             .cpu_ms = steps[i].cpu_ms,
                             .alloc_count = steps[i].alloc_count,
                             .alloc_bytes = steps[i].alloc_bytes};
@@ -332,6 +335,7 @@ static size_t make_stays(const struct sbx_report *report, const struct sbx_histo
         struct stay *same = &stays[count - 1];
         same->last = stay.last;
         same->steps++;
+        same->looks += stay.looks;
         same->cpu_ms = same->cpu_ms < 0 ? stay.cpu_ms : same->cpu_ms + (stay.cpu_ms > 0 ? stay.cpu_ms : 0);
         same->alloc_count += stay.alloc_count;
         same->alloc_bytes += stay.alloc_bytes;
@@ -346,18 +350,24 @@ static void put_stay_kind(FILE *text, const struct stay *stay)
     char call[48], duration[SBX_DURATION_TEXT_BYTES];
     sbx_duration_text((double)(stay->last->end_ns - first->begin_ns), duration);
     sbx_call_name(first->kind, first->op, first->amount, call, sizeof call);
-    if (first->kind == SBX_RECORD_ALLOC || first->kind == SBX_RECORD_ASYNC) {
-        fprintf(text, "%zu sample%s", stay->steps, stay->steps == 1 ? "" : "s");
-        if (stay->steps > 1) {
-            fprintf(text, ", every %.1f ms",
-                    (double)(stay->last->end_ns - first->end_ns) / 1e6 / (double)(stay->steps - 1));
+    const char *plural = stay->looks == 1 ? "" : "s";
+    if (sbx_kind_is_running_sample(first->kind)) {
+        fprintf(text, "%llu sample%s", (unsigned long long)stay->looks, plural);
+        /* A run that begins the stay adds its looks after its begin. */
+        uint64_t gaps = stay->looks - (first->repeats == 0);
+        if (gaps > 0) {
+            fprintf(text, ", every %.1f ms", (double)(stay->last->end_ns - first->begin_ns) / 1e6 / (double)gaps);
         }
     } else if (first->kind == SBX_RECORD_BLOCKED && first->op == SBX_OP_RUNNING) {
-        fprintf(text, "seen ready to run, %zu time%s", stay->steps, stay->steps == 1 ? "" : "s");
+        fprintf(text, "seen ready to run, %llu time%s", (unsigned long long)stay->looks, plural);
     } else if (first->kind == SBX_RECORD_BLOCKED) {
-        fprintf(text, "seen blocked in %s, %zu time%s", call, stay->steps, stay->steps == 1 ? "" : "s");
+        fprintf(text, "seen blocked in %s, %llu time%s", call, (unsigned long long)stay->looks, plural);
     } else if (first->kind == SBX_RECORD_MESSAGE) {
         fprintf(text, "%s that took %s ended", first->amount > 1 ? "messages" : "the message", duration);
+    } else if (first->kind == SBX_RECORD_FRAME) {
+        fprintf(text, "%s that took %s ended", first->amount > 1 ? "frames" : "the frame", duration);
+    } else if (first->kind == SBX_RECORD_WAKE) {
+        fprintf(text, "let a waiter go: %s", call);
     } else {
         fprintf(text, "%s, %s%s", call, duration, stay->steps > 1 ? " with several calls" : "");
     }
@@ -366,7 +376,7 @@ static void put_stay_kind(FILE *text, const struct stay *stay)
 static void put_stay(FILE *text, const struct stay *stay)
 {
     double from_ms = (double)stay->first->begin_ns / 1e6, to_ms = (double)stay->last->end_ns / 1e6;
-    if (stay->first->kind == SBX_RECORD_MESSAGE || to_ms - from_ms < 0.05) {
+    if (sbx_kind_is_boundary(stay->first->kind) || to_ms - from_ms < 0.05) {
         fprintf(text, "  " STRONG "%24.1f" PLAIN " ms  ", to_ms);
     } else {
         fprintf(text, "  " STRONG "%10.1f to %10.1f" PLAIN " ms  ", from_ms, to_ms);

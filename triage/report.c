@@ -99,6 +99,10 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
         const char *name = intern(naming, "[generated]");
         return add_location(naming, (struct sbx_location){.function = name, .module = name});
     }
+    if (frame->kind == SBX_FRAME_CUT) {
+        return add_location(
+            naming, (struct sbx_location){.function = intern(naming, "[... frames left out]"), .module = intern(naming, "")});
+    }
     snprintf(text, sizeof text, "[stack ends here: %s]",
              sbx_walk_end_name(frame->offset > UINT32_MAX ? UINT32_MAX : (uint32_t)frame->offset));
     return add_location(naming, (struct sbx_location){.function = intern(naming, text), .module = intern(naming, "")});

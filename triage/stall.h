@@ -39,7 +39,12 @@ struct sbx_stall_thread {
     size_t record_begin, record_count; /* its rows in stall.records */
 };
 
-enum sbx_frame_kind { SBX_FRAME_CODE = 0, SBX_FRAME_END = 1, SBX_FRAME_GENERATED = 2 };
+enum sbx_frame_kind {
+    SBX_FRAME_CODE = 0,
+    SBX_FRAME_END = 1,
+    SBX_FRAME_GENERATED = 2,
+    SBX_FRAME_CUT = 3, /* frames left out of a deep stack: both of its ends are kept */
+};
 
 struct sbx_stall_frame {
     uint32_t kind;   /* enum sbx_frame_kind */
@@ -62,7 +67,11 @@ struct sbx_stall_record {
     uint32_t thread;
     uint32_t stack;  /* callstack id 1..callstack_count; 0 none */
     uint32_t object; /* ordinal + 1; 0 none */
+    uint32_t wait;   /* ordinal + 1, shared by a wait and the WAKE record that ended it; 0 none */
+    uint32_t repeats; /* of a sample: looks after the one at begin, the last at end */
     int32_t peer;    /* thread ordinal; -1 unknown */
+    /* with SBX_FLAG_USAGE: since the thread's first reading in the payload */
+    uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
     uint8_t kind, op, fd_class, flags;
     bool stack_lost; /* the callstack table was full */
 };

@@ -90,7 +90,7 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
         struct sbx_stall_frame *frame = &stall->frames[i];
         uint32_t module = columns->module[i];
         offset += (uint64_t)columns->offset[i];
-        if (module > stall->module_count && module - stall->module_count > 1) {
+        if (module > stall->module_count && module - stall->module_count > 2) {
             return refuse(why, why_bytes, "frame %zu names module %u of %u", i, module, stall->module_count);
         }
         if (offset >= OFFSET_MAX) {
@@ -98,7 +98,8 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
         }
         frame->kind = module < stall->module_count    ? SBX_FRAME_CODE
                       : module == stall->module_count ? SBX_FRAME_END
-                                                      : SBX_FRAME_GENERATED;
+                      : module == stall->module_count + 1 ? SBX_FRAME_GENERATED
+                                                          : SBX_FRAME_CUT;
         frame->module = frame->kind == SBX_FRAME_CODE ? module : 0;
         frame->offset = offset;
         frame->exact = columns->exact[i] != 0;
@@ -208,6 +209,7 @@ int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads 
 /* Running sums of the delta columns; they begin anew at each thread. */
 struct sums {
     uint64_t end_us, cpu_us, alloc_count, alloc_bytes, message;
+    uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
 };
 
 /* Whether a sum that is kept unsigned lies within +-TIME_US_MAX as a signed number. */
@@ -216,8 +218,23 @@ static bool is_time(uint64_t sum)
     return sum + (uint64_t)TIME_US_MAX <= 2 * (uint64_t)TIME_US_MAX;
 }
 
+/* The usage values of row `row`, which are the next of their lists. False when there are none left. */
+static bool take_usage(const Stallbox__V1__Records *columns, size_t *reading, struct sums *sums,
+                       struct sbx_stall_record *record)
+{
+    size_t at = (*reading)++;
+    if (at >= columns->n_minor_faults) {
+        return false;
+    }
+    record->minor_faults = sums->minor_faults += columns->minor_faults[at];
+    record->major_faults = sums->major_faults += columns->major_faults[at];
+    record->voluntary_switches = sums->voluntary_switches += columns->voluntary_switches[at];
+    record->involuntary_switches = sums->involuntary_switches += columns->involuntary_switches[at];
+    return true;
+}
+
 static int take_record(struct sbx_stall *stall, const Stallbox__V1__Records *columns, size_t row, bool first,
-                       struct sums *sums, char *why, size_t why_bytes)
+                       struct sums *sums, size_t *reading, char *why, size_t why_bytes)
 {
     struct sbx_stall_record *record = &stall->records[row];
     if (columns->kind[row] > UINT8_MAX || columns->op[row] > UINT8_MAX || columns->flags[row] > UINT16_MAX) {
@@ -257,6 +274,11 @@ static int take_record(struct sbx_stall *stall, const Stallbox__V1__Records *col
     record->alloc_count = (int64_t)sums->alloc_count;
     record->alloc_bytes = (int64_t)sums->alloc_bytes;
     record->message = sums->message;
+    if ((record->flags & SBX_FLAG_USAGE) != 0 && !take_usage(columns, reading, sums, record)) {
+        return refuse(why, why_bytes, "record %zu has no faults and switches", row);
+    }
+    record->repeats = columns->n_repeats != 0 ? columns->repeats[row] : 0;
+    record->wait = columns->n_wait != 0 ? columns->wait[row] : 0;
     record->object = columns->object[row];
     record->amount = columns->amount[row];
     if (!read_stack(stall, columns->stack[row], &record->stack, &record->stack_lost)) {
@@ -278,6 +300,14 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
     if (!are_equal(lengths, sizeof lengths / sizeof lengths[0])) {
         return refuse(why, why_bytes, "the columns of Records differ in length");
     }
+    /* Columns that older agents do not send. */
+    const size_t usage[] = {columns->n_minor_faults, columns->n_major_faults, columns->n_voluntary_switches,
+                            columns->n_involuntary_switches};
+    if ((columns->n_repeats != 0 && columns->n_repeats != columns->n_kind) ||
+        (columns->n_wait != 0 && columns->n_wait != columns->n_kind) ||
+        !are_equal(usage, sizeof usage / sizeof usage[0])) {
+        return refuse(why, why_bytes, "the columns of Records differ in length");
+    }
     if (columns->n_thread_rows != stall->thread_count) {
         return refuse(why, why_bytes, "Records has rows of %zu threads, there are %u", columns->n_thread_rows,
                       stall->thread_count);
@@ -286,7 +316,7 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
     if (stall->records == NULL) {
         return -ENOMEM;
     }
-    size_t row = 0;
+    size_t row = 0, reading = 0;
     for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
         size_t rows = columns->thread_rows[thread];
         if (rows > columns->n_kind - row) {
@@ -298,7 +328,7 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
         struct sums sums = {0};
         for (size_t i = 0; i < rows; i++, row++) {
             stall->records[row].thread = thread;
-            int result = take_record(stall, columns, row, i == 0, &sums, why, why_bytes);
+            int result = take_record(stall, columns, row, i == 0, &sums, &reading, why, why_bytes);
             if (result != 0) {
                 return result;
             }
@@ -306,6 +336,9 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
     }
     if (row != columns->n_kind) {
         return refuse(why, why_bytes, "%zu records belong to no thread", columns->n_kind - row);
+    }
+    if (reading != columns->n_minor_faults) {
+        return refuse(why, why_bytes, "%zu readings of faults belong to no record", columns->n_minor_faults - reading);
     }
     stall->record_count = row;
     return 0;

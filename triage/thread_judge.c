@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record_kinds.h"
+
 static bool is_stack_sample(const struct sbx_stall_record *record)
 {
-    return record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_ALLOC;
+    return sbx_kind_is_running_sample(record->kind);
 }
 
 /* ---- counters ---- */
@@ -63,8 +65,12 @@ static void weigh_samples(const struct sbx_stall *stall, uint32_t thread_index, 
         int64_t from_ns = i > 0 && records[i - 1].end_ns < record->begin_ns
                               ? middle_of(records[i - 1].end_ns, record->begin_ns)
                               : record->begin_ns;
-        int64_t to_ns =
-            i + 1 < thread->record_count ? middle_of(record->end_ns, records[i + 1].end_ns) : split->interval.end_ns;
+        int64_t to_ns = split->interval.end_ns;
+        if (i + 1 < thread->record_count) { /* a run that follows was there from its begin on */
+            const struct sbx_stall_record *next = &records[i + 1];
+            int64_t seen_ns = sbx_kind_is_sample(next->kind) ? next->begin_ns : next->end_ns;
+            to_ns = seen_ns > record->end_ns ? middle_of(record->end_ns, seen_ns) : record->end_ns;
+        }
         from_ns = from_ns > split->interval.begin_ns ? from_ns : split->interval.begin_ns;
         to_ns = to_ns < split->interval.end_ns ? to_ns : split->interval.end_ns;
         double ns = (double)sbx_waits_free_ns(split->waits, split->wait_count, from_ns, to_ns);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cause.h"
+#include "record_kinds.h"
 
 #define SAMPLE_REACH_NS_MIN (INT64_C(50) * 1000 * 1000)
 #define BLOCKED_REACH_NS    (INT64_C(500) * 1000 * 1000)
@@ -38,7 +39,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static bool is_stack_sample(const struct sbx_stall_record *record)
 {
-    return record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_ALLOC;
+    return sbx_kind_is_running_sample(record->kind);
 }
 
 static bool is_blocked_sample(const struct sbx_stall_record *record)
@@ -92,6 +93,7 @@ static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_
         .stack = sample->stack,
         .object = sample->object,
         .peer = sample->peer,
+        .waker = sample->wait,
         .amount = sample->amount,
         .cause = sbx_cause_of_call(sample->kind, sample->op, sample->fd_class, sample->amount),
     };
@@ -103,13 +105,12 @@ static void add_sampled_pause(struct splitter *splitter, const struct sbx_stall_
 static void share_rest(struct splitter *splitter, size_t first, size_t last, double ns)
 {
     const struct sbx_time_split *split = splitter->split;
-    size_t blocked = 0, running = 0;
+    uint64_t blocked = 0, running = 0; /* looks */
     for (size_t i = first; i <= last; i++) {
         const struct sbx_stall_record *record = &splitter->records[i];
         if (record->kind == SBX_RECORD_BLOCKED &&
             sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
-            blocked += is_blocked_sample(record);
-            running += !is_blocked_sample(record);
+            *(is_blocked_sample(record) ? &blocked : &running) += sbx_record_looks(record);
         }
     }
     if (blocked == 0) {
@@ -121,7 +122,7 @@ static void share_rest(struct splitter *splitter, size_t first, size_t last, dou
     for (size_t i = first; i <= last; i++) {
         const struct sbx_stall_record *record = &splitter->records[i];
         if (is_blocked_sample(record) && sbx_waits_at(split->waits, split->wait_count, record->end_ns) == NULL) {
-            add_sampled_pause(splitter, record, share);
+            add_sampled_pause(splitter, record, share * (double)sbx_record_looks(record));
         }
     }
 }
@@ -161,7 +162,9 @@ static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end
     if (!blocked && !is_stack_sample(sample)) {
         return;
     }
-    double reach_ns = (double)(blocked ? BLOCKED_REACH_NS : splitter->sample_reach_ns);
+    /* A run was there at both of its ends and at each look between them. */
+    double reach_ns = (double)((blocked ? BLOCKED_REACH_NS : splitter->sample_reach_ns) +
+                               (sample->end_ns > begin_ns ? sample->end_ns - later(sample->begin_ns, begin_ns) : 0));
     free_ns = free_ns > reach_ns ? reach_ns : free_ns;
     splitter->assumed_ns += free_ns;
     if (blocked) {
@@ -180,7 +183,7 @@ static void walk_records(struct splitter *splitter)
         bool is_reading = records[i].cpu_ns >= 0 && (anchor == count || records[i].cpu_ns >= records[anchor].cpu_ns);
         if (anchor == count) {
             /* Before the first reading a sample speaks for the time before it. */
-            int64_t from_ns = i == 0 ? records[i].end_ns - splitter->sample_reach_ns : records[i - 1].end_ns;
+            int64_t from_ns = i == 0 ? records[i].begin_ns - splitter->sample_reach_ns : records[i - 1].end_ns;
             add_assumed(splitter, from_ns, records[i].end_ns, &records[i]);
         } else if (is_reading) {
             add_measured(splitter, anchor, i);

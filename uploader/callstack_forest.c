@@ -9,7 +9,7 @@
 #include "names.h"
 
 enum {
-    MODULE_HIDDEN = 0xfffd, /* beside SBX_MODULE_NONE and SBX_MODULE_END; no recording has so many modules */
+    MODULE_HIDDEN = 0xfffc, /* beside SBX_MODULE_CUT, _NONE and _END; no recording has so many modules */
     WALK_FIRST = 128,
     WALK_MAX = 1 << 16, /* frames of one stack: the recording's table has no more */
     WALK_END_MAX = 15,  /* enum sbx_walk_end has room to grow */
@@ -64,8 +64,8 @@ static int redact_frame(struct sbx_callstack_forest *forest, uint64_t word, uint
         *redacted_out = sbx_frame_word(SBX_MODULE_END, offset < WALK_END_MAX ? offset : WALK_END_MAX, 0);
         return 0;
     }
-    if (module == SBX_MODULE_NONE) {
-        *redacted_out = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+    if (module == SBX_MODULE_NONE || module == SBX_MODULE_CUT) {
+        *redacted_out = sbx_frame_word(module, 0, 0);
         return 0;
     }
     if (module < forest->snapshot->module_count && forest->verdicts[module] != SBX_HIDE && offset <= SBX_NUMBER_MAX) {
@@ -282,6 +282,8 @@ static uint32_t module_row(const struct sbx_callstack_forest *forest, const stru
         return redacted->module_count;
     case SBX_MODULE_NONE:
         return redacted->module_count + 1;
+    case SBX_MODULE_CUT:
+        return redacted->module_count + 2;
     case MODULE_HIDDEN:
         return row_of[forest->snapshot->module_count];
     default:

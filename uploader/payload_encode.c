@@ -11,7 +11,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 40,
+    COLUMNS_MAX = 48,
     FORMAT = 1
 };
 
@@ -106,6 +106,16 @@ static void encode_callstacks(const struct sbx_redacted *redacted, Stallbox__V1_
     }
 }
 
+/* Rows that tell faults and switches. */
+static size_t count_readings(const struct sbx_redacted *redacted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < redacted->record_count; i++) {
+        count += (redacted->records[i].flags & SBX_FLAG_USAGE) != 0;
+    }
+    return count;
+}
+
 static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Records *out, struct columns *columns)
 {
     size_t rows = redacted->record_count;
@@ -124,6 +134,13 @@ static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Re
     COLUMN(out, object, rows);
     COLUMN(out, amount, rows);
     COLUMN(out, peer, rows);
+    COLUMN(out, repeats, rows);
+    COLUMN(out, wait, rows);
+    size_t readings = count_readings(redacted);
+    COLUMN(out, minor_faults, readings);
+    COLUMN(out, major_faults, readings);
+    COLUMN(out, voluntary_switches, readings);
+    COLUMN(out, involuntary_switches, readings);
     if (columns->failed) {
         return;
     }
@@ -131,6 +148,7 @@ static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Re
         out->thread_rows[i] = redacted->threads[i].record_count;
     }
     struct sbx_redacted_record last = {.thread = UINT32_MAX};
+    size_t reading = 0;
     for (size_t i = 0; i < rows; i++) {
         const struct sbx_redacted_record *record = &redacted->records[i];
         if (record->thread != last.thread) { /* deltas begin anew */
@@ -150,6 +168,15 @@ static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Re
         out->object[i] = record->object;
         out->amount[i] = record->amount;
         out->peer[i] = record->peer;
+        out->repeats[i] = record->repeats;
+        out->wait[i] = record->wait;
+        if ((record->flags & SBX_FLAG_USAGE) != 0) {
+            out->minor_faults[reading] = record->minor_faults;
+            out->major_faults[reading] = record->major_faults;
+            out->voluntary_switches[reading] = record->voluntary_switches;
+            out->involuntary_switches[reading] = record->involuntary_switches;
+            reading++;
+        }
         int64_t cpu_us = record->has_cpu ? record->cpu_us : last.cpu_us;
         last = *record;
         last.cpu_us = cpu_us;
@@ -168,7 +195,7 @@ static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_l
         MILLISECONDS_MAX = 86400000
     };
     const struct sbx_capture_settings *settings = &snapshot->settings;
-    out->points = settings->points & 0xffff;
+    out->points = settings->points & SBX_POINTS_KNOWN;
     out->interval_us = at_most(settings->interval_us, MICROSECONDS_MAX);
     out->gap_us = at_most(settings->gap_us, MICROSECONDS_MAX);
     out->wait_min_us = at_most(settings->wait_min_us, MICROSECONDS_MAX);

@@ -10,7 +10,7 @@ enum {
     ROWS_MAX = SBX_PAYLOAD_BYTES_MAX, /* a row takes a byte at least */
     MILLISECONDS_MAX = 86400000,
     MICROSECONDS_MAX = 1000000000,
-    FLAGS_MAX = SBX_FD_OTHER << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED,
+    FLAGS_MAX = SBX_FD_OTHER << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE,
     NAMES_MAX = 4095, /* room for the tables of names.c to grow; the verifier looks the index up besides */
 };
 
@@ -41,7 +41,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     CHILD(8, SBX_IN_POLICY, "policy", "framing of the group below"),
     NUMBER(SBX_IN_POLICY, 1, "epoch", UINT32_MAX, "which policy was in force"),
     NUMBER(SBX_IN_POLICY, 2, "seq", SBX_NUMBER_MAX, "which policy was in force"),
-    NUMBER(SBX_IN_POLICY, 3, "points", 0xffff, "which kinds of calls were observed, as bits"),
+    NUMBER(SBX_IN_POLICY, 3, "points", SBX_POINTS_KNOWN, "which kinds of calls were observed, as bits"),
     NUMBER(SBX_IN_POLICY, 4, "interval_us", MICROSECONDS_MAX, "sampling interval"),
     NUMBER(SBX_IN_POLICY, 5, "gap_us", MICROSECONDS_MAX, "gap after which a running thread is sampled"),
     NUMBER(SBX_IN_POLICY, 6, "wait_min_us", MICROSECONDS_MAX, "shortest wait that is recorded"),
@@ -82,7 +82,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     LIST(SBX_IN_RECORDS, 1, "thread_rows", ROWS_MAX, "how many records each thread has"),
     COLUMN(SBX_IN_RECORDS, 2, SBX_FIELD_UINT, "kind", SBX_RECORD_KINDS - 1, "sample or kind of wait"),
     COLUMN(SBX_IN_RECORDS, 3, SBX_FIELD_UINT, "op", SBX_OP_MAX - 1, "function observed, by number"),
-    COLUMN(SBX_IN_RECORDS, 4, SBX_FIELD_UINT, "flags", FLAGS_MAX, "at the trigger, failed, descriptor class"),
+    COLUMN(SBX_IN_RECORDS, 4, SBX_FIELD_UINT, "flags", FLAGS_MAX, "at the trigger, failed, has usage, descriptor class"),
     COLUMN(SBX_IN_RECORDS, 5, SBX_FIELD_SINT, "end_us", SBX_LONGEST_US, "when, relative to the trigger"),
     COLUMN(SBX_IN_RECORDS, 6, SBX_FIELD_UINT, "duration_us", SBX_LONGEST_US, "how long; an hour at most"),
     COLUMN(SBX_IN_RECORDS, 7, SBX_FIELD_SINT, "cpu_us", SBX_NUMBER_MAX, "CPU time since the thread's first record"),
@@ -94,6 +94,12 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_RECORDS, 13, SBX_FIELD_UINT, "object", ROWS_MAX, "which lock or descriptor, by order"),
     COLUMN(SBX_IN_RECORDS, 14, SBX_FIELD_UINT, "amount", SBX_NUMBER_MAX, "bytes moved, messages merged, system call"),
     COLUMN(SBX_IN_RECORDS, 15, SBX_FIELD_UINT, "peer", ROWS_MAX, "which thread it waited for, by order"),
+    COLUMN(SBX_IN_RECORDS, 16, SBX_FIELD_UINT, "repeats", UINT32_MAX, "how often the same was seen again"),
+    COLUMN(SBX_IN_RECORDS, 17, SBX_FIELD_UINT, "wait", ROWS_MAX, "which wait and who ended it, by order"),
+    LIST(SBX_IN_RECORDS, 18, "minor_faults", UINT32_MAX, "page faults since the last reading"),
+    LIST(SBX_IN_RECORDS, 19, "major_faults", UINT32_MAX, "page faults that read a disk"),
+    LIST(SBX_IN_RECORDS, 20, "voluntary_switches", UINT32_MAX, "times the thread waited"),
+    LIST(SBX_IN_RECORDS, 21, "involuntary_switches", UINT32_MAX, "times it was put off the processor"),
     LIST(SBX_IN_PAYLOAD, 15, "drops", SBX_NUMBER_MAX, "what was lost, counted by kind"),
     CHILD(16, SBX_IN_REDACTIONS, "redactions", "framing of the group below"),
     NUMBER(SBX_IN_REDACTIONS, 1, "modules_hidden", UINT32_MAX, "modules folded into \"other\""),

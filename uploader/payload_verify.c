@@ -274,11 +274,12 @@ static int check_references(const struct walk *walk, const struct rows *rows)
         {SBX_IN_THREADS, 6, rows->threads},
         {SBX_IN_THREADS, 7, objects},
         {SBX_IN_THREADS, 8, rows->callstacks},
-        {SBX_IN_FRAMES, 1, rows->modules + 1},
+        {SBX_IN_FRAMES, 1, rows->modules + 2},
         {SBX_IN_CALLSTACKS, 1, rows->frames == 0 ? 0 : rows->frames - 1},
         {SBX_IN_RECORDS, 11, rows->callstacks + 1},
         {SBX_IN_RECORDS, 13, objects},
         {SBX_IN_RECORDS, 15, rows->threads},
+        {SBX_IN_RECORDS, 17, rows->records},
     };
     for (size_t i = 0; i < sizeof references / sizeof references[0]; i++) {
         int result = check_reference(walk, references[i].message, references[i].number, references[i].limit);
@@ -389,6 +390,17 @@ static int check_sums(const struct walk *walk, uint64_t number)
     return 0;
 }
 
+/* Rows whose flags say that they tell faults and switches. */
+static uint64_t count_readings(const struct walk *walk)
+{
+    struct bytes flags = column(walk, SBX_IN_RECORDS, 4);
+    uint64_t count = 0;
+    while (flags.at < flags.end) {
+        count += (next(&flags) & SBX_FLAG_USAGE) != 0;
+    }
+    return count;
+}
+
 static int check_records(const struct walk *walk, const struct rows *rows)
 {
     struct bytes thread_rows = column(walk, SBX_IN_RECORDS, 1);
@@ -400,7 +412,15 @@ static int check_records(const struct walk *walk, const struct rows *rows)
         return refuse(walk, "field records.thread_rows: does not add up to %" PRIu64 " records of %" PRIu64 " threads",
                       rows->records, rows->threads);
     }
-    for (uint64_t number = 1; number <= 15; number++) {
+    uint64_t readings = count_readings(walk);
+    for (uint64_t number = 18; number <= 21; number++) {
+        if (survey_of(walk, SBX_IN_RECORDS, number)->values != readings) {
+            return refuse(walk, "field records.%s: %" PRIu64 " values for %" PRIu64 " rows that have one",
+                          sbx_payload_fields[sbx_payload_field_find(SBX_IN_RECORDS, number)].name,
+                          survey_of(walk, SBX_IN_RECORDS, number)->values, readings);
+        }
+    }
+    for (uint64_t number = 1; number <= 17; number++) {
         if (sbx_payload_fields[sbx_payload_field_find(SBX_IN_RECORDS, number)].type == SBX_FIELD_SINT) {
             int result = check_sums(walk, number);
             if (result != 0) {

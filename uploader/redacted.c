@@ -29,17 +29,24 @@ struct work {
     uint32_t *ordinal;   /* by thread of the snapshot, or THREAD_NOT_KEPT */
     uint32_t *thread_of; /* by ordinal: thread of the snapshot */
     uint8_t *verdicts;   /* by module of the snapshot */
-    struct sbx_ordinal_map objects;
+    struct sbx_ordinal_map objects, waits;
     struct sbx_callstack_forest forest;
 };
 
 /* ---- time ---- */
 
-/* Microseconds from the trigger's end, rounded down so that begin <= end stays true; within an hour of it. */
+/* To the nearest: a time that the recording rounded down by less than half of it (record_codec.h) comes back right. */
+static int64_t microseconds(int64_t ns)
+{
+    const int64_t half = NS_PER_US / 2;
+    int64_t us = ns / NS_PER_US, rest = ns % NS_PER_US; /* rest has the sign of ns */
+    return us + (rest >= half) - (rest < -half);
+}
+
+/* Microseconds from the trigger's end, within an hour of it; begin <= end stays true. */
 static int64_t relative_us(const struct work *work, uint64_t at_ns)
 {
-    int64_t ns = (int64_t)(at_ns - work->now_ns);
-    int64_t us = ns / NS_PER_US - (ns % NS_PER_US < 0);
+    int64_t us = microseconds((int64_t)(at_ns - work->now_ns));
     const int64_t bound = (int64_t)SBX_LONGEST_US;
     return us < -bound ? -bound : us > bound ? bound : us;
 }
@@ -226,6 +233,8 @@ static int fill_thread(struct work *work, uint32_t ordinal)
 struct thread_base {
     uint64_t cpu_ns, alloc_count, alloc_bytes, message;
     bool has_cpu, has_alloc;
+    bool has_usage;
+    uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches; /* of the last reading */
     int64_t last_count, last_bytes; /* of the row before: carried over a row that did not read the counters */
 };
 
@@ -264,13 +273,46 @@ static uint64_t relative_message(const struct thread_base *base, uint64_t messag
     return message == 0 ? 0 : bounded(message - base->message + 1); /* the oldest is 1 */
 }
 
+/* How far a counter of the thread has grown since the last reading of its rows, which then is this one. */
+static uint32_t growth_of(uint32_t now, uint32_t *last, bool has_last)
+{
+    uint32_t growth = has_last && now > *last ? now - *last : 0;
+    *last = now;
+    return growth;
+}
+
+static void fill_usage(const struct sbx_record *record, struct thread_base *base, struct sbx_redacted_record *row)
+{
+    bool has = base->has_usage;
+    row->minor_faults = growth_of(record->minor_faults, &base->minor_faults, has);
+    row->major_faults = growth_of(record->major_faults, &base->major_faults, has);
+    row->voluntary_switches = growth_of(record->voluntary_switches, &base->voluntary_switches, has);
+    row->involuntary_switches = growth_of(record->involuntary_switches, &base->involuntary_switches, has);
+    base->has_usage = true;
+}
+
+/* Ordinal + 1 of a wait id: it only joins a wait with who ended it. */
+static int wait_of(struct work *work, uint32_t wait, uint32_t *wait_out)
+{
+    if (wait == 0) {
+        return 0;
+    }
+    int result = sbx_ordinal_map_put(&work->waits, wait, wait_out, NULL);
+    *wait_out += 1;
+    return result;
+}
+
 static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *base,
                        struct sbx_redacted_record *row)
 {
     row->thread = work->ordinal[record->thread];
     row->kind = record->kind < SBX_RECORD_KINDS ? record->kind : 0;
     row->op = record->op < SBX_OP_MAX ? record->op : 0;
-    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED);
+    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE);
+    row->repeats = record->repeats;
+    if ((record->flags & SBX_FLAG_USAGE) != 0) {
+        fill_usage(record, base, row);
+    }
     if (work->redaction->detail_level >= 2 && record->fd_class <= SBX_FD_OTHER) {
         row->flags |= (uint32_t)record->fd_class << 8;
     }
@@ -280,7 +322,7 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
         (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
     if (record->cpu_ns != 0) {
         row->has_cpu = true;
-        row->cpu_us = bounded_difference(record->cpu_ns, base->cpu_ns) / NS_PER_US;
+        row->cpu_us = microseconds(bounded_difference(record->cpu_ns, base->cpu_ns));
     }
     if (record->alloc_count != 0 || record->alloc_bytes != 0) {
         base->last_count = bounded_difference(record->alloc_count, base->alloc_count);
@@ -292,6 +334,9 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
     row->amount = bounded(record->amount);
     row->peer = peer_of(work, record->peer);
     int result = object_of(work, record->object, &row->object);
+    if (result == 0) {
+        result = wait_of(work, record->wait, &row->wait);
+    }
     if (result == 0 && record->stack == SBX_STACK_OVERFLOW) {
         row->stack = UINT32_MAX; /* becomes callstack_count + 1 when that is known */
     } else if (result == 0) {
@@ -443,6 +488,7 @@ int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_re
     }
     sbx_callstack_forest_finish(&work.forest);
     sbx_ordinal_map_finish(&work.objects);
+    sbx_ordinal_map_finish(&work.waits);
     free(work.kept);
     free(work.ordinal);
     free(work.thread_of);

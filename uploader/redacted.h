@@ -30,7 +30,7 @@ struct sbx_redacted_thread {
 };
 
 struct sbx_redacted_frame {
-    uint32_t module; /* row; module_count: end marker; module_count + 1: generated code */
+    uint32_t module; /* row; module_count: end marker; + 1: generated code; + 2: frames left out */
     uint64_t offset;
     bool exact;
 };
@@ -46,7 +46,9 @@ struct sbx_redacted_record {
     int64_t cpu_us;                   /* since the first row of its thread that has it */
     int64_t alloc_count, alloc_bytes; /* since the first row of its thread */
     uint64_t message, amount;
-    uint32_t thread, stack, object, peer;
+    uint32_t thread, stack, object, peer, wait;
+    uint32_t repeats;
+    uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches; /* growth; with SBX_FLAG_USAGE */
     uint32_t kind, op, flags;
     bool has_cpu;
 };

@@ -133,6 +133,14 @@ static void print_counts(FILE *out, const struct sbx_show_style *style, const St
             fprintf(out, "%s %zu  ", sbx_record_name(kind), of_kind);
         }
     }
+    uint64_t runs = 0, looks = 0;
+    for (size_t i = 0; i < count && records->n_repeats == count; i++) {
+        runs += records->repeats[i] != 0;
+        looks += records->repeats[i];
+    }
+    if (runs != 0) {
+        fprintf(out, "\n               %" PRIu64 " of them runs, for %" PRIu64 " looks", runs, looks);
+    }
     fprintf(out, "\n%sstacks%s     %zu frames, %zu callstacks\n", style->bold, style->plain,
             payload->frames == NULL ? (size_t)0 : payload->frames->n_module,
             payload->callstacks == NULL ? (size_t)0 : payload->callstacks->n_frame);

@@ -84,7 +84,8 @@ static void clean_frames(struct sbx_snapshot *snapshot)
         }
         uint32_t module = (uint32_t)(*frame >> SBX_FRAME_MODULE_SHIFT);
         *frame &= ~SBX_FRAME_TAG_MASK;
-        if (module >= snapshot->module_count && module != SBX_MODULE_END && module != SBX_MODULE_NONE) {
+        if (module >= snapshot->module_count && module != SBX_MODULE_END && module != SBX_MODULE_NONE &&
+            module != SBX_MODULE_CUT) {
             *frame = sbx_frame_word(SBX_MODULE_NONE, 0, 0);
         }
     }

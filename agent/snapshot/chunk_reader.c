@@ -3,7 +3,11 @@
  *
  * A record must never be shown under a thread that did not make it. An entry of the thread table is used again after
  * its thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's,
- * the records go to an extra thread of which only the tid is known. */
+ * the records go to an extra thread of which only the tid is known.
+ *
+ * What a run of equal samples has to tell is in its thread's entry until it is told, and a copy may hold it in both
+ * places (C3 of snapshot_copy.h). The record in the ring is then the later one of the two and has all the looks, so the
+ * entry's is left out: a run is known by its thread, stack, kind and begin. */
 #include "chunk_reader.h"
 
 #include <errno.h>
@@ -12,6 +16,7 @@
 #include <string.h>
 
 #include "record_codec.h"
+#include "sample_run.h"
 
 /* Extra threads at most; a damaged file could name a new one in every chunk. */
 enum { EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX };
@@ -89,7 +94,13 @@ static int append_record(struct reading *reading, const struct sbx_record *recor
     return 0;
 }
 
-/* Numbers that later become names: what we do not know becomes "none". */
+static bool is_sample_kind(unsigned kind)
+{
+    return kind == SBX_RECORD_ALLOC || kind == SBX_RECORD_LEAF || kind == SBX_RECORD_ASYNC ||
+           kind == SBX_RECORD_BLOCKED;
+}
+
+/* Numbers that later become names: what we do not know becomes "none". Only samples repeat. */
 static void tame(struct sbx_record *record)
 {
     if (record->op >= SBX_OP_MAX) {
@@ -97,6 +108,9 @@ static void tame(struct sbx_record *record)
     }
     if (record->fd_class > SBX_FD_OTHER) {
         record->fd_class = SBX_FD_UNKNOWN;
+    }
+    if (!is_sample_kind(record->kind)) {
+        record->repeats = 0;
     }
 }
 
@@ -106,8 +120,7 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
     struct sbx_snapshot *snapshot = reading->snapshot;
     const uint32_t entry_count = snapshot->header.thread_count;
     uint32_t own = UINT32_MAX; /* place of the chunk's own thread; looked up with its first record */
-    struct sbx_codec_state state = {head->base_ns,          head->base_cpu_ns,  head->base_alloc_count,
-                                    head->base_alloc_bytes, head->base_message, head->thread};
+    struct sbx_codec_state state = sbx_codec_begin(head);
     struct sbx_record record;
     for (uint32_t at = 0; at < head->committed;) {
         size_t used = sbx_record_decode(&state, bytes + at, head->committed - at, &record);
@@ -148,6 +161,114 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
     return 0;
 }
 
+/* ---- runs that were not told ---- */
+
+static uint64_t in_units(uint64_t ns)
+{
+    return ns / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS;
+}
+
+/* The record of a run, as if it had been told and decoded; false when there is nothing to tell, or nothing sound. */
+static bool read_run(struct sbx_snapshot *snapshot, const struct sbx_repeat *run, uint32_t thread,
+                     struct sbx_record *record_out)
+{
+    if (run->sequence % 2 != 0) {
+        snapshot->drops[SBX_DROP_TORN_RUN]++;
+        return false;
+    }
+    if (!sbx_run_tell(run, thread, record_out)) {
+        return false;
+    }
+    if (!is_sample_kind(record_out->kind) || record_out->begin_ns > record_out->end_ns) {
+        snapshot->drops[SBX_DROP_BAD_RECORD]++;
+        return false;
+    }
+    record_out->begin_ns = in_units(record_out->begin_ns);
+    record_out->end_ns = in_units(record_out->end_ns);
+    record_out->cpu_ns = in_units(record_out->cpu_ns);
+    record_out->flags &= (uint8_t)~SBX_FLAG_USAGE;
+    tame(record_out);
+    return true;
+}
+
+/* Whose run it is: the entry's thread, or a former one when the entry was given away after its runs were copied. */
+static int find_owner(struct reading *reading, uint32_t index, struct sbx_record *record)
+{
+    const struct sbx_thread_entry *entry = &reading->snapshot->threads[index].entry;
+    if (entry->run_generation == 0 || entry->run_generation == entry->generation) {
+        return 0;
+    }
+    return find_extra(reading, (struct extra_thread){index, entry->run_generation, entry->run_tid, false},
+                      &record->thread);
+}
+
+/* Fill pending[2 * entry_count]: own and observed run of each entry; kind NONE: none that can be told. */
+static int collect_runs(struct reading *reading, struct sbx_record *pending, uint32_t entry_count)
+{
+    struct sbx_snapshot *snapshot = reading->snapshot;
+    for (uint32_t i = 0; i < 2 * entry_count; i++) {
+        const struct sbx_thread_entry *entry = &snapshot->threads[i / 2].entry;
+        if (!read_run(snapshot, i % 2 == 0 ? &entry->own : &entry->observed, i / 2, &pending[i])) {
+            pending[i] = (struct sbx_record){.kind = SBX_RECORD_NONE};
+            continue;
+        }
+        int error = find_owner(reading, i / 2, &pending[i]);
+        if (error != 0) {
+            return error;
+        }
+        if (pending[i].thread == UINT32_MAX) {
+            snapshot->drops[SBX_DROP_NO_THREAD]++;
+            pending[i].kind = SBX_RECORD_NONE;
+        }
+    }
+    return 0;
+}
+
+/* Take out those that the ring tells of. */
+static int leave_out_told(const struct sbx_snapshot *snapshot, struct sbx_record *pending, uint32_t entry_count)
+{
+    uint32_t *entry_of = calloc(snapshot->thread_count, sizeof *entry_of); /* by thread: entry + 1 of its runs */
+    if (entry_of == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < 2 * entry_count; i++) {
+        if (pending[i].kind != SBX_RECORD_NONE) {
+            entry_of[pending[i].thread] = i / 2 + 1;
+        }
+    }
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        uint32_t entry = entry_of[record->thread];
+        for (uint32_t k = 0; k < 2 && entry != 0 && record->repeats != 0; k++) {
+            struct sbx_record *run = &pending[2 * (entry - 1) + k];
+            if (run->begin_ns == record->begin_ns && run->stack == record->stack && run->kind == record->kind) {
+                run->kind = SBX_RECORD_NONE;
+            }
+        }
+    }
+    free(entry_of);
+    return 0;
+}
+
+static int add_runs(struct reading *reading, uint32_t entry_count)
+{
+    struct sbx_record *pending = calloc(2 * (size_t)entry_count + 1, sizeof *pending);
+    if (pending == NULL) {
+        return -ENOMEM;
+    }
+    int error = collect_runs(reading, pending, entry_count);
+    if (error == 0) {
+        error = leave_out_told(reading->snapshot, pending, entry_count);
+    }
+    for (uint32_t i = 0; i < 2 * entry_count && error == 0; i++) {
+        if (pending[i].kind != SBX_RECORD_NONE) {
+            error = append_record(reading, &pending[i]);
+        }
+    }
+    free(pending);
+    return error;
+}
+
 /* ---- order ---- */
 
 struct chunk_place {
@@ -162,8 +283,8 @@ static int compare_places(const void *left, const void *right)
 }
 
 struct record_key {
-    uint64_t end_ns, begin_ns;
-    size_t place; /* decides between equal times: the order in which they were written */
+    uint64_t end_ns;
+    size_t place; /* decides between equal times: the order in which they were written, which begins do not tell */
 };
 
 static int compare_keys(const void *left, const void *right)
@@ -171,9 +292,6 @@ static int compare_keys(const void *left, const void *right)
     const struct record_key *a = left, *b = right;
     if (a->end_ns != b->end_ns) {
         return a->end_ns < b->end_ns ? -1 : 1;
-    }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
     }
     return (a->place > b->place) - (a->place < b->place);
 }
@@ -193,7 +311,7 @@ static int sort_records(struct sbx_snapshot *snapshot)
         return -ENOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        keys[i] = (struct record_key){snapshot->records[i].end_ns, snapshot->records[i].begin_ns, i};
+        keys[i] = (struct record_key){snapshot->records[i].end_ns, i};
     }
     qsort(keys, count, sizeof *keys, compare_keys);
     for (size_t i = 0; i < count; i++) {
@@ -216,11 +334,9 @@ static struct sbx_chunk *read_head(struct sbx_chunk *head, const uint8_t *chunk)
 
 int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32_t chunk_count)
 {
-    if (chunk_count == 0) {
-        return 0;
-    }
+    const uint32_t entry_count = snapshot->header.thread_count;
     struct reading reading = {.snapshot = snapshot, .thread_capacity = snapshot->thread_count};
-    struct chunk_place *places = malloc(chunk_count * sizeof *places);
+    struct chunk_place *places = malloc(((size_t)chunk_count + 1) * sizeof *places);
     struct sbx_chunk head;
     uint32_t readable = 0;
     int error = 0;
@@ -238,10 +354,15 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
         }
         places[readable++] = (struct chunk_place){sbx_chunk_turn_of(head.state), i};
     }
-    qsort(places, readable, sizeof *places, compare_places);
+    if (readable > 1) {
+        qsort(places, readable, sizeof *places, compare_places);
+    }
     for (uint32_t i = 0; i < readable && error == 0; i++) {
         const uint8_t *chunk = chunks + (size_t)places[i].index * SBX_CHUNK_BYTES;
         error = read_chunk(&reading, read_head(&head, chunk), chunk + offsetof(struct sbx_chunk, bytes));
+    }
+    if (error == 0) {
+        error = add_runs(&reading, entry_count);
     }
     if (error == 0) {
         error = sort_records(snapshot);

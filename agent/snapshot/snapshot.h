@@ -27,7 +27,7 @@ struct sbx_snapshot {
     struct sbx_module_entry *modules;           /* module_count */
     struct sbx_snapshot_thread *threads;        /* thread_count, at least 1: every entry ever used, then former threads;
                                                    header.main_thread and header.trigger.thread index it */
-    struct sbx_record *records;                 /* record_count, by end_ns, then begin_ns; `thread` indexes `threads`;
+    struct sbx_record *records;                 /* record_count, by end_ns, then as written; `thread` indexes `threads`;
                                                    `stack` is 0, SBX_STACK_OVERFLOW or valid for sbx_snapshot_stack() */
     uint32_t module_count;
     uint32_t thread_count;

@@ -11,8 +11,9 @@
 #include "order.h"
 #include "raw_syscall.h"
 #include "recording_check.h"
+#include "sample_run.h"
 
-enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4 };
+enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4, RUN_TRIES = 4 };
 
 /* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a
  * mistake. What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
@@ -164,13 +165,36 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     return 0;
 }
 
-/* Copy the thread entries, each as one thread's: an entry that is given to another thread while it is read is read
- * anew. */
-static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
+static uint32_t count_threads(const struct sbx_recording_header *header)
 {
     /* order: acquire header.thread_count - the entries below it are begun; pairs with the thread registry */
-    uint32_t thread_count = sbx_load_acquire(&header->thread_count);
-    copy->thread_count = thread_count = thread_count < header->threads.count ? thread_count : header->threads.count;
+    uint32_t count = sbx_load_acquire(&header->thread_count);
+    return count < header->threads.count ? count : header->threads.count;
+}
+
+/* Copy a run; its sequence is odd when it could not be had whole. */
+READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, struct sbx_repeat *out)
+{
+    static_assert(sizeof *run % WORD == 0, "runs are copied in words");
+    for (int tries = 0; tries < RUN_TRIES; tries++) {
+        /* order: acquire run.sequence - pairs with sbx_run_close(): the fields are whole, and the record of the run
+         * before, which is put first, is in the ring (keeps C3) */
+        uint32_t before = sbx_load_acquire(&run->sequence);
+        read_words((uint64_t *)(void *)out, run, sizeof *run / WORD);
+        sbx_fence_acquire(); /* order: acquire run.sequence - the second look comes after the fields */
+        if (before % 2 == 0 && sbx_load_relaxed(&run->sequence) == before) {
+            out->sequence = before;
+            return;
+        }
+    }
+    out->sequence |= 1;
+}
+
+/* Copy the runs of the threads there are, before the ring (keeps C3). What else their entries say is copied after the
+ * ring, over what is written here. */
+static int copy_runs(struct copy *copy, const struct sbx_recording_header *header)
+{
+    uint32_t thread_count = count_threads(header);
     struct sbx_thread_entry *batch = (struct sbx_thread_entry *)(void *)copy->scratch;
     const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
     for (uint32_t first = 0; first < thread_count; first += batch_max) {
@@ -178,18 +202,46 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
         uint64_t at = header->threads.at + (uint64_t)first * sizeof *batch;
         const struct sbx_thread_entry *entries = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t before, after;
-            int tries = 0;
-            do {
-                /* order: acquire entry.generation - and the fence below: the entry read in between is one thread's */
-                before = sbx_load_acquire(&entries[i].generation);
-                read_words((uint64_t *)(void *)&batch[i], &entries[i], sizeof *batch / WORD);
-                /* order: acquire fence - the second look at the generation comes after the entry */
-                sbx_fence_acquire();
-                after = sbx_load_relaxed(&entries[i].generation);
-            } while (before != after && ++tries < THREAD_TRIES);
+            batch[i] = (struct sbx_thread_entry){.state = SBX_THREAD_FREE};
+            batch[i].run_tid = sbx_load_relaxed(&entries[i].tid); /* relaxed: a name for former threads, no more */
+            /* order: acquire entry.generation - what is read of the runs is of this thread or a later one */
+            batch[i].run_generation = sbx_load_acquire(&entries[i].generation);
+            copy_run(&entries[i].own, &batch[i].own);
+            copy_run(&entries[i].observed, &batch[i].observed);
+            if (sbx_load_relaxed(&entries[i].generation) != batch[i].run_generation) {
+                batch[i].own.sequence |= 1; /* given away meanwhile: whose run it is is not known */
+                batch[i].observed.sequence |= 1;
+            }
         }
         int error = write_scratch(copy, count * sizeof *batch, at);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Copy the thread entries up to their runs, each as one thread's: an entry that is given to another thread while it is
+ * read is read anew. */
+static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
+{
+    enum { PART = offsetof(struct sbx_thread_entry, own) };
+    static_assert(PART % WORD == 0 && offsetof(struct sbx_thread_entry, observed) > PART, "the runs come last");
+    copy->thread_count = count_threads(header);
+    for (uint32_t i = 0; i < copy->thread_count; i++) {
+        uint64_t at = header->threads.at + (uint64_t)i * sizeof(struct sbx_thread_entry);
+        const struct sbx_thread_entry *entry = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
+        uint32_t before, after;
+        int tries = 0;
+        do {
+            /* order: acquire entry.generation - and the fence below: the entry read in between is one thread's */
+            before = sbx_load_acquire(&entry->generation);
+            read_words(copy->scratch, entry, PART / WORD);
+            /* order: acquire fence - the second look at the generation comes after the entry */
+            sbx_fence_acquire();
+            after = sbx_load_relaxed(&entry->generation);
+        } while (before != after && ++tries < THREAD_TRIES);
+        int error = write_all(copy->fd, copy->scratch, PART, at);
         if (error != 0) {
             return error;
         }
@@ -205,7 +257,7 @@ static int copy_modules(struct copy *copy, const struct sbx_recording_header *he
     return copy_words(copy, header->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
 }
 
-/* The header last (keeps C3), and with it the newest epoch: callstacks are judged by it. */
+/* The header last (keeps C4), and with it the newest epoch: callstacks are judged by it. */
 static int write_header(const struct copy *copy, const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
                         uint64_t now_ns)
 {
@@ -246,7 +298,8 @@ int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd, const
         return (int)truncated;
     }
     /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
-    if ((error = copy_chunks(&copy, live)) != 0 || (error = copy_threads(&copy, live)) != 0 ||
+    if ((error = copy_runs(&copy, live)) != 0 || (error = copy_chunks(&copy, live)) != 0 ||
+        (error = copy_threads(&copy, live)) != 0 ||
         (error = copy_words(&copy, live->nodes.at, (uint64_t)live->nodes.count * WORD)) != 0 ||
         (error = copy_words(&copy, live->frames.at, (uint64_t)live->frames.count * WORD)) != 0 ||
         (error = copy_modules(&copy, live)) != 0 ||

@@ -8,7 +8,12 @@
  *   C1  A chunk is copied whole up to the records committed when it was looked at, or not at all: recycled meanwhile,
  *       it is written as FREE and counted in the copy's SBX_DROP_TORN_CHUNK.
  *   C2  Whatever a copied record refers to (thread, callstack, frame, module) was copied after it, so that it is there.
- *   C3  The header is written last: a copy that was broken off is no recording. */
+ *   C3  A run of equal samples (sample_run.h) is in the copy at least once: as the record that told it or, when it had
+ *       not been told, in its thread's entry. Runs are copied before the ring, and who ends a run puts its record first
+ *       and clears it afterwards: where the run was gone already, its record is in the ring that is copied next. It may
+ *       be there in both places; the reader knows the two by their thread, stack, kind and begin (chunk_reader.c). A
+ *       run that is written again and again while it is read stays odd in the copy, and the reader counts it.
+ *   C4  The header is written last: a copy that was broken off is no recording. */
 #ifndef SBX_SNAPSHOT_COPY_H
 #define SBX_SNAPSHOT_COPY_H
 

@@ -43,7 +43,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 3u
+#define SBX_RECORDING_VERSION 4u
 #define SBX_RECORDING_SUFFIX ".rec"
 #define SBX_RAW_SUFFIX ".raw"
 
@@ -222,7 +222,9 @@ struct sbx_thread_entry {
     uint32_t reserved_call;
     uint64_t captures;         /* samples and waits it recorded of itself */
     struct sbx_repeat own;      /* the thread's samples of itself */
-    uint64_t reserved_own[6];
+    uint32_t run_generation;    /* in a copy: generation and tid of the entry when its runs were copied; 0: as above */
+    uint32_t run_tid;
+    uint64_t reserved_own[5];
     struct sbx_repeat observed; /* the watch thread's looks at it: written by that thread only */
     uint64_t reserved_observed[6];
 };

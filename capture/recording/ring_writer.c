@@ -64,12 +64,11 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
         sbx_store_relaxed(&chunk->thread_generation, generation);
         chunk->tid = tid;
         chunk->base_ns = first->end_ns;
-        chunk->base_cpu_ns = first->cpu_ns != 0 ? first->cpu_ns : writer->state.last_cpu_ns;
+        chunk->base_cpu_ns = first->cpu_ns;
         chunk->base_alloc_count = first->alloc_count;
         chunk->base_alloc_bytes = first->alloc_bytes;
         chunk->base_message = first->message;
-        writer->state = (struct sbx_codec_state){chunk->base_ns,          chunk->base_cpu_ns,  chunk->base_alloc_count,
-                                                 chunk->base_alloc_bytes, chunk->base_message, thread};
+        writer->state = sbx_codec_begin(chunk);
         writer->chunk = chunk;
         writer->used = 0;
         writer->opened = sbx_chunk_word(turn, SBX_CHUNK_OPEN);

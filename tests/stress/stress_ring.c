@@ -93,13 +93,13 @@ static struct sbx_record make_record(uint32_t tid, uint64_t number, uint32_t thr
                                 .op = SBX_OP_READ,
                                 .thread = thread,
                                 .peer = tid,
-                                .end_ns = sbx_now_ns(),
-                                .cpu_ns = number * 900 + noise % 500,
+                                .end_ns = sbx_now_ns() / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS,
+                                .cpu_ns = (number * 9 + noise % 5) * SBX_TIME_UNIT_NS,
                                 .alloc_count = number * 3,
                                 .alloc_bytes = number * 70 + noise % 7000,
                                 .message = number / 100,
                                 .amount = number};
-    record.begin_ns = record.end_ns - noise % 4 * 1000;
+    record.begin_ns = record.end_ns - noise % 4 * 8 * SBX_TIME_UNIT_NS;
     record.object = proof_of(&record, tid);
     uint32_t frame_ids[DEPTH], epoch = sbx_callstack_epoch(&the_builder->table);
     for (uint32_t level = 0; level < DEPTH; level++) {

@@ -145,7 +145,7 @@ int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piec
     for (;; node = tree->nodes[node].parent) {
         tree->nodes[node].total_ns += weight_ns;
         tree->nodes[node].by_state_ns[piece->state] += weight_ns;
-        tree->nodes[node].observations += piece->is_evidence;
+        tree->nodes[node].observations += piece->looks;
         if (node == 0) {
             return 0;
         }

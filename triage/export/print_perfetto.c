@@ -19,6 +19,7 @@
 #include "clean_text.h"
 #include "names.h"
 #include "perfetto_packets.h"
+#include "record_kinds.h"
 #include "report.h"
 #include "slice_builder.h"
 #include "thread_spans.h"
@@ -30,6 +31,7 @@ enum {
     TRACKS_PER_THREAD = 8,
     FIRST_THREAD_TRACK = 16,
     SLICES_MAX = 1 << 20,     /* in all; some 150 MB of trace. A payload's 10 s of 8 threads give a tenth of that */
+    LOOKS_MAX = 128,          /* of one run: an agent ends a run sooner */
     CALLSTACKS_MAX = 1 << 17, /* samples of further callstacks are left out */
     LABEL_BYTES = 128,
 };
@@ -341,6 +343,18 @@ static void print_counters(struct printer *printer, uint32_t thread)
     }
 }
 
+/* One sample a look. Of a run's looks only the last has a time of its own, the first is a record before; the others are
+ * put between them at even gaps. */
+static void print_looks(struct printer *printer, uint32_t thread, const struct sbx_stall_record *record)
+{
+    uint64_t looks = sbx_kind_is_sample(record->kind) ? sbx_record_looks(record) : 1;
+    int64_t count = looks < LOOKS_MAX ? (int64_t)looks : LOOKS_MAX;
+    int64_t gap_ns = (record->end_ns - record->begin_ns) / count;
+    for (int64_t left = count - 1; left >= 0; left--) {
+        sbx_perfetto_sample(&printer->trace, PID, thread + 1, record->end_ns - left * gap_ns, record->stack);
+    }
+}
+
 static void print_samples(struct printer *printer, uint32_t thread)
 {
     const struct sbx_stall *stall = printer->report->stall;
@@ -348,14 +362,14 @@ static void print_samples(struct printer *printer, uint32_t thread)
     for (size_t i = 0; i < self->record_count; i++) {
         const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
         if (record->stack == 0 || record->stack > stall->callstack_count || record->stack_lost ||
-            record->kind == SBX_RECORD_IDLE || record->kind == SBX_RECORD_MESSAGE) {
+            record->kind == SBX_RECORD_IDLE || sbx_kind_is_boundary(record->kind)) {
             continue;
         }
         if (printer->trace.callstacks.count >= CALLSTACKS_MAX) {
             printer->samples_cut = true;
             return;
         }
-        sbx_perfetto_sample(&printer->trace, PID, thread + 1, record->end_ns, record->stack);
+        print_looks(printer, thread, record);
     }
 }
 

@@ -278,7 +278,7 @@ static int add_piece(void *context, const struct sbx_piece *piece)
     double length_ns = (double)(piece->end_ns - begin_ns);
     double share = piece->cpu_share >= 0 ? piece->cpu_share : piece->state == SBX_SPAN_ON_CPU ? 1 : 0;
     bool known = piece->cpu_share >= 0 || piece->state != SBX_SPAN_UNKNOWN;
-    values->observations += piece->is_evidence;
+    values->observations += piece->looks;
     values->on_cpu_ns += known ? share * length_ns : 0;
     values->off_cpu_ns += known ? (1 - share) * length_ns : 0;
     return 0;

@@ -42,10 +42,12 @@ static int visit_span(const struct sbx_span *span, const struct stack *here, siz
         .state = span->state,
         .cpu_share = span->own_cpu_share,
         .is_evidence = true,
+        .looks = span->looks,
         .exact = span->measured,
     };
     int result = visitor(context, &piece);
     piece.is_evidence = piece.exact = false;
+    piece.looks = 0;
     piece.state = span->tail;
     piece.cpu_share = span->tail_cpu_share;
     if (span->measured || span->tail == SBX_SPAN_ON_CPU) {

@@ -18,7 +18,8 @@ struct sbx_piece {
     const struct sbx_span *span;       /* where it is from */
     enum sbx_span_state state;
     double cpu_share; /* part of it spent running; -1: only `state` tells */
-    bool is_evidence; /* the first of the three: counts as one observation */
+    bool is_evidence; /* the first of the three */
+    uint64_t looks;   /* of the evidence: how often it was observed; else 0 */
     bool exact;       /* measured at both ends */
 };
 

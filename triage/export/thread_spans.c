@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "record_kinds.h"
 
 enum {
     NS_PER_US = 1000,
@@ -76,52 +77,43 @@ static enum sbx_span_state state_of_syscall(uint64_t number)
     return SBX_SPAN_OFF_CPU;
 }
 
-static enum sbx_span_state state_of_op(const struct sbx_span *span)
+/* What a thread is drawn as that waits in a record of this kind. */
+static enum sbx_span_state state_of_kind(uint32_t kind, uint32_t fd_class)
 {
-    unsigned op = span->op;
-    if (op == SBX_OP_SYSCALL) {
-        return state_of_syscall(span->amount);
-    }
-    return op == SBX_OP_RUNNING                                      ? SBX_SPAN_RUNNABLE
-           : op >= SBX_OP_MUTEX_LOCK && op <= SBX_OP_MUTEX_TIMEDLOCK ? SBX_SPAN_LOCK
-           : op >= SBX_OP_COND_WAIT && op <= SBX_OP_EPOLL_PWAIT2     ? SBX_SPAN_WAIT
-           : op >= SBX_OP_NANOSLEEP && op <= SBX_OP_SLEEP            ? SBX_SPAN_SLEEP
-           : op >= SBX_OP_READ && op <= SBX_OP_SYNC_FILE_RANGE
-               ? (span->fd_class == SBX_FD_SOCKET ? SBX_SPAN_NETWORK : SBX_SPAN_IO)
-           : op >= SBX_OP_CONNECT && op <= SBX_OP_GETADDRINFO ? SBX_SPAN_NETWORK
-                                                              : SBX_SPAN_OFF_CPU;
-}
-
-static enum sbx_span_state state_of_measured(const struct sbx_span *span)
-{
-    switch (span->kind) {
+    switch (kind) {
     case SBX_RECORD_LOCK:
         return SBX_SPAN_LOCK;
     case SBX_RECORD_COND:
     case SBX_RECORD_POLL:
+    case SBX_RECORD_WAIT:
+    case SBX_RECORD_PROCESS:
         return SBX_SPAN_WAIT;
     case SBX_RECORD_SLEEP:
         return SBX_SPAN_SLEEP;
     case SBX_RECORD_FILE:
     case SBX_RECORD_SYNC:
-        return span->fd_class == SBX_FD_SOCKET ? SBX_SPAN_NETWORK : SBX_SPAN_IO;
+    case SBX_RECORD_LOADER:
+        return fd_class == SBX_FD_SOCKET ? SBX_SPAN_NETWORK : SBX_SPAN_IO;
     case SBX_RECORD_SOCKET:
         return SBX_SPAN_NETWORK;
     case SBX_RECORD_IDLE:
         return SBX_SPAN_IDLE;
     default:
-        return state_of_op(span);
+        return SBX_SPAN_OFF_CPU;
     }
 }
 
-static bool is_measured_kind(unsigned kind)
+static enum sbx_span_state state_of_op(const struct sbx_span *span)
 {
-    return kind >= SBX_RECORD_LOCK && kind <= SBX_RECORD_IDLE;
+    if (span->op == SBX_OP_SYSCALL) {
+        return state_of_syscall(span->amount);
+    }
+    return span->op == SBX_OP_RUNNING ? SBX_SPAN_RUNNABLE : state_of_kind(sbx_kind_of_op(span->op), span->fd_class);
 }
 
-static bool is_sample_kind(unsigned kind)
+static enum sbx_span_state state_of_measured(const struct sbx_span *span)
 {
-    return kind == SBX_RECORD_ALLOC || kind == SBX_RECORD_ASYNC || kind == SBX_RECORD_BLOCKED;
+    return state_of_kind(span->kind, span->fd_class);
 }
 
 /* The state of unmeasured time of which the CPU clock says that `share` was spent running. */
@@ -137,7 +129,7 @@ static enum sbx_span_state state_of_share(const struct sbx_span *span, double sh
     if (seen_blocked) {
         return state_of_op(span);
     }
-    return span->kind == SBX_RECORD_ALLOC || span->kind == SBX_RECORD_ASYNC ? SBX_SPAN_ON_CPU : SBX_SPAN_UNKNOWN;
+    return sbx_kind_is_running_sample(span->kind) ? SBX_SPAN_ON_CPU : SBX_SPAN_UNKNOWN;
 }
 
 bool sbx_span_is_wait(const struct sbx_span *span)
@@ -201,13 +193,14 @@ static struct item item_of_record(const struct sbx_stall_record *record, size_t 
     span->end_ns = record->end_ns < record->begin_ns ? record->begin_ns : record->end_ns;
     span->message = record->message;
     span->amount = record->amount;
+    span->looks = sbx_kind_is_sample(record->kind) ? sbx_record_looks(record) : 1;
     span->stack = record->stack_lost ? 0 : record->stack;
     span->object = record->object;
     span->peer = record->peer;
     span->kind = record->kind;
     span->op = record->op;
     span->fd_class = record->fd_class;
-    span->measured = is_measured_kind(record->kind);
+    span->measured = sbx_kind_is_wait(record->kind);
     return item;
 }
 
@@ -215,12 +208,13 @@ static struct item item_of_record(const struct sbx_stall_record *record, size_t 
 static bool item_of_open_call(const struct sbx_stall *stall, uint32_t thread, struct item *item)
 {
     const struct sbx_stall_thread *self = &stall->threads[thread];
-    if (!is_measured_kind(self->call_kind) || self->call_ns <= 0 || self->ended) {
+    if (!sbx_kind_is_wait(self->call_kind) || self->call_ns <= 0 || self->ended) {
         return false;
     }
     *item = (struct item){.order = SIZE_MAX, .cpu_ns = -1};
     struct sbx_span *span = &item->span;
     span->begin_ns = -self->call_ns;
+    span->looks = 1;
     span->kind = (uint8_t)self->call_kind;
     span->op = (uint8_t)self->call_op;
     span->object = self->call_object;
@@ -229,7 +223,7 @@ static bool item_of_open_call(const struct sbx_stall *stall, uint32_t thread, st
     /* Its stack is that of a look from outside while it lasted, if there was one; the newest tells most. */
     for (size_t i = 0; i < self->record_count; i++) {
         const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
-        if (record->end_ns < span->begin_ns || !is_sample_kind(record->kind)) {
+        if (record->end_ns < span->begin_ns || !sbx_kind_is_sample(record->kind)) {
             continue;
         }
         span->end_ns = record->end_ns > span->end_ns ? record->end_ns : span->end_ns;
@@ -480,7 +474,7 @@ int sbx_thread_spans_init(struct sbx_thread_spans *spans, const struct sbx_stall
                                                                                 .end_ns = record->end_ns,
                                                                                 .message = record->message,
                                                                                 .merged = record->amount};
-        } else if (is_measured_kind(record->kind) || is_sample_kind(record->kind)) {
+        } else if (sbx_kind_is_wait(record->kind) || sbx_kind_is_sample(record->kind)) {
             items[count++] = item_of_record(record, i);
         }
     }

@@ -45,6 +45,7 @@ struct sbx_span {
     int64_t drawn_end_ns, until_ns;
     int64_t earliest_ns; /* a frame that is new in this span began between this and begin_ns */
     uint64_t message, amount;
+    uint64_t looks;  /* how often this was observed: a measured wait once, a run of samples as often as it says */
     uint32_t stack;  /* callstack id; 0: not known */
     uint32_t object; /* ordinal + 1 */
     int32_t peer;    /* thread ordinal; -1 unknown */

@@ -112,7 +112,7 @@ static int share_piece(void *context, const struct sbx_piece *piece)
     best->begin_ns = begin_ns < best->begin_ns ? begin_ns : best->begin_ns;
     best->end_ns = end_ns > best->end_ns ? end_ns : best->end_ns;
     best->state_ns += end_ns - begin_ns;
-    best->observations += piece->is_evidence;
+    best->observations += piece->looks;
     return sbx_flame_tree_add(&best->tree, piece, end_ns - begin_ns);
 }
 

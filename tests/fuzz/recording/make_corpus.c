@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "recording_builder.h"
+#include "sample_run.h"
 
 static void save(const struct sbx_recording_builder *builder, const char *folder, const char *name)
 {
@@ -62,6 +63,24 @@ int main(int argc, char **argv)
 
     sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry has been reused */
     save(builder, argv[1], "reused_thread.raw");
+
+    struct sbx_record look = {.kind = SBX_RECORD_LEAF, .op = SBX_OP_READ, .stack = builder->threads[0].last_stack,
+                              .begin_ns = 9100, .end_ns = 9100, .cpu_ns = 1000};
+    struct sbx_repeat *runs[] = {&builder->threads[0].own, &builder->threads[1].observed};
+    for (int i = 0; i < 2; i++) { /* runs that nobody has told yet, one of them of a former thread, and a long record */
+        sbx_recording_put(builder, &look);
+        sbx_run_begin(runs[i], &look);
+        look.begin_ns = look.end_ns += 500;
+        sbx_run_extend(runs[i], &look);
+        look.kind = SBX_RECORD_BLOCKED;
+    }
+    builder->threads[1].run_generation = 77;
+    builder->threads[1].run_tid = 4007;
+    struct sbx_record told = {.kind = SBX_RECORD_WAIT, .op = SBX_OP_SEM_WAIT, .stack = look.stack, .wait = 9, .peer = 4001,
+                              .begin_ns = 9000, .end_ns = 10000, .flags = SBX_FLAG_USAGE, .minor_faults = 300,
+                              .major_faults = 4, .voluntary_switches = 50, .involuntary_switches = 6};
+    sbx_recording_put(builder, &told);
+    save(builder, argv[1], "runs.raw");
 
     builder->table.node_used[1] = builder->table.node_mask + 1; /* stacks of two epochs, and stale ones */
     sbx_callstack_table_turn_if_full(&builder->table);

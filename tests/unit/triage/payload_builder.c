@@ -301,6 +301,7 @@ static void fill_frames(struct sbx_payload_builder *builder)
         const struct sbx_build_frame *frame = &builder->frames[i];
         message->module[i] = frame->module == SBX_BUILD_END         ? builder->module_count
                              : frame->module == SBX_BUILD_GENERATED ? builder->module_count + 1
+                             : frame->module == SBX_BUILD_CUT       ? builder->module_count + 2
                                                                     : (uint32_t)frame->module;
         message->offset[i] = (int64_t)(frame->offset - before);
         message->exact[i] = frame->exact;
@@ -342,6 +343,8 @@ static void fill_record(Stallbox__V1__Records *message, size_t row, const struct
     message->object[row] = record->object;
     message->amount[row] = record->amount;
     message->peer[row] = record->peer;
+    message->repeats[row] = record->repeats;
+    message->wait[row] = record->wait;
 }
 
 static void fill_records(struct sbx_payload_builder *builder)
@@ -363,6 +366,16 @@ static void fill_records(struct sbx_payload_builder *builder)
     COLUMN(message, object, count);
     COLUMN(message, amount, count);
     COLUMN(message, peer, count);
+    COLUMN(message, repeats, count);
+    COLUMN(message, wait, count);
+    size_t readings = 0, reading = 0;
+    for (size_t i = 0; i < count; i++) {
+        readings += (builder->records[i].flags & SBX_FLAG_USAGE) != 0;
+    }
+    COLUMN(message, minor_faults, readings);
+    COLUMN(message, major_faults, readings);
+    COLUMN(message, voluntary_switches, readings);
+    COLUMN(message, involuntary_switches, readings);
     size_t row = 0;
     for (uint32_t thread = 0; thread < builder->thread_count; thread++) {
         struct sbx_build_record before = {0};
@@ -374,6 +387,13 @@ static void fill_records(struct sbx_payload_builder *builder)
             }
             fill_record(message, row++, record, &before, &cpu_before, builder->stack_count);
             message->thread_rows[thread]++;
+            if ((record->flags & SBX_FLAG_USAGE) != 0) {
+                message->minor_faults[reading] = record->usage[0];
+                message->major_faults[reading] = record->usage[1];
+                message->voluntary_switches[reading] = record->usage[2];
+                message->involuntary_switches[reading] = record->usage[3];
+                reading++;
+            }
             before = *record;
         }
     }

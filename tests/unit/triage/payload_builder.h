@@ -20,7 +20,8 @@ struct sbx_payload_builder;
 /* Instead of a module index in a frame. */
 enum {
     SBX_BUILD_END = -1,
-    SBX_BUILD_GENERATED = -2
+    SBX_BUILD_GENERATED = -2,
+    SBX_BUILD_CUT = -3
 };
 
 struct sbx_build_frame {
@@ -41,6 +42,9 @@ struct sbx_build_record {
     uint32_t stack;  /* what sbx_builder_stack() gave; UINT32_MAX: lost to a full table */
     uint32_t object; /* ordinal + 1 */
     uint32_t peer;   /* thread ordinal + 1 */
+    uint32_t wait;   /* ordinal + 1 */
+    uint32_t repeats;
+    uint32_t usage[4]; /* growth of minor and major faults, voluntary and involuntary switches; with SBX_FLAG_USAGE */
 };
 
 struct sbx_build_call {              /* the blocking call a thread was in at the trigger */

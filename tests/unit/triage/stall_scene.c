@@ -98,6 +98,9 @@ static struct sbx_build_frame frame_of(struct sbx_stall_scene *scene, const char
     if (strncmp(name, "gen:", 4) == 0) {
         return (struct sbx_build_frame){SBX_BUILD_GENERATED, 0, false};
     }
+    if (strncmp(name, "cut:", 4) == 0) {
+        return (struct sbx_build_frame){SBX_BUILD_CUT, 0, false};
+    }
     if (strncmp(name, "end:", 4) == 0) {
         return (struct sbx_build_frame){SBX_BUILD_END, SBX_WALK_NO_ROW, false};
     }
@@ -180,7 +183,9 @@ static struct sbx_location location_of(struct sbx_stall_scene *scene, const stru
     static const char *const modules[MODULES] = {"app", "libc.so.6", "libjemalloc.so.2", "libstallbox.so"};
     struct sbx_arena *arena = scene->report->arena;
     if (frame->kind != SBX_FRAME_CODE) {
-        const char *name = sbx_arena_intern(arena, frame->kind == SBX_FRAME_END ? "[end]" : "[generated]");
+        const char *name = sbx_arena_intern(arena, frame->kind == SBX_FRAME_END   ? "[end]"
+                                                    : frame->kind == SBX_FRAME_CUT ? "[... frames left out]"
+                                                                                   : "[generated]");
         return (struct sbx_location){.function = name, .module = name};
     }
     const char *name = scene->names[frame->offset / 16 - 1];

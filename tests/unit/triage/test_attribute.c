@@ -456,9 +456,130 @@ static void test_without_any_name_the_module_and_offset_stand(void **state)
     sbx_scene_destroy(scene);
 }
 
+/* A wait of the main thread for something without an owner, ended by thread 1 in "post < produce". */
+static void put_ended_wait(struct sbx_stall_scene *scene, uint8_t kind, uint8_t op, uint32_t holder)
+{
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = kind,
+                                                      .op = op,
+                                                      .begin_us = MS(-950),
+                                                      .end_us = MS(-50),
+                                                      .cpu_us = 1000,
+                                                      .message = 1,
+                                                      .peer = holder,
+                                                      .wait = 7,
+                                                      .stack = sbx_scene_stack(scene, "Queue::take < main")});
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = 1,
+                                                      .kind = SBX_RECORD_WAKE,
+                                                      .op = SBX_OP_SEM_POST,
+                                                      .begin_us = MS(-400), /* of another wait */
+                                                      .end_us = MS(-400),
+                                                      .wait = 6,
+                                                      .stack = sbx_scene_stack(scene, "other < run")});
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = 1,
+                                                      .kind = SBX_RECORD_WAKE,
+                                                      .op = SBX_OP_SEM_POST,
+                                                      .begin_us = MS(-50),
+                                                      .end_us = MS(-50),
+                                                      .wait = 7,
+                                                      .stack = sbx_scene_stack(scene, "produce < run")});
+}
+
+static void test_wait_names_who_ended_it_and_what_that_thread_did(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(3, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_ended_wait(scene, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_string_equal(report->verdict.location.function, "Queue::take");
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_string_equal(report->verdict.culprit_function, "produce");
+    assert_string_equal(sbx_scene_evidence(report, "waker"), "let it go: thread 1 (worker) in produce");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "thread 1 (worker) ended the wait"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_lock_with_a_holder_and_a_waker_keeps_the_holder_as_culprit(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(3, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_ended_wait(scene, SBX_RECORD_LOCK, SBX_OP_RWLOCK_WRLOCK, 3);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "compact < run", MS(-950), MS(-50), MS(10), 900);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "compact");
+    assert_non_null(strstr(sbx_scene_evidence(report, "waker"), "thread 1 (worker) in produce"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **state)
+{
+    (void)state;
+    double on_cpu_ms[2];
+    for (int with_runs = 0; with_runs < 2; with_runs++) {
+        struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+        for (int64_t at = -1000; at < 0; at += 100) { /* 30 ms in `big`, 70 in `small` */
+            const char *stack = "small < work < main";
+            sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "big < work < main", MS(at), MS(at + 30), MS(10), 1000);
+            if (with_runs) {
+                sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, stack, MS(at + 30), MS(at + 31), MS(1), 1000);
+                sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_LEAF,
+                                                                  .begin_us = MS(at + 30),
+                                                                  .end_us = MS(at + 90),
+                                                                  .repeats = 6,
+                                                                  .message = 1,
+                                                                  .cpu_us = 1000 + MS(at + 90 + 1000),
+                                                                  .stack = sbx_scene_stack(scene, stack)});
+            } else {
+                sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, stack, MS(at + 30), MS(at + 100), MS(10), 1000);
+            }
+        }
+        const struct sbx_report *report = sbx_scene_report(scene);
+        assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+        assert_string_equal(report->verdict.location.function, "small");
+        on_cpu_ms[with_runs] = report->verdict.on_cpu_ms;
+        sbx_scene_destroy(scene);
+    }
+    assert_near(on_cpu_ms[1], on_cpu_ms[0], 15);
+}
+
+static void test_faults_and_switches_are_told_when_read_around_the_stall(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    struct sbx_build_record reading = {.kind = SBX_RECORD_ALLOC, .flags = SBX_FLAG_USAGE, .message = 1, .cpu_us = 1000,
+                                       .stack = sbx_scene_stack(scene, "work < main")};
+    const struct {
+        int64_t at_ms;
+        uint32_t usage[4];
+    } readings[] = {{-2000, {0, 0, 0, 0}}, {-1100, {5, 1, 2, 0}}, {-500, {100, 20, 3, 4}}, {10, {30, 3, 1, 2}}};
+    for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+        reading.begin_us = reading.end_us = MS(readings[i].at_ms);
+        memcpy(reading.usage, readings[i].usage, sizeof reading.usage);
+        sbx_scene_record(scene, reading);
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(sbx_scene_evidence(report, "usage"),
+                        "major faults 23, minor 130, context switches 4 voluntary, 6 not, in 1.11 s around it");
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* nothing was read at its end */
+    reading.stack = 0; /* of the other scene */
+    reading.begin_us = reading.end_us = MS(-1100);
+    sbx_scene_record(scene, reading);
+    reading.begin_us = reading.end_us = MS(-500);
+    sbx_scene_record(scene, reading);
+    assert_null(sbx_scene_evidence(sbx_scene_report(scene), "usage"));
+    sbx_scene_destroy(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wait_names_who_ended_it_and_what_that_thread_did),
+        cmocka_unit_test(test_lock_with_a_holder_and_a_waker_keeps_the_holder_as_culprit),
+        cmocka_unit_test(test_run_of_samples_counts_like_the_samples_it_stands_for),
+        cmocka_unit_test(test_faults_and_switches_are_told_when_read_around_the_stall),
         cmocka_unit_test(test_sleep_names_the_function_that_slept),
         cmocka_unit_test(test_blocked_stack_from_outside_skips_libc),
         cmocka_unit_test(test_anr_in_the_middle_of_a_sleep_is_judged_by_the_open_call),

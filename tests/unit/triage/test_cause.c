@@ -41,6 +41,11 @@ static void test_blocked_sample_means_what_its_point_means(void **state)
         {SBX_OP_SELECT, SBX_RECORD_POLL},     {SBX_OP_USLEEP, SBX_RECORD_SLEEP},
         {SBX_OP_PWRITE, SBX_RECORD_FILE},     {SBX_OP_FDATASYNC, SBX_RECORD_SYNC},
         {SBX_OP_RECVMSG, SBX_RECORD_SOCKET},  {SBX_OP_FLOCK, SBX_RECORD_FILE},
+        {SBX_OP_RWLOCK_WRLOCK, SBX_RECORD_LOCK}, {SBX_OP_MUTEX_CLOCKLOCK, SBX_RECORD_LOCK},
+        {SBX_OP_SEM_WAIT, SBX_RECORD_WAIT},   {SBX_OP_FUTEX_WAIT, SBX_RECORD_WAIT},
+        {SBX_OP_RENAME, SBX_RECORD_FILE},     {SBX_OP_MSYNC, SBX_RECORD_SYNC},
+        {SBX_OP_FGETS, SBX_RECORD_FILE},      {SBX_OP_WAITPID, SBX_RECORD_PROCESS},
+        {SBX_OP_DLOPEN, SBX_RECORD_LOADER},   {SBX_OP_GETHOSTBYNAME, SBX_RECORD_SOCKET},
     };
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
         assert_int_equal(sbx_cause_of_call(SBX_RECORD_BLOCKED, points[i].op, 0, 0),
@@ -79,9 +84,32 @@ static void test_causes_and_classes_are_spelled_as_in_the_contract(void **state)
     assert_string_equal(sbx_class_name((enum sbx_class)0), "unknown");
 }
 
+static void test_new_points_have_the_causes_of_the_contract(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t kind, op;
+        enum sbx_cause cause;
+    } calls[] = {
+        {SBX_RECORD_LOCK, SBX_OP_SPIN_LOCK, SBX_CAUSE_LOCK},      {SBX_RECORD_WAIT, SBX_OP_JOIN, SBX_CAUSE_WAIT},
+        {SBX_RECORD_WAIT, SBX_OP_EVENTFD_READ, SBX_CAUSE_WAIT},   {SBX_RECORD_PROCESS, SBX_OP_SYSTEM, SBX_CAUSE_IPC},
+        {SBX_RECORD_LOADER, SBX_OP_DLCLOSE, SBX_CAUSE_IO},        {SBX_RECORD_FILE, SBX_OP_LOCKF, SBX_CAUSE_IO},
+        {SBX_RECORD_FILE, SBX_OP_MUNMAP, SBX_CAUSE_MEMORY},       {SBX_RECORD_BLOCKED, SBX_OP_MMAP, SBX_CAUSE_MEMORY},
+        {SBX_RECORD_SLEEP, SBX_OP_PAUSE, SBX_CAUSE_WAIT},         {SBX_RECORD_SLEEP, SBX_OP_USLEEP, SBX_CAUSE_SLEEP},
+        {SBX_RECORD_WAKE, SBX_OP_SEM_POST, SBX_CAUSE_UNKNOWN},    {SBX_RECORD_FRAME, 0, SBX_CAUSE_UNKNOWN},
+        {SBX_RECORD_LEAF, SBX_OP_MMAP, SBX_CAUSE_UNKNOWN},        {SBX_RECORD_BLOCKED, SBX_OP_SEM_POST, SBX_CAUSE_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (sbx_cause_of_call(calls[i].kind, calls[i].op, 0, 0) != calls[i].cause) {
+            fail_msg("kind %u op %u", calls[i].kind, calls[i].op);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_new_points_have_the_causes_of_the_contract),
         cmocka_unit_test(test_system_calls_of_blocked_threads),
         cmocka_unit_test(test_blocked_sample_means_what_its_point_means),
         cmocka_unit_test(test_calls_have_names),

@@ -121,9 +121,30 @@ static void test_most_time_comes_first_and_max_is_kept(void **state)
     assert_int_equal(sbx_report_hot(sbx_scene_report(scene), 99, hot, 2), 0);
 }
 
+static void test_run_lasted_at_least_from_its_first_look_to_its_last(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, -600, -600, 1, "a < main");
+    put(SBX_RECORD_LEAF, -500, -500, 1, "b < main");
+    put(SBX_RECORD_LEAF, -500, -440, 1, "b < main"); /* the run's looks after the first */
+    put(SBX_RECORD_ASYNC, -430, -430, 1, "c < main");
+    assert_hot("b", 60, 170);
+}
+
+static void test_frames_cut_like_messages(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_LEAF, -500, -500, 1, "b < main");
+    put(SBX_RECORD_FRAME, -550, -480, 1, NULL);
+    put(SBX_RECORD_LEAF, -460, -460, 1, "b < main");
+    assert_hot("b", 0, 70 + 480);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run_lasted_at_least_from_its_first_look_to_its_last, begin, end),
+        cmocka_unit_test_setup_teardown(test_frames_cut_like_messages, begin, end),
         cmocka_unit_test_setup_teardown(test_measured_wait_is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_lone_sample_lies_between_its_neighbours, begin, end),
         cmocka_unit_test_setup_teardown(test_samples_in_a_row_last_at_least_from_first_to_last, begin, end),

@@ -65,11 +65,11 @@ static void test_contract_fields_are_there_in_one_line(void **state)
     assert_contains("\"evidence\":[{\"kind\":\"blocked\",\"text\":\"900 ms in pthread_mutex_lock");
     assert_contains("\"main\":{\"on_cpu_ms\":0,\"runnable_ms\":-1,\"off_cpu_ms\":900,\"messages\":0}");
     assert_contains("\"loss\":{\"no_chunk\":3,");
-    assert_contains("\"foreign_slot\":0}");
+    assert_contains("\"torn_run\":0}");
     assert_contains("\"threads\":[{\"tid\":0,\"name\":\"main\",\"main\":true,\"frames\":[{\"function\":");
     assert_contains(
         "\"hot\":[{\"function\":\"Cache::get(\\\"\\ufffd\\\")\",\"module\":\"app\",\"ms_min\":900,\"ms_max\":900}]");
-    assert_contains("\"history\":[{\"t_ms\":-50,\"kind\":\"lock\",\"thread\":0,\"duration_ms\":900,\"cpu_ms\":null,"
+    assert_contains("\"history\":[{\"t_ms\":-50,\"kind\":\"lock\",\"thread\":0,\"duration_ms\":900,\"looks\":0,\"cpu_ms\":null,"
                     "\"alloc_count\":0,\"alloc_bytes\":0,\"stack\":[\"Cache::get(\\\"\\ufffd\\\")\",\"main\"]}]");
     assert_contains("\"headline\":\"main thread waited 900 ms for a lock");
     free(text);

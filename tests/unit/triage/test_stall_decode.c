@@ -215,9 +215,58 @@ static void test_unknown_fields_of_a_newer_agent_are_skipped(void **state)
     sbx_payload_builder_destroy(builder);
 }
 
+static void test_runs_waits_usage_and_cuts_come_back(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(3);
+    sbx_builder_thread(builder, "main", 1);
+    const struct sbx_build_frame frames[] = {{SBX_BUILD_CUT, 0, false}};
+    uint32_t stack = sbx_builder_stack(builder, frames, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_LEAF,
+                                                              .flags = i % 2 != 0 ? SBX_FLAG_USAGE : 0,
+                                                              .begin_us = 100 * i,
+                                                              .end_us = 100 * i + 50,
+                                                              .stack = stack,
+                                                              .repeats = i,
+                                                              .wait = i + 5,
+                                                              .usage = {1, 20, 300, 4000}});
+    }
+    struct sbx_stall *stall = decode(builder);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(stall->records[i].repeats, i);
+        assert_int_equal(stall->records[i].wait, i + 5);
+    }
+    assert_int_equal(stall->records[3].minor_faults, 2); /* growth is added up */
+    assert_int_equal(stall->records[3].major_faults, 40);
+    assert_int_equal(stall->records[3].voluntary_switches, 600);
+    assert_int_equal(stall->records[3].involuntary_switches, 8000);
+    assert_int_equal(stall->records[2].minor_faults, 0);
+    assert_int_equal(stall->frames[0].kind, SBX_FRAME_CUT);
+    sbx_stall_destroy(stall);
+    sbx_payload_builder_destroy(builder);
+}
+
+static void test_payload_of_an_agent_without_runs_is_read(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(3);
+    sbx_builder_thread(builder, "main", 1);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ALLOC, .repeats = 3, .wait = 4});
+    Stallbox__V1__Payload *payload = sbx_builder_columns(builder);
+    payload->records->n_repeats = payload->records->n_wait = 0;
+    struct sbx_stall *stall = decode(builder);
+    assert_int_equal(stall->records[0].repeats, 0);
+    assert_int_equal(stall->records[0].wait, 0);
+    sbx_stall_destroy(stall);
+    sbx_payload_builder_destroy(builder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs_waits_usage_and_cuts_come_back),
+        cmocka_unit_test(test_payload_of_an_agent_without_runs_is_read),
         cmocka_unit_test(test_every_field_of_a_record_comes_back),
         cmocka_unit_test(test_circumstances_come_back),
         cmocka_unit_test(test_other_id_in_the_envelope_is_refused),

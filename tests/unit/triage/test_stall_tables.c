@@ -48,7 +48,7 @@ DAMAGE(unknown_module_kind, payload->modules->kind[1] = 9)
 DAMAGE(short_build_id, payload->modules->build_id[1].len = 7)
 DAMAGE(hidden_with_identity, payload->modules->kind[1] = 5)
 DAMAGE(short_frame_column, payload->frames->n_exact--)
-DAMAGE(frame_of_no_module, payload->frames->module[0] = 5)
+DAMAGE(frame_of_no_module, payload->frames->module[0] = 6)
 DAMAGE(frame_of_the_last_module, payload->frames->module[0] = UINT32_MAX)
 DAMAGE(negative_offset, payload->frames->offset[0] = -1)
 DAMAGE(huge_offset, payload->frames->offset[0] = INT64_MAX)
@@ -74,6 +74,14 @@ DAMAGE(negative_cpu, payload->records->cpu_us[0] = -5)
 DAMAGE(negative_allocations, payload->records->alloc_count[0] = -5)
 DAMAGE(negative_message, payload->records->message[0] = -5)
 DAMAGE(stack_of_nothing, payload->records->stack[0] = (uint32_t)payload->callstacks->n_frame + 2)
+DAMAGE(short_repeats, payload->records->n_repeats--)
+DAMAGE(short_wait, payload->records->n_wait--)
+DAMAGE(usage_of_no_row, (payload->records->n_minor_faults = payload->records->n_major_faults = 1,
+                         payload->records->n_voluntary_switches = payload->records->n_involuntary_switches = 1,
+                         payload->records->minor_faults = payload->records->major_faults = payload->records->amount,
+                         payload->records->voluntary_switches = payload->records->amount,
+                         payload->records->involuntary_switches = payload->records->amount))
+DAMAGE(row_without_usage, payload->records->flags[0] |= SBX_FLAG_USAGE)
 DAMAGE(peer_of_no_thread, payload->records->peer[0] = 3)
 DAMAGE(trigger_of_no_thread, payload->trigger->thread = 2)
 DAMAGE(trigger_of_ages, payload->trigger->duration_us = UINT64_MAX)
@@ -88,7 +96,7 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(short_build_id, "build-id of 7 bytes");
     assert_refused(hidden_with_identity, "hidden but has an identity");
     assert_refused(short_frame_column, "Frames differ in length");
-    assert_refused(frame_of_no_module, "names module 5 of 3");
+    assert_refused(frame_of_no_module, "names module 6 of 3");
     assert_refused(frame_of_the_last_module, "names module 4294967295 of 3");
     assert_refused(negative_offset, "has offset");
     assert_refused(huge_offset, "has offset");
@@ -101,6 +109,10 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(call_peer_of_no_thread, "thread 0 waits for thread 3");
     assert_refused(last_stack_of_nothing, "thread 0 has callstack");
     assert_refused(short_record_column, "Records differ in length");
+    assert_refused(short_repeats, "Records differ in length");
+    assert_refused(short_wait, "Records differ in length");
+    assert_refused(usage_of_no_row, "belong to no record");
+    assert_refused(row_without_usage, "has no faults");
     assert_refused(rows_of_more_threads, "rows of 1 threads");
     assert_refused(more_rows_than_records, "records");
     assert_refused(records_of_no_thread, "belong to no thread");

@@ -157,9 +157,36 @@ static void test_nothing_is_unknown(void **state)
     assert_ms(split.unknown_ns, 1000);
 }
 
+static void test_looks_of_a_run_share_a_pause_by_their_number(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_BLOCKED, SBX_OP_RUNNING, -900, -900, -1);
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_BLOCKED,
+                                                      .op = SBX_OP_READ,
+                                                      .begin_us = MS(-800),
+                                                      .end_us = MS(-500),
+                                                      .message = 1,
+                                                      .repeats = 3});
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 100); /* it did not run at all: 3 of 4 looks found it in read */
+    make_split();
+    assert_ms(split.paused_ns, 750);
+    assert_ms(split.runnable_ns, 250);
+}
+
+static void test_run_speaks_for_all_of_itself_where_the_clock_was_not_read(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_LEAF, SBX_OP_READ, -900, -100, -1);
+    make_split();
+    assert_true(split.on_cpu_ns >= 800e6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_looks_of_a_run_share_a_pause_by_their_number, begin, end),
+        cmocka_unit_test_setup_teardown(test_run_speaks_for_all_of_itself_where_the_clock_was_not_read, begin, end),
         cmocka_unit_test_setup_teardown(test_cpu_waits_and_the_rest, begin, end),
         cmocka_unit_test_setup_teardown(test_what_crosses_the_begin_is_shared_out, begin, end),
         cmocka_unit_test_setup_teardown(test_wait_is_clipped_to_the_interval, begin, end),

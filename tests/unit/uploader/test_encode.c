@@ -253,9 +253,55 @@ static void test_a_recording_without_threads_or_records_is_still_a_payload(void 
     sbx_recording_builder_destroy(builder);
 }
 
+static void test_runs_waits_usage_and_cuts_leave_as_relative_numbers(void **state)
+{
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    const struct sbx_built_frame frames[] = {{SBX_SCENE_APP, 0x1000, 0}, {SBX_MODULE_CUT, 0, 0}};
+    uint32_t stack = sbx_recording_add_stack(builder, frames, 2, SBX_WALK_COMPLETE);
+    for (uint64_t i = 0; i < 3; i++) { /* of the worker, behind its one record */
+        struct sbx_record record = {.begin_ns = SBX_SCENE_TRIGGER_NS - 30000000 + i * 2000000,
+                                    .end_ns = SBX_SCENE_TRIGGER_NS - 29000000 + i * 2000000,
+                                    .thread = SBX_SCENE_WORKER,
+                                    .stack = stack,
+                                    .kind = SBX_RECORD_LEAF,
+                                    .op = SBX_OP_READ,
+                                    .repeats = (uint32_t)i,
+                                    .wait = i == 1 ? 0 : 0xdead0000,
+                                    .flags = i == 1 ? 0 : SBX_FLAG_USAGE,
+                                    .minor_faults = 1000000 + (uint32_t)i,
+                                    .major_faults = 2000000 + (uint32_t)i * 2,
+                                    .voluntary_switches = 3000000 + (uint32_t)i * 3,
+                                    .involuntary_switches = 4000000};
+        assert_int_equal(sbx_recording_put(builder, &record), 1);
+    }
+    struct opened it = encode(builder, 1);
+    const Stallbox__V1__Records *records = it.decoded->records;
+    size_t first = records->thread_rows[0] + 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(records->kind[first + i], SBX_RECORD_LEAF);
+        assert_int_equal(records->repeats[first + i], i);
+        assert_int_equal(records->wait[first + i], i == 1 ? 0 : 1); /* an ordinal, and the same for both */
+        assert_int_equal(records->flags[first + i], i == 1 ? 0 : SBX_FLAG_USAGE);
+    }
+    assert_int_equal(records->n_minor_faults, 2);
+    assert_int_equal(records->minor_faults[0], 0); /* the first reading is what the others are relative to */
+    assert_int_equal(records->minor_faults[1], 2);
+    assert_int_equal(records->major_faults[1], 4);
+    assert_int_equal(records->voluntary_switches[1], 6);
+    assert_int_equal(records->involuntary_switches[1], 0);
+    uint32_t row = records->stack[first];
+    uint32_t outer = row - it.decoded->callstacks->parent[row - 1];
+    assert_int_equal(it.decoded->frames->module[it.decoded->callstacks->frame[outer - 1]],
+                     it.decoded->modules->n_kind + 2);
+    close_opened(&it);
+    sbx_recording_builder_destroy(builder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs_waits_usage_and_cuts_leave_as_relative_numbers),
         cmocka_unit_test(test_what_was_recorded_comes_back),
         cmocka_unit_test(test_a_row_without_cpu_time_does_not_break_the_deltas),
         cmocka_unit_test(test_no_string_of_the_process_is_in_the_payload),

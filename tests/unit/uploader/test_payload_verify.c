@@ -194,7 +194,7 @@ static void rows_of_too_few_threads(Stallbox__V1__Payload *p)
     p->records->thread_rows[0] += p->records->thread_rows[2];
     p->records->n_thread_rows--;
 }
-static void module_out_of_range(Stallbox__V1__Payload *p) { p->frames->module[0] = 5; }
+static void module_out_of_range(Stallbox__V1__Payload *p) { p->frames->module[0] = 7; }
 static void frame_out_of_range(Stallbox__V1__Payload *p) { p->callstacks->frame[0] = (uint32_t)p->frames->n_module; }
 static void parent_before_the_first(Stallbox__V1__Payload *p) { p->callstacks->parent[0] = 1; }
 static void stack_out_of_range(Stallbox__V1__Payload *p) { p->records->stack[0] = p->callstacks->n_frame + 2; }
@@ -209,6 +209,9 @@ static void unknown_trigger(Stallbox__V1__Payload *p) { p->trigger->kind = SBX_T
 static void unknown_op(Stallbox__V1__Payload *p) { p->records->op[0] = SBX_OP_MAX; }
 static void unknown_flag(Stallbox__V1__Payload *p) { p->records->flags[0] = 0x1000; }
 static void wait_of_a_day(Stallbox__V1__Payload *p) { p->records->duration_us[0] = UINT64_C(86400000000); }
+static void wait_id_as_wait(Stallbox__V1__Payload *p) { p->records->wait[0] = 0x10000; }
+static void usage_without_values(Stallbox__V1__Payload *p) { p->records->flags[0] |= SBX_FLAG_USAGE; }
+static void shorter_repeats(Stallbox__V1__Payload *p) { p->records->n_repeats--; }
 /* clang-format on */
 
 static void test_each_forbidden_thing_is_found(void **state)
@@ -258,6 +261,9 @@ static void test_each_forbidden_thing_is_found(void **state)
         {unknown_op, "records.op"},
         {unknown_flag, "records.flags"},
         {wait_of_a_day, "records.duration_us"},
+        {wait_id_as_wait, "records.wait"},
+        {usage_without_values, "records.minor_faults: 0 values for 1 rows"},
+        {shorter_repeats, "records.repeats: 103 values"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         change_and_expect(changes[i].apply, changes[i].what);

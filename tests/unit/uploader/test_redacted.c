@@ -126,11 +126,11 @@ static void test_only_the_history_up_to_the_trigger_is_kept(void **state)
         uint64_t begin_ns, end_ns;
         int kept;
     } edges[] = {
-        {end - UINT64_C(10000000001), end - UINT64_C(10000000001), 0}, /* a nanosecond too old */
-        {end - UINT64_C(10000000000), end - UINT64_C(10000000000), 1},
-        {end - UINT64_C(99000000000), end - UINT64_C(1), 1}, /* began long before, reached into it */
+        {end - UINT64_C(10000001000), end - UINT64_C(10000001000), 0}, /* a microsecond too old */
+        {end - UINT64_C(9999999000), end - UINT64_C(9999999000), 1},
+        {end - UINT64_C(99000000000), end - UINT64_C(1000), 1}, /* began long before, reached into it */
         {end, end + 5000000, 1},                             /* the wait in which it fired */
-        {end + 1, end + 5000000, 0},                         /* began after it */
+        {end + 1000, end + 5000000, 0},                         /* began after it */
     };
     int expected = 104; /* of the scene, without the one 20 s back */
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {

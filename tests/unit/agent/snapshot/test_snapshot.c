@@ -28,6 +28,8 @@ static uint64_t next_random(void) /* xorshift64: the same sequence in every run 
 
 /* ---- a recording with something of everything ---- */
 
+#define ROUND_NS(i) (5000192 + (i) * 1024) /* multiples of SBX_TIME_UNIT_NS */
+
 enum { MAIN = 0, WORKER = 1, OBSERVER = 2, ROUNDS = 200 };
 
 struct fixture {
@@ -58,18 +60,18 @@ static int make_recording(void **state)
                                     .op = SBX_OP_MALLOC,
                                     .thread = MAIN,
                                     .stack = fixture->deep,
-                                    .begin_ns = 5000000 + i * 1000,
-                                    .end_ns = 5000000 + i * 1000,
-                                    .cpu_ns = 900 + i,
+                                    .begin_ns = ROUND_NS(i),
+                                    .end_ns = ROUND_NS(i),
+                                    .cpu_ns = SBX_TIME_UNIT_NS * (9 + i),
                                     .alloc_count = i,
                                     .alloc_bytes = i * 64,
                                     .message = 1 + i / 50};
         struct sbx_record wait = {.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .thread = WORKER,
-                                  .stack = fixture->shallow, .begin_ns = 5000000 + i * 1000 - 700,
-                                  .end_ns = 5000000 + i * 1000 + 300, .object = 0x7ffe00001000, .peer = 4000};
+                                  .stack = fixture->shallow, .begin_ns = ROUND_NS(i) - 768,
+                                  .end_ns = ROUND_NS(i) + 256, .object = 0x7ffe00001000, .peer = 4000};
         struct sbx_record seen = {.kind = SBX_RECORD_BLOCKED, .op = SBX_OP_SYSCALL, .thread = WORKER, .amount = 202,
-                                  .stack = fixture->broken_off, .begin_ns = 5000000 + i * 1000 + 500,
-                                  .end_ns = 5000000 + i * 1000 + 500, .flags = SBX_FLAG_AT_TRIGGER};
+                                  .stack = fixture->broken_off, .begin_ns = ROUND_NS(i) + 512,
+                                  .end_ns = ROUND_NS(i) + 512, .flags = SBX_FLAG_AT_TRIGGER};
         sbx_recording_put(builder, &sample);
         sbx_recording_put(builder, &wait);
         sbx_recording_put_observed(builder, OBSERVER, &seen);
@@ -103,14 +105,14 @@ static void test_recording_comes_back_whole_and_sorted(void **state)
         const struct sbx_record *sample = &snapshot->records[3 * i], *wait = sample + 1, *seen = sample + 2;
         assert_int_equal(sample->kind, SBX_RECORD_ALLOC);
         assert_int_equal(sample->thread, MAIN);
-        assert_int_equal(sample->end_ns, 5000000 + i * 1000);
-        assert_int_equal(sample->cpu_ns, 900 + i);
+        assert_int_equal(sample->end_ns, ROUND_NS(i));
+        assert_int_equal(sample->cpu_ns, SBX_TIME_UNIT_NS * (9 + i));
         assert_int_equal(sample->alloc_count, i);
         assert_int_equal(sample->alloc_bytes, i * 64);
         assert_int_equal(sample->message, 1 + i / 50);
         assert_int_equal(sample->stack, fixture->deep);
         assert_int_equal(wait->kind, SBX_RECORD_LOCK);
-        assert_int_equal(wait->end_ns - wait->begin_ns, 1000);
+        assert_int_equal(wait->end_ns - wait->begin_ns, 1024);
         assert_int_equal(wait->object, 0x7ffe00001000);
         assert_int_equal(wait->peer, 4000);
         assert_int_equal(seen->thread, WORKER);
@@ -368,7 +370,7 @@ static void test_damaged_chunk_keeps_the_records_before_the_damage(void **state)
     struct fixture *fixture = *state;
     struct sbx_chunk *chunk = &fixture->builder->chunks[0];
     uint32_t middle = chunk->committed / 2;
-    memset(chunk->bytes + middle, 0xff, 4);
+    memset(chunk->bytes + middle, 0, 64); /* longer than any of them: one begins with a zero, which none does */
     struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 1);
     assert_in_range(snapshot->record_count, 2 * ROUNDS + ROUNDS / 4, 3 * ROUNDS - ROUNDS / 4);

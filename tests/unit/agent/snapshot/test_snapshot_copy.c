@@ -21,6 +21,7 @@
 
 #include "order.h"
 #include "recording_builder.h"
+#include "sample_run.h"
 #include "snapshot_copy.h"
 
 static const uint8_t an_id[16] = {0xde, 0xad, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
@@ -57,7 +58,7 @@ static struct sbx_snapshot *read_copy(int fd)
 static struct sbx_record plain_record(uint32_t thread, uint64_t number)
 {
     return (struct sbx_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .thread = thread, .begin_ns = number * 10,
-                               .end_ns = number * 10 + 5, .amount = number};
+                               .end_ns = (number * 10 + 5) * SBX_TIME_UNIT_NS, .amount = number};
 }
 
 static void test_copy_of_a_resting_recording_equals_it(void **unused)
@@ -96,7 +97,11 @@ static void test_copy_of_a_resting_recording_equals_it(void **unused)
     assert_int_equal(copy->module_count, 1);
     assert_memory_equal(copy->modules, original->modules, sizeof *copy->modules);
     assert_int_equal(copy->thread_count, 2);
-    assert_memory_equal(copy->threads, original->threads, 2 * sizeof *copy->threads);
+    for (uint32_t i = 0; i < 2; i++) { /* but for whose runs were copied */
+        assert_memory_equal(&copy->threads[i].entry, &original->threads[i].entry, offsetof(struct sbx_thread_entry, own));
+        assert_memory_equal(&copy->threads[i].entry.own, &original->threads[i].entry.own, sizeof(struct sbx_repeat));
+        assert_int_equal(copy->threads[i].entry.run_generation, original->threads[i].entry.generation);
+    }
     assert_int_equal(copy->record_count, 3000);
     for (size_t i = 0; i < 3000; i++) {
         assert_int_equal(copy->records[i].amount, i + 1);
@@ -152,7 +157,7 @@ static struct sbx_snapshot *copy_with_interruption(struct sbx_recording_builder 
     return snapshot;
 }
 
-/* Two threads, the first of which has 300 records in chunk 0, more than half of it. The chunks lie half a page further
+/* Two threads, the first of which has 400 records in chunk 0, more than half of it. The chunks lie half a page further
  * than usual: the copy has looked at the state of chunk 0 when it comes to the page that `page_at_out` names. */
 static struct sbx_recording_builder *make_chunk_across_two_pages(uint64_t *page_at_out)
 {
@@ -162,7 +167,7 @@ static struct sbx_recording_builder *make_chunk_across_two_pages(uint64_t *page_
     sbx_ring_init(&builder->ring, builder->header);
     sbx_recording_add_thread(builder, 10, "main", 1);
     sbx_recording_add_thread(builder, 11, "other", 0);
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < 400; i++) {
         struct sbx_record record = plain_record(0, i);
         assert_int_equal(sbx_recording_put(builder, &record), 1);
     }
@@ -175,7 +180,7 @@ static void recycle_chunk(struct sbx_recording_builder *builder)
 {
     sbx_ring_close(&builder->writers[0]);
     builder->header->ring_ticket = builder->header->chunks.count; /* the next ticket is chunk 0's again */
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < 400; i++) {
         struct sbx_record record = plain_record(1, 5000 + i);
         sbx_recording_put(builder, &record);
     }
@@ -191,7 +196,7 @@ static void test_chunk_recycled_during_the_copy_is_counted_and_not_misread(void 
     assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
     for (size_t i = 0; i < snapshot->record_count; i++) { /* nothing of the old content; the new, if any, whole */
         assert_int_equal(snapshot->records[i].thread, 1);
-        assert_int_equal(snapshot->records[i].end_ns, snapshot->records[i].amount * 10 + 5);
+        assert_int_equal(snapshot->records[i].end_ns, (snapshot->records[i].amount * 10 + 5) * SBX_TIME_UNIT_NS);
     }
     sbx_snapshot_destroy(snapshot);
     sbx_recording_builder_destroy(builder);
@@ -210,7 +215,7 @@ static void test_record_put_during_the_copy_is_left_to_the_next_one(void **unuse
     struct sbx_recording_builder *builder = make_chunk_across_two_pages(&page_at);
     struct sbx_snapshot *snapshot = copy_with_interruption(builder, page_at, put_one_more);
     assert_int_equal(snapshot->drops[SBX_DROP_TORN_CHUNK], 0);
-    assert_int_equal(snapshot->record_count, 300);
+    assert_int_equal(snapshot->record_count, 400);
     for (size_t i = 0; i < snapshot->record_count; i++) {
         assert_int_equal(snapshot->records[i].amount, i);
     }
@@ -268,6 +273,162 @@ static void test_what_begins_after_its_table_was_copied_is_not_part_of_the_copy(
     sbx_recording_builder_destroy(builder);
 }
 
+/* ---- C3: runs ---- */
+
+enum { RUN_LOOKS = 4 };
+
+static uint32_t run_stack;
+
+/* A sample of thread 0 as capture puts it: the first of a run into the ring, what follows into the run. */
+static void look(struct sbx_recording_builder *builder, uint64_t number)
+{
+    struct sbx_repeat *run = &builder->threads[0].own;
+    struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .thread = 0, .stack = run_stack,
+                                .begin_ns = 100000 + number * 1000, .end_ns = 100000 + number * 1000, .cpu_ns = number};
+    if (!sbx_run_extend(run, &record)) {
+        sbx_recording_put(builder, &record);
+        sbx_run_begin(run, &record);
+    }
+}
+
+static void tell_run(struct sbx_recording_builder *builder)
+{
+    struct sbx_record record;
+    look(builder, RUN_LOOKS); /* one look more: the ring's record is the later one */
+    assert_true(sbx_run_tell(&builder->threads[0].own, 0, &record));
+    sbx_recording_put(builder, &record);
+    sbx_run_end(&builder->threads[0].own);
+}
+
+static struct sbx_recording_builder *make_run(void)
+{
+    struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, NULL);
+    const struct sbx_built_frame frame = {0, 0x77, 0};
+    sbx_recording_add_module(builder, "/usr/bin/application", 0x550000000000, 0x1000, SBX_MODULE_MAIN);
+    sbx_recording_add_thread(builder, 10, "main", 1);
+    run_stack = sbx_recording_add_stack(builder, &frame, 1, SBX_WALK_COMPLETE);
+    for (uint64_t i = 0; i < RUN_LOOKS; i++) {
+        look(builder, i);
+    }
+    return builder;
+}
+
+/* The one record that tells of the run, and how many looks it stands for. */
+static void assert_one_run(struct sbx_snapshot *snapshot, uint32_t repeats)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->repeats != 0) {
+            runs++;
+            assert_int_equal(record->repeats, repeats);
+            assert_int_equal(record->begin_ns, 100000 / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS);
+            assert_int_equal(record->end_ns, (100000 + repeats * 1000) / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS);
+            assert_int_equal(record->thread, 0);
+            assert_int_equal(sbx_snapshot_stack(snapshot, record->stack, NULL, 0), 1);
+        }
+    }
+    assert_int_equal(runs, 1);
+    assert_int_equal(snapshot->drops[SBX_DROP_TORN_RUN], 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_run_that_was_not_told_is_read_from_its_thread(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    assert_one_run(sbx_recording_read_back(builder), RUN_LOOKS - 1); /* as after a kill */
+    int fd = temporary_file();
+    assert_int_equal(copy_to(builder, fd), 0);
+    assert_one_run(read_copy(fd), RUN_LOOKS - 1);
+    close(fd);
+    tell_run(builder);
+    assert_one_run(sbx_recording_read_back(builder), RUN_LOOKS);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_run_told_between_the_copies_of_runs_and_ring_is_told_once(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    assert_one_run(copy_with_interruption(builder, builder->header->chunks.at, tell_run), RUN_LOOKS);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_run_told_after_the_ring_was_copied_is_not_lost(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    assert_one_run(copy_with_interruption(builder, builder->header->nodes.at, tell_run), RUN_LOOKS - 1);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void give_entry_away(struct sbx_recording_builder *builder)
+{
+    sbx_recording_reuse_thread(builder, 0, 77, "next", 500000);
+}
+
+static void test_run_of_a_thread_that_ended_during_the_copy_is_not_its_successors(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    struct sbx_snapshot *snapshot = copy_with_interruption(builder, builder->header->chunks.at, give_entry_away);
+    assert_int_equal(snapshot->threads[0].entry.tid, 77);
+    assert_int_equal(snapshot->record_count, 2);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        assert_int_equal(snapshot->records[i].thread, 1); /* one former thread has both */
+        assert_int_equal(snapshot->threads[1].entry.tid, 10);
+    }
+    sbx_snapshot_destroy(snapshot);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_run_that_is_being_written_is_counted_and_left_out(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    sbx_run_open(&builder->threads[0].own); /* its writer was killed just here */
+    int fd = temporary_file();
+    assert_int_equal(copy_to(builder, fd), 0);
+    struct sbx_snapshot *snapshot = read_copy(fd);
+    assert_int_equal(snapshot->record_count, 1);
+    assert_int_equal(snapshot->drops[SBX_DROP_TORN_RUN], 1);
+    sbx_snapshot_destroy(snapshot);
+    close(fd);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_runs_of_nonsense_are_no_records(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_builder *builder = make_run();
+    struct sbx_repeat *run = &builder->threads[0].own, good = *run;
+    run->kind = SBX_RECORD_LOCK; /* no sample */
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
+    assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 1);
+    sbx_snapshot_destroy(snapshot);
+    *run = good;
+    run->begin_ns = run->end_ns + 1;
+    snapshot = sbx_recording_read_back(builder);
+    assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 1);
+    sbx_snapshot_destroy(snapshot);
+    *run = good;
+    run->op = 250;
+    run->flags = 0xff;
+    run->fd_class = 99;
+    run->stack = 0x01fffff0; /* leads nowhere */
+    snapshot = sbx_recording_read_back(builder);
+    assert_int_equal(snapshot->record_count, 2);
+    const struct sbx_record *record = &snapshot->records[1];
+    assert_int_equal(record->op, SBX_OP_NONE);
+    assert_int_equal(record->fd_class, SBX_FD_UNKNOWN);
+    assert_int_equal(record->flags & SBX_FLAG_USAGE, 0);
+    assert_int_equal(record->stack, SBX_STACK_NONE);
+    assert_int_equal(snapshot->drops[SBX_DROP_STALE_STACK], 1);
+    sbx_snapshot_destroy(snapshot);
+    sbx_recording_builder_destroy(builder);
+}
+
 /* ---- C1, C2: four writers, epochs turning, copy after copy ---- */
 
 enum { WRITERS = 4, STACKS = 1500, DEPTH = 6, COPIES = 40 };
@@ -295,9 +456,9 @@ static struct sbx_record crowd_record(uint32_t thread, uint64_t number)
     struct sbx_record record = {.kind = SBX_RECORD_LOCK,
                                 .op = SBX_OP_MUTEX_LOCK,
                                 .thread = thread,
-                                .begin_ns = number * 100,
-                                .end_ns = number * 100 + number % 90,
-                                .cpu_ns = 1 + number * 7,
+                                .begin_ns = number * SBX_TIME_UNIT_NS * 10,
+                                .end_ns = (number * 10 + number % 9) * SBX_TIME_UNIT_NS,
+                                .cpu_ns = (1 + number * 7) * SBX_TIME_UNIT_NS,
                                 .alloc_count = number * 3,
                                 .alloc_bytes = number * 77,
                                 .message = number / 10,
@@ -457,6 +618,12 @@ static void test_bad_arguments_are_refused_before_anything_is_written(void **unu
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_that_was_not_told_is_read_from_its_thread),
+        cmocka_unit_test(test_run_told_between_the_copies_of_runs_and_ring_is_told_once),
+        cmocka_unit_test(test_run_told_after_the_ring_was_copied_is_not_lost),
+        cmocka_unit_test(test_run_of_a_thread_that_ended_during_the_copy_is_not_its_successors),
+        cmocka_unit_test(test_run_that_is_being_written_is_counted_and_left_out),
+        cmocka_unit_test(test_runs_of_nonsense_are_no_records),
         cmocka_unit_test(test_copy_of_a_resting_recording_equals_it),
         cmocka_unit_test(test_chunk_recycled_during_the_copy_is_counted_and_not_misread),
         cmocka_unit_test(test_record_put_during_the_copy_is_left_to_the_next_one),

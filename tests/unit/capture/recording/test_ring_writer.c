@@ -48,8 +48,8 @@ static struct sbx_record numbered(uint32_t thread, uint64_t number)
     return (struct sbx_record){.kind = SBX_RECORD_FILE,
                                .op = SBX_OP_READ,
                                .thread = thread,
-                               .begin_ns = 1000000 + number * 1000,
-                               .end_ns = 1000000 + number * 1000 + thread,
+                               .begin_ns = SBX_TIME_UNIT_NS * number * 8,
+                               .end_ns = SBX_TIME_UNIT_NS * (number * 8 + thread),
                                .stack = (uint32_t)number + 1,
                                .alloc_count = number * 3,
                                .amount = number ^ thread};
@@ -75,8 +75,7 @@ static unsigned state_of(const struct sbx_chunk *chunk)
  * number. */
 static uint64_t check_chunk(const struct sbx_chunk *chunk, uint64_t *first_out)
 {
-    struct sbx_codec_state state = {chunk->base_ns,          chunk->base_cpu_ns,  chunk->base_alloc_count,
-                                    chunk->base_alloc_bytes, chunk->base_message, chunk->thread};
+    struct sbx_codec_state state = sbx_codec_begin(chunk);
     struct sbx_record record;
     uint64_t count = 0;
     assert_true(chunk->committed <= sizeof chunk->bytes);
@@ -340,7 +339,7 @@ static void test_observer_names_the_thread_in_its_records(void **state)
     assert_int_equal(sbx_ring_put(&fixture->ring, &fixture->writers[9], 9, 1, 109, &record), 1);
     const struct sbx_chunk *chunk = &fixture->chunks[0];
     assert_int_equal(chunk->thread, 9);
-    struct sbx_codec_state codec = {.last_ns = chunk->base_ns, .thread = chunk->thread};
+    struct sbx_codec_state codec = sbx_codec_begin(chunk);
     assert_true(sbx_record_decode(&codec, chunk->bytes, chunk->committed, &back) > 0);
     assert_int_equal(back.thread, 0);
 }

@@ -2,6 +2,8 @@
 /* random_report.c - any bytes as a report. */
 #include "random_report.h"
 
+#include "record_kinds.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +86,8 @@ struct report_fixture *random_report_create(const uint8_t *bytes, size_t count)
         record.peer = (int32_t)(rest % (THREADS + 1)) - 1;
         record.object = rest & 3;
         record.amount = rest;
+        record.repeats = sbx_kind_is_sample(record.kind) && bits & 2 ? rest : 0;
+        record.wait = rest & 7;
         record.fd_class = rest & 7;
         record.alloc_bytes = rest * 16;
         report_fixture_record(fixture, record);

@@ -24,7 +24,7 @@ struct sbx_stall_thread *report_fixture_thread_at(struct report_fixture *fixture
 /* A callstack from text, outermost first: "main;aeMain;readQuery@12;luaV_execute". "@12" is the line at which the
  * function is or calls, another line is another address. "outer>inner" is one address with an inlined call. A name
  * "libc.so.6!nanosleep" lies in that module, else in the application's, "redis-server". "redis-server+0x12" is
- * an address that has no name. "[end:2]" is the mark of a walk that ended for reason 2. Returns the id; equal texts
+ * an address that has no name. "[end:2]" is the mark of a walk that ended for reason 2, "[cut]" that of frames left out. Returns the id; equal texts
  * give equal ids, and equal prefixes equal parents. */
 uint32_t report_fixture_stack(struct report_fixture *fixture, const char *text);
 

@@ -98,9 +98,33 @@ static void test_a_full_disk_is_an_error(void **state)
     report_fixture_destroy(fixture);
 }
 
+static void test_run_weighs_what_it_lasted_and_a_cut_stack_says_so(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = report_fixture_create();
+    report_fixture_thread(fixture, "main", true);
+    report_fixture_stall(fixture)->trigger.history_ns = ms_to_ns(100);
+    report_fixture_sample(fixture, 0, -60, 1, -1, "main;[cut];f");
+    struct sbx_stall_record run = {.kind = SBX_RECORD_LEAF,
+                                   .begin_ns = ms_to_ns(-60),
+                                   .end_ns = ms_to_ns(-20),
+                                   .message = 1,
+                                   .cpu_ns = -1,
+                                   .peer = -1,
+                                   .repeats = 2, /* far apart, and yet nothing else was seen between */
+                                   .stack = report_fixture_stack(fixture, "main;[cut];f")};
+    report_fixture_record(fixture, run);
+    report_fixture_wait(fixture, 0, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, -20, 0, 1, -1, "main");
+    char *text = printed(sbx_print_folded, report_fixture_report(fixture), NULL);
+    assert_string_equal(text, "main;main;[... frames left out];f 40000\nmain;main;sem_wait 20000\n");
+    free(text);
+    report_fixture_destroy(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_weighs_what_it_lasted_and_a_cut_stack_says_so),
         cmocka_unit_test(test_lines_are_threads_stacks_and_microseconds_in_order),
         cmocka_unit_test(test_semicolons_and_line_ends_in_names_are_replaced),
         cmocka_unit_test(test_what_was_before_the_history_is_not_counted),

@@ -269,9 +269,34 @@ static void test_a_full_disk_is_an_error(void **state)
     report_fixture_destroy(fixture);
 }
 
+static void test_run_counts_every_look_and_a_cut_stack_says_so(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = report_fixture_create();
+    report_fixture_thread(fixture, "main", true);
+    struct sbx_stall_record run = {.kind = SBX_RECORD_ASYNC,
+                                   .begin_ns = ms_to_ns(-30),
+                                   .end_ns = ms_to_ns(-20),
+                                   .message = 1,
+                                   .cpu_ns = ms_to_ns(20),
+                                   .peer = -1,
+                                   .repeats = 10,
+                                   .stack = report_fixture_stack(fixture, "main@1;[cut];f@2")};
+    report_fixture_sample(fixture, 0, -30, 1, 10, "main@1;[cut];f@2");
+    report_fixture_record(fixture, run);
+    report_fixture_wait(fixture, 0, SBX_RECORD_SLEEP, SBX_OP_USLEEP, -20, -10, 1, 20, "main@1");
+    report_fixture_idle(fixture, 0, -10, 0);
+    struct profile *profile = profile_of(fixture);
+    assert_string_equal(profile->stacks, "f<[... frames left out]<main thread=main kind=async state=on CPU 11 10000 0|"
+                                         "usleep<main thread=main kind=sleep state=sleep 1 0 10000|");
+    destroy(profile);
+    report_fixture_destroy(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_counts_every_look_and_a_cut_stack_says_so),
         cmocka_unit_test(test_stacks_are_leaf_first_with_time_on_and_off_the_cpu),
         cmocka_unit_test(test_the_program_is_the_first_mapping_and_values_have_their_types),
         cmocka_unit_test(test_recursion_is_not_taken_for_inlining),

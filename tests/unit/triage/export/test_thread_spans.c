@@ -354,10 +354,36 @@ static void test_the_history_begins_with_the_oldest_of_what_is_known(void **stat
     assert_ms(sbx_history_begin_ns(stall, ms_to_ns(-50)), -400);
 }
 
+static void test_a_run_is_one_span_from_its_first_look_to_its_last(void **state)
+{
+    report_fixture_sample(*state, 0, -500, 1, 10, "main;f");
+    struct sbx_stall_record run = {.kind = SBX_RECORD_LEAF, .op = SBX_OP_READ, .begin_ns = ms_to_ns(-500),
+                                   .end_ns = ms_to_ns(-410), .message = 1, .cpu_ns = ms_to_ns(95), .peer = -1,
+                                   .repeats = 30, .stack = report_fixture_stack(*state, "main;f")};
+    report_fixture_record(*state, run);
+    report_fixture_wait(*state, 0, SBX_RECORD_WAIT, SBX_OP_JOIN, -400, -300, 1, -1, "main;g");
+    struct sbx_stall_record wake = {.kind = SBX_RECORD_WAKE, .op = SBX_OP_SEM_POST, .begin_ns = ms_to_ns(-290),
+                                    .end_ns = ms_to_ns(-290), .message = 1, .cpu_ns = -1, .peer = -1,
+                                    .stack = report_fixture_stack(*state, "main;h")};
+    report_fixture_record(*state, wake);
+    struct sbx_thread_spans spans = spans_of(*state, 0);
+    assert_int_equal(spans.count, 3); /* a wake-up is no time */
+    assert_int_equal(spans.spans[0].looks, 1);
+    assert_ms(spans.spans[1].begin_ns, -500);
+    assert_ms(spans.spans[1].end_ns, -410);
+    assert_int_equal(spans.spans[1].looks, 30);
+    assert_false(spans.spans[1].measured);
+    assert_int_equal(spans.spans[1].state, SBX_SPAN_ON_CPU);
+    assert_true(spans.spans[2].measured);
+    assert_int_equal(spans.spans[2].state, SBX_SPAN_WAIT);
+    sbx_thread_spans_finish(&spans);
+}
+
 int main(void)
 {
 #define SPAN_TEST(name) cmocka_unit_test_setup_teardown(name, make, destroy)
     const struct CMUnitTest tests[] = {
+        SPAN_TEST(test_a_run_is_one_span_from_its_first_look_to_its_last),
         SPAN_TEST(test_a_sample_lasts_to_the_next_one_near),
         SPAN_TEST(test_a_sample_is_not_stretched_over_a_long_gap),
         SPAN_TEST(test_the_same_stack_without_cpu_time_between_is_drawn_through),
