@@ -141,11 +141,6 @@ static enum sbx_cause cause_of_syscall(uint64_t number, uint32_t fd_class)
 static enum sbx_cause cause_of_op(uint32_t op)
 {
     switch (op) {
-    case SBX_OP_MMAP:
-    case SBX_OP_MUNMAP:
-    case SBX_OP_MREMAP:
-    case SBX_OP_MADVISE:
-        return SBX_CAUSE_MEMORY;
     case SBX_OP_PAUSE: /* not for a time: until somebody sends a signal */
     case SBX_OP_SIGSUSPEND:
     case SBX_OP_SIGTIMEDWAIT:
@@ -174,6 +169,8 @@ enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, 
         return SBX_CAUSE_IPC;
     case SBX_RECORD_LOADER:
         return SBX_CAUSE_IO;
+    case SBX_RECORD_MEMORY:
+        return SBX_CAUSE_MEMORY;
     case SBX_RECORD_SLEEP:
         return SBX_CAUSE_SLEEP;
     case SBX_RECORD_SYNC:
