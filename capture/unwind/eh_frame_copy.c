@@ -95,7 +95,12 @@ int sbx_eh_frame_copy_take(struct sbx_eh_frame_copy *copy_out, const struct sbx_
     if (result != 0) {
         goto unmap_header;
     }
+    if (place->text_bytes != 0 && copy_range(place->text_begin, place->text_bytes, read, context, &copy.text_pages) == 0) {
+        copy.text_bytes = place->text_bytes; /* and if not, samples in stubs lose a frame */
+    }
     copy.source = (struct sbx_unwind_source){
+        .text = copy.text_pages,
+        .text_bytes = copy.text_bytes,
         .eh_frame_hdr = copy.header_pages,
         .eh_frame_hdr_bytes = copy.header_bytes,
         .eh_frame_hdr_address = place->eh_frame_hdr_address,
@@ -119,6 +124,9 @@ void sbx_eh_frame_copy_release(struct sbx_eh_frame_copy *copy)
     }
     if (copy->frame_pages != NULL) {
         munmap(copy->frame_pages, copy->frame_bytes);
+    }
+    if (copy->text_pages != NULL) {
+        munmap(copy->text_pages, copy->text_bytes);
     }
     *copy = (struct sbx_eh_frame_copy){0};
 }
