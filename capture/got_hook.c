@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture.h"
 #include "pages.h"
@@ -42,6 +43,7 @@ struct patch {
 };
 
 static struct patch *patches; /* mapped once */
+static uintptr_t page_bytes;  /* 4, 16 or 64 KiB on aarch64 */
 static uint32_t patch_count;
 static const struct sbx_point *points[POINTS_MAX];
 static uint32_t point_count;
@@ -56,6 +58,7 @@ static uint32_t filter_bit(const char *name)
 
 void sbx_got_hook_resolve(void)
 {
+    page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     if (patches == NULL) {
         patches = sbx_pages_map(PATCHES_MAX * sizeof *patches);
     }
@@ -121,8 +124,8 @@ static bool read_image(struct image *image, const struct dl_phdr_info *info)
         if (header->p_type == PT_DYNAMIC) {
             dynamic = (const ElfW(Dyn) *)address;
         } else if (header->p_type == PT_GNU_RELRO) {
-            image->relro_begin = address & ~UINT64_C(4095);
-            image->relro_end = (address + header->p_memsz) & ~UINT64_C(4095); /* the loader protects whole pages only */
+            image->relro_begin = address & ~(uint64_t)(page_bytes - 1);
+            image->relro_end = (address + header->p_memsz) & ~(uint64_t)(page_bytes - 1); /* the loader protects whole pages only */
         } else if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
             image->plt_begin = address < image->plt_begin ? address : image->plt_begin;
             image->plt_end = address + header->p_memsz > image->plt_end ? address + header->p_memsz : image->plt_end;
@@ -179,7 +182,7 @@ static bool is_patched(const uintptr_t *slot)
 static void close_page(struct image *image)
 {
     if (image->open_page != 0) {
-        mprotect((void *)image->open_page, 4096, PROT_READ);
+        mprotect((void *)image->open_page, page_bytes, PROT_READ);
         image->open_page = 0;
     }
 }
@@ -189,11 +192,11 @@ static void close_page(struct image *image)
  * it. */
 static bool store_slot(struct image *image, uintptr_t *slot, uintptr_t value)
 {
-    uintptr_t page = (uintptr_t)slot & ~(uintptr_t)4095;
+    uintptr_t page = (uintptr_t)slot & ~(page_bytes - 1);
     bool is_read_only = (uint64_t)page >= image->relro_begin && (uint64_t)page < image->relro_end;
     if (is_read_only && page != image->open_page) {
         close_page(image);
-        if (mprotect((void *)page, 4096, PROT_READ | PROT_WRITE) != 0) {
+        if (mprotect((void *)page, page_bytes, PROT_READ | PROT_WRITE) != 0) {
             return false;
         }
         image->open_page = page;

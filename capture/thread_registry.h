@@ -33,6 +33,7 @@ struct sbx_blocking {
     struct sbx_blocking *outer; /* the call this one is nested in (a signal handler's, inside another) */
     uint64_t begin_ns;
     uint64_t object;
+    uint64_t pc, sp; /* in the hook: see call_pc of struct sbx_thread */
     uint32_t peer;
     uint32_t wait;      /* wait id; 0: nobody could be asked to tell who ended it */
     uint8_t kind, op, group;
@@ -73,6 +74,9 @@ struct sbx_thread {
     uint32_t spare;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
+    /* Where the hook of that call goes on, for a look from outside that does not get out of libc: it may keep its return
+     * address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
+    uint64_t call_pc, call_sp;
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */

@@ -175,10 +175,14 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     return !nested;
 }
 
-SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
 {
     sbx_blocking_begin(call, SBX_GROUP_POLL, SBX_RECORD_POLL, op, 0, 0);
     struct sbx_thread *thread = call->thread;
+    if (thread != NULL) { /* the hook is our caller, not that of the function above */
+        thread->call_pc = call->pc = (uint64_t)__builtin_return_address(0);
+        thread->call_sp = call->sp = (uint64_t)__builtin_dwarf_cfa();
+    }
     if (thread == NULL || !thread->has_loop || call->outer != NULL) {
         return;
     }

@@ -220,7 +220,7 @@ static void test_signal_return_leads_to_the_interrupted_registers(void **state)
          PCS(code_at(CODE_RECORD), SIGNAL_RETURN, code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
     assert_int_equal(machine->walk.frames[2].flags & SBX_FRAME_IS_EXACT, SBX_FRAME_IS_EXACT);
     /* Interrupted in the trampoline itself, at either instruction, and by another signal. */
-    memmove(&machine->stack[0], &machine->stack[4], 60 * sizeof(uint64_t));
+    memmove(&machine->stack[0], &machine->stack[4], 80 * sizeof(uint64_t));
     for (uint64_t at = SIGNAL_RETURN; at < SIGNAL_RETURN + 8; at += 4) {
         walk(machine, at, SBX_WALK_COMPLETE, PCS(at, code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
     }
