@@ -282,18 +282,34 @@ static void restore_module(struct image *image, uint32_t wanted)
     }
 }
 
-/* glibc has it from 2.35 on; lock-free. Without it only what was there at the start is hooked. */
+/* Is the loader done with this module? */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc from 2.35 on */
 extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
 
-/* Is the loader done with this module? */
 static bool is_settled(const struct image *image, const struct pass *pass)
 {
     struct dl_find_object found;
-    if (_dl_find_object == NULL) {
+    if (_dl_find_object == NULL) { /* built with a newer glibc than the program runs with */
         return pass->number == 1;
     }
     return _dl_find_object((void *)image->plt_begin, &found) == 0;
 }
+#elif defined(__GLIBC__)
+static bool is_settled(const struct image *image, const struct pass *pass)
+{
+    (void)image;
+    return pass->number == 1; /* only what was there at the start is hooked */
+}
+#else
+static bool is_settled(const struct image *image, const struct pass *pass)
+{
+    (void)image;
+    (void)pass;
+    /* musl loads and relocates under a lock that dl_iterate_phdr takes to go from module to module (ldso/dynlink.c of
+     * 1.2): what it shows is relocated, but for what a constructor sees of its own dlopen. It never unloads. */
+    return true;
+}
+#endif
 
 static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
 {

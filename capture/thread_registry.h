@@ -45,6 +45,7 @@ struct sbx_message_loop {
     uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
+    uint32_t root_sp;              /* of the outermost frame, in bytes below the stack's end; see sbx_replay_root_sp() */
     uint64_t poller_gone_in;  /* message in which a sample found the poll call's function returned; 0: none */
     bool poller_asked;        /* of the stack of the last sample: */
     bool poller_is_gone;      /* the poll call's function is not on it */

@@ -70,7 +70,7 @@ static void learn_loop(struct sbx_thread *thread)
         loop->poller_asked = false;
     }
     if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
-        replay->depth == 0 || replay->end != SBX_WALK_COMPLETE) {
+        loop->root_sp == 0 || sbx_replay_root_sp(replay) != loop->root_sp) {
         return;
     }
     if (!loop->poller_asked) {

@@ -50,12 +50,17 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     loop->poller_asked = false;
     loop->poller_returns = false;
     /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
-     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. */
+     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
+     * begins with the marker of code without rows, libc's, main. */
     uint32_t inmost = replay->depth;
     while (inmost > 0 && is_our_code(replay->frames[inmost - 1].pc)) {
         inmost--;
     }
     uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
+    if (replay->end == SBX_WALK_NO_ROW && inmost >= 3) {
+        main_at = 2;
+    }
+    loop->root_sp = sbx_replay_root_sp(replay);
     for (uint32_t i = 0; i < SBX_COUNT_OF(loop->slots) && i + 2 <= inmost; i++) {
         uint32_t frame = inmost - 1 - i; /* the activation; its caller is one further out */
         if (i > 0 && frame <= main_at) {

