@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_number.h"
 #include "capture.h"
 #include "clock.h"
 #include "pages.h"
@@ -265,7 +266,7 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
         record.peer = thread->entry->call_peer;
     } else {
         record.op = SBX_OP_SYSCALL;
-        record.amount = is_told && where.call >= 0 ? (uint64_t)where.call : 0;
+        record.amount = is_told && where.call >= 0 ? sbx_recorded_call_number((uint64_t)where.call) : 0;
     }
     struct sleeper sleeper;
     if (!find_sleeper(thread, is_told ? &where : NULL, call_begin_ns, &sleeper)) {
