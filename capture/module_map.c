@@ -135,9 +135,9 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
             uint64_t segment_end = header->p_vaddr + header->p_memsz;
             if ((header->p_flags & PF_X) != 0) {
                 if (header->p_vaddr < place->text_begin) {
-                    uint64_t readable = (header->p_flags & PF_R) != 0 ? header->p_filesz : 0;
+                    uint64_t readable = (header->p_flags & PF_R) != 0 ? header->p_filesz : 0, most = SBX_STUBS_MAX_BYTES;
                     place->text_begin = header->p_vaddr;
-                    place->text_bytes = readable < SBX_STUBS_MAX_BYTES ? readable : SBX_STUBS_MAX_BYTES;
+                    place->text_bytes = readable < most ? readable : most;
                 }
                 place->text_end = segment_end > place->text_end ? segment_end : place->text_end;
             }
