@@ -18,7 +18,6 @@
 #include "pages.h"
 #include "parked_pages.h"
 #include "rows_cache.h"
-#include "stub_rows.h"
 
 /* What only this file needs to know of a module; beside its entry in the recording. */
 struct module {
@@ -135,9 +134,8 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
             uint64_t segment_end = header->p_vaddr + header->p_memsz;
             if ((header->p_flags & PF_X) != 0) {
                 if (header->p_vaddr < place->text_begin) {
-                    uint64_t readable = (header->p_flags & PF_R) != 0 ? header->p_filesz : 0, most = SBX_STUBS_MAX_BYTES;
                     place->text_begin = header->p_vaddr;
-                    place->text_bytes = readable < most ? readable : most;
+                    place->text_bytes = SBX_HAS_LINK_REGISTER && (header->p_flags & PF_R) != 0 ? header->p_filesz : 0;
                 }
                 place->text_end = segment_end > place->text_end ? segment_end : place->text_end;
             }

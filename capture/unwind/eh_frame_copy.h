@@ -17,7 +17,7 @@ struct sbx_eh_frame_place {
     uint64_t eh_frame_hdr_address, eh_frame_hdr_bytes; /* PT_GNU_EH_FRAME */
     uint64_t image_address, image_bytes;               /* the segment that holds it, and .eh_frame */
     uint64_t text_begin, text_end;
-    uint64_t text_bytes; /* of code at text_begin that may hold stubs without unwind data; 0: none does, or none can be read */
+    uint64_t text_bytes; /* of text_begin's segment that are readable: stubs without unwind data are looked for there */
 };
 
 /* Put the `bytes` at `address` of the module into `to`: all of them, or a negative errno. */

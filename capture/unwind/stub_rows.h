@@ -14,7 +14,7 @@
 
 enum {
     SBX_STUBS_MIN_BYTES = 48,      /* a gap between functions that is shorter is padding */
-    /* Looked at in a module, where its code begins: bfd, gold and mold put the PLT there. 4,000 stubs. */
+    /* Looked at in a module, before its first function: bfd, gold and mold put the PLT there. 4,000 stubs. */
     SBX_STUBS_MAX_BYTES = SBX_HAS_LINK_REGISTER ? 1 << 16 : 0,
 };
 

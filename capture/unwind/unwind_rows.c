@@ -38,6 +38,7 @@ struct builder {
     uint64_t text_begin, text_end;
     const uint8_t *text;
     size_t text_bytes, stub_bytes_left;
+    uint64_t text_address;
     uint64_t *functions;    /* code offset << 32 | position of its FDE, sorted */
     size_t functions_bytes; /* mapped */
     uint32_t function_count;
@@ -225,13 +226,18 @@ static int put_row(void *context, uint64_t address, uint32_t rule)
 /* What the linker wrote between two functions. */
 static int put_stubs(struct builder *builder, uint64_t begin, uint64_t end)
 {
-    uint64_t at = begin - builder->text_begin;
+    begin = begin < builder->text_address ? builder->text_address : begin;
+    uint64_t at = begin - builder->text_address;
     if (builder->text == NULL || end <= begin || end - begin < SBX_STUBS_MIN_BYTES || at >= builder->text_bytes) {
         return 0;
     }
     size_t bytes = builder->text_bytes - at;
     bytes = end - begin < bytes ? end - begin : bytes;
-    bytes = bytes < builder->stub_bytes_left ? bytes : builder->stub_bytes_left;
+    if (bytes > builder->stub_bytes_left) { /* what lies nearest to the function behind it */
+        at += bytes - builder->stub_bytes_left;
+        begin += bytes - builder->stub_bytes_left;
+        bytes = builder->stub_bytes_left;
+    }
     builder->stub_bytes_left -= bytes;
     return sbx_stub_rows_put(builder->text + at, bytes, begin, put_row, builder);
 }
@@ -349,6 +355,7 @@ int sbx_unwind_rows_build(const struct sbx_unwind_source *source, struct sbx_unw
                               .text_end = source->text_end,
                               .text = source->text,
                               .text_bytes = source->text_bytes,
+                              .text_address = source->text_address,
                               .stub_bytes_left = SBX_STUBS_MAX_BYTES};
     struct sbx_eh_search_table table = {0};
     if (source->eh_frame_hdr != NULL) {

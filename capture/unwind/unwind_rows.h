@@ -25,7 +25,8 @@ struct sbx_unwind_source {
     size_t image_bytes;
     uint64_t image_address;
     const uint8_t *text;         /* the code itself, for stubs without unwind data; NULL: it cannot be read */
-    size_t text_bytes;           /* readable from there on; its address is text_begin */
+    size_t text_bytes;           /* readable from there on */
+    uint64_t text_address;
     uint64_t text_begin, text_end; /* executable range in the same numbering: rows outside are refused */
 };
 

@@ -43,6 +43,7 @@ static int add_module(struct dl_phdr_info *info, size_t info_bytes, void *contex
             source.text_end = segment->p_vaddr + segment->p_memsz;
             source.text = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
             source.text_bytes = segment->p_filesz;
+            source.text_address = segment->p_vaddr;
         }
     }
     assert_true(fixture->module_count < FIXTURE_MODULES_MAX);
