@@ -48,6 +48,7 @@ if ! "$tool" report --format json "${raw[@]}" >"$work/report" 2>"$work/why"; the
 fi
 cat "$work/why"
 
+# shellcheck disable=SC2317 # called by check
 holds() { # JQ-FILTER over the list of reports, the sleep first
     jq -es "sort_by(.attribution.cause != \"sleep\") | $1" "$work/report"
 }
