@@ -135,7 +135,7 @@ static void let_signal_in(struct sbx_thread *thread)
     }
 }
 
-SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
                                       uint64_t object, uint32_t peer)
 {
     struct sbx_thread *thread = sbx_self;
@@ -168,7 +168,11 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, 
     call->is_loop = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
     sbx_thread_clock_disarm(&thread->clock);
+    call->pc = (uint64_t)__builtin_return_address(0);
+    call->sp = (uint64_t)__builtin_dwarf_cfa();
     thread->blocking_top = call;
+    thread->call_pc = call->pc;
+    thread->call_sp = call->sp;
     entry->call_op = op;
     entry->call_object = object;
     entry->call_peer = peer;
@@ -221,6 +225,8 @@ SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_bl
     entry->call_peer = outer->peer;
     entry->call_begin_ns = outer->begin_ns;
     entry->call_wait = outer->wait;
+    thread->call_pc = outer->pc;
+    thread->call_sp = outer->sp;
     sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
 }
 

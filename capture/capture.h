@@ -33,6 +33,7 @@ struct sbx_capture {
     uint64_t interval_ns;                        /* a thread records one leaf sample per this time at most */
     uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
     uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
+    bool copies_by_file;    /* process_vm_readv is not to be had here */
     uint64_t signal_return; /* struct sbx_code_map; 0: not known yet */
     uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
 };
@@ -63,6 +64,9 @@ SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
 
 /* Call the watch thread. One futex wake-up. */
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
+
+/* Find out how memory can be copied here. Single-threaded start-up. */
+void sbx_copy_stack_start(void);
 
 /* Copy at most SBX_STACK_COPY_BYTES of this process's memory from `from` on into `to`, which has that room. Returns how
  * many bytes there were. One system call; memory that is not there ends the copy where a load would fault. */

@@ -4,6 +4,7 @@
 #include "elf_image.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 enum {
     VERSION_HIDDEN = 0x8000, /* not the default version of its name */
@@ -19,14 +20,15 @@ static uint64_t dynamic_address(const struct sbx_elf_image *image, uint64_t valu
 static const ElfW(Dyn) * read_headers(struct sbx_elf_image *image, const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *dynamic = NULL;
+    uint64_t page_bytes = getauxval(AT_PAGESZ); /* 4, 16 or 64 KiB on aarch64 */
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uint64_t address = info->dlpi_addr + header->p_vaddr;
         if (header->p_type == PT_DYNAMIC) {
             dynamic = (const ElfW(Dyn) *)address;
         } else if (header->p_type == PT_GNU_RELRO) {
-            image->relro_begin = address & ~UINT64_C(4095);
-            image->relro_end = (address + header->p_memsz) & ~UINT64_C(4095); /* the loader protects whole pages only */
+            image->relro_begin = address & ~(page_bytes - 1);
+            image->relro_end = (address + header->p_memsz) & ~(page_bytes - 1); /* the loader protects whole pages only */
         } else if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
             image->code_begin = address < image->code_begin ? address : image->code_begin;
             image->code_end = address + header->p_memsz > image->code_end ? address + header->p_memsz : image->code_end;

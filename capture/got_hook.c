@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture.h"
 #include "elf_image.h"
@@ -449,18 +450,34 @@ static bool is_agent(const struct sbx_elf_image *image)
     return here >= image->code_begin && here < image->code_end;
 }
 
-/* glibc has it from 2.35 on; lock-free. Without it only what was there at the start is hooked. */
+/* Is the loader done with this module? */
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc from 2.35 on */
 extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
 
-/* Is the loader done with this module? */
 static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
 {
     struct dl_find_object found;
-    if (_dl_find_object == NULL) {
+    if (_dl_find_object == NULL) { /* built with a newer glibc than the program runs with */
         return pass->number == 1;
     }
     return _dl_find_object((void *)image->code_begin, &found) == 0;
 }
+#elif defined(__GLIBC__)
+static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
+{
+    (void)image;
+    return pass->number == 1; /* only what was there at the start is hooked */
+}
+#else
+static bool is_settled(const struct sbx_elf_image *image, const struct pass *pass)
+{
+    (void)image;
+    (void)pass;
+    /* musl loads and relocates under a lock that dl_iterate_phdr takes to go from module to module (ldso/dynlink.c of
+     * 1.2): what it shows is relocated, but for what a constructor sees of its own dlopen. It never unloads. */
+    return true;
+}
+#endif
 
 static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
 {

@@ -23,14 +23,25 @@ void sbx_loader_visit_end(void)
     pthread_mutex_unlock(&visit_lock);
 }
 
+/* musl has no pthread_mutex_clocklock: there a clock set back makes one fork wait longer. */
+#ifdef __GLIBC__
+#define FORK_WAIT_CLOCK CLOCK_MONOTONIC
+#else
+#define FORK_WAIT_CLOCK CLOCK_REALTIME
+#endif
+
 static void before_fork(void)
 {
     struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    clock_gettime(FORK_WAIT_CLOCK, &until);
     until.tv_nsec += FORK_WAIT_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    has_visit_lock = pthread_mutex_clocklock(&visit_lock, CLOCK_MONOTONIC, &until) == 0;
+#ifdef __GLIBC__
+    has_visit_lock = pthread_mutex_clocklock(&visit_lock, FORK_WAIT_CLOCK, &until) == 0;
+#else
+    has_visit_lock = pthread_mutex_timedlock(&visit_lock, &until) == 0;
+#endif
 }
 
 static void after_fork_in_parent(void)

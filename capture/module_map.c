@@ -133,7 +133,10 @@ static void describe(struct sbx_module_entry *entry, struct module *module, cons
             end = address + header->p_memsz > end ? address + header->p_memsz : end;
             uint64_t segment_end = header->p_vaddr + header->p_memsz;
             if ((header->p_flags & PF_X) != 0) {
-                place->text_begin = header->p_vaddr < place->text_begin ? header->p_vaddr : place->text_begin;
+                if (header->p_vaddr < place->text_begin) {
+                    place->text_begin = header->p_vaddr;
+                    place->text_bytes = SBX_HAS_LINK_REGISTER && (header->p_flags & PF_R) != 0 ? header->p_filesz : 0;
+                }
                 place->text_end = segment_end > place->text_end ? segment_end : place->text_end;
             }
         } else if (header->p_type == PT_GNU_EH_FRAME) {

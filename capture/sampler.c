@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_number.h"
 #include "capture.h"
 #include "clock.h"
 #include "pages.h"
@@ -39,6 +40,7 @@ static struct {
 int sbx_sampler_start(void)
 {
     struct sigaction now;
+    sbx_copy_stack_start();
     if (observer == NULL) {
         observer = sbx_pages_map(sizeof *observer);
     }
@@ -105,6 +107,21 @@ static bool read_where(uint32_t tid, struct where *where)
     return where->sp != 0;
 }
 
+/* Is this a place of ours? A stack pointer in the stack we know, or else code of a module: a coroutine runs elsewhere, but
+ * it runs something. What neither is, an emulator made up (qemu-user shows its own stack), or a namespace. */
+static bool is_believable(const struct sbx_thread *thread, const struct where *where)
+{
+    if (where->sp >= thread->stack_low && where->sp < thread->stack_high) {
+        return true;
+    }
+    sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
+    sbx_order_with_handler();
+    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
+    bool is_code = map != NULL && sbx_code_map_find(map, where->pc) != NULL;
+    sbx_store_release(&sbx_watch_inside, 0); /* order: release inside */
+    return is_code;
+}
+
 /* Copy the thread's stack from sp up. The kernel copies, so a thread that ends meanwhile is an error and not a fault.
  */
 static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
@@ -116,18 +133,40 @@ static size_t copy_stack(const struct sbx_thread *thread, uint64_t sp)
     return sbx_copy_stack(sp, most, observer->stack_copy);
 }
 
-/* Walk the copied stack and intern it, our own frames left out. */
-static uint32_t walk_copy(const struct where *where, size_t copied)
+/* A blocked thread's stack, copied, and up to two places in it where a walk may begin: where the kernel says it sleeps,
+ * and the hook it went through. pc 0: not known. */
+struct sleeper {
+    struct sbx_stack_window window;
+    uint64_t pc, sp;
+    uint64_t hook_pc, hook_sp;
+};
+
+static void walk_from(const struct sleeper *sleeper, uint64_t pc, uint64_t sp, bool is_exact, uint32_t epoch)
+{
+    struct sbx_walk_registers registers = {.pc = pc, .sp = sp, .pc_is_exact = is_exact};
+    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
+    sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, epoch, &sleeper->window, &registers, &observer->walk);
+}
+
+/* Walk the copied stack and intern it, our own frames left out. A walk that does not get from the system call to the root
+ * gives way to one that does from the hook; of two that do not, the longer tells more. */
+static uint32_t walk_copy(const struct sleeper *sleeper)
 {
     sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
     sbx_order_with_handler();
-    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map); /* order: acquire code_map */
-    struct sbx_stack_window window = {
-        .lo = where->sp, .hi = where->sp + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - where->sp)};
-    struct sbx_walk_registers registers = {.pc = where->pc, .sp = where->sp, .pc_is_exact = true, .fp_known = false};
-    struct sbx_walk *walk = &observer->walk;
+    const struct sbx_walk *walk = &observer->walk;
     uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);
-    sbx_walk_stack(map, &observer->cache, &sbx_the_capture.table, epoch, &window, &registers, walk);
+    uint32_t count = 0;
+    if (sleeper->pc != 0) {
+        walk_from(sleeper, sleeper->pc, sleeper->sp, true, epoch);
+        count = walk->count;
+    }
+    if (sleeper->hook_pc != 0 && (sleeper->pc == 0 || walk->end != SBX_WALK_COMPLETE)) {
+        walk_from(sleeper, sleeper->hook_pc, sleeper->hook_sp, false, epoch);
+        if (walk->end != SBX_WALK_COMPLETE && walk->count < count) {
+            walk_from(sleeper, sleeper->pc, sleeper->sp, true, epoch);
+        }
+    }
     sbx_store_release(&sbx_watch_inside, 0); /* order: release inside */
     if (walk->end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
@@ -170,19 +209,57 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     sbx_run_begin(&entry->observed, record);
 }
 
+/* Fill `sleeper` for a thread that the kernel says is at `where`, or, where NULL, of which only the hook is known. False:
+ * nothing can be read, or what can be is a mixture of before and after. */
+static bool find_sleeper(const struct sbx_thread *thread, const struct where *where, uint64_t call_begin_ns,
+                         struct sleeper *sleeper)
+{
+    const struct sbx_thread_entry *entry = thread->entry;
+    struct where again;
+    *sleeper = (struct sleeper){.pc = 0};
+    if (call_begin_ns != 0) {
+        sleeper->hook_pc = sbx_load_relaxed(&thread->call_pc);
+        sleeper->hook_sp = sbx_load_relaxed(&thread->call_sp);
+    }
+    uint64_t low = where != NULL ? where->sp : sleeper->hook_sp;
+    if (where == NULL && (low < thread->stack_low || low >= thread->stack_high)) {
+        return false;
+    }
+    size_t copied = copy_stack(thread, low);
+    if (copied < 16) {
+        return false;
+    }
+    sleeper->window = (struct sbx_stack_window){
+        .lo = low, .hi = low + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - low)};
+    /* It may have woken meanwhile. */
+    if (where != NULL) {
+        if (!read_where(thread->tid, &again) || !again.is_blocked || again.sp != where->sp || again.pc != where->pc) {
+            return false;
+        }
+        sleeper->pc = where->pc;
+        sleeper->sp = where->sp;
+    }
+    /* order: acquire entry.call - still in the call of before, so the hook's frame is the one that was copied */
+    if (sbx_load_acquire(&entry->call_kind) == SBX_RECORD_NONE ||
+        sbx_load_relaxed(&entry->call_begin_ns) != call_begin_ns || sleeper->hook_sp < low ||
+        sleeper->hook_sp >= sleeper->window.hi) {
+        sleeper->hook_pc = 0;
+    }
+    return sleeper->pc != 0 || sleeper->hook_pc != 0;
+}
+
 /* Look at one thread that seems blocked. Returns false when it runs. */
 static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
-    struct where where, again;
-    if (!read_where(thread->tid, &where)) {
-        sbx_count_drop(SBX_DROP_OBSERVE_FAILED);
-        return true;
-    }
-    if (!where.is_blocked) {
+    struct where where;
+    uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
+    uint64_t call_begin_ns = call_kind != SBX_RECORD_NONE ? sbx_load_relaxed(&thread->entry->call_begin_ns) : 0;
+    bool is_told = read_where(thread->tid, &where);
+    if (is_told && !where.is_blocked) {
         return false;
     }
+    is_told = is_told && is_believable(thread, &where);
     struct sbx_record record = {.kind = SBX_RECORD_BLOCKED, .flags = flags, .begin_ns = now_ns, .end_ns = now_ns};
-    uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
     if (call_kind != SBX_RECORD_NONE) {
         record.op = (uint8_t)thread->entry->call_op;
         record.object = thread->entry->call_object;
@@ -190,16 +267,14 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
         record.wait = thread->entry->call_wait;
     } else {
         record.op = SBX_OP_SYSCALL;
-        record.amount = where.call >= 0 ? (uint64_t)where.call : 0;
+        record.amount = is_told && where.call >= 0 ? sbx_recorded_call_number((uint64_t)where.call) : 0;
     }
-    size_t copied = copy_stack(thread, where.sp);
-    /* It may have woken between the two looks: then what was copied is a mixture. */
-    if (copied < 16 || !read_where(thread->tid, &again) || !again.is_blocked || again.sp != where.sp ||
-        again.pc != where.pc) {
+    struct sleeper sleeper;
+    if (!find_sleeper(thread, is_told ? &where : NULL, call_begin_ns, &sleeper)) {
         sbx_count_drop(SBX_DROP_OBSERVE_FAILED);
         return true;
     }
-    record.stack = walk_copy(&where, copied);
+    record.stack = walk_copy(&sleeper);
     put_observed(thread, &record);
     return true;
 }

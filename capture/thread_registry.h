@@ -33,6 +33,7 @@ struct sbx_blocking {
     struct sbx_blocking *outer; /* the call this one is nested in (a signal handler's, inside another) */
     uint64_t begin_ns;
     uint64_t object;
+    uint64_t pc, sp; /* in the hook: see call_pc of struct sbx_thread */
     uint32_t peer;
     uint32_t wait;      /* wait id; 0: nobody could be asked to tell who ended it */
     uint8_t kind, op, group;
@@ -44,6 +45,7 @@ struct sbx_message_loop {
     uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
+    uint32_t root_sp;              /* of the outermost frame, in bytes below the stack's end; see sbx_replay_root_sp() */
     uint64_t poller_gone_in;  /* message in which a sample found the poll call's function returned; 0: none */
     bool poller_asked;        /* of the stack of the last sample: */
     bool poller_is_gone;      /* the poll call's function is not on it */
@@ -87,6 +89,9 @@ struct sbx_thread {
     uint64_t handle;                   /* its pthread_t, which a join names; 0: not known */
     uint64_t told_ns;                  /* newest WAKE record, and the wait it told of (wake.c) */
     uint32_t told_wait, spare_told;
+    /* Where the hook of that call goes on, for a look from outside that does not get out of libc: it may keep its return
+     * address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
+    uint64_t call_pc, call_sp;
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */

@@ -5,6 +5,7 @@
  * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
 #include "capture.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,8 +18,33 @@ enum {
     USAGE_EVERY = 64, /* one sample in this many tells faults and context switches: 250 ns, so 4 ns of each */
 };
 
+/* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
+ * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */
+SBX_SIGNAL_SAFE static size_t copy_by_file(uint64_t from, size_t bytes, uint8_t *to)
+{
+    long file = sbx_raw_open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    long got = sbx_raw_pread((int)file, to, bytes, from);
+    sbx_raw_close((int)file);
+    return got > 0 ? (size_t)got : 0;
+}
+
+void sbx_copy_stack_start(void)
+{
+    uint8_t copy[8] = {0};
+    const uint64_t word = UINT64_C(0x5ba11b0c5ba11b0c);
+    sbx_the_capture.copies_by_file = false;
+    size_t got = sbx_copy_stack((uint64_t)(uintptr_t)&word, sizeof word, copy);
+    sbx_the_capture.copies_by_file = got != sizeof word || __builtin_memcmp(copy, &word, sizeof word) != 0;
+}
+
 SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
 {
+    if (SBX_UNLIKELY(sbx_the_capture.copies_by_file)) {
+        return copy_by_file(from, bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES, to);
+    }
     /* Page by page: the copy ends at the first page that is not there, and what came before counts. */
     struct iovec pages[2 + SBX_STACK_COPY_BYTES / 4096];
     unsigned count = 0;
@@ -30,7 +56,7 @@ SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
         count++;
         at = next;
     }
-    struct iovec whole = {to, SBX_STACK_COPY_BYTES};
+    struct iovec whole = {to, end - from};
     long got = syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, &whole, 1, pages, count, 0);
     return got > 0 ? (size_t)got : 0;
 }
@@ -44,7 +70,7 @@ static void learn_loop(struct sbx_thread *thread)
         loop->poller_asked = false;
     }
     if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
-        replay->depth == 0 || replay->end != SBX_WALK_COMPLETE) {
+        loop->root_sp == 0 || sbx_replay_root_sp(replay) != loop->root_sp) {
         return;
     }
     if (!loop->poller_asked) {

@@ -51,12 +51,17 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     loop->poller_asked = false;
     loop->poller_returns = false;
     /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
-     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. */
+     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
+     * begins with the marker of code without rows, libc's, main. */
     uint32_t inmost = replay->depth;
     while (inmost > 0 && is_our_code(replay->frames[inmost - 1].pc)) {
         inmost--;
     }
     uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
+    if (replay->end == SBX_WALK_NO_ROW && inmost >= 3) {
+        main_at = 2;
+    }
+    loop->root_sp = sbx_replay_root_sp(replay);
     for (uint32_t i = 0; i < SBX_COUNT_OF(loop->slots) && i + 2 <= inmost; i++) {
         uint32_t frame = inmost - 1 - i; /* the activation; its caller is one further out */
         if (i > 0 && frame <= main_at) {
@@ -176,10 +181,14 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     return !nested;
 }
 
-SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
 {
     sbx_blocking_begin(call, SBX_GROUP_POLL, SBX_RECORD_POLL, op, 0, 0);
     struct sbx_thread *thread = call->thread;
+    if (thread != NULL) { /* the hook is our caller, not that of the function above */
+        thread->call_pc = call->pc = (uint64_t)__builtin_return_address(0);
+        thread->call_sp = call->sp = (uint64_t)__builtin_dwarf_cfa();
+    }
     if (thread == NULL || !thread->has_loop || call->outer != NULL) {
         return;
     }

@@ -21,6 +21,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#ifndef __GLIBC__
+typedef long Lmid_t; /* the hook of a function that is not there is never called */
+#endif
+
 uint32_t sbx_modules_dirty;
 uint32_t sbx_loader_rpath_seen;
 

@@ -29,6 +29,23 @@ SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_pwrite(int fd, const v
     return sbx_raw_syscall(SYS_pwrite64, fd, (long)(uintptr_t)bytes, (long)count, (long)at, 0, 0);
 }
 
+/* Open an existing file. The descriptor, or a negative errno. */
+SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_open(const char *path, int flags)
+{
+    return sbx_raw_syscall(SYS_openat, -100 /* AT_FDCWD */, (long)(uintptr_t)path, flags, 0, 0, 0);
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_raw_close(int fd)
+{
+    (void)sbx_raw_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* Read at a place of a file. May read less than asked. */
+SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_pread(int fd, void *bytes, size_t count, uint64_t at)
+{
+    return sbx_raw_syscall(SYS_pread64, fd, (long)(uintptr_t)bytes, (long)count, (long)at, 0, 0);
+}
+
 /* Set a file's length; what is added reads as zeroes and takes no room. */
 SBX_SIGNAL_SAFE SBX_MUST_CHECK static inline long sbx_raw_ftruncate(int fd, uint64_t bytes)
 {

@@ -7,6 +7,7 @@
 
 #include "eh_frame.h"
 #include "pages.h"
+#include "stub_rows.h"
 
 enum {
     COPY_MAX = 1 << 30, /* beyond any module; it is damage */
@@ -42,6 +43,21 @@ static int find_end(const struct sbx_eh_search_table *table, const struct sbx_eh
         *end_out = last + sizeof length + length;
     }
     return 0;
+}
+
+/* Linkers put the PLT right before .text, so before the first function that has unwind data. */
+static uint64_t find_stubs(const struct sbx_eh_search_table *table, const struct sbx_eh_frame_place *place,
+                           size_t *bytes_out)
+{
+    uint64_t first = place->text_begin, fde, most = SBX_STUBS_MAX_BYTES;
+    if (table->entries != NULL && table->count > 0) {
+        sbx_eh_search_table_entry(table, 0, &first, &fde);
+    }
+    uint64_t before = first - place->text_begin; /* below the text wraps: refused */
+    before = before <= place->text_bytes ? before : 0;
+    before = before < most ? before : most;
+    *bytes_out = before;
+    return first - before;
 }
 
 static int copy_range(uint64_t address, uint64_t bytes, sbx_module_read *read, void *context, void **pages_out)
@@ -95,7 +111,14 @@ int sbx_eh_frame_copy_take(struct sbx_eh_frame_copy *copy_out, const struct sbx_
     if (result != 0) {
         goto unmap_header;
     }
+    uint64_t text_address = find_stubs(&table, place, &copy.text_bytes);
+    if (copy.text_bytes != 0 && copy_range(text_address, copy.text_bytes, read, context, &copy.text_pages) != 0) {
+        copy.text_bytes = 0; /* samples in stubs lose a frame */
+    }
     copy.source = (struct sbx_unwind_source){
+        .text = copy.text_pages,
+        .text_bytes = copy.text_bytes,
+        .text_address = text_address,
         .eh_frame_hdr = copy.header_pages,
         .eh_frame_hdr_bytes = copy.header_bytes,
         .eh_frame_hdr_address = place->eh_frame_hdr_address,
@@ -119,6 +142,9 @@ void sbx_eh_frame_copy_release(struct sbx_eh_frame_copy *copy)
     }
     if (copy->frame_pages != NULL) {
         munmap(copy->frame_pages, copy->frame_bytes);
+    }
+    if (copy->text_pages != NULL) {
+        munmap(copy->text_pages, copy->text_bytes);
     }
     *copy = (struct sbx_eh_frame_copy){0};
 }

@@ -17,6 +17,7 @@ struct sbx_eh_frame_place {
     uint64_t eh_frame_hdr_address, eh_frame_hdr_bytes; /* PT_GNU_EH_FRAME */
     uint64_t image_address, image_bytes;               /* the segment that holds it, and .eh_frame */
     uint64_t text_begin, text_end;
+    uint64_t text_bytes; /* of text_begin's segment that are readable: stubs without unwind data are looked for there */
 };
 
 /* Put the `bytes` at `address` of the module into `to`: all of them, or a negative errno. */
@@ -24,8 +25,8 @@ typedef int sbx_module_read(void *context, uint64_t address, void *to, size_t by
 
 struct sbx_eh_frame_copy {
     struct sbx_unwind_source source; /* for sbx_unwind_rows_build(); points into the copy */
-    void *header_pages, *frame_pages;
-    size_t header_bytes, frame_bytes;
+    void *header_pages, *frame_pages, *text_pages;
+    size_t header_bytes, frame_bytes, text_bytes;
 };
 
 /* Copy .eh_frame_hdr, and of .eh_frame as much as its table says there is. Returns 0: release it; -ENOENT: no .eh_frame;

@@ -78,6 +78,12 @@ static uint64_t lookup_address(uint64_t pc, bool exact)
 
 /* ---- what is known about a pc ---- */
 
+/* Its two instructions, in neither of which anything has changed yet. */
+static bool is_signal_return(const struct sbx_code_map *map, uint64_t pc)
+{
+    return SBX_HAS_LINK_REGISTER && map->signal_return != 0 && pc - map->signal_return < 8;
+}
+
 /* Find out what the cache does not know. Returns the slot's content; *pending_out: the rows are not there yet. */
 SBX_NOINLINE static struct sbx_walk_cache_slot
 look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc, bool exact,
@@ -87,14 +93,14 @@ look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint3
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
     *pending_out = false;
     if (range == NULL) {
-        if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+        if (is_signal_return(map, pc)) {
             found.rule = SBX_RULE_SIGNAL;
         }
         found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
         return found;
     }
     found.rule = SBX_RULE_NONE;
-    if (SBX_HAS_LINK_REGISTER && pc == map->signal_return && !exact) {
+    if (is_signal_return(map, pc)) {
         found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
     } else if (range->rows != NULL) {
         found.rule = sbx_unwind_rows_find(range->rows, lookup_address(pc, exact) - range->bias);

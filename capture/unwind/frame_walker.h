@@ -155,6 +155,17 @@ SBX_SIGNAL_SAFE uint32_t sbx_replay_stack(struct sbx_replay *replay, const struc
 /* Is the frame with this return address, in this slot, on the stack that is remembered? */
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc);
 
+/* Where the outermost frame that was found lies, in bytes below the stack's end; 0: a walk that ended for no good reason.
+ * A C library without unwind data (musl) ends each walk in the frame that called main: as good as a whole one, as long as
+ * this number is the same; when it is another, the walk ended in a libc function further in. */
+SBX_SIGNAL_SAFE static inline uint32_t sbx_replay_root_sp(const struct sbx_replay *replay)
+{
+    if (replay->depth >= 2 && replay->end == SBX_WALK_NO_ROW) {
+        return replay->frames[1].sp_flags & ~7u; /* the first is the marker */
+    }
+    return replay->depth >= 1 && replay->end == SBX_WALK_COMPLETE ? replay->frames[0].sp_flags & ~7u : 0;
+}
+
 /* The range that holds `address`, or NULL. */
 SBX_SIGNAL_SAFE const struct sbx_code_range *sbx_code_map_find(const struct sbx_code_map *map, uint64_t address);
 

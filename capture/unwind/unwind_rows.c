@@ -18,6 +18,7 @@
 
 #include "cfa_program.h"
 #include "eh_frame.h"
+#include "stub_rows.h"
 #include "unwind_rule.h"
 
 enum {
@@ -35,6 +36,9 @@ struct words {
 struct builder {
     struct sbx_eh_section section;
     uint64_t text_begin, text_end;
+    const uint8_t *text;
+    size_t text_bytes, stub_bytes_left;
+    uint64_t text_address;
     uint64_t *functions;    /* code offset << 32 | position of its FDE, sorted */
     size_t functions_bytes; /* mapped */
     uint32_t function_count;
@@ -219,13 +223,32 @@ static int put_row(void *context, uint64_t address, uint32_t rule)
     return 0;
 }
 
+/* What the linker wrote between two functions. */
+static int put_stubs(struct builder *builder, uint64_t begin, uint64_t end)
+{
+    begin = begin < builder->text_address ? builder->text_address : begin;
+    uint64_t at = begin - builder->text_address;
+    if (builder->text == NULL || end <= begin || end - begin < SBX_STUBS_MIN_BYTES || at >= builder->text_bytes) {
+        return 0;
+    }
+    size_t bytes = builder->text_bytes - at;
+    bytes = end - begin < bytes ? end - begin : bytes;
+    if (bytes > builder->stub_bytes_left) { /* what lies nearest to the function behind it */
+        at += bytes - builder->stub_bytes_left;
+        begin += bytes - builder->stub_bytes_left;
+        bytes = builder->stub_bytes_left;
+    }
+    builder->stub_bytes_left -= bytes;
+    return sbx_stub_rows_put(builder->text + at, bytes, begin, put_row, builder);
+}
+
 static int compile_functions(struct builder *builder)
 {
     const struct sbx_eh_section *section = &builder->section;
     struct sbx_eh_cie cie = {0};
     struct sbx_frame_state initial;
     uint64_t budget = (uint64_t)section->size * WORK_FACTOR;
-    uint64_t last_begin = 0;
+    uint64_t last_begin = 0, last_end = builder->text_begin;
     for (uint32_t i = 0; i < builder->function_count; i++) {
         uint32_t position = (uint32_t)builder->functions[i];
         struct sbx_eh_fde fde;
@@ -239,7 +262,12 @@ static int compile_functions(struct builder *builder)
         }
         budget -= fde.program_bytes;
         last_begin = fde.begin;
-        int result = sbx_cfa_program_run(section, &cie, &initial, &fde, put_row, builder);
+        int result = put_stubs(builder, last_end, fde.begin);
+        if (result != 0) {
+            return result;
+        }
+        last_end = fde.end > last_end ? fde.end : last_end;
+        result = sbx_cfa_program_run(section, &cie, &initial, &fde, put_row, builder);
         if (result == -EINVAL) {
             builder->skipped++; /* its rows end in SBX_RULE_UNSUPPORTED */
         } else if (result != 0) {
@@ -250,7 +278,10 @@ static int compile_functions(struct builder *builder)
             return result;
         }
     }
-    return builder->count == 0 ? -ENOENT : 0;
+    if (builder->count == 0) {
+        return -ENOENT;
+    }
+    return put_stubs(builder, last_end, builder->text_end);
 }
 
 static int publish(const struct builder *builder, struct sbx_unwind_rows *rows_out)
@@ -320,7 +351,12 @@ int sbx_unwind_rows_build(const struct sbx_unwind_source *source, struct sbx_unw
     if (source->text_end - source->text_begin > UINT32_MAX) {
         return -E2BIG;
     }
-    struct builder builder = {.text_begin = source->text_begin, .text_end = source->text_end};
+    struct builder builder = {.text_begin = source->text_begin,
+                              .text_end = source->text_end,
+                              .text = source->text,
+                              .text_bytes = source->text_bytes,
+                              .text_address = source->text_address,
+                              .stub_bytes_left = SBX_STUBS_MAX_BYTES};
     struct sbx_eh_search_table table = {0};
     if (source->eh_frame_hdr != NULL) {
         struct sbx_eh_section header = {source->eh_frame_hdr, source->eh_frame_hdr_bytes, source->eh_frame_hdr_address};

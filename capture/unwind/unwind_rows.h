@@ -24,6 +24,9 @@ struct sbx_unwind_source {
     const uint8_t *image;        /* readable bytes of the segment that holds both, for the builder to find eh_frame */
     size_t image_bytes;
     uint64_t image_address;
+    const uint8_t *text;         /* the code itself, for stubs without unwind data; NULL: it cannot be read */
+    size_t text_bytes;           /* readable from there on */
+    uint64_t text_address;
     uint64_t text_begin, text_end; /* executable range in the same numbering: rows outside are refused */
 };
 

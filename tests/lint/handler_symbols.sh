@@ -11,8 +11,8 @@ allow_list=$1
 shift
 [ $# -gt 0 ] || { echo "handler_symbols: no objects given" >&2; exit 1; }
 
-wanted=$(nm -u "$@" | awk '$1 == "U" || $1 == "w" { print $2 }' | sort -u)
-defined=$(nm --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u)
+wanted=$("${NM:-nm}" -u "$@" | awk '$1 == "U" || $1 == "w" { print $2 }' | sort -u)
+defined=$("${NM:-nm}" --defined-only "$@" | awk 'NF == 3 { print $3 }' | sort -u)
 allowed=$(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$allow_list" | sort -u)
 forbidden=$(comm -23 <(comm -23 <(echo "$wanted") <(echo "$defined")) <(echo "$allowed"))
 if [ -n "$forbidden" ]; then
@@ -20,7 +20,7 @@ if [ -n "$forbidden" ]; then
     echo "$forbidden" | sed 's/^/  /' >&2
     exit 1
 fi
-if readelf -rW "$@" | grep -E 'TLSGD|TLSLD|TLSDESC|GOTPC32_TLSDESC' >&2; then
+if "${READELF:-readelf}" -rW "$@" | grep -E 'TLSGD|TLSLD|TLSDESC|GOTPC32_TLSDESC' >&2; then
     echo "handler_symbols: thread-local storage must be initial-exec here" >&2
     exit 1
 fi

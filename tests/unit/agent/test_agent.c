@@ -18,8 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +101,8 @@ __attribute__((noinline)) static void handler_that_computes(void)
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
+        for (volatile int i = 0; i < 20000; i++) { /* here and not in libc, which may have no unwind data */
+        }
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 900);
     KEEP_FRAME();
@@ -126,6 +132,27 @@ static void child_hangs_in_a_message(void)
     }
     pause_ms(1500); /* the message is open all the while */
     stallbox_stop(5000);
+}
+
+/* As in a container whose seccomp profile knows no process_vm_readv: the call fails, and nothing else does. */
+static bool forbid_process_vm_readv(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void child_hangs_under_seccomp(void)
+{
+    if (!forbid_process_vm_readv()) {
+        _exit(77); /* qemu-user: but there the call is missing anyway */
+    }
+    child_hangs_in_a_message();
 }
 
 static void child_never_loops(void)
@@ -607,6 +634,20 @@ static struct sbx_snapshot *read_only_snapshot(void)
     return snapshot;
 }
 
+/* Does a stack end where threads begin? musl has no unwind data: there main's caller is the last frame. */
+static bool is_whole(const uint64_t *frames, size_t count)
+{
+    if (count == 0 || count > 600) {
+        return false;
+    }
+#ifndef __GLIBC__
+    if (frames[count - 1] == sbx_frame_word(SBX_MODULE_END, SBX_WALK_NO_ROW, 0)) {
+        return true;
+    }
+#endif
+    return frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+}
+
 /* Does the stack of `record` pass through `function` of this very executable, and end where threads begin? */
 static bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx_record *record, void *function,
                            bool *is_complete_out)
@@ -614,7 +655,7 @@ static bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx
     uint64_t frames[600];
     size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, 600);
     bool passes = false;
-    *is_complete_out = count > 0 && count <= 600 && frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+    *is_complete_out = is_whole(frames, count);
     for (size_t i = 0; i < count && i < 600; i++) {
         uint32_t module = (uint32_t)(frames[i] >> SBX_FRAME_MODULE_SHIFT);
         if (module < snapshot->module_count && (snapshot->modules[module].flags & SBX_MODULE_MAIN) != 0) {
@@ -664,15 +705,19 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
             complete += is_complete ? 1 + (int)record->repeats : 0;
         }
     }
-    assert_true(samples >= 20); /* 900 ms at one a tick of 5 ms would be 180; the machine may be busy */
+    /* 900 ms at one a tick of 5 ms would be 180; the machine may be busy, and equal samples make one record. */
+    assert_true(snapshot->header.captures_async >= 20);
+    assert_true(samples >= 5);
+#ifdef __GLIBC__
     assert_int_equal(complete, samples);
+#else
+    assert_true(complete >= samples * 9 / 10); /* the others were interrupted in libc */
+#endif
     sbx_snapshot_destroy(snapshot);
 }
 
-static void test_an_open_message_fires_anr_while_it_lasts(void **state)
+static void expect_anr_with_the_sleepers_stack(void)
 {
-    (void)state;
-    assert_int_equal(run_child(child_hangs_in_a_message), 0);
     struct sbx_snapshot *snapshot = read_only_snapshot();
     assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
     assert_int_equal(snapshot->header.trigger.in_progress, 1);
@@ -691,6 +736,24 @@ static void test_an_open_message_fires_anr_while_it_lasts(void **state)
     assert_true(was_asleep);
     assert_true(has_stack);
     sbx_snapshot_destroy(snapshot);
+}
+
+static void test_an_open_message_fires_anr_while_it_lasts(void **state)
+{
+    (void)state;
+    assert_int_equal(run_child(child_hangs_in_a_message), 0);
+    expect_anr_with_the_sleepers_stack();
+}
+
+static void test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden(void **state)
+{
+    (void)state;
+    int status = run_child(child_hangs_under_seccomp);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+    expect_anr_with_the_sleepers_stack();
 }
 
 static void expect_one_message_of_four_polls(void (*child)(void))
@@ -778,8 +841,7 @@ static void test_a_module_loaded_later_is_hooked_and_walked(void **state)
         if (record->kind == SBX_RECORD_SLEEP && count > 0) {
             uint32_t module = (uint32_t)(frames[0] >> SBX_FRAME_MODULE_SHIFT);
             is_seen |= module < snapshot->module_count &&
-                       strstr(snapshot->modules[module].path, "late_module") != NULL &&
-                       frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+                       strstr(snapshot->modules[module].path, "late_module") != NULL && is_whole(frames, count);
         }
     }
     assert_true(is_seen);
@@ -819,9 +881,18 @@ static uint64_t sum_of_inodes(void)
     return sum;
 }
 
+/* Its libc has no unwind data, which these tests look for, and it never unloads a module. */
+static void skip_with_musl(void)
+{
+#ifndef __GLIBC__
+    skip();
+#endif
+}
+
 static void test_rows_are_kept_and_found_by_the_next_start(void **state)
 {
     (void)state;
+    skip_with_musl();
     uint64_t inodes = 0;
     for (int start_number = 0; start_number < 3; start_number++) {
         uint32_t flags = 0;
@@ -842,6 +913,7 @@ static void test_rows_are_kept_and_found_by_the_next_start(void **state)
 static void test_without_a_place_for_rows_they_are_built_in_memory(void **state)
 {
     (void)state;
+    skip_with_musl();
     static const char *const places[] = {"", "/proc/none/rows", "relative"};
     for (size_t i = 0; i < SBX_COUNT_OF(places); i++) {
         uint32_t flags = 0;
@@ -865,6 +937,7 @@ static void test_without_a_place_for_rows_they_are_built_in_memory(void **state)
 static void test_rows_of_a_large_module_that_went_are_given_back(void **state)
 {
     (void)state;
+    skip_with_musl();
     uint32_t flags = 0;
     assert_int_equal(run_child(child_unloads_a_large_module), 0);
     struct sbx_snapshot *snapshot = read_only_snapshot();
@@ -958,6 +1031,7 @@ int main(void)
         CASE(test_a_slow_message_is_kept_with_the_sleep_that_made_it_slow),
         CASE(test_a_computing_message_is_sampled_every_few_milliseconds),
         CASE(test_an_open_message_fires_anr_while_it_lasts),
+        CASE(test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden),
         CASE(test_a_handler_that_polls_is_part_of_its_message),
         CASE(test_a_modal_poll_is_found_where_the_polling_function_returns),
         CASE(test_a_program_that_changes_its_loop_raises_no_alarm),

@@ -41,6 +41,9 @@ static int add_module(struct dl_phdr_info *info, size_t info_bytes, void *contex
         } else if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X)) {
             source.text_begin = segment->p_vaddr < source.text_begin ? segment->p_vaddr : source.text_begin;
             source.text_end = segment->p_vaddr + segment->p_memsz;
+            source.text = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
+            source.text_bytes = segment->p_filesz;
+            source.text_address = segment->p_vaddr;
         }
     }
     assert_true(fixture->module_count < FIXTURE_MODULES_MAX);

@@ -82,7 +82,13 @@ static LEVEL uint64_t through_realigned(struct stack_maze *maze, uint64_t a, uin
     return words[1] + block[0] + on_stack;
 }
 
-__attribute__((force_align_arg_pointer)) static LEVEL uint64_t through_forced_alignment(struct stack_maze *maze)
+#if defined(__x86_64__)
+#define ALIGNS_ITSELF __attribute__((force_align_arg_pointer))
+#else
+#define ALIGNS_ITSELF /* the stack pointer is aligned always */
+#endif
+
+ALIGNS_ITSELF static LEVEL uint64_t through_forced_alignment(struct stack_maze *maze)
 {
     volatile uint64_t words[9];
     words[next_random(maze) % 9] = 1;

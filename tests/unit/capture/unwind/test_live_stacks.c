@@ -20,6 +20,7 @@
 
 #include "code_map_fixture.h"
 #include "reference_stack.h"
+#include "registers.h"
 #include "stack_maze.h"
 
 enum {
@@ -36,6 +37,8 @@ struct comparison {
     struct reference_stack reference;
     uint32_t walks, frames;
     uint32_t truncated; /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
+    uint32_t outlasted; /* interrupted in a PLT stub, which libgcc has no data for: it ends there, we do not */
+    uint32_t unanswered; /* libgcc read an address that is none: see reference_or_fault() */
     uint32_t different;
 };
 
@@ -114,12 +117,18 @@ static void compare(struct comparison *comparison, uint32_t shift)
     uint32_t count = is_complete ? walk->count : walk->count - 1;
     comparison->walks++;
     comparison->frames += count;
+    if (SBX_HAS_LINK_REGISTER && is_complete && count + shift > reference->count &&
+        reference->exact[reference->count - 1]) {
+        /* What the stub's caller is, the link register says; the rest is compared as far as it goes. */
+        comparison->outlasted++;
+        count = reference->count - shift;
+        is_complete = false;
+    }
     bool equal = is_complete ? count + shift == reference->count : count + shift <= reference->count;
     for (uint32_t i = 1; i < count && equal; i++) {
-        uint64_t word = frame_table_word(&frames, walk->frames[i].frame_id);
-        bool exact = (word & SBX_FRAME_EXACT) != 0;
+        bool exact = (walk->frames[i].flags & SBX_FRAME_IS_EXACT) != 0;
         equal = walk->frames[i].pc == reference->pcs[i + shift] && exact == reference->exact[i + shift] &&
-                (exact || walk->frames[i].slot + 8 == reference->sps[i + shift]);
+                (exact || walk->frames[i].sp == reference->sps[i + shift]);
         if (!equal) {
             explain(comparison, i, i + shift);
         }
@@ -129,20 +138,55 @@ static void compare(struct comparison *comparison, uint32_t shift)
         explain(comparison, 0, shift);
     } else if (!is_complete && walk->end == SBX_WALK_UNSUPPORTED && is_lazy_resolver(walk->frames[count - 1].pc)) {
         comparison->truncated++;
-    } else if (!is_complete) {
+    } else if (walk->end != SBX_WALK_COMPLETE) {
         comparison->different++;
         explain(comparison, count - 1, count - 1 + shift);
     }
+}
+
+/* On aarch64 libgcc looks for the kernel's signal frame by reading the instructions at whatever it took for a return
+ * address, and faults where that is none: 3 of 4,000 interruptions under qemu. */
+static __thread sigjmp_buf reference_fault;
+static __thread volatile sig_atomic_t is_in_reference;
+
+static void leave_reference(int number)
+{
+    if (!is_in_reference) {
+        signal(number, SIG_DFL); /* not its fault: crash where it happened */
+        return;
+    }
+    siglongjmp(reference_fault, 1);
+}
+
+static __attribute__((noinline)) bool reference_or_fault(struct reference_stack *reference)
+{
+    if (sigsetjmp(reference_fault, 1) != 0) {
+        is_in_reference = 0;
+        return false;
+    }
+    is_in_reference = 1;
+    reference_stack_take(reference);
+    is_in_reference = 0;
+    /* its first frame was ours */
+    for (uint32_t i = 1; i < reference->count; i++) {
+        reference->pcs[i - 1] = reference->pcs[i];
+        reference->sps[i - 1] = reference->sps[i];
+        reference->exact[i - 1] = reference->exact[i];
+    }
+    reference->count--;
+    return true;
 }
 
 /* Walk from here, and by libgcc from here. */
 static __attribute__((noinline)) void compare_here(void *context)
 {
     struct comparison *comparison = context;
-    struct sbx_walk_registers start = {.pc_is_exact = true, .fp_known = true};
-    reference_stack_take(&comparison->reference);
-    __asm__ volatile("lea 0(%%rip), %0\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-                     : "=r"(start.pc), "=r"(start.sp), "=r"(start.fp));
+    struct sbx_walk_registers start;
+    if (!reference_or_fault(&comparison->reference)) {
+        comparison->unanswered++;
+        return;
+    }
+    sbx_registers_here(&start);
     struct sbx_stack_window window = {start.sp, comparison->stack_top, 0};
     sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
     compare(comparison, 0);
@@ -150,8 +194,9 @@ static __attribute__((noinline)) void compare_here(void *context)
 
 static void report(const char *what, const struct comparison *comparison)
 {
-    print_message("%s: %u walks, %u frames, %u different, %u truncated\n", what, comparison->walks, comparison->frames,
-                  comparison->different, comparison->truncated);
+    print_message("%s: %u walks, %u frames, %u different, %u truncated, %u beyond libgcc, libgcc faulted in %u\n",
+                  what, comparison->walks, comparison->frames, comparison->different, comparison->truncated,
+                  comparison->outlasted, comparison->unanswered);
 }
 
 /* ---- where the thread is ---- */
@@ -203,23 +248,42 @@ static void test_thread_walks_to_its_first_frame(void **state)
 static atomic_int sender_is_done;
 static uint32_t steps_left; /* instructions still to be trapped */
 
+#if defined(__x86_64__)
+enum { CAN_STEP = 1 };
+
+static void trap_next_instruction(ucontext_t *interrupted, bool trap)
+{
+    const greg_t trap_flag = 0x100;
+    if (trap) {
+        interrupted->uc_mcontext.gregs[REG_EFL] |= trap_flag;
+    } else {
+        interrupted->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    }
+}
+#else
+enum { CAN_STEP = 0 }; /* a process cannot trap its own instructions there: PSTATE.SS is the kernel's */
+
+static void trap_next_instruction(ucontext_t *interrupted, bool trap)
+{
+    (void)interrupted;
+    (void)trap;
+}
+#endif
+
 /* Walk twice: from the interrupted registers, and from here through the signal frame. */
 static void compare_interrupted(int number, siginfo_t *info, void *context)
 {
     (void)info;
     ucontext_t *interrupted = context;
-    const greg_t *registers = interrupted->uc_mcontext.gregs;
     struct comparison *comparison = &handler_side;
+    uint32_t unanswered = comparison->unanswered;
     compare_here(comparison);
+    if (comparison->unanswered != unanswered) {
+        return;
+    }
 
-    struct sbx_walk_registers start = {
-        .pc = (uint64_t)registers[REG_RIP],
-        .sp = (uint64_t)registers[REG_RSP],
-        .fp = (uint64_t)registers[REG_RBP],
-        .pc_is_exact = true,
-        .fp_known = true,
-        .context = (const uint64_t *)(const void *)registers,
-    };
+    struct sbx_walk_registers start;
+    sbx_registers_interrupted(&start, interrupted);
     struct sbx_stack_window window = {start.sp - SBX_RED_ZONE_BYTES, comparison->stack_top, 0};
     sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
     uint32_t shift = 0;
@@ -228,9 +292,7 @@ static void compare_interrupted(int number, siginfo_t *info, void *context)
     }
     compare(comparison, shift);
     if (number == SIGTRAP && steps_left > 0) {
-        const greg_t trap_flag = 0x100;
-        interrupted->uc_mcontext.gregs[REG_EFL] =
-            --steps_left > 0 ? registers[REG_EFL] | trap_flag : registers[REG_EFL] & ~trap_flag;
+        trap_next_instruction(interrupted, --steps_left > 0);
     }
 }
 
@@ -264,6 +326,9 @@ static void work(uint64_t seed)
 static void test_every_instruction_walks_as_libgcc_does(void **state)
 {
     (void)state;
+    if (!CAN_STEP) {
+        skip();
+    }
     comparison_finish(&handler_side);
     comparison_init(&handler_side);
     take_signal(SIGTRAP);
@@ -296,6 +361,7 @@ static void test_random_interruptions_walk_as_libgcc_does(void **state)
     comparison_finish(&handler_side);
     comparison_init(&handler_side);
     take_signal(SIGUSR1);
+    signal(SIGSEGV, leave_reference);
     pthread_t self = pthread_self(), sender;
     atomic_store(&sender_is_done, 0);
     assert_int_equal(pthread_create(&sender, NULL, send_signals, &self), 0);
@@ -304,8 +370,11 @@ static void test_random_interruptions_walk_as_libgcc_does(void **state)
     }
     assert_int_equal(pthread_join(sender, NULL), 0);
     signal(SIGUSR1, SIG_DFL);
+    signal(SIGSEGV, SIG_DFL);
     report("interruptions", &handler_side);
     assert_int_equal(handler_side.different, 0);
+    assert_true(handler_side.unanswered <= handler_side.walks / 100);
+    assert_true(handler_side.outlasted <= handler_side.walks / 10);
     assert_true(handler_side.walks > 0);
 }
 
