@@ -20,23 +20,26 @@ static bool find_frame(const struct walked_stack *stack, uint32_t frame, uint32_
     return frame < stack->count;
 }
 
+/* Behind a frame that was guessed by its frame pointer libunwind reports its own count of bytes, not where the frame is. */
+static bool is_same_frame(const struct walked_stack *ours, uint32_t at, const struct walked_stack *theirs, uint32_t to)
+{
+    return ours->pc[at] == theirs->pc[to] && (ours->guessed[at] || ours->sp[at] == theirs->sp[to]) &&
+           (!ours->has_fp[at] || !theirs->has_fp[to] || ours->fp[at] == theirs->fp[to]);
+}
+
 struct difference compare_stacks(const struct walked_stack *ours, const struct walked_stack *theirs)
 {
-    uint32_t count = whole_count(ours) < theirs->count ? whole_count(ours) : theirs->count;
+    uint32_t count = whole_count(ours) < whole_count(theirs) ? whole_count(ours) : whole_count(theirs);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t at;
-        if (!find_frame(ours, i, &at)) {
-            continue;
-        }
-        if (ours->pc[at] != theirs->pc[i] || ours->sp[at] != theirs->sp[i] ||
-            (ours->has_fp[at] && theirs->has_fp[i] && ours->fp[at] != theirs->fp[i])) {
+        uint32_t at, to;
+        if (find_frame(ours, i, &at) && find_frame(theirs, i, &to) && !is_same_frame(ours, at, theirs, to)) {
             return (struct difference){OUTCOME_OTHER_FRAME, i};
         }
     }
-    if (whole_count(ours) < theirs->count) {
+    if (whole_count(ours) < whole_count(theirs)) {
         return (struct difference){OUTCOME_OURS_SHORTER, count};
     }
-    if (whole_count(ours) > theirs->count) {
+    if (whole_count(ours) > whole_count(theirs)) {
         return (struct difference){OUTCOME_OURS_LONGER, count};
     }
     bool ours_is_whole = ours->end == SBX_WALK_COMPLETE;

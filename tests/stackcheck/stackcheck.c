@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,17 +27,20 @@ enum {
     BURST_MAX = 64,     /* instructions stepped at one look, at most */
     KERNEL_US = 2000,   /* how long to wait for a system call */
     QUIET_LOOKS = 2000, /* looks in a row without a stack: the program hangs */
+    SKIPPED = 77,       /* exit status: nobody may be traced here */
 };
 
 /* How a stack was come by. */
 enum way { WAY_INTERRUPTED, WAY_STEPPED, WAY_KERNEL, WAY_COUNT };
 static const char *const way_names[WAY_COUNT] = {"interrupted", "stepped", "kernel"};
 
-/* Differences of one kind. */
+/* Differences of one kind, in one module, with one third opinion. */
 struct class {
-    char name[512];
+    const char *name;
+    char module[64];
+    char opinion; /* of libdw: third_opinion() */
     uint64_t count;
-    char example[512];
+    char example[256];
 };
 
 struct check {
@@ -54,6 +58,8 @@ struct check {
     struct libunwind_walker *libunwind;
     struct libdw_walker *libdw; /* of this process and its modules; NULL: to be made when needed */
     struct walked_stack *our_stack, *blind_stack, *their_stack, *third_stack;
+    struct target_stack other_stack; /* the one a signal handler interrupted */
+    struct walked_stack *rest_stack;
 
     uint64_t stacks, frames, runs, deepest;
     uint64_t by_way[WAY_COUNT];
@@ -61,6 +67,8 @@ struct check {
     uint64_t ends[16];                                        /* of our walks, by enum sbx_walk_end */
     uint64_t blind_equal, blind_shorter, blind_wrong;         /* without the frame pointer, of all stacks */
     uint64_t blocked, blocked_shorter;                        /* of those in the kernel */
+    uint64_t guessed;                                         /* stacks with frames found by frame pointer alone */
+    uint64_t unexplained;
     uint64_t no_stack;
     struct class classes[CLASSES_MAX];
     uint32_t class_count;
@@ -76,35 +84,27 @@ static uint64_t next_random(struct check *check)
 
 /* ---- naming a difference ---- */
 
-static const char *const end_names[] = {
-    [SBX_WALK_COMPLETE] = "complete",        [SBX_WALK_NO_MODULE] = "no module", [SBX_WALK_NO_ROW] = "no row",
-    [SBX_WALK_UNSUPPORTED] = "unsupported",  [SBX_WALK_BAD_MEMORY] = "bad memory", [SBX_WALK_TOO_DEEP] = "too deep",
-    [SBX_WALK_NO_PROGRESS] = "no progress",  [SBX_WALK_ROWS_PENDING] = "rows pending",
-};
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
 }
 
-/* The rule that decides about the caller of a frame, as the walker sees it. */
-static const char *rule_name(const struct check *check, uint64_t pc, bool exact)
+static bool is_in_kernel(const struct user_regs_struct *registers)
 {
-    static const char *const kinds[] = {"special", "sp", "fp", "*fp", "*sp", "plt", "register", "?"};
+    int64_t result = (int64_t)registers->rax;
+    /* -ERESTARTSYS to -ERESTART_RESTARTBLOCK: the call was waiting, and is made again. -ENOSYS: at its entry. */
+    return (int64_t)registers->orig_rax >= 0 && ((result <= -512 && result >= -516) || result == -ENOSYS);
+}
+
+static uint32_t rule_of(const struct check *check, uint64_t pc, bool exact)
+{
     uint64_t at = exact ? pc : pc - 1;
     const struct target_module *module = target_memory_module(&check->memory, at);
     if (module == NULL) {
-        return "no module";
+        return SBX_RULE_NO_MODULE;
     }
-    uint32_t rule = module->image->has_rows ? sbx_unwind_rows_find(&module->image->rows, at - module->bias) : SBX_RULE_NONE;
-    switch (rule) {
-    case SBX_RULE_NONE: return "no row";
-    case SBX_RULE_END: return "end";
-    case SBX_RULE_UNSUPPORTED: return "unsupported";
-    case SBX_RULE_SIGNAL: return "signal";
-    default: return kinds[sbx_rule_kind(rule)];
-    }
+    return module->image->has_rows ? sbx_unwind_rows_find(&module->image->rows, at - module->bias) : SBX_RULE_NONE;
 }
 
 static void describe_address(struct check *check, uint64_t pc, bool exact, char *text, size_t bytes)
@@ -119,18 +119,103 @@ static void describe_address(struct check *check, uint64_t pc, bool exact, char 
              check->libdw == NULL ? "?" : libdw_function_at(check->libdw, at));
 }
 
-static struct class *class_named(struct check *check, const char *name)
+/* Our walk stopped where a signal handler on a stack of its own had interrupted another stack, as a walk must that may
+ * read one stack only. Walk that one too, from the registers the kernel saved: does it lead on as libunwind went? */
+static bool rest_is_equal(struct check *check)
+{
+    const struct walked_stack *ours = check->our_stack, *theirs = check->their_stack;
+    struct walked_stack *rest = check->rest_stack;
+    uint32_t done = ours->count;
+    uint64_t signal_frame = ours->sp[done - 2];
+    for (int stacks = 0; stacks < 4; stacks++) {
+        uint64_t words[SBX_CONTEXT_WORDS];
+        for (uint32_t i = 0; i < SBX_CONTEXT_WORDS; i++) {
+            const struct target_stack *stack = stacks == 0 ? &check->stack : &check->other_stack;
+            if (!target_memory_read(&check->memory, stack, signal_frame + SBX_CONTEXT_AT + 8 * i, &words[i])) {
+                return false;
+            }
+        }
+        check->other_stack.registers = (struct user_regs_struct){
+            .r8 = words[0], .r9 = words[1], .r10 = words[2], .r11 = words[3], .r12 = words[4], .r13 = words[5],
+            .r14 = words[6], .r15 = words[7], .rdi = words[8], .rsi = words[9], .rbp = words[10], .rbx = words[11],
+            .rdx = words[12], .rax = words[13], .rcx = words[14], .rsp = words[15], .rip = words[16]};
+        if (!target_memory_copy_stack(&check->memory, &check->other_stack)) {
+            return false;
+        }
+        our_walk(&check->ours, &check->memory, &check->other_stack, true, rest);
+        for (uint32_t i = 0; i < rest->count; i++) {
+            if (done - 1 + i >= theirs->count || rest->pc[i] != theirs->pc[done - 1 + i] ||
+                rest->sp[i] != theirs->sp[done - 1 + i]) {
+                return false;
+            }
+        }
+        done += rest->count - 1;
+        if (rest->end != SBX_WALK_BAD_MEMORY || rest->count < 2 || !rest->exact[rest->count - 1]) {
+            return done == theirs->count && (rest->end == SBX_WALK_COMPLETE) == (theirs->end == 0);
+        }
+        signal_frame = rest->sp[rest->count - 2];
+    }
+    return false;
+}
+
+/* The name of a difference that docs/UNWINDING.md explains, or NULL. `last` is the last frame both have: its step is the one
+ * that differs. */
+static const char *explain(struct check *check, struct difference difference, uint32_t last)
+{
+    const struct walked_stack *ours = check->our_stack, *theirs = check->their_stack;
+    uint32_t rule = rule_of(check, ours->pc[last], ours->exact[last]);
+    if (is_in_kernel(&check->stack.registers) && check->stack.registers.orig_rax == SYS_rt_sigreturn) {
+        return "in sigreturn, whose row ends before its system call returns";
+    }
+    uint32_t next = difference.frame;
+    switch (difference.outcome) {
+    case OUTCOME_OURS_SHORTER:
+        if (ours->end == SBX_WALK_BAD_MEMORY && last > 0 && ours->exact[last]) {
+            return rest_is_equal(check) ? "interrupted on another stack" : NULL;
+        }
+        if (ours->end == SBX_WALK_UNSUPPORTED && !ours->exact[last] && sbx_rule_kind(rule) == SBX_RULE_FROM_REGISTER) {
+            return "CFA in a register of a caller";
+        }
+        if (ours->end == SBX_WALK_UNSUPPORTED && rule == SBX_RULE_UNSUPPORTED) {
+            return "rule that does not fit";
+        }
+        if ((ours->end == SBX_WALK_NO_ROW || ours->end == SBX_WALK_NO_MODULE) && (rule == SBX_RULE_NONE || rule == SBX_RULE_NO_MODULE) &&
+            target_memory_module(&check->memory, theirs->pc[next]) == NULL) {
+            return "libunwind takes a link for a frame that is none";
+        }
+        return NULL;
+    case OUTCOME_OTHER_END:
+        if ((ours->end == SBX_WALK_NO_ROW || ours->end == SBX_WALK_NO_MODULE) && theirs->end == 0 &&
+            (rule == SBX_RULE_NONE || rule == SBX_RULE_NO_MODULE)) {
+            return "no row: libunwind calls it the end";
+        }
+        return NULL;
+    case OUTCOME_OTHER_FRAME:
+        if (sbx_rule_fp(rule) == SBX_RULE_FP_AT_FP && sbx_rule_kind(rule) != SBX_RULE_SPECIAL && ours->exact[last] &&
+            ours->pc[next] == theirs->pc[next] && ours->sp[next] == theirs->sp[next] && ours->fp[next] == ours->fp[last]) {
+            return "gcc's rows forget that an aligned frame has popped fp";
+        }
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+static struct class *class_of(struct check *check, const char *name, const char *module, char opinion)
 {
     for (uint32_t i = 0; i < check->class_count; i++) {
-        if (strcmp(check->classes[i].name, name) == 0) {
-            return &check->classes[i];
+        struct class *class = &check->classes[i];
+        if (strcmp(class->name, name) == 0 && class->opinion == opinion && strcmp(class->module, module) == 0) {
+            return class;
         }
     }
     if (check->class_count == CLASSES_MAX) {
         return &check->classes[CLASSES_MAX - 1];
     }
     struct class *class = &check->classes[check->class_count++];
-    snprintf(class->name, sizeof class->name, "%s", name);
+    class->name = name;
+    class->opinion = opinion;
+    snprintf(class->module, sizeof class->module, "%.63s", module);
     return class;
 }
 
@@ -148,6 +233,11 @@ static void print_walk(struct check *check, const char *who, const struct walked
 /* A stack on which the walks do not agree: ask the third, and count it under its kind. */
 static void judge(struct check *check, struct difference difference)
 {
+    const struct walked_stack *ours = check->our_stack;
+    uint32_t last = difference.frame == 0 ? 0 : difference.frame - 1;
+    if (ours->gap_frames != 0 && last >= ours->gap_at) {
+        last = last >= ours->gap_at + ours->gap_frames ? last - ours->gap_frames : ours->gap_at;
+    }
     if (check->libdw == NULL) {
         check->libdw = libdw_walker_create(check->memory.pid);
     }
@@ -155,43 +245,27 @@ static void judge(struct check *check, struct difference difference)
     check->third_stack->count = 0;
     if (check->libdw != NULL) {
         libdw_walk(check->libdw, &check->memory, &check->stack, check->third_stack);
-        opinion = third_opinion(check->our_stack, check->their_stack, check->third_stack, difference.frame);
+        opinion = third_opinion(ours, check->their_stack, check->third_stack, difference.frame);
     }
-    const struct walked_stack *ours = check->our_stack;
-    uint32_t last = difference.frame == 0 ? 0 : difference.frame - 1; /* the last frame both have: its step differs */
-    if (ours->gap_frames != 0 && last >= ours->gap_at) {
-        last = last >= ours->gap_at + ours->gap_frames ? last - ours->gap_frames : ours->gap_at;
+    const char *name = explain(check, difference, last);
+    if (name == NULL) {
+        check->unexplained += difference.outcome != OUTCOME_BOTH_STOPPED;
+        name = outcome_name(difference.outcome);
     }
-    char place[512], name[512];
-    const struct target_module *module = target_memory_module(&check->memory, ours->pc[last]);
-    describe_address(check, ours->pc[last], ours->exact[last], place, sizeof place);
-    snprintf(name, sizeof name, "%s; ours %s; libunwind %d; libdw %c; rule %s%s; %s", outcome_name(difference.outcome),
-             difference.outcome == OUTCOME_OTHER_FRAME || difference.outcome == OUTCOME_OURS_LONGER
-                 ? "goes on" : end_names[ours->end],
-             difference.outcome == OUTCOME_OTHER_FRAME || difference.outcome == OUTCOME_OURS_SHORTER
-                 ? 1 : check->their_stack->end,
-             opinion, rule_name(check, ours->pc[last], ours->exact[last]), ours->exact[last] ? " exact" : "",
-             module == NULL ? "no module" : base_name(module->image->path));
-    struct class *class = class_named(check, name);
+    const struct target_module *module = target_memory_module(&check->memory, ours->pc[last] - !ours->exact[last]);
+    struct class *class = class_of(check, name, module == NULL ? "no module" : base_name(module->image->path), opinion);
     if (class->count++ == 0) {
-        snprintf(class->example, sizeof class->example, "%s", place);
+        describe_address(check, ours->pc[last], ours->exact[last], class->example, sizeof class->example);
     }
     if (class->count <= check->examples_wanted) {
-        printf("  %s\n", name);
-        print_walk(check, "ours", check->our_stack, difference.frame);
+        printf("  %s; rule %#x\n", name, rule_of(check, ours->pc[last], ours->exact[last]));
+        print_walk(check, "ours", ours, difference.frame);
         print_walk(check, "libunwind", check->their_stack, difference.frame);
         print_walk(check, "libdw", check->third_stack, difference.frame);
     }
 }
 
 /* ---- one stack ---- */
-
-static bool is_in_kernel(const struct user_regs_struct *registers)
-{
-    int64_t result = (int64_t)registers->rax;
-    /* -ERESTARTSYS to -ERESTART_RESTARTBLOCK: the call was waiting, and is made again. -ENOSYS: at its entry. */
-    return (int64_t)registers->orig_rax >= 0 && ((result <= -512 && result >= -516) || result == -ENOSYS);
-}
 
 /* Take the stopped thread's stack and walk it. False: it has none. */
 static bool check_stack(struct check *check, enum way way)
@@ -211,6 +285,12 @@ static bool check_stack(struct check *check, enum way way)
     check->by_way[way]++;
     check->outcomes[difference.outcome]++;
     check->ends[check->our_stack->end & 15]++;
+    for (uint32_t i = 0; i < check->our_stack->count; i++) {
+        if (check->our_stack->guessed[i]) {
+            check->guessed++;
+            break;
+        }
+    }
     if (difference.outcome != OUTCOME_EQUAL) {
         judge(check, difference);
     }
@@ -220,7 +300,8 @@ static bool check_stack(struct check *check, enum way way)
     struct difference blind = compare_stacks(check->blind_stack, check->our_stack);
     bool blocked = is_in_kernel(&check->stack.registers);
     check->blocked += blocked;
-    if (check->blind_stack->count == check->our_stack->count && blind.outcome != OUTCOME_OTHER_FRAME) {
+    if (blind.outcome != OUTCOME_OTHER_FRAME && blind.outcome != OUTCOME_OURS_SHORTER &&
+        blind.outcome != OUTCOME_OURS_LONGER) {
         check->blind_equal++;
     } else if (blind.outcome == OUTCOME_OURS_SHORTER) {
         check->blind_shorter++;
@@ -346,12 +427,14 @@ static void print_results(struct check *check, double seconds)
         printf("  %s %" PRIu64 "%s", outcome_name((enum outcome)i), check->outcomes[i], i + 1 < OUTCOME_COUNT ? "," : "\n");
     }
     printf("  without frame pointer: %" PRIu64 " equal, %" PRIu64 " shorter, %" PRIu64 " wrong; of %" PRIu64
-           " blocked %" PRIu64 " shorter; %" PRIu64 " without a stack\n",
+           " blocked %" PRIu64 " shorter; %" PRIu64 " with links of frame pointers; %" PRIu64 " without a stack\n",
            check->blind_equal, check->blind_shorter, check->blind_wrong, check->blocked, check->blocked_shorter,
-           check->no_stack);
+           check->guessed, check->no_stack);
     qsort(check->classes, check->class_count, sizeof check->classes[0], compare_classes);
     for (uint32_t i = 0; i < check->class_count; i++) {
-        printf("  %8" PRIu64 "  %s; e.g. %s\n", check->classes[i].count, check->classes[i].name, check->classes[i].example);
+        const struct class *class = &check->classes[i];
+        printf("  %8" PRIu64 "  %s; %s; libdw %c; e.g. %s\n", class->count, class->name, class->module, class->opinion,
+               class->example);
     }
     if (check->report == NULL) {
         return;
@@ -361,11 +444,13 @@ static void print_results(struct check *check, double seconds)
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         fprintf(check->report, "\t%" PRIu64, check->outcomes[i]);
     }
-    fprintf(check->report, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", check->blind_equal,
-            check->blind_shorter, check->blind_wrong, check->blocked, check->blocked_shorter);
+    fprintf(check->report, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+            check->unexplained, check->blind_equal, check->blind_shorter, check->blind_wrong, check->blocked,
+            check->blocked_shorter, check->guessed);
     for (uint32_t i = 0; i < check->class_count; i++) {
-        fprintf(check->report, "class\t%s\t%" PRIu64 "\t%s\t%s\n", check->label, check->classes[i].count,
-                check->classes[i].name, check->classes[i].example);
+        const struct class *class = &check->classes[i];
+        fprintf(check->report, "class\t%s\t%" PRIu64 "\t%s\t%s\t%c\t%s\n", check->label, class->count, class->name,
+                class->module, class->opinion, class->example);
     }
 }
 
@@ -398,8 +483,9 @@ int main(int argc, char **argv)
         check.label = pid == 0 ? base_name(argv[optind]) : "attached";
     }
     check.stack.copy = malloc(STACK_COPY_MAX);
-    struct walked_stack *walked = calloc(4, sizeof *walked);
-    if (check.stack.copy == NULL || walked == NULL) {
+    check.other_stack.copy = malloc(STACK_COPY_MAX);
+    struct walked_stack *walked = calloc(5, sizeof *walked);
+    if (check.stack.copy == NULL || check.other_stack.copy == NULL || walked == NULL) {
         fprintf(stderr, "stackcheck: out of memory\n");
         return 2;
     }
@@ -407,6 +493,7 @@ int main(int argc, char **argv)
     check.blind_stack = &walked[1];
     check.their_stack = &walked[2];
     check.third_stack = &walked[3];
+    check.rest_stack = &walked[4];
     our_walker_init(&check.ours);
     check.libunwind = libunwind_walker_create();
 
@@ -417,7 +504,7 @@ int main(int argc, char **argv)
         int result = pid != 0 ? tracee_seize(&check.tracee, pid) : tracee_spawn(&check.tracee, argv + optind);
         if (result != 0) {
             fprintf(stderr, "stackcheck: %s: %s\n", check.label, strerror(-result));
-            return 2;
+            return result == -EPERM ? SKIPPED : 2;
         }
         begin_process(&check);
         failed = follow(&check);
@@ -434,9 +521,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "stackcheck: %s: only %" PRIu64 " stacks\n", check.label, check.stacks);
         failed = 1;
     }
+    if (check.unexplained != 0 || check.blind_wrong != 0) {
+        fprintf(stderr, "stackcheck: %s: %" PRIu64 " differences nobody has explained, %" PRIu64
+                " walks that differ without frame pointer\n", check.label, check.unexplained, check.blind_wrong);
+        failed = 1;
+    }
     libunwind_walker_destroy(check.libunwind);
     our_walker_finish(&check.ours);
     free(walked);
+    free(check.other_stack.copy);
     free(check.stack.copy);
     if (check.report != NULL && fclose(check.report) != 0) {
         failed = 1;

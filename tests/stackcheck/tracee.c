@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,8 @@ int tracee_spawn(struct tracee *tracee, char *const argv[])
         close(gate[1]);
         if (read(gate[0], &go, 1) == 1) { /* seized by now */
             close(gate[0]);
+            int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+            dup2(nowhere, STDOUT_FILENO); /* what it has to say is not what is wanted */
             execvp(argv[0], argv);
             perror(argv[0]);
         }
@@ -174,20 +177,27 @@ void tracee_release(struct tracee *tracee)
     }
 }
 
-/* Wait for the stopped thread to stop again. False: it is gone. */
+/* Wait for the stopped thread to stop again, and look after the others meanwhile: the first thread of a process that exits
+ * is not reported before all others are. False: it is gone. */
 static bool wait_for_it(struct tracee *tracee, pid_t tid, int *status_out)
 {
     for (;;) {
-        pid_t got = waitpid(tid, status_out, __WALL);
-        if (got == tid) {
-            return WIFSTOPPED(*status_out) || serve_one(tracee, tid, *status_out, true) >= 0;
-        }
+        pid_t got = waitpid(-1, status_out, __WALL);
         if (got < 0 && errno == EINTR) {
             continue;
         }
-        remove_thread(tracee, tid);
-        tracee->ended = tracee->ended || tid == tracee->pid;
-        return false;
+        if (got < 0) {
+            remove_thread(tracee, tid);
+            tracee->ended = true;
+            return false;
+        }
+        if (got == tid) {
+            return WIFSTOPPED(*status_out) || serve_one(tracee, tid, *status_out, true) >= 0;
+        }
+        serve_one(tracee, got, *status_out, false);
+        if (tracee->ended) {
+            return false;
+        }
     }
 }
 

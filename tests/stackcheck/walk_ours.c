@@ -43,6 +43,15 @@ static void forget_frames(struct our_walker *walker)
     memset(walker->cache, 0, sizeof *walker->cache);
 }
 
+/* Does a row say how to leave this frame? If not, its frame pointer was taken for a link. */
+static bool has_rule(const struct target_memory *memory, const struct sbx_walk_frame *frame)
+{
+    uint64_t at = frame->pc - ((frame->flags & SBX_FRAME_IS_EXACT) == 0);
+    const struct sbx_code_range *range = sbx_code_map_find(memory->map, at);
+    return range != NULL && range->rows != NULL &&
+           sbx_unwind_rows_find(range->rows, at - range->bias) != SBX_RULE_NONE;
+}
+
 void our_walk(struct our_walker *walker, const struct target_memory *memory, const struct target_stack *stack,
               bool registers_known, struct walked_stack *walked_out)
 {
@@ -61,7 +70,7 @@ void our_walk(struct our_walker *walker, const struct target_memory *memory, con
     struct sbx_walk *walk = walker->walk;
     for (int attempt = 0; attempt < 2; attempt++) {
         sbx_walk_stack(memory->map, walker->cache, &walker->table, walker->header->epoch, &window, &start, walk);
-        if (walk->frames[0].frame_id != 0) {
+        if (walk->end != SBX_WALK_TOO_DEEP || walk->omitted != 0) {
             break;
         }
         forget_frames(walker);
@@ -84,5 +93,7 @@ void our_walk(struct our_walker *walker, const struct target_memory *memory, con
         walked_out->fp[to] = frame->fp;
         walked_out->has_fp[to] = (frame->flags & SBX_FRAME_FP_KNOWN) != 0;
         walked_out->exact[to] = (frame->flags & SBX_FRAME_IS_EXACT) != 0;
+        walked_out->guessed[to] = frame->slot != 0 && frame->slot == frame->fp_slot + 8 && i > 0 &&
+                                  walk->frames[i - 1].fp == frame->fp_slot && !has_rule(memory, &walk->frames[i - 1]);
     }
 }

@@ -18,7 +18,8 @@ struct walked_stack {
     uint64_t sp[FRAMES_MAX]; /* not libdw's */
     uint64_t fp[FRAMES_MAX]; /* not libdw's; ours only where has_fp */
     bool has_fp[FRAMES_MAX];
-    bool exact[FRAMES_MAX]; /* ours only */
+    bool exact[FRAMES_MAX];   /* ours and libdw's */
+    bool guessed[FRAMES_MAX]; /* ours only: found through the frame pointer of code that has no row */
 };
 
 /* ---- ours ---- */
