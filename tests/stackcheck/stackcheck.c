@@ -160,7 +160,7 @@ static bool rest_is_equal(struct check *check)
 
 /* The name of a difference that docs/UNWINDING.md explains, or NULL. `last` is the last frame both have: its step is the one
  * that differs. */
-static const char *explain(struct check *check, struct difference difference, uint32_t last)
+static const char *explain(struct check *check, struct difference difference, uint32_t last, char opinion)
 {
     const struct walked_stack *ours = check->our_stack, *theirs = check->their_stack;
     uint32_t rule = rule_of(check, ours->pc[last], ours->exact[last]);
@@ -168,6 +168,14 @@ static const char *explain(struct check *check, struct difference difference, ui
         return "in sigreturn, whose row ends before its system call returns";
     }
     uint32_t next = difference.frame;
+    bool has_link = false;
+    for (uint32_t i = 0; i <= last; i++) {
+        has_link = has_link || ours->guessed[i];
+    }
+    if (has_link && (difference.outcome == OUTCOME_OTHER_FRAME || difference.outcome == OUTCOME_OURS_LONGER)) {
+        return opinion == 'o' ? "libunwind has lost sp behind a link of a frame pointer"
+                              : "no row where a function sets up or takes down its frame pointer";
+    }
     switch (difference.outcome) {
     case OUTCOME_OURS_SHORTER:
         if (ours->end == SBX_WALK_BAD_MEMORY && last > 0 && ours->exact[last]) {
@@ -247,7 +255,7 @@ static void judge(struct check *check, struct difference difference)
         libdw_walk(check->libdw, &check->memory, &check->stack, check->third_stack);
         opinion = third_opinion(ours, check->their_stack, check->third_stack, difference.frame);
     }
-    const char *name = explain(check, difference, last);
+    const char *name = explain(check, difference, last, opinion);
     if (name == NULL) {
         check->unexplained += difference.outcome != OUTCOME_BOTH_STOPPED;
         name = outcome_name(difference.outcome);
