@@ -20,7 +20,8 @@ static bool find_frame(const struct walked_stack *stack, uint32_t frame, uint32_
     return frame < stack->count;
 }
 
-/* Behind a frame that was guessed by its frame pointer libunwind reports its own count of bytes, not where the frame is. */
+/* Behind a frame that was guessed by its frame pointer libunwind reports its own count of bytes, not where the frame
+ * is. */
 static bool is_same_frame(const struct walked_stack *ours, uint32_t at, const struct walked_stack *theirs, uint32_t to)
 {
     return ours->pc[at] == theirs->pc[to] && (ours->guessed[at] || ours->sp[at] == theirs->sp[to]) &&

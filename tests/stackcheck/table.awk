@@ -3,12 +3,12 @@
 #
 # program: 2 label, 3 stacks, 4 frames, 5 deepest, 6 equal, 7 both stopped, 8 ours stopped, 9 libunwind stopped, 10 other
 #          frame, 11 other end, 12 unexplained, 13 to 15 without frame pointer: equal, shorter, wrong, 16 blocked, 17 of
-#          them shorter, 18 with links of frame pointers
+#          them shorter, 18 with links of frame pointers, 19 alike and shown to libdw, 20 of them alike there too
 # class:   2 label, 3 count, 4 name, 5 module, 6 opinion of libdw, 7 example
 $1 == "version" { version[$2] = $3 }
 $1 == "program" {
     order[++programs] = $2
-    for (i = 3; i <= 18; i++) {
+    for (i = 3; i <= 20; i++) {
         value[$2, i] = $i
         total[i] = i == 5 ? ($i > total[i] ? $i : total[i]) : total[i] + $i
     }
@@ -38,17 +38,17 @@ END {
     }
     row("all", "", 1)
     print ""
-    print "| program | without fp: equal | shorter | wrong | blocked | of them shorter | with links of frame pointers |"
-    print "|---|---:|---:|---:|---:|---:|---:|"
+    print "| program | without fp: equal | shorter | wrong | blocked | of them shorter | with links of frame pointers | alike, shown to libdw | alike there too |"
+    print "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for (p = 1; p <= programs; p++) {
         printf "| %s |", order[p]
-        for (i = 13; i <= 18; i++) {
+        for (i = 13; i <= 20; i++) {
             printf " %d |", value[order[p], i]
         }
         print ""
     }
     printf "| all |"
-    for (i = 13; i <= 18; i++) {
+    for (i = 13; i <= 20; i++) {
         printf " %d |", total[i]
     }
     print "\n"

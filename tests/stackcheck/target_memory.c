@@ -13,7 +13,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { IMAGES_MAX = 512, PAGE = 4096 };
+enum {
+    IMAGES_MAX = 512,
+    PAGE = 4096
+};
 
 static struct target_image *images[IMAGES_MAX];
 static uint32_t image_count;
@@ -285,8 +288,8 @@ bool target_memory_refresh(struct target_memory *memory)
         }
         line = next == NULL ? line + strlen(line) : next;
     }
-    bool changed = count_before != memory->module_count ||
-                   memcmp(before, memory->modules, count_before * sizeof before[0]) != 0;
+    bool changed =
+        count_before != memory->module_count || memcmp(before, memory->modules, count_before * sizeof before[0]) != 0;
     free(before);
     if (changed) {
         make_code_map(memory);

@@ -12,7 +12,11 @@
 
 #include "frame_walker.h"
 
-enum { MODULES_MAX = 256, MAPPINGS_MAX = 16384, STACK_COPY_MAX = 4 << 20 };
+enum {
+    MODULES_MAX = 256,
+    MAPPINGS_MAX = 16384,
+    STACK_COPY_MAX = 4 << 20
+};
 
 /* A file, or the vdso, with its rows. Kept for as long as the program runs: a target that is started again has it anew,
  * elsewhere. */
@@ -22,7 +26,7 @@ struct target_image {
     size_t size;
     const Elf64_Phdr *segments;
     uint32_t segment_count;
-    uint64_t text_begin, text_end; /* in the file's own numbering */
+    uint64_t text_begin, text_end;             /* in the file's own numbering */
     uint64_t eh_frame_hdr, eh_frame_hdr_bytes; /* address, 0: none */
     struct sbx_unwind_rows rows;
     bool has_rows;
@@ -48,7 +52,7 @@ struct target_memory {
     struct sbx_code_map *map; /* of the modules; its generation changes with them */
     char *maps_text;          /* /proc/PID/maps as it was last time */
     size_t maps_bytes, maps_capacity;
-    uint64_t page_at;         /* the page of the live process that was read last; 0: none */
+    uint64_t page_at; /* the page of the live process that was read last; 0: none */
     uint64_t page[512];
 };
 

@@ -13,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD, POLL_US = 50 };
+enum {
+    OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD,
+    POLL_US = 50
+};
 
 static void add_thread(struct tracee *tracee, pid_t tid)
 {
@@ -177,8 +180,8 @@ void tracee_release(struct tracee *tracee)
     }
 }
 
-/* Wait for the stopped thread to stop again, and look after the others meanwhile: the first thread of a process that exits
- * is not reported before all others are. False: it is gone. */
+/* Wait for the stopped thread to stop again, and look after the others meanwhile: the first thread of a process that
+ * exits is not reported before all others are. False: it is gone. */
 static bool wait_for_it(struct tracee *tracee, pid_t tid, int *status_out)
 {
     for (;;) {

@@ -8,7 +8,9 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-enum { TRACEE_THREADS_MAX = 1024 };
+enum {
+    TRACEE_THREADS_MAX = 1024
+};
 
 struct tracee {
     pid_t pid;
@@ -18,7 +20,7 @@ struct tracee {
     int pending_signal; /* to be delivered when it goes on */
     bool was_spawned;
     bool ended;
-    int status;         /* of waitpid(), when ended */
+    int status; /* of waitpid(), when ended */
 };
 
 /* Start a program, or seize one that runs. 0 or a negative errno. */
@@ -34,8 +36,8 @@ void tracee_serve(struct tracee *tracee);
 /* Stop a thread wherever it is. False: it is gone. */
 bool tracee_stop(struct tracee *tracee, pid_t tid);
 
-/* For the stopped thread: one instruction; or up to its next entry to or return from the kernel, or as far as it comes in
- * `timeout_us`. It is stopped again afterwards. False: it is gone. */
+/* For the stopped thread: one instruction; or up to its next entry to or return from the kernel, or as far as it comes
+ * in `timeout_us`. It is stopped again afterwards. False: it is gone. */
 bool tracee_step(struct tracee *tracee);
 bool tracee_run_to_kernel(struct tracee *tracee, uint32_t timeout_us, bool *reached_out);
 

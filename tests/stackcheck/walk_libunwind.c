@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* walk_libunwind.c - the peer: unw_step() over the same bytes, without its caches.
  *
- * Each step finds its entry through the module's search table and runs its program anew ("slow step"); there are neither
- * cached rules nor the fast trace of unw_backtrace(). */
+ * Each step finds its entry through the module's search table and runs its program anew ("slow step"); there are
+ * neither cached rules nor the fast trace of unw_backtrace(). */
 #include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "walks.h"
 
 /* Exported for remote users such as gdb and perf, and declared in no public header. */
-int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table, unw_proc_info_t *info,
-                                       int need_unwind_info, void *context);
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
+                                       unw_proc_info_t *info, int need_unwind_info, void *context);
 
 struct libunwind_walker {
     unw_addr_space_t space;
@@ -42,11 +42,12 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
         .format = UNW_INFO_FORMAT_REMOTE_TABLE,
         .start_ip = module->bias + image->text_begin,
         .end_ip = module->bias + image->text_end,
-        .u.rti = {
-            .segbase = segbase,
-            .table_data = segbase + (uint64_t)(table.entries - header.bytes),
-            .table_len = (unw_word_t)table.count * 8 / sizeof(unw_word_t),
-        },
+        .u.rti =
+            {
+                .segbase = segbase,
+                .table_data = segbase + (uint64_t)(table.entries - header.bytes),
+                .table_len = (unw_word_t)table.count * 8 / sizeof(unw_word_t),
+            },
     };
     return UNW_OBJ(dwarf_search_unwind_table)(space, ip, &description, info, need_unwind_info, context);
 }

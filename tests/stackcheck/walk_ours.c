@@ -7,7 +7,11 @@
 
 #include "walks.h"
 
-enum { FRAME_SLOTS = 1 << 20, NODE_SLOTS = 2, FRAMES_AT = 4096 };
+enum {
+    FRAME_SLOTS = 1 << 20,
+    NODE_SLOTS = 2,
+    FRAMES_AT = 4096
+};
 
 void our_walker_init(struct our_walker *walker)
 {
@@ -48,8 +52,7 @@ static bool has_rule(const struct target_memory *memory, const struct sbx_walk_f
 {
     uint64_t at = frame->pc - ((frame->flags & SBX_FRAME_IS_EXACT) == 0);
     const struct sbx_code_range *range = sbx_code_map_find(memory->map, at);
-    return range != NULL && range->rows != NULL &&
-           sbx_unwind_rows_find(range->rows, at - range->bias) != SBX_RULE_NONE;
+    return range != NULL && range->rows != NULL && sbx_unwind_rows_find(range->rows, at - range->bias) != SBX_RULE_NONE;
 }
 
 void our_walk(struct our_walker *walker, const struct target_memory *memory, const struct target_stack *stack,

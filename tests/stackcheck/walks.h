@@ -7,12 +7,14 @@
 #include "frame_walker.h"
 #include "target_memory.h"
 
-enum { FRAMES_MAX = 16384 };
+enum {
+    FRAMES_MAX = 16384
+};
 
 /* Innermost frame first. Of a deep stack our walker leaves out the middle: gap_at and gap_frames. */
 struct walked_stack {
     uint32_t count;
-    int end;               /* ours: enum sbx_walk_end; libunwind: 0 or its negative error; libdw: 0, or -1 */
+    int end; /* ours: enum sbx_walk_end; libunwind: 0 or its negative error; libdw: 0, or -1 */
     uint32_t gap_at, gap_frames;
     uint64_t pc[FRAMES_MAX];
     uint64_t sp[FRAMES_MAX]; /* not libdw's */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* callbacks.c SECONDS - a program that is called back by libc, allocates on its stack, aligns it, and is built in several
- * ways: at -O3 and with -fno-plt among them. */
+/* callbacks.c SECONDS - a program that is called back by libc, allocates on its stack, aligns it, and is built in
+ * several ways: at -O3 and with -fno-plt among them. */
 #include <alloca.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -15,7 +15,9 @@
 #include <time.h>
 #include <wchar.h>
 
-enum { VALUES = 200 };
+enum {
+    VALUES = 200
+};
 
 static volatile uint64_t sink;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glib_loop.c SECONDS - a GLib program: main loop, idle and time-out sources, containers' callbacks, GRegex, GMarkup, signals
- * through libffi, a thread pool. */
+/* glib_loop.c SECONDS - a GLib program: main loop, idle and time-out sources, containers' callbacks, GRegex, GMarkup,
+ * signals through libffi, a thread pool. */
 #include <gio/gio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_special_stacks.c - where walks end, and why, in the situations that have rules of their own.
  *
- * test_live_stacks.c compares with libgcc; here it is written down what is expected: the functions of the test that must be
- * on the stack, the first frame, and the reason of the end. Not beside one source: rows, rules and walker are all in it. */
+ * test_live_stacks.c compares with libgcc; here it is written down what is expected: the functions of the test that
+ * must be on the stack, the first frame, and the reason of the end. Not beside one source: rows, rules and walker are
+ * all in it. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -139,7 +140,7 @@ static void expect_end(uint32_t end)
 /* ---- called back ---- */
 
 struct called {
-    const void *caller; /* where the test function goes on when its callee has returned */
+    const void *caller;  /* where the test function goes on when its callee has returned */
     const char *through; /* a module that must lie between */
     uint32_t times;
 };
@@ -263,8 +264,8 @@ static void test_cxx_callbacks_and_exceptions_walk_to_the_first_frame(void **sta
         void (*situation)(special_leaf *, void *);
         const char *through;
     } situations[] = {
-        {special_sort, NULL},           {special_landing_pad, NULL},
-        {special_catch, NULL},          {special_throw_through_qsort, "libc.so"},
+        {special_sort, NULL},          {special_landing_pad, NULL},
+        {special_catch, NULL},         {special_throw_through_qsort, "libc.so"},
         {special_stream, "libstdc++"},
     };
     for (size_t i = 0; i < SBX_COUNT_OF(situations); i++) {
@@ -311,8 +312,8 @@ static void test_thread_ends_in_clone(void **state)
     assert_true(first->fp == 0);     /* the ABI's mark, which clone sets */
 }
 
-/* makecontext() writes the return address of the entry: __start_context. No row covers the byte before it, so the walk ends
- * there and says so. libunwind stops at the same frame, and calls it the end. */
+/* makecontext() writes the return address of the entry: __start_context. No row covers the byte before it, so the walk
+ * ends there and says so. libunwind stops at the same frame, and calls it the end. */
 static ucontext_t main_context, coroutine_context;
 static const void *return_of_coroutine;
 static uint64_t coroutine_stack_end;
@@ -335,7 +336,9 @@ static void coroutine(void)
 static void test_coroutine_ends_at_its_entry_without_a_row(void **state)
 {
     (void)state;
-    enum { BYTES = 64 << 10 };
+    enum {
+        BYTES = 64 << 10
+    };
     uint8_t *stack = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(stack, MAP_FAILED);
     assert_int_equal(getcontext(&coroutine_context), 0);
@@ -408,7 +411,9 @@ static void test_handler_on_the_same_stack_walks_through_its_signal_frame(void *
 static void test_handler_on_an_alternate_stack_ends_at_what_it_interrupted(void **state)
 {
     (void)state;
-    enum { BYTES = 128 << 10 };
+    enum {
+        BYTES = 128 << 10
+    };
     uint8_t *pages = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(pages, MAP_FAILED);
     stack_t alternate = {.ss_sp = pages, .ss_size = BYTES}, before;
@@ -428,7 +433,9 @@ static void test_handler_on_an_alternate_stack_ends_at_what_it_interrupted(void 
 /* ---- instruction by instruction ---- */
 
 /* Trap every instruction between begin_steps() and end_steps(), and walk from each. */
-enum { TRAP_FLAG = 0x100 };
+enum {
+    TRAP_FLAG = 0x100
+};
 static volatile sig_atomic_t stepping;
 static uint64_t steps, steps_in_place, steps_cut;
 static const void *stepped_caller;
@@ -516,7 +523,8 @@ static bool is_in_plt(uint64_t pc)
            sbx_rule_kind(sbx_unwind_rows_find(range->rows, pc - range->bias)) == SBX_RULE_PLT;
 }
 
-/* While the loader binds a name, its resolver keeps its CFA in rbx, which walks do not follow past the innermost frame. */
+/* While the loader binds a name, its resolver keeps its CFA in rbx, which walks do not follow past the innermost frame.
+ */
 static bool is_in_lazy_resolver(void)
 {
     return walk.end == SBX_WALK_UNSUPPORTED && strstr(module_of(walk.frames[frame_count() - 1].pc), "ld-linux") != NULL;
@@ -538,8 +546,8 @@ static void test_lazy_stub_is_walked_and_its_resolver_ends_as_unsupported(void *
     assert_true(steps_in_place >= 1 && steps < bound_later);
 }
 
-/* A frame that aligns its stack: prologue and epilogue move the CFA through r10. Its caller is found by fp, so a fp that the
- * epilogue popped and the rows forgot would lose everything further out. */
+/* A frame that aligns its stack: prologue and epilogue move the CFA through r10. Its caller is found by fp, so a fp
+ * that the epilogue popped and the rows forgot would lose everything further out. */
 static FUNCTION void fill_aligned(uint64_t seed)
 {
     _Alignas(64) volatile uint64_t values[16];
