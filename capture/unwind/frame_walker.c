@@ -542,6 +542,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
             count = guess_begin;
             end = SBX_WALK_NO_ROW;
         }
+        walk_out->frames[count - 1].flags |= SBX_FRAME_OPAQUE; /* what those links held decided that it is the last */
     }
     if (SBX_UNLIKELY(count > SBX_WALK_MAX)) {
         count = close_cut(walk_out, table, epoch, count);
