@@ -39,6 +39,14 @@ static uint64_t next_random(struct check *check)
 
 /* ---- one stack ---- */
 
+static void refresh_memory(struct check *check)
+{
+    if (target_memory_refresh(&check->memory)) {
+        libdw_walker_destroy(check->libdw);
+        check->libdw = NULL;
+    }
+}
+
 /* Take the stopped thread's stack and walk it. False: it has none. */
 static bool check_stack(struct check *check, enum way way)
 {
@@ -46,6 +54,9 @@ static bool check_stack(struct check *check, enum way way)
         !target_memory_copy_stack(&check->memory, &check->stack)) {
         check->no_stack++;
         return false;
+    }
+    if (target_memory_module(&check->memory, check->stack.registers.rip) == NULL) {
+        refresh_memory(check); /* the list is read in pieces, and what is mapped meanwhile can hide a line */
     }
     our_walk(&check->ours, &check->memory, &check->stack, true, check->our_stack);
     libunwind_walk(check->libunwind, &check->memory, &check->stack, check->their_stack);
@@ -102,10 +113,7 @@ static void look(struct check *check)
     if (!tracee_stop(tracee, tid)) {
         return;
     }
-    if (target_memory_refresh(&check->memory)) {
-        libdw_walker_destroy(check->libdw);
-        check->libdw = NULL;
-    }
+    refresh_memory(check);
     if (!check_stack(check, WAY_INTERRUPTED)) {
         tracee_continue(tracee);
         return;
