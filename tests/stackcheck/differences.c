@@ -94,6 +94,25 @@ static bool rest_is_equal(struct check *check)
     return false;
 }
 
+/* Is the instruction before this address, or the one before a `lea -8(%r10), %rsp`, a `pop %rbp` or a `leave`? */
+static bool has_popped_fp(const struct check *check, uint64_t pc)
+{
+    enum {
+        POP_RBP = 0x5d,
+        LEAVE = 0xc9,
+        LEA_BYTES = 4
+    };
+    const struct target_module *module = target_memory_module(&check->memory, pc);
+    const uint8_t *code =
+        module == NULL ? NULL : target_image_at(module->image, pc - module->bias - LEA_BYTES - 1, LEA_BYTES + 1);
+    if (code == NULL) {
+        return false;
+    }
+    uint8_t last = code[LEA_BYTES], before = code[0];
+    return last == POP_RBP || last == LEAVE ||
+           (code[1] == 0x49 && code[2] == 0x8d && (before == POP_RBP || before == LEAVE));
+}
+
 /* The name of a difference that docs/UNWINDING.md explains, or NULL. `last` is the last frame both have: its step is
  * the one that differs. */
 static const char *explain(struct check *check, struct difference difference, uint32_t last, char opinion)
@@ -104,13 +123,15 @@ static const char *explain(struct check *check, struct difference difference, ui
         return "in sigreturn, whose row ends before its system call returns";
     }
     uint32_t next = difference.frame;
-    bool has_link = false;
-    for (uint32_t i = 0; i <= last; i++) {
-        has_link = has_link || ours->guessed[i];
+    uint32_t link = 0; /* the innermost frame found by frame pointer alone; 0: none */
+    for (uint32_t i = 1; i <= last && link == 0; i++) {
+        link = ours->guessed[i] ? i : 0;
     }
-    if (has_link && (difference.outcome == OUTCOME_OTHER_FRAME || difference.outcome == OUTCOME_OURS_LONGER)) {
-        return opinion == 'o' ? "libunwind has lost sp behind a link of a frame pointer"
-                              : "no row where a function sets up or takes down its frame pointer";
+    if (link != 0 && (difference.outcome == OUTCOME_OTHER_FRAME || difference.outcome == OUTCOME_OURS_LONGER)) {
+        if (opinion == 'o') {
+            return "libunwind has lost sp behind a link of a frame pointer";
+        }
+        return ours->exact[link - 1] ? "no row where a function sets up or takes down its frame pointer" : NULL;
     }
     switch (difference.outcome) {
     case OUTCOME_OURS_SHORTER:
@@ -138,7 +159,7 @@ static const char *explain(struct check *check, struct difference difference, ui
     case OUTCOME_OTHER_FRAME:
         if (sbx_rule_fp(rule) == SBX_RULE_FP_AT_FP && sbx_rule_kind(rule) != SBX_RULE_SPECIAL && ours->exact[last] &&
             ours->pc[next] == theirs->pc[next] && ours->sp[next] == theirs->sp[next] &&
-            ours->fp[next] == ours->fp[last]) {
+            ours->fp[next] == ours->fp[last] && has_popped_fp(check, ours->pc[last])) {
             return "gcc's rows forget that an aligned frame has popped fp";
         }
         return NULL;
@@ -180,8 +201,10 @@ static void print_walk(struct check *check, const char *who, const struct walked
 static bool ask_libdw(struct check *check)
 {
     check->third_stack->count = 0;
-    if (check->libdw == NULL) {
+    if (check->libdw == NULL || check->libdw_generation != check->memory.map->generation) {
+        libdw_walker_destroy(check->libdw);
         check->libdw = libdw_walker_create(check->memory.pid);
+        check->libdw_generation = check->memory.map->generation;
     }
     if (check->libdw != NULL) {
         libdw_walk(check->libdw, &check->memory, &check->stack, check->third_stack);

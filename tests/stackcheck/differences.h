@@ -48,6 +48,7 @@ struct check {
     struct our_walker ours;
     struct libunwind_walker *libunwind;
     struct libdw_walker *libdw; /* of this process and its modules; NULL: to be made when needed */
+    uint32_t libdw_generation;  /* of the code map it was made for */
     struct walked_stack *our_stack, *blind_stack, *their_stack, *third_stack;
     struct target_stack other_stack; /* the one a signal handler interrupted */
     struct walked_stack *rest_stack;
@@ -55,7 +56,6 @@ struct check {
     uint64_t stacks, frames, runs, deepest;
     uint64_t by_way[WAY_COUNT];
     uint64_t outcomes[OUTCOME_COUNT];
-    uint64_t ends[16];                                /* of our walks, by enum sbx_walk_end */
     uint64_t blind_equal, blind_shorter, blind_wrong; /* without the frame pointer, of all stacks */
     uint64_t blocked, blocked_shorter;                /* of those in the kernel */
     uint64_t guessed;                                 /* stacks with frames found by frame pointer alone */

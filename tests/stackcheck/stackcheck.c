@@ -39,14 +39,6 @@ static uint64_t next_random(struct check *check)
 
 /* ---- one stack ---- */
 
-static void refresh_memory(struct check *check)
-{
-    if (target_memory_refresh(&check->memory)) {
-        libdw_walker_destroy(check->libdw);
-        check->libdw = NULL;
-    }
-}
-
 /* Take the stopped thread's stack and walk it. False: it has none. */
 static bool check_stack(struct check *check, enum way way)
 {
@@ -56,7 +48,8 @@ static bool check_stack(struct check *check, enum way way)
         return false;
     }
     if (target_memory_module(&check->memory, check->stack.registers.rip) == NULL) {
-        refresh_memory(check); /* the list is read in pieces, and what is mapped meanwhile can hide a line */
+        target_memory_refresh(
+            &check->memory); /* the list is read in pieces, and what is mapped meanwhile can hide a line */
     }
     our_walk(&check->ours, &check->memory, &check->stack, true, check->our_stack);
     libunwind_walk(check->libunwind, &check->memory, &check->stack, check->their_stack);
@@ -67,7 +60,6 @@ static bool check_stack(struct check *check, enum way way)
     check->deepest = depth > check->deepest ? depth : check->deepest;
     check->by_way[way]++;
     check->outcomes[difference.outcome]++;
-    check->ends[check->our_stack->end & 15]++;
     for (uint32_t i = 0; i < check->our_stack->count; i++) {
         if (check->our_stack->guessed[i]) {
             check->guessed++;
@@ -113,7 +105,7 @@ static void look(struct check *check)
     if (!tracee_stop(tracee, tid)) {
         return;
     }
-    refresh_memory(check);
+    target_memory_refresh(&check->memory);
     if (!check_stack(check, WAY_INTERRUPTED)) {
         tracee_continue(tracee);
         return;

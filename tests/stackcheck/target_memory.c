@@ -250,13 +250,13 @@ static size_t read_maps(struct target_memory *memory, char **text)
     return bytes;
 }
 
-bool target_memory_refresh(struct target_memory *memory)
+void target_memory_refresh(struct target_memory *memory)
 {
     char *text;
     memory->page_at = 0;
     size_t bytes = read_maps(memory, &text);
     if (bytes == 0 || (bytes == memory->maps_bytes && memcmp(text, memory->maps_text, bytes) == 0)) {
-        return false;
+        return;
     }
     if (bytes + 1 > memory->maps_capacity) {
         memory->maps_capacity = 2 * bytes + 1;
@@ -294,7 +294,6 @@ bool target_memory_refresh(struct target_memory *memory)
     if (changed) {
         make_code_map(memory);
     }
-    return changed;
 }
 
 /* ---- reading ---- */

@@ -66,8 +66,8 @@ struct target_stack {
 void target_memory_init(struct target_memory *memory, pid_t pid);
 void target_memory_finish(struct target_memory *memory);
 
-/* Read /proc/PID/maps again. Returns true when the modules changed. */
-bool target_memory_refresh(struct target_memory *memory);
+/* Read /proc/PID/maps again. The map's generation tells whether the modules changed. */
+void target_memory_refresh(struct target_memory *memory);
 
 /* Copy the stack that registers.rsp points into. False: it points nowhere. */
 bool target_memory_copy_stack(struct target_memory *memory, struct target_stack *stack);
