@@ -231,6 +231,9 @@ static inline void restore_frame_pointer(const struct sbx_stack_window *window, 
     if (field <= SBX_RULE_FP_SLOT_MAX) {
         frame->fp_slot = sbx_rule_fp_slot(rule, frame->sp, cfa);
     } else if (field == SBX_RULE_FP_AT_FP && (frame->flags & SBX_FRAME_FP_KNOWN) != 0) {
+        if (frame->fp < frame->sp || frame->fp >= cfa) {
+            return; /* not in this frame: gcc's epilogue of an aligned frame has popped it, which its rows do not say */
+        }
         frame->fp_slot = frame->fp;
     } else {
         frame->flags &= ~(uint32_t)SBX_FRAME_FP_KNOWN;
@@ -465,6 +468,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
     };
     uint32_t count = 0;
     uint32_t unknown_begin = UINT32_MAX; /* first of the frames outside every module that the walk is in; none */
+    uint32_t guess_begin = UINT32_MAX;   /* first of the frames that fp alone led to from code without a row; none */
     uint32_t end;
 
     if (SBX_UNLIKELY(cache->generation != map->generation || cache->epoch != epoch)) {
@@ -481,6 +485,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
                 next.context = NULL;
                 frame = next;
                 unknown_begin = UINT32_MAX;
+                guess_begin = UINT32_MAX;
             }
         } else if (known != NULL) {
             is_met = is_known(known, frame.pc, frame.sp, frame.fp, frame.flags);
@@ -515,12 +520,16 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         }
         if (sbx_rule_kind(found.rule) != SBX_RULE_SPECIAL) {
             unknown_begin = UINT32_MAX;
+            guess_begin = UINT32_MAX;
             end = step_by_rule(window, &frame, found.rule);
         } else {
             if (found.rule != SBX_RULE_NO_MODULE) {
                 unknown_begin = UINT32_MAX;
             } else if (unknown_begin == UINT32_MAX) {
                 unknown_begin = count - 1;
+            }
+            if (found.rule == SBX_RULE_NONE && guess_begin == UINT32_MAX) {
+                guess_begin = count;
             }
             end = step_by_special(window, &frame, found.rule);
         }
@@ -535,6 +544,11 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
 
     if (SBX_UNLIKELY(unknown_begin != UINT32_MAX && end == SBX_WALK_NO_MODULE && unknown_begin < SBX_WALK_MAX)) {
         count = unknown_begin + 1; /* links from unknown code that led to no known code are no evidence */
+        if (guess_begin < count) { /* nor is the one that led there from code without a row: fp was something else */
+            count = guess_begin;
+            end = SBX_WALK_NO_ROW;
+        }
+        walk_out->frames[count - 1].flags |= SBX_FRAME_OPAQUE; /* what those links held decided that it is the last */
     }
     if (SBX_UNLIKELY(count > SBX_WALK_MAX)) {
         count = close_cut(walk_out, table, epoch, count);

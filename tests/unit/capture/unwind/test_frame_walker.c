@@ -256,6 +256,20 @@ static void test_realigned_frame_is_left_by_its_saved_stack_pointer(void **state
          PCS(code_at(CODE_REALIGNED), code_at(CODE_FP), code_at(CODE_END)));
 }
 
+/* gcc 12: behind the pop of an aligned frame's epilogue the rows still say "fp is saved where fp points", with CFA = r10
+ * and then CFA = sp + 8, while fp is the caller's already. libunwind and libdw read the caller's caller's then. */
+static void test_frame_pointer_that_points_out_of_its_frame_was_popped_already(void **state)
+{
+    struct machine *machine = *state;
+    machine->rules[CODE_LEAF] = rule(SBX_RULE_FROM_SP, 8, SBX_RULE_FP_AT_FP);
+    machine->stack[0] = code_at(CODE_FP);
+    machine->start.fp = stack_at(10); /* of the frame of CODE_FP */
+    machine->stack[10] = stack_at(2); /* what must not be taken for it */
+    machine->stack[11] = code_at(CODE_END);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_FP), code_at(CODE_END)));
+    assert_true(machine->walk.frames[1].fp == stack_at(10));
+}
+
 static void test_saved_stack_pointer_off_the_stack_pointer_is_followed(void **state)
 {
     struct machine *machine = *state;
@@ -381,6 +395,25 @@ static void test_links_that_lead_to_no_code_are_no_frames(void **state)
     walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
     machine->stack[21] = 0;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x20000));
+}
+
+/* A thread that was just cloned stands in code without a row, with fp as its parent left it. */
+static void test_link_from_code_without_a_row_to_no_code_is_no_frame(void **state)
+{
+    struct machine *machine = *state;
+    machine->start.fp = stack_at(10);
+    machine->stack[10] = stack_at(10);
+    machine->stack[11] = 0x20000;
+    walk(machine, code_at(CODE_NONE), SBX_WALK_NO_ROW, PCS(code_at(CODE_NONE)));
+    machine->stack[10] = stack_at(20); /* over a second frame without a row, and a frame of generated code */
+    machine->stack[11] = LIBRARY + 0x20;
+    machine->stack[20] = stack_at(30);
+    machine->stack[21] = 0x20000;
+    machine->stack[31] = 0x30000;
+    walk(machine, code_at(CODE_NONE), SBX_WALK_NO_ROW, PCS(code_at(CODE_NONE)));
+    machine->stack[31] = code_at(CODE_END); /* and they are frames when they lead somewhere */
+    walk(machine, code_at(CODE_NONE), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_NONE), LIBRARY + 0x20, 0x20000, code_at(CODE_END)));
 }
 
 static void test_addresses_beyond_user_space_are_in_no_module(void **state)
@@ -671,6 +704,7 @@ int main(void)
         WALK_TEST(test_unknown_frame_pointer_is_not_used),
         WALK_TEST(test_frame_pointer_slot_outside_the_window_loses_it),
         WALK_TEST(test_realigned_frame_is_left_by_its_saved_stack_pointer),
+        WALK_TEST(test_frame_pointer_that_points_out_of_its_frame_was_popped_already),
         WALK_TEST(test_saved_stack_pointer_off_the_stack_pointer_is_followed),
         WALK_TEST(test_plt_stub_has_pushed_from_its_limit_on),
         WALK_TEST(test_other_registers_need_the_interrupted_context),
@@ -681,6 +715,7 @@ int main(void)
         WALK_TEST(test_implausible_frame_pointer_ends_as_no_row),
         WALK_TEST(test_generated_code_is_crossed_by_frame_pointer),
         WALK_TEST(test_links_that_lead_to_no_code_are_no_frames),
+        WALK_TEST(test_link_from_code_without_a_row_to_no_code_is_no_frame),
         WALK_TEST(test_addresses_beyond_user_space_are_in_no_module),
         WALK_TEST(test_pending_rows_end_the_walk_and_are_asked_for_again),
         WALK_TEST(test_unsupported_rule_ends_the_walk),
