@@ -3,7 +3,7 @@
  * at one millisecond whatever the default is, and for "installed but switched off".
  *
  * usage: capture_order PID [interval_us=N] [points=all] [enabled=0|1] [min_gap_ms=N]
- * Prints what is in force then: "interval_us N enabled N points HEX". */
+ * Prints what is in force then, and what was recorded so far: "interval_us N enabled N points HEX captures N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +46,17 @@ int main(int count, char **arguments)
             return 2;
         }
     }
-    if (!bench_control_order(header, &wanted)) {
+    if (count > 2 && !bench_control_order(header, &wanted)) {
         fprintf(stderr, "capture_order: process %s did not answer\n", arguments[1]);
         return 1;
     }
-    printf("interval_us %u enabled %u points %x\n", wanted.interval_us, wanted.enabled, wanted.points);
+    const struct sbx_thread_entry *threads =
+        (const struct sbx_thread_entry *)(const void *)((const char *)header + header->threads.at);
+    uint64_t captures = header->captures_sync + header->captures_async + header->captures_observed;
+    for (uint32_t i = 0; i < header->thread_count && i < header->threads.count; i++) {
+        captures += threads[i].state == SBX_THREAD_LIVE ? threads[i].captures : 0;
+    }
+    printf("interval_us %u enabled %u points %x captures %llu\n", wanted.interval_us, wanted.enabled, wanted.points,
+           (unsigned long long)captures);
     return 0;
 }

@@ -3,7 +3,7 @@
 // maps and vectors, and hand some to a neighbour, who frees them.
 //
 // usage: malloc_threads SECONDS
-// Prints "OPERATIONS_PER_SECOND P99_US", the latter of one operation (some hundred allocations).
+// Waits for a line, works, prints "OPERATIONS_PER_SECOND P99_MS", the latter of one operation (some hundred allocations).
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -75,6 +75,7 @@ int main(int argc, char **argv)
 {
     using clock = std::chrono::steady_clock;
     double seconds = argc > 1 ? std::atof(argv[1]) : 2;
+    std::getchar();
     auto begin = clock::now();
     auto end = begin + std::chrono::duration<double>(seconds);
     std::vector<float> times_us[thread_count];
@@ -104,6 +105,6 @@ int main(int argc, char **argv)
     auto rank = all.begin() + static_cast<std::ptrdiff_t>(all.size() * 99 / 100);
     std::nth_element(all.begin(), rank, all.end());
     double took = std::chrono::duration<double>(clock::now() - begin).count();
-    std::printf("%.1f %.2f\n", static_cast<double>(all.size()) / took, static_cast<double>(*rank));
+    std::printf("%.1f %.5f\n", static_cast<double>(all.size()) / took, static_cast<double>(*rank) / 1000);
     return sums[0] == 1; // the sums are used
 }
