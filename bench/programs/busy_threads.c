@@ -218,11 +218,19 @@ static void *work(void *seed)
     return (void *)(uintptr_t)sum;
 }
 
+static void wait_for_line(void)
+{
+    int got = getchar();
+    while (got != '\n' && got != EOF) {
+        got = getchar();
+    }
+}
+
 int main(int count, char **arguments)
 {
     pthread_t threads[THREADS];
     uintptr_t sum = 0;
-    getchar();
+    wait_for_line();
     end_s = now_s() + (count > 1 ? atof(arguments[1]) : 5);
     for (int i = 0; i < THREADS; i++) {
         if (pthread_create(&threads[i], NULL, work, (void *)(uintptr_t)i) != 0) {
@@ -236,7 +244,6 @@ int main(int count, char **arguments)
     }
     printf("done %llu\n", (unsigned long long)sum);
     fflush(stdout);
-    while (getchar() != '\n') {
-    }
+    wait_for_line();
     return 0;
 }
