@@ -256,6 +256,7 @@ static bool measure_switched_off(const struct bench_options *options)
         snprintf(metric, sizeof metric, "%s, switched off", calls[i].name);
         struct bench_line line = {"points", metric, "ns", "never started, one thread more", "ratio not measurable: 1.00"};
         bench_print(options->json, &line, &series[OFF][i], &series[THREADED][i]);
+        snprintf(metric, sizeof metric, "%s, switched off, its threads counted", calls[i].name);
         line.peer = "never started, one thread";
         line.reach = NULL;
         bench_print(options->json, &line, &series[OFF][i], &series[NEVER][i]);
