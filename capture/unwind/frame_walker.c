@@ -315,9 +315,12 @@ static inline bool is_known(struct known_frames *known, uint64_t pc, uint64_t sp
         known->at--;
     }
     const struct sbx_replay_frame *met = &replay->frames[known->at];
-    return (met->sp_flags & ~7u) == below &&
-           ((met->sp_flags ^ flags) & REPLAY_FLAGS) == 0 && met->pc == pc &&
-           (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0);
+    uint32_t differs = met->sp_flags ^ flags;
+    if ((met->sp_flags & ~7u) != below || met->pc != pc || (differs & SBX_FRAME_IS_EXACT) != 0) {
+        return false;
+    }
+    return (met->sp_flags & SBX_REPLAY_FP_COUNTS) == 0 ||
+           ((differs & SBX_FRAME_FP_KNOWN) == 0 && (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0));
 }
 
 /* The place of frame number `count`: the innermost stay where they are, the outermost take turns. */
@@ -427,7 +430,8 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         out->slot = slot;
         out->fp_slot = fp_slot;
         out->frame_id = found->frame_id & ~SKIP_BIT;
-        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED;
+        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED |
+                     (kind == SBX_RULE_FROM_SP) * SBX_FRAME_FP_IDLE;
         pc = next_pc;
         fp = next_fp;
         fp_slot = next_fp_slot;
@@ -440,6 +444,12 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
     frame->slot = slot;
     frame->fp_slot = fp_slot;
     return (uint32_t)(out - walk_out->frames);
+}
+
+/* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
+static inline bool leaves_fp_alone(uint32_t rule)
+{
+    return rule == SBX_RULE_END || (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
 /* Walk until the root, or until a known frame: returns true then, and known->at says which. */
@@ -497,7 +507,8 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
-        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED;
+        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
+                     leaves_fp_alone(found.rule) * SBX_FRAME_FP_IDLE;
         count++;
         if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
             end = SBX_WALK_TOO_DEEP;
@@ -636,6 +647,8 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
     uint32_t reach = kept == 0 ? 0 : replay->frames[kept - 1].reach;
     uint32_t checks = kept == 0 ? 0 : replay->frames[kept - 1].checks;
     uint32_t depth = kept;
+    /* Whether the frame outside of the next one, or one further out, hangs on an fp that the next one must still have. */
+    bool fp_is_awaited = kept != 0 && (replay->frames[kept - 1].sp_flags & SBX_REPLAY_FP_COUNTS) != 0;
     replay->opaque_at = replay->opaque_at < kept ? replay->opaque_at : UINT32_MAX;
     for (uint32_t i = walk->count; i > 0; i--, depth++) {
         const struct sbx_walk_frame *frame = &walk->frames[i - 1];
@@ -651,7 +664,9 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
             uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
             checks = add_check(replay, checks, depth, frame->slot, held, &reach);
         }
-        if (frame->fp_slot != 0) {
+        bool fp_counts = fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
+        fp_is_awaited = fp_counts && frame->fp_slot == 0;
+        if (fp_counts && frame->fp_slot != 0) {
             checks = add_check(replay, checks, depth, frame->fp_slot, frame->fp, &reach);
         }
         bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
@@ -662,7 +677,7 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
             .pc = frame->pc,
             .fp = frame->fp,
             .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) |
-                        (frame->flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE)),
+                        (frame->flags & REPLAY_FLAGS) | (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
             .node = node,
             .reach = reach,
             .checks = checks,

@@ -119,7 +119,8 @@ static void compare_from(const struct sbx_walk_registers *start)
             bool is_marker = walked->sp == 0;
             equal = kept->pc == walked->pc &&
                     (is_marker || the.replay->stack_high - (kept->sp_flags & ~7u) == walked->sp) &&
-                    ((walked->flags & SBX_FRAME_FP_KNOWN) == 0 || kept->fp == walked->fp);
+                    ((kept->sp_flags & SBX_REPLAY_FP_COUNTS) == 0 || (walked->flags & SBX_FRAME_FP_KNOWN) == 0 ||
+                     kept->fp == walked->fp);
             if (!equal && the.different < 5) {
                 explain(i);
             }
