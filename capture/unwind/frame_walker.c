@@ -590,8 +590,7 @@ READS_FOREIGN_STACKS static inline uint64_t load_slot(uint64_t address)
 READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
                                                    const struct sbx_stack_window *window)
 {
-    uint64_t high = replay->stack_high;
-    uint64_t room = high - window->lo; /* checks lie no further below the stack's end than this */
+    uint64_t room = replay->stack_high - window->lo; /* checks lie no further below the stack's end than this */
     uint32_t frames = replay->opaque_at;
     while (frames > 0 && replay->frames[frames - 1].reach > room) {
         frames--;
@@ -602,18 +601,20 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
     const struct sbx_replay_check *check = replay->checks;
     const struct sbx_replay_check *end = check + replay->frames[frames - 1].checks;
     for (; end - check >= 4; check += 4) { /* by fours: the processor does the loads side by side */
-        uint64_t changed = (load_slot(high - check[0].below) ^ check[0].value) |
-                           (load_slot(high - check[1].below) ^ check[1].value) |
-                           (load_slot(high - check[2].below) ^ check[2].value) |
-                           (load_slot(high - check[3].below) ^ check[3].value);
+        uint64_t changed = (load_slot(check[0].address) ^ check[0].value) |
+                           (load_slot(check[1].address) ^ check[1].value) |
+                           (load_slot(check[2].address) ^ check[2].value) |
+                           (load_slot(check[3].address) ^ check[3].value);
         if (changed != 0) {
             break;
         }
     }
-    for (; check < end; check++) {
-        if (load_slot(high - check->below) != check->value) {
-            return check->frame;
-        }
+    while (check < end && load_slot(check->address) == check->value) {
+        check++;
+    }
+    uint32_t held = (uint32_t)(check - replay->checks);
+    while (frames > 0 && replay->frames[frames - 1].checks > held) { /* those near the leaf change */
+        frames--;
     }
     return frames;
 }
@@ -627,11 +628,11 @@ static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_reg
             walk->end == SBX_WALK_UNSUPPORTED);
 }
 
-static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint32_t frame, uint64_t address,
-                                 uint64_t value, uint32_t *reach)
+static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint64_t address, uint64_t value,
+                                 uint32_t *reach)
 {
     uint32_t below = (uint32_t)(replay->stack_high - address);
-    replay->checks[checks] = (struct sbx_replay_check){below, frame, value};
+    replay->checks[checks] = (struct sbx_replay_check){address, value};
     *reach = below > *reach ? below : *reach;
     return checks + 1;
 }
@@ -662,12 +663,12 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
         if (SBX_LIKELY(frame->slot != 0)) {
             /* What the slot holds may be signed, and then is not the pc itself. */
             uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
-            checks = add_check(replay, checks, depth, frame->slot, held, &reach);
+            checks = add_check(replay, checks, frame->slot, held, &reach);
         }
         bool fp_counts = fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
         fp_is_awaited = fp_counts && frame->fp_slot == 0;
         if (fp_counts && frame->fp_slot != 0) {
-            checks = add_check(replay, checks, depth, frame->fp_slot, frame->fp, &reach);
+            checks = add_check(replay, checks, frame->fp_slot, frame->fp, &reach);
         }
         bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
         if (!is_decided && replay->opaque_at == UINT32_MAX) {
@@ -724,10 +725,9 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
 
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
 {
-    uint64_t wanted = replay->stack_high - slot;
     uint32_t count = replay->depth == 0 ? 0 : replay->frames[replay->depth - 1].checks;
     for (uint32_t i = 0; i < count; i++) {
-        if (replay->checks[i].below == wanted && sbx_plain_address(replay->checks[i].value) == pc) {
+        if (replay->checks[i].address == slot && sbx_plain_address(replay->checks[i].value) == pc) {
             return true;
         }
     }

@@ -120,8 +120,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx
 
 /* One word of the stack that must hold what it held. */
 struct sbx_replay_check {
-    uint32_t below; /* its address, in bytes below the stack's end */
-    uint32_t frame; /* index of the frame it decided about */
+    uint64_t address;
     uint64_t value;
 };
 
