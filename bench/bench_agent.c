@@ -29,10 +29,10 @@
 enum {
     ROUNDS_DEFAULT = 21,
     SECONDS_DEFAULT = 60,
-    SETTLE_S = 3,       /* rows are built and written down, and the watch thread has seen that nothing happens */
+    SETTLE_S = 3, /* rows are built and written down, and the watch thread has seen that nothing happens */
     BUSY_THREADS = 8,
     MEMORY_THREADS = 50,
-    WINDOW_MS = 150,    /* a snapshot, or none, happens in each */
+    WINDOW_MS = 150, /* a snapshot, or none, happens in each */
 };
 
 static char folder[64], spool[64];
@@ -193,7 +193,11 @@ static struct memory read_memory(void)
 {
     struct memory found = {0, 0, 0};
     char line[1024];
-    enum { OTHER, RECORDING, LIBRARY } mapping = OTHER;
+    enum {
+        OTHER,
+        RECORDING,
+        LIBRARY
+    } mapping = OTHER;
     FILE *smaps = fopen("/proc/self/smaps", "re");
     while (smaps != NULL && fgets(line, sizeof line, smaps) != NULL) {
         unsigned long begin, end;

@@ -2,9 +2,10 @@
 /* bench_capture.c - what one capture costs, beside libunwind, glibc and the plain composition of both with the clocks.
  *
  * usage: bench_capture [--json] [--rounds N]
- * The capture is the real one (sbx_capture_stack and sbx_capture_put on a registered thread, a mapped recording, rows of
- * all modules), called as a capture point calls it; the peers stand on the same stack and are called through the same
- * functions. Why it matters: this is what the interval buys; at one a millisecond a thread, a microsecond is 0.1 %.
+ * The capture is the real one (sbx_capture_stack and sbx_capture_put on a registered thread, a mapped recording, rows
+ * of all modules), called as a capture point calls it; the peers stand on the same stack and are called through the
+ * same functions. Why it matters: this is what the interval buys; at one a millisecond a thread, a microsecond is 0.1
+ * %.
  *
  * libunwind is opened and its functions are taken by name: a program linked with it would call its `backtrace` in
  * glibc's place without noticing. */
@@ -27,12 +28,12 @@
 
 enum {
     ROUNDS_DEFAULT = 151,
-    CALLS = 200,        /* of each variant in a round */
-    SLOW_CALLS = 20,    /* of those that take microseconds */
-    COLD_SHOTS = 7,     /* a round: each after the caches were filled with something else */
+    CALLS = 200,     /* of each variant in a round */
+    SLOW_CALLS = 20, /* of those that take microseconds */
+    COLD_SHOTS = 7,  /* a round: each after the caches were filled with something else */
     COLD_ROUNDS = 60,
     EVICT_BYTES = 2 << 20, /* twice the L2 cache of the machines this was written on; the data is then in L3 */
-    CALIBRATIONS = 50,  /* of the clock, a fiftieth of a second apart; mostly two are enough */
+    CALIBRATIONS = 50,     /* of the clock, a fiftieth of a second apart; mostly two are enough */
     FRAMES_MAX = 256,
     FRAMES_JUDGED = 30, /* the depth DESIGN.md section 5 speaks of */
 };
@@ -63,8 +64,11 @@ __attribute__((always_inline)) static inline uint64_t capture(enum part parts)
     } else if ((parts & WALL) != 0) {
         now.wall_ns = sbx_thread_wall_ns(thread);
     }
-    struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .begin_ns = now.wall_ns,
-                                .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
+    struct sbx_record record = {.kind = SBX_RECORD_ALLOC,
+                                .op = SBX_OP_MALLOC,
+                                .begin_ns = now.wall_ns,
+                                .end_ns = now.wall_ns,
+                                .cpu_ns = now.cpu_ns};
     if ((parts & STACK) != 0) {
         struct sbx_walk_registers here;
         sbx_registers_here(&here);
@@ -83,10 +87,10 @@ __attribute__((always_inline)) static inline uint64_t capture(enum part parts)
     return record.stack + now.wall_ns + now.cpu_ns;
 }
 
-#define CAPTURE(name, parts)                             \
-    SBX_NOINLINE static uint64_t name(void)              \
-    {                                                    \
-        return capture((enum part)(parts));              \
+#define CAPTURE(name, parts)                \
+    SBX_NOINLINE static uint64_t name(void) \
+    {                                       \
+        return capture((enum part)(parts)); \
     }
 CAPTURE(capture_whole, WALL | CPU | STACK | PUT)
 CAPTURE(capture_record, WALL | CPU | STACK | PUT | DIFFERS)
@@ -149,7 +153,10 @@ struct plain_stack {
 struct plain_record {
     uint64_t wall_ns, cpu_ns, faults, switches, stack, alloc_count;
 };
-enum { PLAIN_STACKS = 4096, PLAIN_RECORDS = 1 << 16 };
+enum {
+    PLAIN_STACKS = 4096,
+    PLAIN_RECORDS = 1 << 16
+};
 static struct plain_stack *plain_stacks;
 static struct plain_record *plain_ring;
 static uint64_t plain_next;
@@ -198,7 +205,11 @@ SBX_NOINLINE static uint64_t peer_clock(void)
 
 /* ---- variants and rows ---- */
 
-enum shape { SAME, END_3, END_5 };
+enum shape {
+    SAME,
+    END_3,
+    END_5
+};
 
 struct variant {
     const char *name;
@@ -208,11 +219,32 @@ struct variant {
 };
 
 enum {
-    UNWIND_SAME, UNWIND_3, UNWIND_5,
-    OURS_SAME, OURS_SAME_RECORD, OURS_SAME_WALL, OURS_SAME_WALL_RECORD, OURS_LEAF,
-    OURS_3, OURS_3_WALL, OURS_5, OURS_5_WALL, OURS_NEW, OURS_NEW_WALL, OURS_NEW_RULES,
-    PLAIN_SAME, PLAIN_3, GLIBC_SAME, CLOCK,
-    PART_CLOCKS, PART_WALL, PART_STACK, PART_STACK_3, PART_STACK_5, PART_RUN, PART_RECORD,
+    UNWIND_SAME,
+    UNWIND_3,
+    UNWIND_5,
+    OURS_SAME,
+    OURS_SAME_RECORD,
+    OURS_SAME_WALL,
+    OURS_SAME_WALL_RECORD,
+    OURS_LEAF,
+    OURS_3,
+    OURS_3_WALL,
+    OURS_5,
+    OURS_5_WALL,
+    OURS_NEW,
+    OURS_NEW_WALL,
+    OURS_NEW_RULES,
+    PLAIN_SAME,
+    PLAIN_3,
+    GLIBC_SAME,
+    CLOCK,
+    PART_CLOCKS,
+    PART_WALL,
+    PART_STACK,
+    PART_STACK_3,
+    PART_STACK_5,
+    PART_RUN,
+    PART_RECORD,
     VARIANTS
 };
 

@@ -115,7 +115,9 @@ static const struct call {
     {"pread of one byte", read_byte, 4000, NULL},
     {"socketpair ping", ping, 500, NULL},
 };
-enum { CALLS = sizeof calls / sizeof calls[0] };
+enum {
+    CALLS = sizeof calls / sizeof calls[0]
+};
 
 static double measure(const struct call *call)
 {
@@ -148,8 +150,7 @@ static struct sbx_recording_header *start(void)
     const struct stallbox_options options = {
         .sizeof_options = sizeof options, .recording_path = folder, .spool_path = spool};
     enum stallbox_result result = stallbox_start(&options);
-    struct sbx_recording_header *header =
-        result == STALLBOX_OK ? bench_control_open(folder, (uint32_t)getpid()) : NULL;
+    struct sbx_recording_header *header = result == STALLBOX_OK ? bench_control_open(folder, (uint32_t)getpid()) : NULL;
     if (header == NULL) {
         fprintf(stderr, "bench_points: no recorder: %s\n", stallbox_result_name(result));
     }
@@ -168,7 +169,12 @@ static void stop(void)
 
 /* ---- switched off, against never started: a process each ---- */
 
-enum state { NEVER, THREADED, OFF, STATES };
+enum state {
+    NEVER,
+    THREADED,
+    OFF,
+    STATES
+};
 static const char *const state_names[STATES] = {"never", "threaded", "off"};
 
 static void *sleep_for_ever(void *unused)
@@ -230,7 +236,8 @@ static bool ask_child(enum state state, double medians[CALLS])
         _exit(127);
     }
     close(ends[1]);
-    bool is_whole = pid > 0 && read(ends[0], medians, CALLS * sizeof medians[0]) == (ssize_t)(CALLS * sizeof medians[0]);
+    bool is_whole =
+        pid > 0 && read(ends[0], medians, CALLS * sizeof medians[0]) == (ssize_t)(CALLS * sizeof medians[0]);
     close(ends[0]);
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && is_whole;
 }
@@ -254,7 +261,8 @@ static bool measure_switched_off(const struct bench_options *options)
     for (int i = 0; i < CALLS; i++) {
         char metric[128];
         snprintf(metric, sizeof metric, "%s, switched off", calls[i].name);
-        struct bench_line line = {"points", metric, "ns", "never started, one thread more", "ratio not measurable: 1.00"};
+        struct bench_line line = {"points", metric, "ns", "never started, one thread more",
+                                  "ratio not measurable: 1.00"};
         bench_print(options->json, &line, &series[OFF][i], &series[THREADED][i]);
         snprintf(metric, sizeof metric, "%s, switched off, its threads counted", calls[i].name);
         line.peer = "never started, one thread";

@@ -8,7 +8,9 @@
 /* What is called at the leaf. */
 typedef uint64_t bench_leaf_function(void);
 
-enum { BENCH_ENDS = 4 };
+enum {
+    BENCH_ENDS = 4
+};
 
 /* Call `leaf` below `depth` functions of mixed frame sizes (one in sixteen hangs on a frame pointer). */
 uint64_t bench_call_deep(int depth, bench_leaf_function *leaf);

@@ -17,7 +17,9 @@
 #include "order.h"
 #include "recording_file.h"
 
-enum { ANSWER_MS = 10000 };
+enum {
+    ANSWER_MS = 10000
+};
 
 static struct sbx_recording_header *map(const char *path)
 {

@@ -47,15 +47,17 @@ void bench_print(bool json, const struct bench_line *line, const struct bench_se
         bench_series_add(&ratios, peer->values[i] != 0 ? ours->values[i] / peer->values[i] : 0);
     }
     double value = bench_series_at(ours, 0.5), peer_value = peer != NULL ? bench_series_at(peer, 0.5) : 0;
-    double ratio = bench_series_at(&ratios, 0.5), low = bench_series_at(&ratios, 0.1), high = bench_series_at(&ratios, 0.9);
+    double ratio = bench_series_at(&ratios, 0.5), low = bench_series_at(&ratios, 0.1),
+           high = bench_series_at(&ratios, 0.9);
     if (json) {
         printf("{\"bench\":\"%s\",\"metric\":\"%s\",\"value\":%.6g,\"unit\":\"%s\"", line->bench, line->metric, value,
                line->unit);
         if (peer != NULL) {
-            printf(",\"peer\":\"%s\",\"peer_value\":%.6g,\"ratio\":%.4f,\"ratio_p10\":%.4f,\"ratio_p90\":%.4f", line->peer,
-                   peer_value, ratio, low, high);
+            printf(",\"peer\":\"%s\",\"peer_value\":%.6g,\"ratio\":%.4f,\"ratio_p10\":%.4f,\"ratio_p90\":%.4f",
+                   line->peer, peer_value, ratio, low, high);
         } else {
-            printf(",\"peer\":null,\"ratio\":null,\"ratio_p10\":null,\"ratio_p90\":null,\"value_p10\":%.6g,\"value_p90\":%.6g",
+            printf(",\"peer\":null,\"ratio\":null,\"ratio_p10\":null,\"ratio_p90\":null,\"value_p10\":%.6g,\"value_"
+                   "p90\":%.6g",
                    bench_series_at(ours, 0.1), bench_series_at(ours, 0.9));
         }
         if (line->reach != NULL) {
@@ -63,8 +65,8 @@ void bench_print(bool json, const struct bench_line *line, const struct bench_se
         }
         printf(",\"runs\":%d}\n", ours->count);
     } else if (peer != NULL) {
-        printf("%-46s %12.5g %-8s %12.5g   %.3f (%.3f..%.3f)  %s\n", line->metric, value, line->unit, peer_value, ratio, low,
-               high, line->reach != NULL ? line->reach : "");
+        printf("%-46s %12.5g %-8s %12.5g   %.3f (%.3f..%.3f)  %s\n", line->metric, value, line->unit, peer_value, ratio,
+               low, high, line->reach != NULL ? line->reach : "");
     } else {
         printf("%-46s %12.5g %-8s %12s   (%.5g..%.5g)  %s\n", line->metric, value, line->unit, "",
                bench_series_at(ours, 0.1), bench_series_at(ours, 0.9), line->reach != NULL ? line->reach : "");

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BENCH_ROUNDS_MAX = 1024 };
+enum {
+    BENCH_ROUNDS_MAX = 1024
+};
 
 /* One variant: a value a round. */
 struct bench_series {
@@ -19,8 +21,9 @@ struct bench_series {
 
 struct bench_line {
     const char *bench, *metric, *unit;
-    const char *peer;  /* what it is compared with; NULL: with nothing */
-    const char *reach; /* what it should reach, e.g. "ratio <= 0.2" or "value < 50"; NULL: no target, told for context */
+    const char *peer; /* what it is compared with; NULL: with nothing */
+    const char
+        *reach; /* what it should reach, e.g. "ratio <= 0.2" or "value < 50"; NULL: no target, told for context */
 };
 
 void bench_series_add(struct bench_series *series, double value);

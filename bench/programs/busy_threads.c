@@ -11,7 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { THREADS = 8, WORDS = 600, TREE_DEPTH = 14, KEYS = 512, COPY_BYTES = 256 * 1024 };
+enum {
+    THREADS = 8,
+    WORDS = 600,
+    TREE_DEPTH = 14,
+    KEYS = 512,
+    COPY_BYTES = 256 * 1024
+};
 
 static double end_s;
 
@@ -48,7 +54,8 @@ static uint64_t sort_words(uint64_t *random)
     char *words[WORDS];
     for (int i = 0; i < WORDS; i++) {
         char text[64];
-        snprintf(text, sizeof text, "%0*llx", (int)(next_random(random) % 30) + 1, (unsigned long long)next_random(random));
+        snprintf(text, sizeof text, "%0*llx", (int)(next_random(random) % 30) + 1,
+                 (unsigned long long)next_random(random));
         words[i] = strdup(text);
     }
     qsort(words, WORDS, sizeof words[0], next_random(random) % 2 != 0 ? compare_words : compare_lengths);

@@ -2,9 +2,9 @@
 /* recording_size.c - what a recording spends on what it tells.
  *
  * usage: recording_size FILE
- * FILE: a live recording or a snapshot. Prints one JSON object: bytes of the ring in use (records and chunk heads), slots
- * of the callstack table in use (nodes, frames; 8 bytes each), records, samples, and how many samples differ in their
- * stack from the one before of the same thread. */
+ * FILE: a live recording or a snapshot. Prints one JSON object: bytes of the ring in use (records and chunk heads),
+ * slots of the callstack table in use (nodes, frames; 8 bytes each), records, samples, and how many samples differ in
+ * their stack from the one before of the same thread. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -53,7 +53,8 @@ int main(int count, char **arguments)
     const struct sbx_chunk *chunks = (const struct sbx_chunk *)(const void *)(data + header->chunks.at);
     const uint64_t *frames = (const uint64_t *)(const void *)(data + header->frames.at);
     const uint64_t *nodes = (const uint64_t *)(const void *)(data + header->nodes.at);
-    unsigned long long ring = 0, heads = 0, node_slots = 0, frame_slots = 0, samples = 0, looks = 0, distinct = 0, stacks = 0;
+    unsigned long long ring = 0, heads = 0, node_slots = 0, frame_slots = 0, samples = 0, looks = 0, distinct = 0,
+                       stacks = 0;
     for (uint32_t i = 0; i < header->chunks.count; i++) {
         if (chunks[i].state != SBX_CHUNK_FREE) {
             ring += chunks[i].committed;
@@ -77,9 +78,10 @@ int main(int count, char **arguments)
             last[record->thread] = record->stack;
         }
     }
-    printf("{\"ring\":%llu,\"heads\":%llu,\"nodes\":%llu,\"frames\":%llu,\"records\":%zu,\"samples\":%llu,\"looks\":%llu,"
-           "\"with_stack\":%llu,\"distinct\":%llu,\"epoch\":%u}\n",
-           ring, heads, node_slots, frame_slots, snapshot->record_count, samples, looks, stacks, distinct, header->epoch);
+    printf(
+        "{\"ring\":%llu,\"heads\":%llu,\"nodes\":%llu,\"frames\":%llu,\"records\":%zu,\"samples\":%llu,\"looks\":%llu,"
+        "\"with_stack\":%llu,\"distinct\":%llu,\"epoch\":%u}\n",
+        ring, heads, node_slots, frame_slots, snapshot->record_count, samples, looks, stacks, distinct, header->epoch);
     sbx_snapshot_destroy(snapshot);
     free(last);
     free(data);
