@@ -68,7 +68,7 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
             break;
         }
         uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is of the return address */
-        loop->slots[i] = replay->stack_high - replay->checks[check].below;
+        loop->slots[i] = replay->checks[check].address;
         loop->callers[i] = replay->frames[frame - 1].pc;
         loop->slot_count++;
     }

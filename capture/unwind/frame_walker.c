@@ -324,9 +324,12 @@ static inline bool is_known(struct known_frames *known, uint64_t pc, uint64_t sp
         known->at--;
     }
     const struct sbx_replay_frame *met = &replay->frames[known->at];
-    return (met->sp_flags & ~7u) == below &&
-           ((met->sp_flags ^ flags) & REPLAY_FLAGS) == 0 && met->pc == pc &&
-           (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0);
+    uint32_t differs = met->sp_flags ^ flags;
+    if ((met->sp_flags & ~7u) != below || met->pc != pc || (differs & SBX_FRAME_IS_EXACT) != 0) {
+        return false;
+    }
+    return (met->sp_flags & SBX_REPLAY_FP_COUNTS) == 0 ||
+           ((differs & SBX_FRAME_FP_KNOWN) == 0 && (met->fp == fp || (flags & SBX_FRAME_FP_KNOWN) == 0));
 }
 
 /* The place of frame number `count`: the innermost stay where they are, the outermost take turns. */
@@ -436,7 +439,8 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         out->slot = slot;
         out->fp_slot = fp_slot;
         out->frame_id = found->frame_id & ~SKIP_BIT;
-        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED;
+        out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED |
+                     (kind == SBX_RULE_FROM_SP) * SBX_FRAME_FP_IDLE;
         pc = next_pc;
         fp = next_fp;
         fp_slot = next_fp_slot;
@@ -449,6 +453,12 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
     frame->slot = slot;
     frame->fp_slot = fp_slot;
     return (uint32_t)(out - walk_out->frames);
+}
+
+/* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
+static inline bool leaves_fp_alone(uint32_t rule)
+{
+    return rule == SBX_RULE_END || (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
 /* Walk until the root, or until a known frame: returns true then, and known->at says which. */
@@ -508,7 +518,8 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
-        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED;
+        out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
+                     leaves_fp_alone(found.rule) * SBX_FRAME_FP_IDLE;
         count++;
         if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
             end = SBX_WALK_TOO_DEEP;
@@ -599,8 +610,7 @@ READS_FOREIGN_STACKS static inline uint64_t load_slot(uint64_t address)
 READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *replay,
                                                    const struct sbx_stack_window *window)
 {
-    uint64_t high = replay->stack_high;
-    uint64_t room = high - window->lo; /* checks lie no further below the stack's end than this */
+    uint64_t room = replay->stack_high - window->lo; /* checks lie no further below the stack's end than this */
     uint32_t frames = replay->opaque_at;
     while (frames > 0 && replay->frames[frames - 1].reach > room) {
         frames--;
@@ -611,18 +621,20 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
     const struct sbx_replay_check *check = replay->checks;
     const struct sbx_replay_check *end = check + replay->frames[frames - 1].checks;
     for (; end - check >= 4; check += 4) { /* by fours: the processor does the loads side by side */
-        uint64_t changed = (load_slot(high - check[0].below) ^ check[0].value) |
-                           (load_slot(high - check[1].below) ^ check[1].value) |
-                           (load_slot(high - check[2].below) ^ check[2].value) |
-                           (load_slot(high - check[3].below) ^ check[3].value);
+        uint64_t changed = (load_slot(check[0].address) ^ check[0].value) |
+                           (load_slot(check[1].address) ^ check[1].value) |
+                           (load_slot(check[2].address) ^ check[2].value) |
+                           (load_slot(check[3].address) ^ check[3].value);
         if (changed != 0) {
             break;
         }
     }
-    for (; check < end; check++) {
-        if (load_slot(high - check->below) != check->value) {
-            return check->frame;
-        }
+    while (check < end && load_slot(check->address) == check->value) {
+        check++;
+    }
+    uint32_t held = (uint32_t)(check - replay->checks);
+    while (frames > 0 && replay->frames[frames - 1].checks > held) { /* those near the leaf change */
+        frames--;
     }
     return frames;
 }
@@ -636,11 +648,11 @@ static bool is_replayable(const struct sbx_walk *walk, const struct sbx_walk_reg
             walk->end == SBX_WALK_UNSUPPORTED);
 }
 
-static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint32_t frame, uint64_t address,
-                                 uint64_t value, uint32_t *reach)
+static inline uint32_t add_check(struct sbx_replay *replay, uint32_t checks, uint64_t address, uint64_t value,
+                                 uint32_t *reach)
 {
     uint32_t below = (uint32_t)(replay->stack_high - address);
-    replay->checks[checks] = (struct sbx_replay_check){below, frame, value};
+    replay->checks[checks] = (struct sbx_replay_check){address, value};
     *reach = below > *reach ? below : *reach;
     return checks + 1;
 }
@@ -656,6 +668,8 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
     uint32_t reach = kept == 0 ? 0 : replay->frames[kept - 1].reach;
     uint32_t checks = kept == 0 ? 0 : replay->frames[kept - 1].checks;
     uint32_t depth = kept;
+    /* Whether the frame outside of the next one, or one further out, hangs on an fp that the next one must still have. */
+    bool fp_is_awaited = kept != 0 && (replay->frames[kept - 1].sp_flags & SBX_REPLAY_FP_COUNTS) != 0;
     replay->opaque_at = replay->opaque_at < kept ? replay->opaque_at : UINT32_MAX;
     for (uint32_t i = walk->count; i > 0; i--, depth++) {
         const struct sbx_walk_frame *frame = &walk->frames[i - 1];
@@ -669,10 +683,12 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
         if (SBX_LIKELY(frame->slot != 0)) {
             /* What the slot holds may be signed, and then is not the pc itself. */
             uint64_t held = SBX_HAS_LINK_REGISTER ? load_slot(frame->slot) : frame->pc;
-            checks = add_check(replay, checks, depth, frame->slot, held, &reach);
+            checks = add_check(replay, checks, frame->slot, held, &reach);
         }
-        if (frame->fp_slot != 0) {
-            checks = add_check(replay, checks, depth, frame->fp_slot, frame->fp, &reach);
+        bool fp_counts = fp_is_awaited || (frame->flags & SBX_FRAME_FP_IDLE) == 0;
+        fp_is_awaited = fp_counts && frame->fp_slot == 0;
+        if (fp_counts && frame->fp_slot != 0) {
+            checks = add_check(replay, checks, frame->fp_slot, frame->fp, &reach);
         }
         bool is_decided = (frame->slot != 0 && (frame->flags & SBX_FRAME_OPAQUE) == 0) || frame->pc == 0;
         if (!is_decided && replay->opaque_at == UINT32_MAX) {
@@ -682,7 +698,7 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
             .pc = frame->pc,
             .fp = frame->fp,
             .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) |
-                        (frame->flags & (SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT | SBX_FRAME_OPAQUE)),
+                        (frame->flags & REPLAY_FLAGS) | (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
             .node = node,
             .reach = reach,
             .checks = checks,
@@ -729,10 +745,9 @@ uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *
 
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc)
 {
-    uint64_t wanted = replay->stack_high - slot;
     uint32_t count = replay->depth == 0 ? 0 : replay->frames[replay->depth - 1].checks;
     for (uint32_t i = 0; i < count; i++) {
-        if (replay->checks[i].below == wanted && sbx_plain_address(replay->checks[i].value) == pc) {
+        if (replay->checks[i].address == slot && sbx_plain_address(replay->checks[i].value) == pc) {
             return true;
         }
     }

@@ -74,6 +74,7 @@ enum sbx_walk_flag {
     SBX_FRAME_IS_EXACT = 2, /* its pc is where it was interrupted, not a return address */
     SBX_FRAME_OPAQUE = 4,   /* more than `slot` and `fp_slot` decided about this frame: replay must walk it anew */
     SBX_FRAME_SKIPPED = 8,  /* of our own library: left out of the callstack */
+    SBX_FRAME_FP_IDLE = 128, /* the step from it to its caller did not ask what its fp is */
 };
 
 /* One frame of a walk. */
@@ -112,25 +113,28 @@ SBX_SIGNAL_SAFE uint32_t sbx_walk_intern(const struct sbx_walk *walk, struct sbx
  * from those of the frame inside it, from the rule of that frame's pc, and from what two slots hold; so when a new walk
  * comes to a frame with the registers of a remembered one, and every slot from there out to the root still holds what it
  * held, then all frames from there on are the remembered ones, and so is their callstack node. Reading two slots a frame
- * costs a fifth of a walk. Frames that something else decided (signal frames, kept stack pointers, assembly) are
+ * costs a fifth of a walk; and most frames' fp decides about nothing, because no frame from there out hangs on it before
+ * another is restored: then it is neither compared nor is the slot read that held it. Frames that something else decided (signal frames, kept stack pointers, assembly) are
  * `opaque`: replay ends there, and what lies inside of them is always walked. Rules change with the code map, node ids
  * with the epoch: a replay of another generation or epoch is forgotten. */
 
 /* One word of the stack that must hold what it held. */
 struct sbx_replay_check {
-    uint32_t below; /* its address, in bytes below the stack's end */
-    uint32_t frame; /* index of the frame it decided about */
+    uint64_t address;
     uint64_t value;
 };
 
 struct sbx_replay_frame {
-    uint64_t pc, fp;
-    uint32_t sp_flags; /* sp in bytes below the stack's end, a multiple of 8, and enum sbx_walk_flag below that */
+    uint64_t pc;
+    uint64_t fp;       /* meaningless without SBX_REPLAY_FP_COUNTS */
+    uint32_t sp_flags; /* sp in bytes below the stack's end, a multiple of 8; below that SBX_FRAME_FP_KNOWN,
+                          SBX_FRAME_IS_EXACT and SBX_REPLAY_FP_COUNTS */
     uint32_t node;     /* callstack node of the frame and all outside of it */
     uint32_t reach;    /* how far below the stack's end the checks up to this frame lie */
     uint32_t checks;   /* how many checks there are up to this frame */
 };
 
+enum { SBX_REPLAY_FP_COUNTS = 4 }; /* what fp is decides about this frame's caller, or about one further out */
 enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that ended early */
 
 struct sbx_replay {
