@@ -96,11 +96,11 @@ __attribute__((noinline)) static void handler_that_sleeps(void)
     KEEP_FRAME();
 }
 
-/* Some 10 ms in which no capture point is passed: only the gap filler sees it. Here and not in libc, which may have no
+/* Some 15 ms and more in which no capture point is passed: only the gap filler sees it. Here and not in libc, which may have no
  * unwind data. */
 static inline void compute_without_a_call(void)
 {
-    for (volatile int i = 0; i < 6000000; i++) {
+    for (volatile int i = 0; i < 40000000; i++) {
     }
 }
 
