@@ -54,6 +54,10 @@ static bool check_stack(struct check *check, enum way way)
     our_walk(&check->ours, &check->memory, &check->stack, true, check->our_stack);
     libunwind_walk(check->libunwind, &check->memory, &check->stack, check->their_stack);
     struct difference difference = compare_stacks(check->our_stack, check->their_stack);
+    if (difference.outcome != OUTCOME_EQUAL && !target_memory_is_alive(&check->memory, &check->stack)) {
+        check->no_stack++; /* it ended meanwhile, and libunwind could not read what it reads of its data */
+        return false;
+    }
     uint64_t depth = check->our_stack->count + check->our_stack->gap_frames;
     check->stacks++;
     check->frames += depth;

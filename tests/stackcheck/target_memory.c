@@ -368,6 +368,12 @@ bool target_memory_read(struct target_memory *memory, const struct target_stack 
     return true;
 }
 
+bool target_memory_is_alive(const struct target_memory *memory, const struct target_stack *stack)
+{
+    uint64_t word;
+    return read_live(memory->pid, stack->lo, &word, sizeof word);
+}
+
 const struct target_module *target_memory_module(const struct target_memory *memory, uint64_t address)
 {
     const struct sbx_code_range *range = sbx_code_map_find(memory->map, address);

@@ -76,6 +76,10 @@ bool target_memory_copy_stack(struct target_memory *memory, struct target_stack 
 bool target_memory_read(struct target_memory *memory, const struct target_stack *stack, uint64_t address,
                         uint64_t *word_out);
 
+/* Can the live process still be read? Not when its first thread has exited, though others are still on their way out.
+ */
+bool target_memory_is_alive(const struct target_memory *memory, const struct target_stack *stack);
+
 /* The module whose code holds an address, or NULL. */
 const struct target_module *target_memory_module(const struct target_memory *memory, uint64_t address);
 
