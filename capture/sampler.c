@@ -24,6 +24,9 @@ enum {
     SIGNALS_A_TICK = 8,    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
     UNANSWERED_MAX = 20,   /* in a row: a thread that blocks the signal is not asked any more */
     ANSWER_WAIT_US = 5000, /* for a running thread at a trigger */
+    /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
+     * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
+    UNBIASED_GAPS = 4,
     CPU_NOISE_NS = 10000,  /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
@@ -345,8 +348,9 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     if (ran_ns > CPU_NOISE_NS && cpu_ns > thread->seen_cpu_ns) {
         thread->seen_cpu_ns = cpu_ns;
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
-        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && now_ns > last_ns && now_ns - last_ns >= gap_ns &&
-            *signals_left > 0) {
+        bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
+                      now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
+        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *signals_left > 0) {
             struct where where;
             /* It may sleep in a call that is no point of ours and that the kernel would not restart: look first. */
             if (read_where(thread->tid, &where) && !where.is_blocked && send_signal(thread, now_ns, 0)) {

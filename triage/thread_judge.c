@@ -49,25 +49,57 @@ static int64_t middle_of(int64_t a, int64_t b)
     return a + (b - a) / 2;
 }
 
+enum {
+    ENOUGH_BY_SIGNAL = 10, /* samples at any instruction, to go by them alone */
+};
+
+/* Samples that a thread took of itself lie at its own calls: one in a thousand loops may get all of them. Those taken by
+ * signal lie anywhere. Where there are enough of these in the interval, time is shared out among them alone. */
+static bool goes_by_signal(const struct sbx_stall_thread *thread, const struct sbx_stall_record *records,
+                           const struct sbx_interval *interval)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < thread->record_count; i++) {
+        count += records[i].kind == SBX_RECORD_ASYNC && records[i].stack != 0 &&
+                 records[i].end_ns > interval->begin_ns && records[i].end_ns <= interval->end_ns;
+    }
+    return count >= ENOUGH_BY_SIGNAL;
+}
+
+/* The record next to number `at` in direction `step` that shares its time; NULL: none. */
+static const struct sbx_stall_record *neighbour(const struct sbx_stall_thread *thread,
+                                                const struct sbx_stall_record *records, size_t at, int step,
+                                                bool by_signal)
+{
+    for (size_t i = at + (size_t)step; i < thread->record_count; i += (size_t)step) { /* below 0 wraps: beyond */
+        if (!by_signal || records[i].kind == SBX_RECORD_ASYNC) {
+            return &records[i];
+        }
+    }
+    return NULL;
+}
+
 /* Each sample stands for the time without a wait that lies nearer to it than to its neighbours, which may be records of
- * any kind. Fills `weights` by callstack. */
+ * any kind unless it goes by signals alone. Fills `weights` by callstack. */
 static void weigh_samples(const struct sbx_stall *stall, uint32_t thread_index, const struct sbx_time_split *split,
                           double *weights, struct sbx_judgement *judgement, const struct sbx_report *report)
 {
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
     const struct sbx_stall_record *records = stall->records + thread->record_begin;
+    bool by_signal = goes_by_signal(thread, records, &split->interval);
     double async_ns = 0, allocator_ns = 0;
     for (size_t i = 0; i < thread->record_count; i++) {
         const struct sbx_stall_record *record = &records[i];
-        if (!is_stack_sample(record) || record->stack == 0) {
+        if (!is_stack_sample(record) || record->stack == 0 || (by_signal && record->kind != SBX_RECORD_ASYNC)) {
             continue;
         }
-        int64_t from_ns = i > 0 && records[i - 1].end_ns < record->begin_ns
-                              ? middle_of(records[i - 1].end_ns, record->begin_ns)
+        const struct sbx_stall_record *before = neighbour(thread, records, i, -1, by_signal);
+        const struct sbx_stall_record *next = neighbour(thread, records, i, 1, by_signal);
+        int64_t from_ns = before != NULL && before->end_ns < record->begin_ns
+                              ? middle_of(before->end_ns, record->begin_ns)
                               : record->begin_ns;
         int64_t to_ns = split->interval.end_ns;
-        if (i + 1 < thread->record_count) { /* a run that follows was there from its begin on */
-            const struct sbx_stall_record *next = &records[i + 1];
+        if (next != NULL) { /* a run that follows was there from its begin on */
             int64_t seen_ns = sbx_kind_is_sample(next->kind) ? next->begin_ns : next->end_ns;
             to_ns = seen_ns > record->end_ns ? middle_of(record->end_ns, seen_ns) : record->end_ns;
         }

@@ -523,8 +523,8 @@ static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **sta
             const char *stack = "small < work < main";
             sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "big < work < main", MS(at), MS(at + 30), MS(10), 1000);
             if (with_runs) {
-                sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, stack, MS(at + 30), MS(at + 31), MS(1), 1000);
-                sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_LEAF,
+                sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, stack, MS(at + 30), MS(at + 31), MS(1), 1000);
+                sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
                                                                   .begin_us = MS(at + 30),
                                                                   .end_us = MS(at + 90),
                                                                   .repeats = 6,
@@ -532,7 +532,7 @@ static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **sta
                                                                   .cpu_us = 1000 + MS(at + 90 + 1000),
                                                                   .stack = sbx_scene_stack(scene, stack)});
             } else {
-                sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, stack, MS(at + 30), MS(at + 100), MS(10), 1000);
+                sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, stack, MS(at + 30), MS(at + 100), MS(10), 1000);
             }
         }
         const struct sbx_report *report = sbx_scene_report(scene);
@@ -542,6 +542,26 @@ static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **sta
         sbx_scene_destroy(scene);
     }
     assert_near(on_cpu_ms[1], on_cpu_ms[0], 15);
+}
+
+/* A loop that computes and looks at the clock now and then: each of its own samples lies at the clock. */
+static void test_samples_at_a_rare_call_do_not_outvote_those_by_signal(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, "look_at_clock < work < main", MS(-1000), 0, MS(1), 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "compute < work < main", MS(-999), 0, MS(20), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_string_equal(report->verdict.location.function, "compute");
+    sbx_scene_destroy(scene);
+
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* a few by signal are no sample of anything */
+    sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, "often < work < main", MS(-1000), 0, MS(1), 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "seldom < work < main", MS(-999), 0, MS(200), 1000);
+    report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.location.function, "often");
+    sbx_scene_destroy(scene);
 }
 
 static void test_faults_and_switches_are_told_when_read_around_the_stall(void **state)
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_wait_names_who_ended_it_and_what_that_thread_did),
         cmocka_unit_test(test_lock_with_a_holder_and_a_waker_keeps_the_holder_as_culprit),
         cmocka_unit_test(test_run_of_samples_counts_like_the_samples_it_stands_for),
+        cmocka_unit_test(test_samples_at_a_rare_call_do_not_outvote_those_by_signal),
         cmocka_unit_test(test_faults_and_switches_are_told_when_read_around_the_stall),
         cmocka_unit_test(test_sleep_names_the_function_that_slept),
         cmocka_unit_test(test_blocked_stack_from_outside_skips_libc),
