@@ -544,24 +544,30 @@ static void test_run_of_samples_counts_like_the_samples_it_stands_for(void **sta
     assert_near(on_cpu_ms[1], on_cpu_ms[0], 15);
 }
 
+/* A stall of 1 s: the thread samples itself each millisecond in one function, and by signal in another every step. */
+static const char *function_blamed(int64_t step_ms)
+{
+    static char function[64];
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    for (int64_t at = -1000; at < 0; at++) {
+        bool by_signal = (at + 1000) % step_ms == 0;
+        sbx_scene_samples(scene, 0, by_signal ? SBX_RECORD_ASYNC : SBX_RECORD_LEAF,
+                          by_signal ? "compute < work < main" : "look_at_clock < work < main", MS(at), MS(at) + 1, MS(1),
+                          1000);
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    snprintf(function, sizeof function, "%s", report->verdict.location.function);
+    sbx_scene_destroy(scene);
+    return function;
+}
+
 /* A loop that computes and looks at the clock now and then: each of its own samples lies at the clock. */
 static void test_samples_at_a_rare_call_do_not_outvote_those_by_signal(void **state)
 {
     (void)state;
-    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, "look_at_clock < work < main", MS(-1000), 0, MS(1), 1000);
-    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "compute < work < main", MS(-999), 0, MS(20), 1000);
-    const struct sbx_report *report = sbx_scene_report(scene);
-    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
-    assert_string_equal(report->verdict.location.function, "compute");
-    sbx_scene_destroy(scene);
-
-    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* a few by signal are no sample of anything */
-    sbx_scene_samples(scene, 0, SBX_RECORD_LEAF, "often < work < main", MS(-1000), 0, MS(1), 1000);
-    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "seldom < work < main", MS(-999), 0, MS(200), 1000);
-    report = sbx_scene_report(scene);
-    assert_string_equal(report->verdict.location.function, "often");
-    sbx_scene_destroy(scene);
+    assert_string_equal(function_blamed(20), "compute");
+    assert_string_equal(function_blamed(200), "look_at_clock"); /* five by signal are no sample of anything */
 }
 
 static void test_faults_and_switches_are_told_when_read_around_the_stall(void **state)
