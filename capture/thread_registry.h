@@ -81,8 +81,7 @@ struct sbx_thread {
     uint32_t stride;        /* the countdown's last length */
     uint64_t asked_ns;      /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns;    /* newest sample or record of a wait */
-    uint32_t samples;       /* since the last one with faults and context switches */
-    uint32_t spare;
+    uint64_t usage_ns;      /* the last of them that told faults and context switches */
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
     struct sbx_blocking *wait_call;    /* the one that has the thread's seat among the waiters; NULL: none */

@@ -14,9 +14,9 @@
 #include "raw_syscall.h"
 #include "sample_run.h"
 
-enum {
-    USAGE_EVERY = 64, /* one sample in this many tells faults and context switches: 250 ns, so 4 ns of each */
-};
+/* A sample in 64 ms tells faults and context switches. Not one in so many samples: where they come thick, the system call
+ * (some 250 ns) would cost more than all the rest. */
+#define USAGE_EVERY_NS UINT64_C(64000000)
 
 /* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
  * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */
@@ -176,8 +176,12 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
         if (sbx_run_extend(&entry->own, record)) {
             return;
         }
-        sbx_capture_end_run(thread);
-        if (SBX_UNLIKELY(++thread->samples % USAGE_EVERY == 0)) {
+        struct sbx_record told;
+        if (SBX_UNLIKELY(sbx_run_tell(&entry->own, thread->index, &told))) {
+            put(thread, &told); /* the run stays open until the next begins: readers know one told twice */
+        }
+        if (SBX_UNLIKELY(record->end_ns - thread->usage_ns >= USAGE_EVERY_NS)) {
+            thread->usage_ns = record->end_ns;
             sbx_capture_read_usage(record);
         }
         put(thread, record);
