@@ -82,6 +82,8 @@ struct sbx_thread {
     uint64_t asked_ns;      /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns;    /* newest sample or record of a wait */
     uint64_t usage_ns;      /* the last of them that told faults and context switches */
+    uint32_t samples;       /* since that one */
+    uint32_t spare;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
     struct sbx_blocking *wait_call;    /* the one that has the thread's seat among the waiters; NULL: none */

@@ -14,9 +14,13 @@
 #include "raw_syscall.h"
 #include "sample_run.h"
 
-/* A sample in 64 ms tells faults and context switches. Not one in so many samples: where they come thick, the system call
- * (some 250 ns) would cost more than all the rest. */
+/* One sample in 64 tells faults and context switches, and no more than one in 64 ms: where samples come thick the system
+ * call (some 250 ns) would cost more than all the rest, and where they are few its numbers would double their size. Waits
+ * and messages tell them besides. */
 #define USAGE_EVERY_NS UINT64_C(64000000)
+enum {
+    USAGE_EVERY = 64
+};
 
 /* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
  * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */
@@ -180,7 +184,8 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
         if (SBX_UNLIKELY(sbx_run_tell(&entry->own, thread->index, &told))) {
             put(thread, &told); /* the run stays open until the next begins: readers know one told twice */
         }
-        if (SBX_UNLIKELY(record->end_ns - thread->usage_ns >= USAGE_EVERY_NS)) {
+        if (SBX_UNLIKELY(++thread->samples >= USAGE_EVERY && record->end_ns - thread->usage_ns >= USAGE_EVERY_NS)) {
+            thread->samples = 0;
             thread->usage_ns = record->end_ns;
             sbx_capture_read_usage(record);
         }

@@ -21,6 +21,10 @@ SBX_SIGNAL_SAFE static void learn_signal_return(const void *place)
     }
 }
 
+enum {
+    DELAY_MIN_NS = 100000 /* a signal to a running thread takes some 10 us, a switch on a busy machine milliseconds */
+};
+
 /* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
  * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
  * and do it in the watch thread. */
@@ -64,9 +68,10 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         struct sbx_times now = sbx_thread_times(thread);
         record.begin_ns = record.end_ns = now.wall_ns;
         record.cpu_ns = now.cpu_ns;
-        /* How long the signal waited is how long the thread was runnable without running. */
+        /* How long the signal waited is how long the thread was runnable without running; what every signal takes is none. */
         uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);
-        record.amount = record.end_ns > sent_ns ? record.end_ns - sent_ns : 0;
+        uint64_t waited_ns = record.end_ns > sent_ns ? record.end_ns - sent_ns : 0;
+        record.amount = waited_ns >= DELAY_MIN_NS ? waited_ns : 0;
         record.stack = sbx_capture_stack(thread, &registers);
         sbx_capture_put(thread, &record);
         sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1);
