@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,6 +114,14 @@ static void child_locks_with_inheritance(void)
     pthread_join(thread, NULL);
 }
 
+/* qemu-user has no process_vm_readv(2): there the holder is nobody. */
+static bool can_copy_words(void)
+{
+    uint32_t value = 1, copy = 0;
+    struct iovec to = {&copy, sizeof copy}, from = {&value, sizeof value};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof copy && copy == value;
+}
+
 static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
 {
     (void)state;
@@ -122,7 +131,7 @@ static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
     assert_int_equal(count_pairs(snapshot, &wait), 1);
     const struct sbx_record *record =
         only_record(snapshot, SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT, (void *)lock_with_inheritance);
-    assert_int_equal(record->peer, snapshot->header.pid);
+    assert_int_equal(record->peer, can_copy_words() ? snapshot->header.pid : 0);
     sbx_snapshot_destroy(snapshot);
 }
 
