@@ -133,10 +133,12 @@ void sbx_got_hook_resolve(void)
         for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
             *point->original = dlsym(RTLD_DEFAULT, point->symbol);
+#ifdef __GLIBC__ /* where symbols have versions */
             if (*point->original == NULL && !may_come_late(point)) {
                 /* What only programs built against an old libc still call (__xstat) has no default version. */
                 *point->original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
             }
+#endif
             bool is_here = *point->original != NULL || may_come_late(point);
             if (is_here && point->hook != NULL && point_count < POINTS_MAX) {
                 add_point(point);
@@ -336,7 +338,8 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
 
 /* Does an unbound slot hold `now`: the code that has the loader bind it? Where the original lies in the same module, as
  * for libc's own calls of realloc, an address in the module may be either: then the code there is asked, which in every
- * PLT of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the number of the relocation. */
+ * PLT of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the number of the relocation, and on aarch64 is the PLT's
+ * header, which saves x16 (with BTI after a bti c): no compiler saves a register that calls may change. */
 static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now,
                        uintptr_t original)
 {
@@ -356,6 +359,10 @@ static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * rel
     uint32_t number;
     memcpy(&number, code + 1, sizeof number);
     return code[0] == PUSH_NUMBER && number == (uint64_t)(relocation - image->jump_relocations);
+#elif defined(__aarch64__)
+    const uint32_t bti_c = 0xd503245f, save_x16_x30 = 0xa9bf7bf0; /* stp x16, x30, [sp, #-16]! */
+    const uint32_t *code = (const uint32_t *)now;
+    return now % 4 == 0 && code[code[0] == bti_c] == save_x16_x30;
 #else
     return false;
 #endif

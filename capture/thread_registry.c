@@ -63,6 +63,10 @@ static void forget_self(void *block)
 static void become_inert_in_child(void)
 {
     sbx_thread_become(SBX_THREAD_GONE); /* the recording is the parent's; the gate page is wiped as well */
+    if (sbx_capture_is_ours()) { /* but not by a kernel before 4.14, nor by qemu-user, and fork() is itself a point */
+        sbx_store_relaxed(sbx_the_capture.gate, 0); /* relaxed: a child has one thread */
+        sbx_store_relaxed(sbx_the_capture.gate + 1, 0);
+    }
 }
 
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)

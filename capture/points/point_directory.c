@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wide_names.h"
+
 #define NAMES(name, parameters, arguments, op) \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_DIRECTORY, SBX_RECORD_FILE, op, 0, 0, result < 0, -1)
 

@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "wide_names.h"
+
 /* A call on descriptor `fd` that returns how many bytes it moved. */
 #define MOVES(name, parameters, arguments, op)                                                                     \
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \

@@ -9,6 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "wide_names.h"
+
 #define LOCKS(type, name, parameters, arguments, op)                                                                 \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_FILE_LOCK, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       0, result < 0, fd)

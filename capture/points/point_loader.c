@@ -13,7 +13,8 @@
  *   - it asks for DT_RPATH of the caller, of who loaded the caller, and so on: no module of the process may have one
  *     (the installer sees each before it can call us);
  *   - it expands $ only in names that have one;
- *   - both callers are in the namespace of the program, because no other is hooked. */
+ *   - both callers are in the namespace of the program, because no other is hooked.
+ * musl (ldso/dynlink.c of 1.2, dlopen) asks nothing of the caller: it searches for the program, whoever calls. */
 #include "point.h"
 
 #include <dlfcn.h>
@@ -46,11 +47,21 @@ static bool is_timed(void)
     return (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) & SBX_POINT_BIT(SBX_GROUP_LOADER)) != 0;
 }
 
-/* glibc has it from 2.35 on; lock-free. */
+#ifndef __GLIBC__
+static bool is_caller_without_matter(const char *name, void *caller)
+{
+    (void)name;
+    (void)caller;
+    return true;
+}
+#else
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc from 2.35 on; lock-free */
 extern int _dl_find_object(void *address, struct dl_find_object *found) __attribute__((weak));
+#endif
 
 static bool has_no_runpath(void *code)
 {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
     struct dl_find_object found;
     if (_dl_find_object == NULL || _dl_find_object(code, &found) != 0 || found.dlfo_link_map == NULL) {
         return false;
@@ -61,6 +72,10 @@ static bool has_no_runpath(void *code)
         }
     }
     return true;
+#else
+    (void)code;
+    return false; /* not known */
+#endif
 }
 
 static bool is_caller_without_matter(const char *name, void *caller)
@@ -76,6 +91,7 @@ static bool is_caller_without_matter(const char *name, void *caller)
     }
     return strchr(name, '/') != NULL || (has_no_runpath(caller) && has_no_runpath((void *)leave_word));
 }
+#endif
 
 SBX_NOINLINE static void *timed_dlopen(const char *name, int flags)
 {

@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "wide_names.h"
+
 static void count_map(uint64_t bytes)
 {
     struct sbx_thread *thread = sbx_self;

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "wide_names.h"
+
 #define OPENS(name, original_parameters, parameters, arguments)                        \
     static int(*real_##name) original_parameters;                                      \
     static int hook_##name parameters                                                  \

@@ -12,6 +12,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "wide_names.h"
+
 /* The functions that take a path name no descriptor. */
 #define ASKS(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_STAT, SBX_RECORD_FILE, op, 0, 0, failed, -1)

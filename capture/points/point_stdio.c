@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "wide_names.h"
+
 enum {
     LINE_BYTES = 512
 };

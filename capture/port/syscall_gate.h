@@ -27,7 +27,7 @@
 #define SBX_SYSCALL_GATE(hook, number, futex_hook, original)        \
     __asm__(".text\n\t.p2align 4\n\t.hidden " #hook "\n\t.globl " #hook "\n\t.type " #hook ", %function\n" \
             #hook ":\n\t.cfi_startproc\n\thint #34\n\t"             \
-            "cmp x0, #" number "\n\tb.eq " #futex_hook "\n\t"       \
+            "cmp x0, #" number "\n\tb.ne 1f\n\tb " #futex_hook "\n1:\t" \
             "adrp x16, " #original "\n\tldr x16, [x16, :lo12:" #original "]\n\tbr x16\n\t" \
             ".cfi_endproc\n\t.size " #hook ", .-" #hook "\n")
 #else

@@ -456,8 +456,11 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
 }
 
 /* Does a step by this rule not ask what fp is? It may still tell where the caller's was kept. */
-static inline bool leaves_fp_alone(uint32_t rule)
+static inline bool leaves_fp_alone(uint32_t rule, uint32_t flags)
 {
+    if (!SBX_FP_TELLS_SP && (flags & SP_LOST) != 0) {
+        return false; /* fp stands in for sp: step_without_sp() */
+    }
     return rule == SBX_RULE_END || (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
@@ -519,7 +522,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
         out->flags = (frame.flags & (REPLAY_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
-                     leaves_fp_alone(found.rule) * SBX_FRAME_FP_IDLE;
+                     leaves_fp_alone(found.rule, frame.flags) * SBX_FRAME_FP_IDLE;
         count++;
         if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
             end = SBX_WALK_TOO_DEEP;

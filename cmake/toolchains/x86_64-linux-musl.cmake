@@ -3,6 +3,7 @@
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER musl-gcc)
+set(CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER-NOTFOUND) # there is no wrapper for C++
 set(kernel_headers ${CMAKE_BINARY_DIR}/kernel-headers)
 if(NOT EXISTS ${kernel_headers}/linux)
     file(MAKE_DIRECTORY ${kernel_headers})
@@ -20,4 +21,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# pkg-config knows the packages of glibc only.
+set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/x86_64-linux-musl/pkgconfig)
 set(STALLBOX_STACKS_END_IN program)

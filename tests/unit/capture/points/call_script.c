@@ -125,13 +125,17 @@ static void move_data(const char *path)
     CALL(pwrite(fd, buffer, 10, 10));
     CALL(writev(fd, parts, 2));
     CALL(pwritev(fd, parts, 2, 20));
+#ifdef RWF_HIPRI /* musl has them from 1.2.5 on */
     CALL(pwritev2(fd, parts, 2, 30, 0));
+#endif
     CALL(lseek(fd, 0, SEEK_SET));
     CALL(read(fd, buffer, 5));
     CALL(pread(fd, buffer, 64, 35));
     CALL(readv(fd, parts, 2));
     CALL(preadv(fd, parts, 2, 3));
+#ifdef RWF_HIPRI /* musl has them from 1.2.5 on */
     CALL(preadv2(fd, parts, 2, 3, 0));
+#endif
     CALL(read(-1, buffer, 5));
     CALL(write(-1, buffer, 5));
     CALL(pread(fd, buffer, 5, -1));
@@ -185,7 +189,9 @@ static void ask_about_files(const char *path, const char *folder)
 {
     struct stat status;
     struct stat64 status64;
+#ifdef STATX_SIZE
     struct statx extended;
+#endif
     struct statfs system_status;
     struct statvfs vfs_status;
     char buffer[4096], name[400], other[400];
@@ -199,8 +205,10 @@ static void ask_about_files(const char *path, const char *folder)
     CALL(lstat64(path, &status64));
     CALL(fstat(-1, &status));
     CALL(fstatat(AT_FDCWD, path, &status, 0));
+#ifdef STATX_SIZE /* musl has it from 1.2.5 on */
     CALL(statx(AT_FDCWD, path, 0, STATX_SIZE, &extended));
     CALL(extended.stx_size);
+#endif
     CALL(access(path, R_OK));
     CALL(access(path, X_OK));
     CALL(faccessat(AT_FDCWD, path, R_OK, 0));
@@ -215,7 +223,9 @@ static void ask_about_files(const char *path, const char *folder)
     CALL(realpath(folder, buffer) == buffer);
     CALL(rename(name, other));
     CALL(rename(name, other));
+#ifdef RENAME_NOREPLACE /* musl has it from 1.2.6 on */
     CALL(renameat2(AT_FDCWD, other, AT_FDCWD, path, RENAME_NOREPLACE));
+#endif
     CALL(unlink(other));
     CALL(unlink(other));
     CALL(link(path, other));
@@ -433,7 +443,7 @@ static void make_processes(void)
     CALL(posix_spawnp(&pid, "true", NULL, NULL, (char *const[]){"true", NULL}, NULL));
     siginfo_t ended;
     CALL(waitid(P_PID, (id_t)pid, &ended, WEXITED));
-    CALL(wait3(&status, 0, &usage));
+    CALL(wait3(&status, 0, &usage) > 0);
     CALL(WEXITSTATUS(system("exit 6")));
     CALL(system(NULL) != 0);
     FILE *pipe = popen("echo text; exit 7", "r");

@@ -68,6 +68,19 @@ static void read_text(const char *path, char text[TEXT_BYTES])
     fclose(file);
 }
 
+/* The first line that is different: cmocka shows the beginnings of long texts, where they are equal. */
+static void expect_same_lines(char *hooked, char *bare)
+{
+    char *rest_hooked = NULL, *rest_bare = NULL;
+    char *line = strtok_r(hooked, "\n", &rest_hooked), *expected = strtok_r(bare, "\n", &rest_bare);
+    while (line != NULL && expected != NULL) {
+        assert_string_equal(line, expected);
+        line = strtok_r(NULL, "\n", &rest_hooked);
+        expected = strtok_r(NULL, "\n", &rest_bare);
+    }
+    assert_true(line == NULL && expected == NULL);
+}
+
 static void compare(const char *path)
 {
     static char bare[TEXT_BYTES], hooked[TEXT_BYTES];
@@ -80,7 +93,7 @@ static void compare(const char *path)
     read_text(outcome[0], bare);
     read_text(outcome[1], hooked);
     assert_non_null(strstr(bare, "done\n"));
-    assert_string_equal(hooked, bare);
+    expect_same_lines(hooked, bare);
 }
 
 static void test_a_lazily_bound_module_sees_the_same_results(void **state)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,11 +107,19 @@ static void *inheriting_thread(void *unused)
 static void child_locks_with_inheritance(void)
 {
     pthread_t thread;
-    expect(syscall(SYS_futex, &word_of_lock, FUTEX_LOCK_PI_PRIVATE, 0, NULL) == 0, "the lock is had");
+    word_of_lock = (unsigned)syscall(SYS_gettid); /* had without a call, as futex(2) has it: a slow one would be a record */
     expect(pthread_create(&thread, NULL, inheriting_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     unlock_with_inheritance();
     pthread_join(thread, NULL);
+}
+
+/* qemu-user has no process_vm_readv(2): there the holder is nobody. */
+static bool can_copy_words(void)
+{
+    uint32_t value = 1, copy = 0;
+    struct iovec to = {&copy, sizeof copy}, from = {&value, sizeof value};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof copy && copy == value;
 }
 
 static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
@@ -122,7 +131,7 @@ static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
     assert_int_equal(count_pairs(snapshot, &wait), 1);
     const struct sbx_record *record =
         only_record(snapshot, SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT, (void *)lock_with_inheritance);
-    assert_int_equal(record->peer, snapshot->header.pid);
+    assert_int_equal(record->peer, can_copy_words() ? snapshot->header.pid : 0);
     sbx_snapshot_destroy(snapshot);
 }
 
