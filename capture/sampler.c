@@ -22,7 +22,6 @@
 enum {
     SIGNAL = SIGURG,
     SIGNALS_A_TICK = 8,    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
-    UNANSWERED_MAX = 20,   /* in a row: a thread that blocks the signal is not asked any more */
     ANSWER_WAIT_US = 5000, /* for a running thread at a trigger */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
@@ -285,15 +284,15 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 /* Ask a running thread for its stack. */
 static bool send_signal(struct sbx_thread *thread, uint64_t now_ns, uint32_t flags)
 {
-    if (!has_signal || thread->signals_unanswered > UNANSWERED_MAX) {
+    if (!has_signal) {
         return false;
     }
     if (sbx_load_relaxed(&thread->signal_pending) != 0) {
-        thread->signals_unanswered++; /* still on its way */
+        /* Still on its way: the thread is starved of the processor, or blocks the signal. Either way one is enough; it is
+         * asked again when it has answered, however long that took. */
         sbx_count_drop(SBX_DROP_SIGNAL_LATE);
         return false;
     }
-    thread->signals_unanswered = 0;
     sbx_store_relaxed(&thread->signal_flags, flags);
     sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
     sbx_store_seq_cst(&thread->signal_pending, 1); /* order: seq_cst signal_pending - Dekker with `blocking` */

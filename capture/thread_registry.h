@@ -97,7 +97,6 @@ struct sbx_thread {
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
     uint64_t signal_sent_ns;
-    uint32_t signals_unanswered; /* in a row; the watch thread stops asking such a thread */
     bool has_loop;               /* the main thread */
     struct sbx_ring_writer writer;
     struct sbx_message_loop loop;
