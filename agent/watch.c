@@ -19,12 +19,12 @@
 
 #include "capture.h"
 #include "clock.h"
-#include "thread_clock.h"
 #include "pages.h"
 #include "point.h"
 #include "recording_upkeep.h"
 #include "sampler.h"
 #include "snapshot_copy.h"
+#include "thread_clock.h"
 #include "trigger_decision.h"
 
 enum {
@@ -302,8 +302,8 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
     syscall(SYS_futex, &sbx_the_capture.control->bell, FUTEX_WAIT, bell, timeout_ns != 0 ? &pause : NULL, NULL, 0);
 }
 
-/* The tick's length, the gap filler's, with some jitter so that it does not beat with the application's own rhythm (Profilo randomizes
- * the phase for the same reason): between 3/4 and 5/4 of the interval. */
+/* The tick's length: the gap filler's, with some jitter so that it does not beat with the application's own rhythm
+ * (Profilo randomizes the phase for the same reason), between 3/4 and 5/4 of the gap. */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */

@@ -64,7 +64,7 @@ static void count_anew(struct sbx_thread *thread, uint64_t now_ns, uint64_t inte
     uint32_t stride = thread->stride;
     if (elapsed_ns * (2 * ASKS_AN_INTERVAL) < interval_ns) {
         stride = stride < STRIDE_MAX / 2 ? stride * 2 : STRIDE_MAX;
-    } else if (elapsed_ns * ASKS_AN_INTERVAL > interval_ns * 8) {
+    } else if (elapsed_ns > interval_ns) {
         stride = 0; /* the calls have become rare */
     } else if (elapsed_ns * ASKS_AN_INTERVAL > interval_ns * 2) {
         stride /= 2;

@@ -83,13 +83,12 @@ struct sbx_thread {
     uint64_t sampled_ns;    /* newest sample or record of a wait */
     uint64_t usage_ns;      /* the last of them that told faults and context switches */
     uint32_t samples;       /* since that one */
-    uint32_t spare;
     uint64_t stack_low, stack_high;    /* bounds of its stack; 0: not known */
     struct sbx_blocking *blocking_top; /* innermost blocking call in progress */
     struct sbx_blocking *wait_call;    /* the one that has the thread's seat among the waiters; NULL: none */
     uint64_t handle;                   /* its pthread_t, which a join names; 0: not known */
     uint64_t told_ns;                  /* newest WAKE record, and the wait it told of (wake.c) */
-    uint32_t told_wait, spare_told;
+    uint32_t told_wait;
     /* Where the hook of that call goes on, for a look from outside that does not get out of libc: it may keep its return
      * address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
