@@ -16,18 +16,27 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "consent.h"
+#include "crash_signals.h"
 #include "got_hook.h"
+#include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
 #include "pages.h"
 #include "point.h"
+#include "process_barrier.h"
 #include "sampler.h"
 #include "thread_clock.h"
 #include "thread_registry.h"
+#include "watchdog.h"
 
 enum {
     THREAD_STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB */
     EXIT_WAIT_MS = 500,              /* how long an exiting process waits for a snapshot in flight */
+    HOOK_MAX_NS = 500000,            /* how long the starting thread patches slots: some 10 to 20 modules */
+    OPEN_WAIT_MS = 200,              /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
+    LEAVE_WAIT_MS = 1000,            /* how long a program that cannot go on beside us waits for us to be gone */
+    SWITCH_WAIT_MS = 2000,           /* how long consent waits for the watch thread, which may be making a snapshot */
 };
 
 struct sbx_agent sbx_the_agent;
@@ -50,10 +59,24 @@ static int start_thread(pthread_t *thread, void *(*body)(void *))
     return -error;
 }
 
+/* Valgrind's tools run the program on a processor of their own, take a walk over a stack for reading what was never written,
+ * and preload vgpreload_*.so into it (Valgrind's manual, 2.8). */
+static bool is_in_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded != NULL && strstr(preloaded, "vgpreload_") != NULL;
+}
+
 static bool is_declined(void)
 {
     const char *off = getenv("STALLBOX_DISABLE");
-    return (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) || getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+    return !sbx_libc_is_ours() || is_in_valgrind() || (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) || getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+}
+
+/* Is the recording this process's own? Its number rather than the gate page tells: a kernel before 4.14 wipes nothing. */
+static bool is_owner(void)
+{
+    return sbx_the_capture.header != NULL && sbx_the_capture.header->pid == (uint32_t)getpid();
 }
 
 /* Wait on a futex word for at most `timeout_ms` until it is `wanted`. */
@@ -76,99 +99,147 @@ static bool wait_until(uint32_t *word, uint32_t wanted, uint32_t timeout_ms)
     }
 }
 
-static void set_first_settings(const struct sbx_capture_settings *settings)
+/* `wanted` is what was ordered, `settings` what is in force of it: nothing when the user said no. */
+static void set_first_settings(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
     struct sbx_control_page *control = sbx_the_capture.control;
-    control->wanted = *settings;
+    control->wanted = *wanted;
     control->in_force = *settings;
     sbx_store_release(&control->generation, 1); /* order: release control.generation */
     sbx_capture_apply(settings);
 }
 
-int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *settings)
+/* The program's own calls and those of its first libraries, for as long as a start may take. What is left, and what another
+ * thread is loading right now, is the module thread's. */
+static void hook_what_is_quick(void)
 {
-    static bool started_before;
+    uint32_t left, wanted = sbx_the_agent.wanted_points;
+    sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
+    if (left == 0) {
+        sbx_the_agent.applied_points = wanted;
+        sbx_the_capture.control->hooked_points = wanted;
+    }
+}
+
+/* The start has failed with threads running: the hooks pass through from here on; the module thread takes them out. */
+static int give_up(int result)
+{
+    sbx_store_relaxed(sbx_the_capture.gate, 0);
+    sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
+    sbx_module_thread_call(0);
+    sbx_crash_signals_stop();
+    sbx_recording_unlink(&sbx_the_agent.recording);
+    return result;
+}
+
+static void leave_to_the_program(void);
+
+int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *wanted,
+                    enum sbx_consent said, bool is_consent_required)
+{
+    struct sbx_capture_settings its_own = *wanted;
+    const struct sbx_capture_settings *settings = &its_own;
+    enum sbx_consent consent = said == SBX_CONSENT_UNKNOWN && !is_consent_required ? SBX_CONSENT_GRANTED : said;
+    /* order: acquire agent.is_running; a forked child has a copy of the word, and no recorder */
     if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
-        return -EALREADY;
+        return is_owner() ? -EALREADY : -ENOTSUP;
     }
     if (is_declined()) {
         return -ECANCELED;
     }
-    if (started_before) {
-        return -ENOTSUP; /* pages of the first recording stay mapped for hooks that may still be in them */
+    /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
+     * still be in them. A start that failed before there was a recording may be tried again. */
+    static uint32_t has_started;
+    uint32_t expected = 0;
+    if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
+        return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY : -ENOTSUP; /* order: acquire agent.stopping */
     }
-    int result = sbx_recording_create(recordings_folder, spool_path, &sbx_the_agent.recording);
+    int result = sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib,
+                                            &sbx_the_agent.recording);
     if (result != 0) {
+        sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return result;
     }
-    started_before = true;
-    sbx_the_capture.gate = sbx_pages_map_wiped_on_fork(4096);
-    if (sbx_the_capture.gate == NULL) {
+    sbx_the_agent.recording.header->consent = consent;
+    sbx_the_agent.is_consent_required = is_consent_required;
+    sbx_store_relaxed(&sbx_the_agent.consent_said, said);
+    its_own.enabled = consent == SBX_CONSENT_DENIED ? 0 : wanted->enabled;
+    uint32_t *gate = sbx_pages_map_wiped_on_fork(4096);
+    if (gate == NULL) {
         sbx_recording_unlink(&sbx_the_agent.recording);
+        sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return -ENOMEM;
     }
+    sbx_the_capture.gate = gate;
     sbx_the_capture.agent_begin =
         (uint64_t)(uintptr_t)&sbx_agent_start; /* widened to the module when it is described */
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
     sbx_clock_start();
     sbx_capture_attach(sbx_the_agent.recording.header);
-    set_first_settings(settings);
+    sbx_ring_close_whole(&sbx_the_capture.ring);
+    set_first_settings(wanted, settings);
+    sbx_the_capture.control->handover.key = sbx_the_agent.companion_key;
     result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
     }
-    sbx_loader_visit_begin();
-    sbx_module_map_refresh();
-    sbx_loader_visit_end();
-    sbx_module_map_build_rows(); /* our own, so that the first walk gets out of us; the rest in the background */
-    sbx_got_hook_resolve();
     sbx_the_agent.applied_points = UINT32_MAX;
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
+    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
+        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
+    }
+    sbx_loader_visit_start();
+    /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
+    result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
+    if (result != 0) {
+        sbx_recording_unlink(&sbx_the_agent.recording);
+        return result;
+    }
+    sbx_got_hook_resolve();
     sbx_store_relaxed(sbx_the_capture.gate, settings->enabled != 0);
     if ((pid_t)syscall(SYS_gettid) == getpid()) {
         sbx_thread_register_self();
     }
     if (settings->enabled != 0) {
-        uint32_t unsettled; /* what another thread is loading right now: the module thread looks again */
-        sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(sbx_the_agent.wanted_points, &unsettled);
-        sbx_store_relaxed(&sbx_modules_dirty, unsettled != 0);
-        sbx_the_agent.applied_points = sbx_the_agent.wanted_points;
-        sbx_the_capture.control->hooked_points = sbx_the_agent.wanted_points;
+        hook_what_is_quick();
     }
-    sbx_loader_visit_start();
-    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
-        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
-    }
-    result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
-    if (result == 0) {
-        result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
-    }
+    sbx_store_release(&sbx_the_agent.hooks_are_handed_over, 1); /* order: release agent.hooks - all they know is theirs */
+    syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    sbx_crash_signals_start(settings, sbx_now_ns()); /* before the watch thread, which goes on with it */
+    result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
-        sbx_store_relaxed(sbx_the_capture.gate,
-                          0); /* the hooks pass through from here on; the module thread takes them out */
-        sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
-        sbx_module_thread_call(0);
-        sbx_recording_unlink(&sbx_the_agent.recording);
-        return result;
+        return give_up(result);
+    }
+    /* Who starts the recorder may expect that what he does next is recorded. The module thread has worked beside us; it is
+     * waited for, but not for ever: a machine that has no processor for it has none for the application either. */
+    uint64_t begin_ns = sbx_now_ns();
+    if (!wait_until(&sbx_the_agent.opened, SBX_OPENED, OPEN_WAIT_MS) &&
+        sbx_load_acquire(&sbx_the_agent.opened) == SBX_OPEN_NOT) { /* order: acquire agent.opened */
+        return give_up(-ENOSPC);
+    }
+    uint64_t waited_ms = (sbx_now_ns() - begin_ns) / 1000000;
+    if (sbx_the_agent.companion_key != 0 && waited_ms < OPEN_WAIT_MS) { /* the host may give up its rights next */
+        /* order: acquire agent.watch_is_up */
+        (void)wait_until(&sbx_the_agent.watch_is_up, 1, OPEN_WAIT_MS - (uint32_t)waited_ms);
     }
     sbx_store_release(&sbx_the_capture.header->state,
                       SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
     sbx_store_release(&sbx_the_agent.is_running, 1); /* order: release agent.is_running */
+    sbx_store_relaxed(&sbx_the_capture.own_tid, sbx_load_acquire(&sbx_the_agent.module_tid)); /* order: acquire agent.tid */
+    sbx_store_release(&sbx_the_capture.leave, leave_to_the_program); /* order: release capture.leave */
     return 0;
 }
 
-/* Wait for what was promised: a snapshot being made, or a slow message told but not judged yet. */
+/* Wait for what was promised: a snapshot being made, or something slow told but not judged yet. */
 static bool wait_for_snapshot(uint32_t timeout_ms)
 {
-    uint32_t index = sbx_the_capture.header->main_thread;
-    struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
-    for (uint32_t waited_ms = 0; thread != NULL && waited_ms < timeout_ms; waited_ms++) {
-        if (sbx_load_acquire(&thread->loop.slow_message) == 0) { /* order: acquire loop.slow_message */
-            break;
-        }
+    sbx_store_release(&sbx_the_agent.hurry, 1); /* order: release agent.hurry */
+    sbx_capture_ring_bell();
+    for (uint32_t waited_ms = 0; waited_ms < timeout_ms && sbx_capture_is_open() && sbx_watchdog_has_news();
+         waited_ms++) {
         const struct timespec pause = {0, 1000000};
         nanosleep(&pause, NULL);
     }
@@ -186,6 +257,9 @@ static void close_recording(void)
 int sbx_agent_stop(uint32_t timeout_ms)
 {
     uint32_t expected = 1;
+    if (!is_owner()) { /* a forked child must not close its parent's recording */
+        return -ESRCH;
+    }
     if (!sbx_cas_acq_rel(&sbx_the_agent.is_running, &expected, 0)) { /* order: acq_rel agent.is_running - one stopper */
         return -ESRCH;
     }
@@ -198,6 +272,8 @@ int sbx_agent_stop(uint32_t timeout_ms)
     /* order: acquire agent.tid - what the threads did is done */
     in_time &= wait_until(&sbx_the_agent.module_tid, 0, timeout_ms);
     in_time &= wait_until(&sbx_the_agent.watch_tid, 0, timeout_ms);
+    /* Once more: a watch thread that took settings over at that moment may have opened it again. */
+    sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (in_time) {
         pthread_join(sbx_the_agent.module_thread, NULL);
         pthread_join(sbx_the_agent.watch_thread, NULL);
@@ -205,17 +281,119 @@ int sbx_agent_stop(uint32_t timeout_ms)
         pthread_detach(sbx_the_agent.module_thread);
         pthread_detach(sbx_the_agent.watch_thread);
     }
+    sbx_crash_signals_stop();
     close_recording();
     return in_time ? 0 : -ETIMEDOUT;
+}
+
+/* A thread that was joined may still count as one of the process for some microseconds. */
+static bool is_gone(uint32_t tid)
+{
+    return tid == 0 || (syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH);
+}
+
+/* The program is about to do what it cannot do beside us: to enter a sandbox that would end it for what we call, or to ask for
+ * something that only a process of one thread gets. The recorder ends first, its threads are gone, and every thread of the
+ * program's that is in a hook gets out of it: what it would still have called could be its last. */
+static void leave_to_the_program(void)
+{
+    uint32_t watch_tid = sbx_load_acquire(&sbx_the_agent.watch_tid); /* order: acquire agent.tid */
+    uint32_t module_tid = sbx_load_acquire(&sbx_the_agent.module_tid);
+    sbx_agent_stop(LEAVE_WAIT_MS);
+    for (uint32_t waited = 0; waited < 10 * LEAVE_WAIT_MS && !(is_gone(watch_tid) && is_gone(module_tid)); waited++) {
+        const struct timespec pause = {0, 100000};
+        nanosleep(&pause, NULL);
+    }
+    (void)sbx_process_barrier();
+    for (uint32_t waited_ms = 0; waited_ms < LEAVE_WAIT_MS && !sbx_thread_registry_is_quiet(); waited_ms++) {
+        const struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Consent is said by one at a time: the application's threads, and the module thread that reads it in the spool. */
+static pthread_mutex_t consent_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Have the watch thread put it in force, and wait until it has. */
+static int order_consent(enum sbx_consent_order order)
+{
+    struct sbx_control_page *control = sbx_the_capture.control;
+    sbx_store_release(&control->consent_order, (uint32_t)order); /* order: release control.consent_order */
+    sbx_capture_ring_bell();
+    int result = wait_until(&control->consent_order, SBX_CONSENT_ORDER_NONE, SWITCH_WAIT_MS) ? 0 : -ETIMEDOUT;
+    if (order == SBX_CONSENT_ORDER_DENIED) {
+        wait_until(&sbx_the_agent.snapshot_active, 0, EXIT_WAIT_MS); /* order: acquire snapshot_active */
+    }
+    return result;
+}
+
+int sbx_agent_set_consent(enum sbx_consent consent)
+{
+    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !sbx_capture_is_ours()) {
+        return -ESRCH;
+    }
+    const char *spool_path = sbx_the_capture.header->spool_path;
+    pthread_mutex_lock(&consent_lock);
+    uint32_t said_before = sbx_load_relaxed(&sbx_the_agent.consent_said); /* relaxed: under the lock */
+    int result = order_consent((enum sbx_consent_order)(consent + 1));
+    int written = sbx_consent_write(spool_path, consent); /* before the deletion: nothing is packed behind it */
+    if (written != 0) { /* it holds for this run: what the spool says besides is old, and no news */
+        sbx_store_relaxed(&sbx_the_agent.consent_said, said_before);
+    }
+    if (consent == SBX_CONSENT_DENIED) {
+        int deleted = sbx_consent_delete_unsent(spool_path);
+        result = result != 0 ? result : deleted;
+    }
+    pthread_mutex_unlock(&consent_lock);
+    return result != 0 ? result : written;
+}
+
+void sbx_agent_follow_consent(void)
+{
+    enum { LOOKS = 3 }; /* the word may change while it is put in force; after a no nobody would look again */
+    const char *spool_path = sbx_the_capture.header->spool_path;
+    enum sbx_consent said;
+    bool in_words;
+    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || pthread_mutex_trylock(&consent_lock) != 0) {
+        return; /* it is being said right now: the next look sees what it came to */
+    }
+    /* Compared with what was said before and not with what is in force: an answer that could not be written down holds
+     * for this run all the same. */
+    for (int i = 0; i < LOOKS && sbx_consent_look(spool_path, &said, &in_words) &&
+                    said != sbx_load_relaxed(&sbx_the_agent.consent_said);
+         i++) {
+        (void)order_consent((enum sbx_consent_order)(said + 1));
+        /* A snapshot of ours may have come after the deletion by him who said it. */
+        int deleted = said == SBX_CONSENT_DENIED && in_words ? sbx_consent_delete_unsent(spool_path) : 0;
+        if (deleted != 0) {
+            sbx_store_relaxed(&sbx_the_capture.header->last_error, (uint32_t)-deleted);
+        }
+    }
+    pthread_mutex_unlock(&consent_lock);
+}
+
+/* Who calls exit() on the thread of the message that is open too long has come to an end after all. Who calls it on
+ * another one, a watchdog of the host's perhaps, ends a process that does not answer: the recording stays as a kill would
+ * leave it, and whoever looks next makes the snapshot. An exit is not held up for that. */
+static bool ends_in_a_stall(void)
+{
+    const struct sbx_note *note = &sbx_the_capture.header->note;
+    if (sbx_load_acquire(&note->open) == 0 || note->thread >= SBX_THREADS_MAX) { /* order: acquire note.open */
+        return false;
+    }
+    return sbx_load_relaxed(&sbx_the_capture.threads[note->thread].tid) != (uint32_t)syscall(SYS_gettid);
 }
 
 void sbx_agent_process_exits(void)
 {
     /* A forked child runs the same exit handlers: the recording is not its own, and its gate page is wiped. */
-    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || sbx_the_capture.header->pid != (uint32_t)getpid()) {
+    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }
     wait_for_snapshot(EXIT_WAIT_MS);
+    bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);
-    close_recording();
+    if (!is_killed) {
+        close_recording();
+    }
 }

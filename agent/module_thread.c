@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module_thread.c - sbx-modules: the loader's list, the unwind rows, the hooks.
  *
+ * At its first rest it also looks after what dead processes have left (orphans.c), and when it is called, what the user said
+ * meanwhile.
+ *
  * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen
  * holds for as long as it likes, and the watch thread must see exactly such a stall. */
 #include "agent.h"
@@ -17,7 +20,11 @@
 #include "got_hook.h"
 #include "loader_visit.h"
 #include "module_map.h"
+#include "module_rows.h"
+#include "own_descriptors.h"
 #include "point.h"
+#include "process_barrier.h"
+#include "thread_registry.h"
 
 /* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
  * again after these pauses. A look that finds nothing new costs 30 ns. */
@@ -34,7 +41,7 @@ void sbx_module_thread_call(uint32_t points)
 static uint32_t apply_hooks(void)
 {
     uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points), unsettled;
-    uint32_t slots = sbx_got_hook_apply(points, &unsettled);
+    uint32_t slots = sbx_got_hook_apply(points, UINT64_MAX, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
     /* order: release control.hooked_points - hooked_slots is theirs */
     sbx_store_release(&sbx_the_capture.control->hooked_points, points);
@@ -55,16 +62,55 @@ static bool look_around(void)
     return is_behind;
 }
 
+static void say_opened(enum sbx_opening opened)
+{
+    sbx_store_release(&sbx_the_agent.opened, opened); /* order: release agent.opened */
+    syscall(SYS_futex, &sbx_the_agent.opened, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* What no thread of the application should have to do: the memory of the recording, then the first modules and our own
+ * rows, so that the first walk gets out of us. Until then points keep counting, calls are seen, and nothing is recorded:
+ * the ring has no chunk and walks have no map. Without memory it stays so, and the hooks come out again. */
+static void open_recording(void)
+{
+    if (sbx_recording_reserve(&sbx_the_agent.recording) != 0) {
+        sbx_store_relaxed(sbx_the_capture.gate, 0);
+        sbx_store_relaxed(&sbx_the_agent.wanted_points, 0);
+        say_opened(SBX_OPEN_NOT);
+        return;
+    }
+    sbx_loader_visit_begin();
+    sbx_module_map_refresh(); /* from here on stacks are walked and interned */
+    sbx_loader_visit_end();
+    sbx_module_rows_get_next();
+    sbx_ring_open_whole(&sbx_the_capture.ring, sbx_the_capture.header);
+    say_opened(SBX_OPENED);
+    sbx_capture_ring_bell(); /* somebody may have asked for a snapshot already */
+}
+
+/* The starting thread puts in the first hooks, while we have opened the recording: it is at it for half a millisecond. */
+static void wait_for_the_hooks(void)
+{
+    while (sbx_load_acquire(&sbx_the_agent.hooks_are_handed_over) == 0) { /* order: acquire agent.hooks */
+        syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
+}
+
 void *sbx_module_main(void *unused)
 {
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
+    sbx_descriptors_become_own();
+    sbx_thread_learn_stack_bounds();
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
+    open_recording();
     if (sbx_the_agent.rows_folder[0] != 0 && sbx_make_folders(sbx_the_agent.rows_folder) == 0) {
-        sbx_module_map_open_cache(sbx_the_agent.rows_folder);
+        sbx_module_rows_open_cache(sbx_the_agent.rows_folder);
     }
+    wait_for_the_hooks();
     unsigned looks_left = 0;
+    bool has_recovered = false;
     while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {          /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
         if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
@@ -72,9 +118,15 @@ void *sbx_module_main(void *unused)
         }
         bool is_behind = look_around();
         /* order: acquire agent.stopping */
-        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_map_build_rows()) {
+        while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_rows_get_next()) {
             is_behind = look_around(); /* what is loaded meanwhile is not to wait for the rows of all others */
         }
+        if (!has_recovered) {
+            has_recovered = true;
+            (void)sbx_process_barrier_start(); /* a grace period of the kernel's when there are threads: not before */
+            sbx_agent_recover_orphans();
+        }
+        sbx_agent_follow_consent();
         if (is_behind && looks_left == 0) {
             looks_left = SBX_COUNT_OF(look_again_ms);
         }

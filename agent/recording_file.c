@@ -14,14 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+
+enum { LOCK_TRIES = 3 };
 
 int sbx_recordings_default_folder(char *path_out, size_t path_bytes)
 {
@@ -90,10 +94,9 @@ int sbx_make_folders(const char *path)
     return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
 }
 
-uint64_t sbx_process_start_ticks(uint32_t pid)
+static uint64_t start_ticks_of(const char *path)
 {
-    char path[48], text[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    char text[1024];
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return 0;
@@ -109,6 +112,13 @@ uint64_t sbx_process_start_ticks(uint32_t pid)
         at = strchr(at + 1, ' ');
     }
     return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+uint64_t sbx_process_start_ticks(uint32_t pid)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    return start_ticks_of(path);
 }
 
 static void read_boot_id(uint8_t boot_id[16])
@@ -136,7 +146,7 @@ static void read_boot_id(uint8_t boot_id[16])
     }
 }
 
-static uint64_t lay_out(struct sbx_recording_header *header)
+static uint64_t lay_out(struct sbx_recording_header *header, uint32_t chunks)
 {
     uint64_t at = SBX_CONTROL_AT + 4096;
     struct {
@@ -145,9 +155,12 @@ static uint64_t lay_out(struct sbx_recording_header *header)
     } sections[] = {
         {&header->modules, SBX_MODULES_MAX, sizeof(struct sbx_module_entry)},
         {&header->threads, SBX_THREADS_MAX, sizeof(struct sbx_thread_entry)},
+        {&header->watches, SBX_WATCHES_MAX, sizeof(struct sbx_watch_entry)},
+        {&header->kinds, SBX_MESSAGE_KINDS, sizeof(struct sbx_kind_entry)},
         {&header->frames, SBX_FRAMES_MAX, sizeof(uint64_t)},
         {&header->nodes, 2 * SBX_NODES_MAX, sizeof(uint64_t)},
-        {&header->chunks, SBX_CHUNKS_DEFAULT, sizeof(struct sbx_chunk)},
+        {&header->ids, SBX_IDS_MAX, sizeof(uint64_t)},
+        {&header->chunks, chunks, sizeof(struct sbx_chunk)},
     };
     for (size_t i = 0; i < SBX_COUNT_OF(sections); i++) {
         *sections[i].section = (struct sbx_section){at, sections[i].count, sections[i].entry_bytes};
@@ -182,6 +195,53 @@ static void find_executable(char path_out[SBX_PATH_MAX])
     path_out[length > 0 ? length : 0] = 0;
 }
 
+/* Does somebody hold a lock on it? */
+static bool is_locked(int folder, const char *name)
+{
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool is_it = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (file >= 0) {
+        close(file);
+    }
+    return is_it;
+}
+
+/* Hold a lock on the recording for as long as this process lives: who gets it knows that we are gone, whatever pid
+ * namespace he looks from, and whatever the state of our main thread is. A flock(2) belongs to the open file, and a
+ * mapping keeps that open: so no descriptor is needed, which the host might close (closefrom(3)), and a child of fork()
+ * does not inherit it (MADV_DONTFORK), so that it does not hold its dead parent's. exec() lets it go with the memory. A
+ * kernel or emulator where a mapping keeps nothing is found out, and pid and start time have to do. */
+static bool hold_lock(int folder, const char *name)
+{
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) {
+        return false;
+    }
+    bool is_held = false;
+    for (int tries = 0; !is_held && tries < LOCK_TRIES; tries++) {
+        is_held = flock(file, LOCK_EX | LOCK_NB) == 0;
+        if (!is_held) { /* who recovers recordings has found this one and holds it for as long as it takes to let it be */
+            const struct timespec pause = {0, 1000000};
+            nanosleep(&pause, NULL);
+        }
+    }
+    if (is_held) {
+        void *mapping = mmap(NULL, 4096, PROT_NONE, MAP_SHARED, file, 0);
+        is_held = mapping != MAP_FAILED && madvise(mapping, 4096, MADV_DONTFORK) == 0;
+        if (!is_held && mapping != MAP_FAILED) {
+            munmap(mapping, 4096);
+        }
+    }
+    close(file);
+    return is_held && is_locked(folder, name);
+}
+
+static uint64_t own_pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
 /* Take away what this very process recorded before it called exec: its pid and start time are ours. What a dead process
  * of the same pid left is somebody's evidence and stays. */
 static void forget_before_exec(int folder, const struct sbx_recording_header *draft)
@@ -214,8 +274,54 @@ static void forget_before_exec(int folder, const struct sbx_recording_header *dr
     closedir(listing);
 }
 
+static struct {
+    dev_t device;
+    ino_t inode;
+} root_at_start;
+
+bool sbx_root_is_unchanged(void)
+{
+    struct stat now;
+    return stat("/", &now) == 0 && now.st_dev == root_at_start.device && now.st_ino == root_at_start.inode;
+}
+
+/* The memory must be there before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. What
+ * the start itself writes, and what the application's calls write before anything is recorded, is reserved at once; the
+ * rest costs a millisecond or two and is sbx_recording_reserve()'s. */
+static int reserve_head(int file, const struct sbx_recording_header *header)
+{
+    struct statvfs space;
+    uint64_t head_bytes = header->frames.at;
+    int result = -posix_fallocate(file, 0, (off_t)head_bytes);
+    if (result == 0 && fstatvfs(file, &space) == 0 && space.f_blocks != 0 &&
+        (uint64_t)space.f_bavail * space.f_frsize < header->file_bytes - head_bytes) {
+        result = -ENOSPC;
+    }
+    return result != 0 || ftruncate(file, (off_t)header->file_bytes) == 0 ? result : -errno;
+}
+
+int sbx_recording_reserve(const struct sbx_recording_file *file)
+{
+    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
+    close(descriptor);
+    return result;
+}
+
 int sbx_recording_create(const char *folder_path, const char *spool_path, struct sbx_recording_file *file_out)
 {
+    return sbx_recording_create_sized(folder_path, spool_path, 0, file_out);
+}
+
+int sbx_recording_create_sized(const char *folder_path, const char *spool_path, uint32_t ring_kib,
+                               struct sbx_recording_file *file_out)
+{
+    enum { CHUNKS_LEAST = 256, CHUNKS_MOST = 16384 }; /* the limits of a policy: what it says came through an environment */
+    uint32_t chunks = ring_kib != 0 ? ring_kib / (SBX_CHUNK_BYTES / 1024) : SBX_CHUNKS_DEFAULT;
+    chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     struct sbx_recording_header draft;
     struct rlimit limit;
     int result = sbx_make_folders(folder_path);
@@ -231,18 +337,29 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
         goto close_folder;
     }
     memset(&draft, 0, sizeof draft);
-    draft.file_bytes = lay_out(&draft);
+    draft.file_bytes = lay_out(&draft, chunks);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < draft.file_bytes) {
         result = -EFBIG; /* asking for it all the same would send the host SIGXFSZ */
         goto close_folder;
     }
+    struct stat root;
+    if (stat("/", &root) == 0) {
+        root_at_start.device = root.st_dev;
+        root_at_start.inode = root.st_ino;
+    }
     memcpy(draft.magic, SBX_RECORDING_MAGIC, sizeof draft.magic);
     draft.version = SBX_RECORDING_VERSION;
     draft.layout_hash = sbx_layout_hash();
+#if defined(__x86_64__)
+    draft.architecture = SBX_ARCHITECTURE_X86_64;
+#elif defined(__aarch64__)
+    draft.architecture = SBX_ARCHITECTURE_AARCH64;
+#endif
     draft.state = SBX_STATE_STARTING;
     draft.pid = (uint32_t)getpid();
-    draft.process_start_ticks = sbx_process_start_ticks(draft.pid);
+    draft.process_start_ticks = start_ticks_of("/proc/self/stat"); /* our pid may be another's in this /proc */
     read_boot_id(draft.boot_id);
+    draft.pid_namespace = own_pid_namespace();
     if (getrandom(draft.session_id, sizeof draft.session_id, GRND_NONBLOCK) != (ssize_t)sizeof draft.session_id) {
         uint64_t now = sbx_now_ns() ^ (uint64_t)draft.pid << 40; /* early boot: unique on this machine is enough */
         memcpy(draft.session_id, &now, sizeof now);
@@ -251,6 +368,7 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
     draft.started_real_s = sbx_read_clock_ns(CLOCK_REALTIME) / 1000000000u;
     draft.epoch = 1;
     draft.main_thread = UINT32_MAX;
+    draft.consent = SBX_CONSENT_GRANTED; /* who asks for consent says so at the start (agent/stallbox.c) */
     snprintf(draft.spool_path, sizeof draft.spool_path, "%s", spool_path);
     find_executable(draft.executable_path);
 
@@ -268,13 +386,13 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
         result = -errno;
         goto close_folder;
     }
-    /* Reserve the memory now: a full /dev/shm must be an error here, not a SIGBUS in a hook. */
-    result = -posix_fallocate(file, 0, (off_t)draft.file_bytes);
+    result = reserve_head(file, &draft);
     if (result == 0) {
         void *mapping = mmap(NULL, draft.file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         if (mapping == MAP_FAILED) {
             result = -errno;
         } else {
+            draft.owner_locked = hold_lock(folder, name);
             memcpy(mapping, &draft, sizeof draft);
             file_out->header = mapping;
             file_out->bytes = draft.file_bytes;
@@ -291,7 +409,7 @@ close_folder:
 
 void sbx_recording_unlink(struct sbx_recording_file *file)
 {
-    if (file->path[0] != 0) {
+    if (file->path[0] != 0 && sbx_root_is_unchanged()) {
         unlink(file->path);
         file->path[0] = 0;
     }

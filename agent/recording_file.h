@@ -3,6 +3,7 @@
 #ifndef SBX_RECORDING_FILE_H
 #define SBX_RECORDING_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,9 +37,22 @@ SBX_MUST_CHECK int sbx_rows_default_folder(char *path_out, size_t path_bytes);
 SBX_MUST_CHECK int sbx_make_folders(const char *path);
 
 /* Create `folder`/PID-SESSION.rec, sized, mapped and with a whole header in state STARTING. The folder is made when
- * missing and must be ours alone (-EPERM). Returns 0 or -errno. */
+ * missing and must be ours alone (-EPERM). Memory is reserved for what lies before the callstack table (control page,
+ * modules, threads, watches); nothing behind it may be touched before sbx_recording_reserve(). Returns 0 or -errno, -ENOSPC
+ * when there is no room for all of it. */
 SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_path,
                                         struct sbx_recording_file *file_out);
+
+/* The same with a ring of `ring_kib` KiB; 0: the default. */
+SBX_MUST_CHECK int sbx_recording_create_sized(const char *folder, const char *spool_path, uint32_t ring_kib,
+                                              struct sbx_recording_file *file_out);
+
+/* Reserve the rest: one or two milliseconds of the kernel's zeroing, so not by a thread of the application. Returns 0 or
+ * -errno: then the callstack table and the ring may never be touched. */
+SBX_MUST_CHECK int sbx_recording_reserve(const struct sbx_recording_file *file);
+
+/* Does "/" still lead where it led when the recording was created? After a chroot every path of ours means another file. */
+bool sbx_root_is_unchanged(void);
 
 /* Take the file's name away; the mapping stays. */
 void sbx_recording_unlink(struct sbx_recording_file *file);

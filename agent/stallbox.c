@@ -4,8 +4,10 @@
 #include "stallbox/stallbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,8 +15,15 @@
 #include "agent.h"
 #include "capture.h"
 #include "clock.h"
+#include "conditions.h"
+#include "consent.h"
+#include "frame_pace.h"
+#include "message_loop.h"
 #include "policy.h"
 #include "preload.h"
+#include "watch_table.h"
+
+enum { AFTER_MAX_MS = 60000 };
 
 static enum stallbox_result to_result(int error)
 {
@@ -36,25 +45,36 @@ static enum stallbox_result to_result(int error)
         return STALLBOX_UNSUPPORTED;
     case EINVAL:
         return STALLBOX_BAD_ARGUMENT;
+    case ENOKEY:
+        return STALLBOX_NO_CONSENT;
     default:
         return STALLBOX_IO_FAILED;
     }
+}
+
+static uint32_t limit_of(uint32_t given, uint32_t by_default)
+{
+    return given == 0 ? by_default : given == STALLBOX_OFF ? 0 : given;
 }
 
 /* Options -> policy value -> settings. The one way numbers reach capture. */
 static int settings_of(const struct stallbox_options *options, struct sbx_capture_settings *settings_out)
 {
     struct sbx_policy policy = *sbx_policy_default();
-    if (options != NULL) {
-        if (options->anr_ms != 0) {
-            policy.capture.anr_ms = options->anr_ms;
-        }
-        if (options->slow_message_ms != 0) {
-            policy.capture.slow_message_ms = options->slow_message_ms;
-        }
-        if (options->interval_us != 0) {
-            policy.capture.interval_us = options->interval_us;
-        }
+    struct sbx_capture_settings *capture = &policy.capture;
+    capture->anr_ms = limit_of(options->anr_ms, capture->anr_ms);
+    capture->slow_message_ms = limit_of(options->slow_message_ms, capture->slow_message_ms);
+    capture->slow_frame_ms = limit_of(options->slow_frame_ms, capture->slow_frame_ms);
+    capture->interval_us = options->interval_us != 0 ? options->interval_us : capture->interval_us;
+    capture->after_ms = options->after_ms;
+    capture->max_cpu_permille =
+        options->max_cpu_permille != 0 ? options->max_cpu_permille : capture->max_cpu_permille;
+    capture->recording_kib = options->recording_kib != 0 ? options->recording_kib : capture->recording_kib;
+    if (capture->crash == SBX_CRASH_SETTLED) {
+        capture->crash = SBX_CRASH_AT_ONCE; /* who calls us has put in what it wants before, or will afterwards */
+    }
+    if (options->leave_crashes != 0) {
+        capture->crash = SBX_CRASH_OFF;
     }
     if (sbx_policy_check(&policy) != NULL) {
         return -EINVAL;
@@ -63,25 +83,49 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     return 0;
 }
 
-enum stallbox_result stallbox_start(const struct stallbox_options *options)
+/* The options as this library knows them. One compiled against an older header has fewer: the rest is zero. One against a
+ * newer has more: they must be zero, because we could not honour them. */
+static int read_options(const struct stallbox_options *given, struct stallbox_options *options_out)
+{
+    const size_t first_bytes = offsetof(struct stallbox_options, slow_frame_ms);
+    memset(options_out, 0, sizeof *options_out);
+    if (given == NULL) {
+        return 0;
+    }
+    if (given->sizeof_options < first_bytes || given->sizeof_options > 4096) {
+        return -EINVAL;
+    }
+    for (size_t i = sizeof *given; i < given->sizeof_options; i++) {
+        if (((const char *)given)[i] != 0) {
+            return -EINVAL;
+        }
+    }
+    memcpy(options_out, given, given->sizeof_options < sizeof *given ? given->sizeof_options : sizeof *given);
+    return options_out->consent_required > 1 ? -EINVAL : 0;
+}
+
+enum stallbox_result stallbox_start(const struct stallbox_options *given)
 {
     char folder[SBX_RECORDING_PATH_MAX], spool[SBX_RECORDING_PATH_MAX];
     struct sbx_capture_settings settings;
-    if (options != NULL && options->sizeof_options != sizeof *options) {
-        return STALLBOX_BAD_ARGUMENT;
+    struct stallbox_options options;
+    int result = read_options(given, &options);
+    if (result == 0) {
+        result = settings_of(&options, &settings);
     }
-    int result = settings_of(options, &settings);
-    const char *folder_path = options != NULL ? options->recording_path : NULL;
-    const char *spool_path = options != NULL ? options->spool_path : NULL;
-    if (result == 0 && folder_path == NULL) {
+    if (result == 0 && options.recording_path == NULL) {
         result = sbx_recordings_default_folder(folder, sizeof folder);
-        folder_path = folder;
+        options.recording_path = folder;
     }
-    if (result == 0 && spool_path == NULL) {
+    if (result == 0 && options.spool_path == NULL) {
         result = sbx_spool_default_path(spool, sizeof spool);
-        spool_path = spool;
+        options.spool_path = spool;
     }
-    return to_result(result != 0 ? result : sbx_agent_start(folder_path, spool_path, &settings));
+    if (result == 0) {
+        result = sbx_agent_start(options.recording_path, options.spool_path, &settings,
+                                 sbx_consent_read(options.spool_path), options.consent_required != 0);
+    }
+    return to_result(result);
 }
 
 enum stallbox_result stallbox_stop(uint32_t timeout_ms)
@@ -91,14 +135,20 @@ enum stallbox_result stallbox_stop(uint32_t timeout_ms)
 
 bool stallbox_is_running(void)
 {
-    return sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
+    /* Not in a forked child, which has a copy of the word. order: acquire agent.is_running */
+    return sbx_load_acquire(&sbx_the_agent.is_running) != 0 && sbx_capture_is_ours();
 }
 
-enum stallbox_result stallbox_snapshot(uint32_t timeout_ms)
+enum stallbox_result stallbox_snapshot_after(uint32_t timeout_ms, uint32_t after_ms)
 {
+    if (after_ms > AFTER_MAX_MS) {
+        return STALLBOX_BAD_ARGUMENT;
+    }
     if (!stallbox_is_running() || !sbx_capture_is_open()) {
         return STALLBOX_NOT_RUNNING;
     }
+    /* relaxed: of two who ask at the same time one's wish has to do for both */
+    sbx_store_relaxed(&sbx_the_agent.snapshot_after_ms, after_ms);
     /* order: acq_rel agent.snapshot_wanted - pairs with the watch thread's look */
     uint32_t ticket = sbx_add_acq_rel(&sbx_the_agent.snapshot_wanted, 1) + 1;
     sbx_capture_ring_bell();
@@ -117,6 +167,116 @@ enum stallbox_result stallbox_snapshot(uint32_t timeout_ms)
     return STALLBOX_OK;
 }
 
+enum stallbox_result stallbox_snapshot(uint32_t timeout_ms)
+{
+    return stallbox_snapshot_after(timeout_ms, 0);
+}
+
+/* ---- what the application tells ----
+ *
+ * A gate that is shut costs one branch. The ends ask less: who was never told of a begin does nothing, and what was begun
+ * before recording was switched off is to end. */
+
+void stallbox_message_begin(uint32_t kind)
+{
+    if (sbx_capture_is_open()) {
+        sbx_message_enter(kind);
+    }
+}
+
+void stallbox_message_end(void)
+{
+    if (sbx_thread_is_registered(sbx_self)) {
+        sbx_message_leave();
+    }
+}
+
+void stallbox_message_name(uint32_t kind, const char *name)
+{
+    if (stallbox_is_running() && name != NULL) {
+        sbx_message_set_name(kind, name);
+    }
+}
+
+void stallbox_frame_begin(void)
+{
+    if (sbx_capture_is_open()) {
+        sbx_frame_enter();
+    }
+}
+
+void stallbox_frame_end(void)
+{
+    if (sbx_thread_is_registered(sbx_self)) {
+        sbx_frame_leave();
+    }
+}
+
+uint64_t stallbox_deadline_begin(const char *what, uint32_t timeout_ms)
+{
+    return sbx_capture_is_open() ? sbx_watch_begin(SBX_WATCH_DEADLINE, what, timeout_ms) : 0;
+}
+
+void stallbox_deadline_end(uint64_t id)
+{
+    if (id != 0) {
+        sbx_watch_end(id);
+    }
+}
+
+uint64_t stallbox_watch_open(const char *what, uint32_t timeout_ms)
+{
+    return sbx_capture_is_open() ? sbx_watch_begin(SBX_WATCH_WATCHDOG, what, timeout_ms) : 0;
+}
+
+void stallbox_watch_beat(uint64_t id)
+{
+    if (id != 0) {
+        sbx_watch_beat(id);
+    }
+}
+
+void stallbox_watch_rest(uint64_t id)
+{
+    if (id != 0) {
+        sbx_watch_rest(id);
+    }
+}
+
+void stallbox_watch_close(uint64_t id)
+{
+    if (id != 0) {
+        sbx_watch_end(id);
+    }
+}
+
+enum stallbox_result stallbox_set_consent(enum stallbox_consent consent)
+{
+    static_assert((int)STALLBOX_CONSENT_GRANTED == (int)SBX_CONSENT_GRANTED &&
+                      (int)STALLBOX_CONSENT_DENIED == (int)SBX_CONSENT_DENIED,
+                  "the recording's numbers are the interface's");
+    if ((unsigned)consent > STALLBOX_CONSENT_DENIED) {
+        return STALLBOX_BAD_ARGUMENT;
+    }
+    return to_result(sbx_agent_set_consent((enum sbx_consent)consent));
+}
+
+enum stallbox_result stallbox_set_conditions(uint32_t conditions)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    if ((conditions & ~(uint32_t)(STALLBOX_UNMETERED | STALLBOX_CHARGING | STALLBOX_IDLE)) != 0) {
+        return STALLBOX_BAD_ARGUMENT;
+    }
+    if (!stallbox_is_running()) {
+        return STALLBOX_NOT_RUNNING;
+    }
+    const struct sbx_recording_header *header = sbx_the_capture.header;
+    pthread_mutex_lock(&one_at_a_time);
+    int result = sbx_conditions_write(header->spool_path, header->pid, header->process_start_ticks, conditions);
+    pthread_mutex_unlock(&one_at_a_time);
+    return to_result(result);
+}
+
 enum stallbox_result stallbox_read_counts(struct stallbox_counts *counts)
 {
     if (counts == NULL || counts->sizeof_counts < sizeof(size_t)) {
@@ -131,12 +291,21 @@ enum stallbox_result stallbox_read_counts(struct stallbox_counts *counts)
                                   .captures_async = sbx_load_relaxed(&header->captures_async),
                                   .captures_observed = sbx_load_relaxed(&header->captures_observed),
                                   .snapshots = sbx_load_relaxed(&header->snapshots_made)};
-    if (header->main_thread < SBX_THREADS_MAX) {
-        now.messages = sbx_load_relaxed(&sbx_the_capture.threads[header->main_thread].message);
+    for (uint32_t i = 0; i < sbx_thread_count(); i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        now.messages += thread != NULL ? sbx_load_relaxed(&thread->entry->message) : 0;
+        now.frames += thread != NULL ? sbx_load_relaxed(&thread->frame.count) : 0;
     }
     for (unsigned i = 0; i < SBX_DROP_COUNT; i++) {
         now.dropped += sbx_load_relaxed(&header->drops[i]);
     }
+    now.watches = sbx_load_relaxed(&header->watch_count);
+    now.watches_dropped = sbx_load_relaxed(&header->drops[SBX_DROP_NO_WATCH]);
+    now.triggers_dropped = sbx_load_relaxed(&header->drops[SBX_DROP_SNAPSHOT_BUSY]) +
+                           sbx_load_relaxed(&header->drops[SBX_DROP_SNAPSHOT_RATE]) +
+                           sbx_load_relaxed(&header->drops[SBX_DROP_NO_CONSENT]);
+    now.snapshots_failed = sbx_load_relaxed(&header->drops[SBX_DROP_SNAPSHOT_FAILED]);
+    now.consent = sbx_load_relaxed(&header->consent);
     size_t bytes = counts->sizeof_counts < sizeof now ? counts->sizeof_counts : sizeof now;
     for (size_t i = 0; i < bytes; i++) { /* not memcpy: this may run in a handler */
         ((volatile char *)counts)[i] = ((const char *)&now)[i];
@@ -156,6 +325,7 @@ const char *stallbox_result_name(enum stallbox_result result)
         [STALLBOX_DECLINED] = "STALLBOX_DECLINED",
         [STALLBOX_UNSUPPORTED] = "STALLBOX_UNSUPPORTED",
         [STALLBOX_IO_FAILED] = "STALLBOX_IO_FAILED",
+        [STALLBOX_NO_CONSENT] = "STALLBOX_NO_CONSENT",
     };
     return (unsigned)result < SBX_COUNT_OF(names) ? names[result] : "STALLBOX_UNKNOWN";
 }
@@ -166,6 +336,28 @@ const char *stallbox_version(void)
 }
 
 /* ---- the preload door ---- */
+
+/* Is this a process that others are forked from, as browsers have one? Chromium's, which Electron, CEF and Qt WebEngine have
+ * too, counts its threads and ends itself when it finds more than the one (content/zygote/zygote_main_linux.cc). What is
+ * forked from it has no recorder in any case. */
+static bool is_zygote(void)
+{
+    static const char option[] = "--type=zygote";
+    char text[4096];
+    int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    text[got > 0 ? got : 0] = 0;
+    for (const char *at = text; at < text + got; at += strlen(at) + 1) {
+        if (strcmp(at, option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 __attribute__((constructor)) static void start_when_preloaded(void)
 {
@@ -183,10 +375,12 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     const char *text = getenv(SBX_ENV_ORDERS);
     if (text == NULL || !sbx_orders_parse(text, &orders)) {
         sbx_policy_settings(sbx_policy_default(), &orders.settings);
+        orders.companion_key = 0;
     }
-    if (folder_path != NULL) {
+    if (folder_path != NULL && !is_zygote()) {
+        sbx_the_agent.companion_key = orders.companion_key;
         /* Whatever it comes to, the program runs: the companion sees that there is no recording and says so. */
-        (void)sbx_agent_start(folder_path, spool, &orders.settings);
+        (void)sbx_agent_start(folder_path, spool, &orders.settings, sbx_consent_read(spool), false);
     }
     errno = saved_errno;
 }

@@ -1,254 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c - sbx-watch: the tick, the watchdog, the snapshots.
+/* watch.c - sbx-watch: the tick, the rest, the settings.
  *
- * It ticks only while the application works: when the process has used no CPU time for a few ticks and no message is
- * open it sleeps on the bell without a time-out, and the next record or message rings it. */
+ * It ticks only while the application works or something is open that could become a stall. When the process has used no
+ * CPU time for a few ticks and no message and no frame is open, it sleeps on the bell: until the next watch or deadline is
+ * due, and without a time-out when there is none. The next record or message rings. */
 #include "agent.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
 #include "clock.h"
-#include "pages.h"
+#include "crash_signals.h"
+#include "governor.h"
+#include "handover.h"
+#include "last_thread.h"
+#include "own_descriptors.h"
 #include "point.h"
+#include "process_barrier.h"
 #include "recording_upkeep.h"
 #include "sampler.h"
-#include "snapshot_copy.h"
+#include "snapshot_maker.h"
 #include "thread_clock.h"
+#include "tracer.h"
 #include "trigger_decision.h"
+#include "watchdog.h"
+
+/* The one sleep while the program is ending in a handler of its own, which may test all memory meanwhile, this thread's stack
+ * too: it must not wake in between. Who survives rings the bell before. */
+#define STILL_NS UINT64_C(30000000000)
 
 enum {
-    REST_AFTER_TICKS = 4,       /* quiet ticks before the watch thread lies down */
+    REST_AFTER_TICKS = 4,       /* quiet ticks, counted in gaps, before the watch thread lies down */
+    FAR_TICK_GAPS = 4,          /* gaps from tick to tick while nothing is near to being a stall */
     QUIET_CPU_NS = 20000,       /* CPU time of the application in a tick that counts as quiet */
     SCAN_EVERY_NS = 500000000,  /* how often threads are listed while it is awake */
     CALIBRATE_EVERY_NS = 1000000000, /* once the clock is calibrated */
-    SCRATCH_BYTES = 256 * 1024, /* bounce buffer of the snapshot copy */
+    PAUSE_MIN_NS = 100000,      /* so far apart at least are two looks, whatever is due */
+    LAST_THREAD_EVERY_NS = 500000000, /* how often we look for the others' end once the first thread is gone */
 };
+#define CONSENT_EVERY_NS UINT64_C(5000000000) /* how often the spool is asked what the user said, while we are awake */
 
 static struct {
-    struct sbx_capture_settings settings;
-    uint64_t last_look_ns, last_scan_ns, last_calibration_ns;
+    struct sbx_capture_settings ordered;  /* the last that came over the control page */
+    struct sbx_capture_settings settings; /* as they were ordered; switched off when the user said no */
+    struct sbx_capture_settings governed; /* and as the governor has them: in force */
+    struct sbx_gaps gaps;        /* when we did not run */
+    uint64_t last_tick_ns;       /* 0: it lay down since */
+    uint64_t asleep_ns, due_ns;  /* when it last began to sleep, and until when it meant to */
+    uint64_t last_scan_ns, last_calibration_ns, last_consent_ns;
+    uint64_t work_ns, work_busy_ns;      /* when it last began to work, and what snapshots had taken then */
     uint64_t process_cpu_ns, own_cpu_ns; /* at the last tick */
+    uint64_t ran_ns;                     /* CPU time of the application in it */
     uint64_t random;                     /* xorshift state for the phase of the ticks */
-    uint64_t late_message, late_ns;      /* the message being judged, and how late looks were while it was open */
-    uint64_t last_snapshot_ns[SBX_TRIGGER_KINDS];
     uint32_t quiet_ticks;
-    uint32_t answered_request; /* control page's snapshot_request */
-    void *scratch;
+    uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is near to being a stall */
+    uint32_t paused_gaps; /* gaps since the last one; 0: it lay down since */
 } watch;
 
-/* ---- snapshots ---- */
-
-static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t id[16], uint64_t now_ns)
-{
-    char folder_path[SBX_PATH_MAX + 8], name[64], temporary[72];
-    snprintf(folder_path, sizeof folder_path, "%s/raw", sbx_the_capture.header->spool_path);
-    int result = sbx_make_folders(folder_path);
-    if (result != 0) {
-        return result;
-    }
-    int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        return -errno;
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        snprintf(name + 2 * i, 3, "%02x", id[i]);
-    }
-    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
-    snprintf(temporary, sizeof temporary, ".%s.%u.tmp", name, sbx_the_capture.header->pid);
-    int file = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) {
-        result = -errno;
-        goto close_folder;
-    }
-    result = sbx_snapshot_copy(sbx_the_capture.header, file, trigger, id, now_ns, watch.scratch, SCRATCH_BYTES);
-    if (result == 0 && fsync(file) != 0) {
-        result = -errno;
-    }
-    if (close(file) != 0 && result == 0) {
-        result = -errno;
-    }
-    if (result == 0 && renameat(folder, temporary, folder, name) != 0) {
-        result = -errno;
-    }
-    if (result == 0 && fsync(folder) != 0) {
-        result = -errno;
-    }
-    if (result != 0) {
-        unlinkat(folder, temporary, 0);
-    }
-close_folder:
-    close(folder);
-    return result;
-}
-
-/* Freeze the recent past. Returns 0 or -errno; every failure is counted where the next snapshot tells of it. */
-static int make_snapshot(const struct sbx_trigger_entry *trigger)
-{
-    struct sbx_recording_header *header = sbx_the_capture.header;
-    uint64_t now_ns = sbx_now_ns();
-    if (!sbx_snapshot_is_allowed(now_ns, watch.last_snapshot_ns[trigger->kind], watch.settings.min_gap_ms)) {
-        sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);
-        return -EAGAIN;
-    }
-    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
-    sbx_sampler_capture_all(now_ns);
-    uint8_t id[16];
-    int result = getrandom(id, sizeof id, GRND_NONBLOCK) == (ssize_t)sizeof id ? 0 : -EAGAIN;
-    if (result == 0) {
-        result = write_snapshot(trigger, id, sbx_now_ns());
-    }
-    if (result == 0) {
-        watch.last_snapshot_ns[trigger->kind] = now_ns;
-        header->snapshots_made++;
-    } else {
-        header->last_error = (uint32_t)-result;
-        sbx_count_drop(SBX_DROP_SNAPSHOT_FAILED);
-    }
-    sbx_store_release(&sbx_the_agent.snapshot_active, 0); /* order: release snapshot_active */
-    syscall(SYS_futex, &sbx_the_agent.snapshot_active, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    return result;
-}
-
-static struct sbx_thread *main_thread(void)
-{
-    uint32_t index = sbx_the_capture.header->main_thread;
-    return index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
-}
-
-static int make_manual_snapshot(uint64_t now_ns)
-{
-    const struct sbx_thread *thread = main_thread();
-    struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_MANUAL, .begin_ns = now_ns, .end_ns = now_ns};
-    if (thread != NULL) {
-        uint64_t begin_ns = sbx_load_acquire(&thread->entry->message_begin_ns);
-        trigger.thread = thread->index;
-        if (begin_ns != 0 && begin_ns < now_ns) {
-            trigger.begin_ns = begin_ns;
-            trigger.message = thread->entry->message;
-            trigger.in_progress = 1;
-        }
-    }
-    return make_snapshot(&trigger);
-}
-
-static void answer_requests(uint64_t now_ns)
-{
-    struct sbx_control_page *control = sbx_the_capture.control;
-    uint32_t request = sbx_load_acquire(&control->snapshot_request); /* order: acquire control.snapshot_request */
-    if (request != watch.answered_request) {
-        watch.answered_request = request;
-        control->snapshot_result = (uint32_t)-make_manual_snapshot(now_ns);
-        sbx_store_release(&control->snapshot_answer, request); /* order: release control.snapshot_answer */
-        syscall(SYS_futex, &control->snapshot_answer, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    }
-    uint32_t wanted = sbx_load_acquire(&sbx_the_agent.snapshot_wanted); /* order: acquire agent.snapshot_wanted */
-    if (wanted != sbx_load_relaxed(&sbx_the_agent.snapshot_done)) {
-        sbx_the_agent.snapshot_result = make_manual_snapshot(now_ns);
-        sbx_store_release(&sbx_the_agent.snapshot_done, wanted); /* order: release agent.snapshot_done */
-        syscall(SYS_futex, &sbx_the_agent.snapshot_done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    }
-}
-
-/* ---- the watchdog ---- */
-
-static void withdraw_note(void)
-{
-    if (sbx_the_capture.header->note.open != 0) {
-        sbx_store_release(&sbx_the_capture.header->note.open, 0); /* order: release note.open */
-    }
-}
-
-static void leave_note(const struct sbx_thread *thread, uint64_t message, uint64_t begin_ns)
-{
-    struct sbx_note *note = &sbx_the_capture.header->note;
-    if (note->open != 0 && note->message == message) {
-        return;
-    }
-    sbx_store_release(&note->open, 0); /* order: release note.open - a reader after a kill finds whole notes only */
-    note->thread = thread->index;
-    note->message = message;
-    note->begin_ns = begin_ns;
-    sbx_store_release(&note->open, 1); /* order: release note.open */
-}
-
-/* The message that just ended was slow: unless the process was stopped meanwhile, or it fired as `anr` already. */
-static void judge_slow_message(struct sbx_thread *thread)
-{
-    struct sbx_message_loop *loop = &thread->loop;
-    uint64_t message = sbx_load_acquire(&loop->slow_message); /* order: acquire loop.slow_message */
-    if (message == 0) {
-        return;
-    }
-    struct sbx_message_view view = {.now_ns = loop->slow_end_ns,
-                                    .begin_ns = loop->slow_begin_ns,
-                                    .late_ns = watch.late_message == message ? watch.late_ns : 0,
-                                    .has_fired = loop->anr_message == message};
-    uint32_t limit_ms = watch.settings.slow_message_ms;
-    struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE,
-                                        .thread = thread->index,
-                                        .begin_ns = view.begin_ns,
-                                        .end_ns = view.now_ns,
-                                        .message = message,
-                                        .threshold_ms = limit_ms};
-    sbx_store_release(&loop->slow_message, 0); /* order: release loop.slow_message - the next may be told */
-    if (sbx_message_is_over(&view, limit_ms)) {
-        make_snapshot(&trigger);
-    }
-}
-
-/* Look at the message that is open now. */
-static void judge_open_message(struct sbx_thread *thread, uint64_t now_ns)
-{
-    uint64_t begin_ns = sbx_load_acquire(&thread->entry->message_begin_ns); /* order: acquire entry.message_begin_ns */
-    uint64_t message = thread->entry->message;
-    if (begin_ns == 0 || now_ns <= begin_ns) {
-        withdraw_note();
-        return;
-    }
-    if (sbx_the_capture.header->note.open != 0 && sbx_the_capture.header->note.message != message) {
-        withdraw_note();
-    }
-    struct sbx_message_view view = {.now_ns = now_ns,
-                                    .begin_ns = begin_ns,
-                                    .last_look_ns = watch.last_look_ns,
-                                    .tick_ns = (uint64_t)watch.settings.gap_us * 1000u,
-                                    .has_fired = thread->loop.anr_message == message};
-    if (watch.late_message != message) {
-        watch.late_message = message;
-        watch.late_ns = 0;
-    }
-    watch.late_ns += sbx_late_ns(&view);
-    view.late_ns = watch.late_ns;
-    struct sbx_message_view note_view = view;
-    note_view.has_fired = false;
-    if (sbx_message_is_over(&note_view, watch.settings.note_ms)) {
-        leave_note(thread, message, begin_ns);
-    }
-    if (sbx_message_is_over(&view, watch.settings.anr_ms)) {
-        struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_ANR,
-                                            .thread = thread->index,
-                                            .begin_ns = begin_ns,
-                                            .end_ns = now_ns,
-                                            .message = message,
-                                            .threshold_ms = watch.settings.anr_ms,
-                                            .in_progress = 1};
-        thread->loop.anr_message = message; /* one report a message */
-        make_snapshot(&trigger);
-    }
-}
-
 /* ---- settings ---- */
+
+/* Bring the hooks to what is in force. What the governor has shed goes, but for those that shield calls from our signal: these
+ * stay and do nothing else. */
+static void call_for_hooks(void)
+{
+    uint32_t points = watch.governed.points, shed = watch.settings.points & ~points;
+    uint32_t quiet = (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 ? shed & SBX_POINTS_SHIELDING : 0;
+    sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
+    sbx_module_thread_call(watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
+}
+
+/* Put in force what was ordered, as far as the user lets us: after a no every hook goes, whoever orders it. */
+static void put_in_force(void)
+{
+    struct sbx_capture_settings wanted = watch.ordered;
+    if (sbx_load_relaxed(&sbx_the_capture.header->consent) == SBX_CONSENT_DENIED) {
+        wanted.enabled = 0;
+    }
+    if (memcmp(&watch.settings, &wanted, sizeof wanted) != 0) {
+        watch.governed = wanted;
+        sbx_governor_begin(&wanted, sbx_now_ns());
+    }
+    watch.settings = wanted;
+    sbx_capture_apply(&watch.governed);
+    sbx_the_capture.control->in_force = wanted;
+    sbx_watchdog_withdraw_note();
+    if (wanted.enabled == 0 || sbx_load_relaxed(sbx_the_capture.gate) == 0) {
+        sbx_watchdog_forget();
+    }
+    bool is_stopping = sbx_load_acquire(&sbx_the_agent.stopping) != 0; /* order: acquire agent.stopping */
+    sbx_store_relaxed(sbx_the_capture.gate, wanted.enabled != 0 && !is_stopping);
+    call_for_hooks();
+}
 
 static void take_settings(void)
 {
@@ -261,20 +110,70 @@ static void take_settings(void)
     if (sbx_load_acquire(&control->generation) != generation) {
         return; /* a writer is at it: the next tick has it whole */
     }
-    watch.settings = wanted;
-    sbx_capture_apply(&wanted);
-    control->in_force = wanted;
-    withdraw_note();
-    struct sbx_thread *thread = main_thread();
-    if (thread != NULL && sbx_load_relaxed(sbx_the_capture.gate) == 0) {
-        /* What was open when recording stopped has long ended: the loop must be met anew before it is judged. */
-        thread->loop.hits = 0;
-        sbx_store_seq_cst(&thread->entry->message_begin_ns, 0);
-    }
-    sbx_store_relaxed(sbx_the_capture.gate, wanted.enabled != 0);
-    sbx_module_thread_call(wanted.enabled != 0 ? wanted.points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
+    watch.ordered = wanted;
+    put_in_force();
     sbx_store_release(&control->applied, generation); /* order: release control.applied */
     syscall(SYS_futex, &control->applied, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static enum sbx_consent consent_of(uint32_t order)
+{
+    switch (order) {
+    case SBX_CONSENT_ORDER_UNKNOWN:
+        return SBX_CONSENT_UNKNOWN;
+    case SBX_CONSENT_ORDER_GRANTED:
+        return SBX_CONSENT_GRANTED;
+    case SBX_CONSENT_ORDER_NOT_ASKED:
+        return sbx_the_agent.is_consent_required != 0 ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_GRANTED;
+    default:
+        return SBX_CONSENT_DENIED; /* an order that nobody understands is no yes */
+    }
+}
+
+/* Put in force what the user said. A yes holds from now on: what was recorded before stays in chunks of its own, which no
+ * copy takes (snapshot_copy.h, C5). After a no the hooks go and what was recorded is wiped. */
+static void take_consent(void)
+{
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    struct sbx_control_page *control = sbx_the_capture.control;
+    uint32_t order = sbx_load_acquire(&control->consent_order); /* order: acquire control.consent_order */
+    if (order == SBX_CONSENT_ORDER_NONE) {
+        return;
+    }
+    if (order == SBX_CONSENT_ORDER_READ) {
+        sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
+        /* order: release control.consent_order */
+        (void)sbx_cas_acq_rel(&control->consent_order, &order, SBX_CONSENT_ORDER_NONE);
+        return;
+    }
+    enum sbx_consent consent = consent_of(order), before = header->consent;
+    if (consent == SBX_CONSENT_GRANTED && before != SBX_CONSENT_GRANTED) {
+        sbx_upkeep_begin_anew();
+        header->consent_ns = sbx_now_ns();
+    }
+    bool is_silent = order == SBX_CONSENT_ORDER_NOT_ASKED;
+    sbx_store_relaxed(&sbx_the_agent.consent_said, is_silent ? SBX_CONSENT_UNKNOWN : consent);
+    sbx_store_release(&header->consent, consent); /* order: release header.consent - consent_ns is its own */
+    if ((consent == SBX_CONSENT_DENIED) != (before == SBX_CONSENT_DENIED)) {
+        put_in_force();
+    }
+    if (consent == SBX_CONSENT_DENIED) {
+        sbx_upkeep_wipe();
+    }
+    /* Not a store: who orders meanwhile has rung the bell, and is heard in the next tick. */
+    /* order: release control.consent_order */
+    if (sbx_cas_acq_rel(&control->consent_order, &order, SBX_CONSENT_ORDER_NONE)) {
+        syscall(SYS_futex, &control->consent_order, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+/* Others may say it in the spool without knowing of us. The disk may be slow, so it is the module thread that reads it. */
+static void look_for_consent(uint64_t now_ns)
+{
+    if (now_ns - watch.last_consent_ns >= CONSENT_EVERY_NS) {
+        watch.last_consent_ns = now_ns;
+        sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
+    }
 }
 
 /* ---- the tick ---- */
@@ -290,12 +189,6 @@ static uint64_t application_cpu_ns(void)
     return process_ran > own_ran ? process_ran - own_ran : 0;
 }
 
-static bool any_message_open(void)
-{
-    const struct sbx_thread *thread = main_thread();
-    return thread != NULL && sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0;
-}
-
 static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
 {
     struct timespec pause = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
@@ -303,26 +196,127 @@ static void wait_for_bell(uint32_t bell, uint64_t timeout_ns)
 }
 
 /* The tick's length: the gap filler's, with some jitter so that it does not beat with the application's own rhythm
- * (Profilo randomizes the phase for the same reason), between 3/4 and 5/4 of the gap. */
+ * (Profilo randomizes the phase for the same reason), between 3/4 and 5/4 of it. */
 static uint64_t next_pause_ns(void)
 {
     watch.random ^= watch.random << 13; /* xorshift64, Marsaglia 2003 */
     watch.random ^= watch.random >> 7;
     watch.random ^= watch.random << 17;
-    uint64_t gap_ns = (uint64_t)watch.settings.gap_us * 1000u;
-    return gap_ns * 3 / 4 + watch.random % (gap_ns / 2 + 1);
+    uint64_t tick_ns = (uint64_t)watch.governed.gap_us * 1000u * watch.tick_gaps;
+    return tick_ns * 3 / 4 + watch.random % (tick_ns / 2 + 1);
 }
 
-/* Lie down until somebody rings: by then each thread is due at its next point. */
+/* A tick costs the application's processor some 80 us where it has to make room for us (two switches, ten calls), so one a
+ * gap is kept for when it matters: something is open that has lasted longer than the short messages of a program that
+ * answers, frames are shown, or a snapshot still wants what comes after its trigger. Else the points carry the sampling,
+ * and a look at each thread every few gaps is what the sampler takes anyway of those that sample themselves. */
+static uint32_t gaps_to_next_tick(bool is_near)
+{
+    return is_near || sbx_snapshot_maker_due_ns() != UINT64_MAX ? 1 : FAR_TICK_GAPS;
+}
+
+/* When a watch, a deadline or a snapshot that waits is due. */
+static uint64_t next_due_ns(void)
+{
+    uint64_t watch_ns = sbx_watchdog_due_ns(&watch.gaps), snapshot_ns = sbx_snapshot_maker_due_ns();
+    return watch_ns < snapshot_ns ? watch_ns : snapshot_ns;
+}
+
+/* Sleep until due_ns (UINT64_MAX: for ever) or the bell. Who begins something that is due earlier rings it. */
+static void sleep_until(uint32_t bell, uint64_t due_ns)
+{
+    watch.asleep_ns = sbx_now_ns();
+    sbx_gaps_work(&watch.gaps, watch.work_ns, watch.asleep_ns, sbx_snapshot_maker_busy_ns() - watch.work_busy_ns,
+                  watch.ran_ns);
+    watch.due_ns = due_ns;
+    if (due_ns == UINT64_MAX) {
+        wait_for_bell(bell, 0);
+    } else {
+        uint64_t left_ns = due_ns > watch.asleep_ns ? due_ns - watch.asleep_ns : 0;
+        wait_for_bell(bell, left_ns > PAUSE_MIN_NS ? left_ns : PAUSE_MIN_NS);
+    }
+}
+
+/* Say until when we sleep, and look once more whether something is due before. */
+static uint64_t say_when(uint64_t wanted_ns)
+{
+    uint64_t due_ns = next_due_ns();
+    for (;;) {
+        uint64_t wake_ns = due_ns < wanted_ns ? due_ns : wanted_ns;
+        sbx_store_seq_cst(&sbx_the_capture.wake_ns, wake_ns); /* order: seq_cst wake_ns - Dekker with watch.word */
+        sbx_fence_seq_cst();
+        due_ns = next_due_ns();
+        if (due_ns >= wake_ns) {
+            return wake_ns;
+        }
+    }
+}
+
+/* From here on time is work's; what was before was sleep's. */
+static void begin_work(uint64_t now_ns)
+{
+    watch.work_ns = now_ns;
+    watch.work_busy_ns = sbx_snapshot_maker_busy_ns();
+}
+
+/* Sleep for a tick, or less when something is due. */
+static void pause_for_a_tick(uint32_t bell)
+{
+    watch.paused_gaps = watch.tick_gaps;
+    sleep_until(bell, say_when(sbx_now_ns() + next_pause_ns()));
+}
+
+/* When to get up though nobody rings: points that are out cannot. */
+static uint64_t doubt_rest(uint64_t now_ns)
+{
+    uint32_t points = watch.governed.points;
+    uint64_t doubt_ns = sbx_governor_doubt_ns(&watch.settings, &watch.governed, now_ns);
+    if (watch.governed.points != points) {
+        call_for_hooks();
+    }
+    return doubt_ns;
+}
+
+/* Lie down until somebody rings: by then each thread is due at its next point. What comes due meanwhile is looked at
+ * without getting up. */
 static void rest(uint32_t bell)
 {
+    uint64_t lay_down_ns = sbx_now_ns(), doubt_ns = doubt_rest(lay_down_ns);
+    sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, 1); /* order: seq_cst resting - Dekker with message_begin_ns */
-    if (!any_message_open() && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {
-        wait_for_bell(bell, 0);
+    bool may_rest = sbx_process_barrier_between(); /* else a message might begin and not see that we rest */
+    if (!may_rest) {
+        pause_for_a_tick(bell);
+    }
+    while (may_rest) {
+        uint64_t fatal_ns = sbx_crash_signals_due_ns(&watch.settings);
+        uint64_t end_ns = sbx_thread_main() == NULL ? sbx_now_ns() + LAST_THREAD_EVERY_NS : UINT64_MAX;
+        end_ns = end_ns < doubt_ns ? end_ns : doubt_ns;
+        uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
+        if (sbx_watchdog_is_armed() || sbx_load_acquire(&sbx_the_agent.stopping) != 0) { /* order: acquire agent.stopping */
+            break;
+        }
+        sleep_until(bell, due_ns);
+        uint64_t now_ns = sbx_now_ns();
+        if (sbx_load_acquire(&sbx_the_capture.control->bell) != bell) { /* order: acquire bell */
+            break;
+        }
+        if (now_ns >= fatal_ns || now_ns >= end_ns) {
+            break;
+        }
+        sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
+        begin_work(now_ns);
+        sbx_the_capture.header->heartbeat_ns = now_ns;
+        if (watch.settings.enabled != 0) {
+            sbx_watchdog_look_at_watches(&watch.settings, &watch.gaps, now_ns);
+        }
+        sbx_snapshot_maker_step(&watch.settings, now_ns);
     }
     sbx_store_seq_cst(&sbx_the_capture.resting, 0);
     watch.quiet_ticks = 0;
-    watch.last_look_ns = 0; /* the time asleep was no gap of ours */
+    watch.paused_gaps = 0;
+    watch.last_tick_ns = 0; /* the time asleep was no gap of ours */
+    sbx_governor_has_rested(lay_down_ns, sbx_now_ns());
 }
 
 static void calibrate(uint64_t now_ns)
@@ -335,60 +329,103 @@ static void calibrate(uint64_t now_ns)
     }
 }
 
+/* Hold the CPU budget: something may be recorded less often from here on, or again as often as it was ordered. */
+static void govern(uint64_t now_ns)
+{
+    uint32_t points = watch.governed.points;
+    if (sbx_governor_tick(&watch.settings, &watch.governed, now_ns)) {
+        sbx_capture_apply(&watch.governed);
+        if (watch.governed.points != points) {
+            call_for_hooks();
+        }
+    }
+}
+
 static void tick(uint64_t now_ns)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
     header->heartbeat_ns = now_ns;
-    if (watch.last_look_ns != 0) {
-        int64_t distance_ns = (int64_t)(now_ns - watch.last_look_ns), mean_ns = (int64_t)header->async_interval_ns;
+    if (watch.last_tick_ns != 0) {
+        int64_t distance_ns = (int64_t)(now_ns - watch.last_tick_ns), mean_ns = (int64_t)header->async_interval_ns;
         header->async_interval_ns = (uint64_t)(mean_ns == 0 ? distance_ns : mean_ns + (distance_ns - mean_ns) / 16);
+        sbx_gaps_look(&watch.gaps, watch.asleep_ns, watch.due_ns, now_ns, false);
     }
+    watch.last_tick_ns = now_ns;
+    begin_work(now_ns);
     header->tick++;
     take_settings();
-    answer_requests(now_ns);
+    sbx_crash_signals_tick(&watch.settings, now_ns);
+    take_consent();
+    sbx_snapshot_maker_step(&watch.settings, now_ns);
     if (watch.settings.enabled == 0) {
-        watch.last_look_ns = now_ns;
         return;
     }
+    look_for_consent(now_ns);
     if (now_ns - watch.last_scan_ns >= SCAN_EVERY_NS) {
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
     }
-    struct sbx_thread *thread = main_thread();
-    if (thread != NULL) {
-        judge_slow_message(thread);
-        judge_open_message(thread, now_ns);
-    }
-    sbx_sampler_step(&watch.settings, now_ns);
+    watch.tick_gaps = gaps_to_next_tick(sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns));
+    sbx_sampler_step(&watch.governed, now_ns);
+    govern(now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);
     calibrate(now_ns);
-    watch.last_look_ns = now_ns;
+}
+
+/* Is nobody left but us? Then we go, and the process with us: its exit handlers run in the thread that goes last. */
+static bool leave_with_the_last_thread(uint64_t now_ns)
+{
+    static uint64_t last_ns;
+    if (now_ns - last_ns < LAST_THREAD_EVERY_NS) {
+        return false;
+    }
+    last_ns = now_ns;
+    if (!sbx_application_has_ended(sbx_the_agent.watch_tid, sbx_the_agent.module_tid)) {
+        return false;
+    }
+    sbx_store_release(&sbx_the_agent.stopping, 1); /* order: release agent.stopping */
+    sbx_module_thread_call(0);
+    return true;
 }
 
 void *sbx_watch_main(void *unused)
 {
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
+    bool has_own_descriptors = sbx_descriptors_become_own();
     prctl(PR_SET_NAME, "sbx-watch");
     sbx_store_release(&sbx_the_agent.watch_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     memset(&watch, 0, sizeof watch);
+    watch.tick_gaps = 1;
     watch.random = sbx_now_ns() | 1;
-    watch.scratch = sbx_pages_map(SCRATCH_BYTES);
-    watch.answered_request = sbx_the_capture.control->snapshot_request;
-    while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 &&
-           watch.scratch != NULL) {                                       /* order: acquire agent.stopping */
+    if (has_own_descriptors) {
+        sbx_handover_start();
+    }
+    sbx_store_release(&sbx_the_agent.watch_is_up, 1); /* order: release agent.watch_is_up */
+    syscall(SYS_futex, &sbx_the_agent.watch_is_up, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
+    bool is_ready = sbx_snapshot_maker_start();
+    while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {  /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
+        if (SBX_UNLIKELY(sbx_crash_signals_host_is_ending(sbx_now_ns()))) {
+            wait_for_bell(bell, STILL_NS);
+            continue;
+        }
         tick(sbx_now_ns());
         if (sbx_load_relaxed(&sbx_modules_dirty) != 0) {
             sbx_module_thread_call(sbx_load_relaxed(&sbx_the_agent.wanted_points));
         }
-        bool is_quiet = application_cpu_ns() < QUIET_CPU_NS && !any_message_open();
-        watch.quiet_ticks = is_quiet ? watch.quiet_ticks + 1 : 0;
+        if (sbx_thread_main() == NULL && leave_with_the_last_thread(sbx_now_ns())) {
+            break;
+        }
+        watch.ran_ns = application_cpu_ns();
+        bool is_quiet = watch.ran_ns < QUIET_CPU_NS && !sbx_watchdog_is_armed();
+        watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
         if (watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0) {
             rest(bell);
         } else {
-            wait_for_bell(bell, next_pause_ns());
+            pause_for_a_tick(bell);
         }
     }
     sbx_store_release(&sbx_the_agent.watch_tid, 0); /* order: release agent.tid */

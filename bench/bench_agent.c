@@ -32,6 +32,7 @@ enum {
     SETTLE_S = 3, /* rows are built and written down, and the watch thread has seen that nothing happens */
     BUSY_THREADS = 8,
     MEMORY_THREADS = 50,
+    OUR_THREADS = 2, /* sbx-watch and sbx-modules */
     WINDOW_MS = 150, /* a snapshot, or none, happens in each */
 };
 
@@ -134,11 +135,13 @@ static int rest(void)
     return 0;
 }
 
-/* Context switches of the process's threads of ours so far; -1 when there are none. */
-static long switches_of(pid_t pid)
+/* How often our threads of process `pid` went to sleep so far, which is as often as something woke them. False when
+ * there are not two of them. */
+static bool read_wake_ups(pid_t pid, long *count_out)
 {
     char path[512], line[256];
-    long switches = -1;
+    int threads = 0;
+    *count_out = 0;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
     for (struct dirent *task = tasks != NULL ? readdir(tasks) : NULL; task != NULL; task = readdir(tasks)) {
@@ -148,9 +151,9 @@ static long switches_of(pid_t pid)
         while (status != NULL && fgets(line, sizeof line, status) != NULL) {
             long count;
             is_ours = is_ours || strncmp(line, "Name:\tsbx-", 10) == 0;
-            if (is_ours && (sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1 ||
-                            sscanf(line, "nonvoluntary_ctxt_switches: %ld", &count) == 1)) {
-                switches = (switches < 0 ? 0 : switches) + count;
+            if (is_ours && sscanf(line, "voluntary_ctxt_switches: %ld", &count) == 1) {
+                *count_out += count;
+                threads++;
             }
         }
         if (status != NULL) {
@@ -160,7 +163,7 @@ static long switches_of(pid_t pid)
     if (tasks != NULL) {
         closedir(tasks);
     }
-    return switches;
+    return threads == OUR_THREADS;
 }
 
 /* ---- memory ---- */
@@ -354,7 +357,7 @@ static bool measure_snapshots(const struct bench_options *options, int busy)
              "ratio no thread waits: 1.00", &with, &without);
     }
     snprintf(metric, sizeof metric, "waits of a thread that spins meanwhile, %d busy", busy + 1);
-    tell(options, metric, "waits", NULL, "value 0", &slept, NULL);
+    tell(options, metric, "waits", NULL, "value <= 0", &slept, NULL);
     return is_done;
 }
 
@@ -365,10 +368,11 @@ static int measure_all(const struct bench_options *options)
     char ready = 0;
     bool is_resting = read(resting.result, &ready, 1) == 1;
     sleep_ms(SETTLE_S * 1000); /* what it wrote to us was an event, and the watch thread has looked at it */
-    long before = switches_of(resting.pid);
+    long before = 0, after = 0;
+    is_resting = read_wake_ups(resting.pid, &before) && is_resting;
     double rested = bench_now_ns();
 
-    bool is_done = is_resting && before >= 0 && measure_memory(options) && start() == STALLBOX_OK;
+    bool is_done = is_resting && measure_memory(options) && start() == STALLBOX_OK;
     struct sbx_recording_header *header = is_done ? bench_control_open(folder, (uint32_t)getpid()) : NULL;
     if (header != NULL) {
         struct sbx_capture_settings settings = bench_control_page(header)->in_force;
@@ -379,15 +383,20 @@ static int measure_all(const struct bench_options *options)
     }
     double left_ms = options->seconds * 1e3 - (bench_now_ns() - rested) / 1e6;
     sleep_ms(left_ms > 0 ? (long)left_ms : 0);
-    struct bench_series woken = {.count = 0};
-    bench_series_add(&woken, (double)(switches_of(resting.pid) - before));
+    is_resting = read_wake_ups(resting.pid, &after) && is_resting;
     double seconds = (bench_now_ns() - rested) / 1e9;
     close(resting.result); /* and with it the child's input: it stops its recorder and ends */
     is_done = waitpid(resting.pid, NULL, 0) == resting.pid && is_done;
-    char metric[128];
-    snprintf(metric, sizeof metric, "wake-ups of an application at rest in %.0f s", seconds);
-    tell(options, metric, "wake-ups", NULL, "value 0", &woken, NULL);
-    return is_done && header != NULL ? 0 : 1;
+    if (is_resting) {
+        struct bench_series woken = {.count = 0};
+        char metric[128];
+        bench_series_add(&woken, (double)(after - before));
+        snprintf(metric, sizeof metric, "wake-ups of an application at rest in %.0f s", seconds);
+        tell(options, metric, "wake-ups", NULL, "value <= 0", &woken, NULL);
+    } else {
+        fprintf(stderr, "bench_agent: the threads of the application at rest cannot be read\n");
+    }
+    return is_resting && is_done && header != NULL ? 0 : 1;
 }
 
 int main(int count, char **arguments)

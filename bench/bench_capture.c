@@ -22,6 +22,7 @@
 #include "capture.h"
 #include "loader_visit.h"
 #include "module_map.h"
+#include "module_rows.h"
 #include "recording_file.h"
 #include "rounds.h"
 #include "thread_clock.h"
@@ -457,7 +458,7 @@ static bool start(void)
     sbx_loader_visit_begin();
     sbx_module_map_refresh();
     sbx_loader_visit_end();
-    while (sbx_module_map_build_rows()) {
+    while (sbx_module_rows_get_next()) {
     }
     return sbx_thread_register_self() != NULL;
 }

@@ -30,6 +30,7 @@ enum {
     OFF_PASSES = 7, /* in each process of a pair: its own median counts */
     REPEATS = 3,    /* of each call in a round: the smallest counts, which the machine's other users disturbed least */
     MIX_SLOTS = 512,
+    GAP_US = 5000, /* the default: running threads are signalled no more often */
 };
 
 /* ---- the calls ---- */
@@ -291,7 +292,9 @@ static bool measure_hooks(const struct bench_options *options)
         for (int k = 0; k < 3; k++) {
             const struct state *state = &states[round % 2 == 0 ? k : 2 - k];
             settings.enabled = state->enabled;
-            settings.interval_us = settings.gap_us = state->interval_us;
+            settings.interval_us = state->interval_us;
+            settings.gap_us = state->interval_us > GAP_US ? state->interval_us : GAP_US;
+            settings.max_cpu_permille = 0; /* the bare price, not what the budget makes of it */
             if (!bench_control_order(header, &settings)) {
                 return false;
             }

@@ -6,42 +6,81 @@
  * peer (dlopen of libsqlite3, a library of middling size), and then starts the recorder; once with an empty folder of
  * rows (cold) and once with the one the cold run left (warm), in turns. The ratio is formed inside a process. Why it
  * matters: start-up time is what every user of every application waits for. */
-#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
+#include "marks.h"
 #include "recording_format.h"
+#include "rounds.h"
 #include "stallbox/stallbox.h"
 
 enum {
     ROUNDS_DEFAULT = 21,
-    ROUNDS_MAX = 200,
     ROWS_WAIT_MS = 10000
 };
 #define PEER_LIBRARY "libsqlite3.so.0"
 
 /* Loaded in this order until there are enough modules; those that are not installed are passed over. */
 static const char *const libraries[] = {
-    "libstdc++.so.6",        "libcrypto.so.3",     "libssl.so.3",        "libcurl.so.4",       "libglib-2.0.so.0",
-    "libpython3.11.so.1.0",  "libxml2.so.2",       "libLLVM-14.so.1",    "libgtk-x11-2.0.so.0", "libavcodec.so.59",
-    "libavformat.so.59",     "libavfilter.so.8",   "libgrpc++.so.1.51",  "libclang-14.so.1",   "libboost_python311.so.1.74.0",
-    "libMagickCore-6.Q16.so.6", "libgd.so.3",      "libpq.so.5",         "libmariadb.so.3",    "libSDL2-2.0.so.0",
-    "libQt5Gui.so.5",        "libgtk-3.so.0",      "libgit2.so.1.5",     "libarchive.so.13",   "libapr-1.so.0",
-    "libruby-3.1.so.3.1",    "libnode.so.108",     "libhdf5_serial.so.103", "liblapack.so.3",  "libtcl8.6.so",
-    "libz3.so.4",            "libperl.so.5.36",    "libmagic.so.1",      "libpulse.so.0",      "libdw.so.1",
-    "libdebuginfod.so.1",    "libncursesw.so.6",   "libreadline.so.8",   "libgdbm.so.6",       "libldap-2.5.so.0",
-    "libkrb5.so.3",          "libsystemd.so.0",    "libdbus-1.so.3",     "libudev.so.1",       "libusb-1.0.so.0",
-    "libcups.so.2",          "libavahi-client.so.3", "libwebp.so.7",     "libtiff.so.6",       "libjbig2dec.so.0",
+    "libstdc++.so.6",
+    "libcrypto.so.3",
+    "libssl.so.3",
+    "libcurl.so.4",
+    "libglib-2.0.so.0",
+    "libpython3.11.so.1.0",
+    "libxml2.so.2",
+    "libLLVM-14.so.1",
+    "libgtk-x11-2.0.so.0",
+    "libavcodec.so.59",
+    "libavformat.so.59",
+    "libavfilter.so.8",
+    "libgrpc++.so.1.51",
+    "libclang-14.so.1",
+    "libboost_python311.so.1.74.0",
+    "libMagickCore-6.Q16.so.6",
+    "libgd.so.3",
+    "libpq.so.5",
+    "libmariadb.so.3",
+    "libSDL2-2.0.so.0",
+    "libQt5Gui.so.5",
+    "libgtk-3.so.0",
+    "libgit2.so.1.5",
+    "libarchive.so.13",
+    "libapr-1.so.0",
+    "libruby-3.1.so.3.1",
+    "libnode.so.108",
+    "libhdf5_serial.so.103",
+    "liblapack.so.3",
+    "libtcl8.6.so",
+    "libz3.so.4",
+    "libperl.so.5.36",
+    "libmagic.so.1",
+    "libpulse.so.0",
+    "libdw.so.1",
+    "libdebuginfod.so.1",
+    "libncursesw.so.6",
+    "libreadline.so.8",
+    "libgdbm.so.6",
+    "libldap-2.5.so.0",
+    "libkrb5.so.3",
+    "libsystemd.so.0",
+    "libdbus-1.so.3",
+    "libudev.so.1",
+    "libusb-1.0.so.0",
+    "libcups.so.2",
+    "libavahi-client.so.3",
+    "libwebp.so.7",
+    "libtiff.so.6",
+    "libjbig2dec.so.0",
 };
 
 /* What one process saw. */
@@ -74,34 +113,14 @@ static int count_modules(void)
 
 /* ---- the child ---- */
 
-static const struct sbx_recording_header *map_recording(const char *folder)
-{
-    DIR *listing = opendir(folder);
-    const struct sbx_recording_header *header = NULL;
-    for (struct dirent *entry = listing != NULL ? readdir(listing) : NULL; entry != NULL; entry = readdir(listing)) {
-        char path[1024];
-        struct stat status;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        int file = strstr(entry->d_name, SBX_RECORDING_SUFFIX) != NULL ? open(path, O_RDONLY) : -1;
-        if (file >= 0 && fstat(file, &status) == 0) {
-            void *mapping = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, file, 0);
-            header = mapping == MAP_FAILED ? NULL : mapping;
-        }
-        if (file >= 0) {
-            close(file);
-        }
-    }
-    if (listing != NULL) {
-        closedir(listing);
-    }
-    return header;
-}
-
 /* No walk ends for want of rows any more. */
 static bool has_all_rows(const struct sbx_recording_header *header)
 {
     const struct sbx_module_entry *modules =
         (const struct sbx_module_entry *)(const void *)((const char *)header + header->modules.at);
+    if (*(const volatile uint32_t *)&header->module_count == 0) {
+        return false; /* nobody has looked at the modules yet */
+    }
     for (uint32_t i = 0; i < header->module_count; i++) {
         uint32_t flags = *(const volatile uint32_t *)&modules[i].flags;
         if ((flags & SBX_MODULE_ROWS_PENDING) != 0) {
@@ -136,7 +155,7 @@ static int run_child(int modules_wanted, const char *work)
     double started = clock_ms(CLOCK_MONOTONIC);
     run.start_ms = started - before;
     run.start_cpu_ms = clock_ms(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
-    const struct sbx_recording_header *header = map_recording(recordings);
+    const struct sbx_recording_header *header = bench_control_open(recordings, (uint32_t)getpid());
     if (result != STALLBOX_OK || header == NULL) {
         fprintf(stderr, "bench_startup: %s\n", stallbox_result_name(result));
         return 1;
@@ -192,86 +211,62 @@ static void remove_tree(const char *path)
     waitpid(pid, NULL, 0);
 }
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
+/* What is told of a run. Only the call itself is added to the thread that makes it; DESIGN.md section 5 names its
+ * limit, with rows on disk and without. */
+static const struct quantity {
+    const char *name, *reach;
+    size_t at; /* in struct run */
+} quantities[] = {
+    {"stallbox_start", "value < 5", offsetof(struct run, start_ms)},
+    {"CPU of the starting thread", NULL, offsetof(struct run, start_cpu_ms)},
+    {"until all rows are there", NULL, offsetof(struct run, rows_ms)},
+};
 
-static double at_rank(const double *values, int count, double rank)
+static bool measure(int modules, const char *work, const struct bench_options *options)
 {
-    double sorted[ROUNDS_MAX];
-    memcpy(sorted, values, (size_t)count * sizeof *values);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
-    return sorted[(int)(rank * (count - 1) + 0.5)];
-}
-
-static void print(bool json, const char *what, int modules, const char *cache, const double *values, const double *ratios,
-                  int runs)
-{
-    double value = at_rank(values, runs, 0.5), ratio = at_rank(ratios, runs, 0.5);
-    double low = at_rank(ratios, runs, 0.1), high = at_rank(ratios, runs, 0.9);
-    if (json) {
-        printf("{\"bench\":\"startup\",\"metric\":\"%s_%d_modules_%s\",\"value\":%.3f,\"unit\":\"ms\",\"peer\":"
-               "\"dlopen " PEER_LIBRARY "\",\"ratio\":%.3f,\"ratio_p10\":%.3f,\"ratio_p90\":%.3f,\"runs\":%d}\n",
-               what, modules, cache, value, ratio, low, high, runs);
-    } else {
-        printf("%-18s %4d modules  %-5s %9.3f ms   %7.2f x (%.2f..%.2f)\n", what, modules, cache, value, ratio, low, high);
-    }
-    fflush(stdout);
-}
-
-static bool measure(int modules, int rounds, const char *work, bool json)
-{
-    static double start[2][ROUNDS_MAX], cpu[2][ROUNDS_MAX], rows[2][ROUNDS_MAX];
-    static double start_ratio[2][ROUNDS_MAX], cpu_ratio[2][ROUNDS_MAX], rows_ratio[2][ROUNDS_MAX];
+    static struct bench_series ours[2][SBX_COUNT_OF(quantities)], peer[2];
     static const char *const names[] = {"cold", "warm"};
-    char folder[512];
+    char folder[512], metric[128];
     int seen = 0;
+    memset(ours, 0, sizeof ours);
+    memset(peer, 0, sizeof peer);
     snprintf(folder, sizeof folder, "%s/rows", work);
-    for (int round = -1; round < rounds; round++) { /* the first brings the libraries into memory, and is not counted */
+    for (int round = -1; round < options->rounds;
+         round++) { /* the first brings the libraries into memory, and is not counted */
         remove_tree(folder);
         for (int warm = 0; warm < 2; warm++) {
             struct run run;
             if (!run_once(modules, work, folder, &run)) {
                 return false;
             }
-            if (round >= 0) {
-                start[warm][round] = run.start_ms;
-                cpu[warm][round] = run.start_cpu_ms;
-                rows[warm][round] = run.rows_ms;
-                start_ratio[warm][round] = run.start_ms / run.peer_ms;
-                cpu_ratio[warm][round] = run.start_cpu_ms / run.peer_ms;
-                rows_ratio[warm][round] = run.rows_ms / run.peer_ms;
-                seen = run.modules;
+            for (size_t i = 0; round >= 0 && i < SBX_COUNT_OF(quantities); i++) {
+                bench_series_add(&ours[warm][i],
+                                 *(const double *)(const void *)((const char *)&run + quantities[i].at));
             }
+            if (round >= 0) {
+                bench_series_add(&peer[warm], run.peer_ms);
+            }
+            seen = run.modules;
         }
     }
     for (int warm = 0; warm < 2; warm++) {
-        print(json, "stallbox_start", seen, names[warm], start[warm], start_ratio[warm], rounds);
-        print(json, "start_thread_cpu", seen, names[warm], cpu[warm], cpu_ratio[warm], rounds);
-        print(json, "all_rows_there", seen, names[warm], rows[warm], rows_ratio[warm], rounds);
+        for (size_t i = 0; i < SBX_COUNT_OF(quantities); i++) {
+            snprintf(metric, sizeof metric, "%s, %d modules, %s rows", quantities[i].name, seen, names[warm]);
+            const struct bench_line line = {"startup", metric, "ms", "dlopen " PEER_LIBRARY, quantities[i].reach};
+            bench_print(options->json, &line, &ours[warm][i], &peer[warm]);
+        }
     }
     return true;
 }
 
 int main(int count, char **arguments)
 {
-    bool json = false;
-    int rounds = ROUNDS_DEFAULT;
+    struct bench_options options = {.rounds = ROUNDS_DEFAULT};
     if (count == 4 && strcmp(arguments[1], "--child") == 0) {
         return run_child(atoi(arguments[2]), arguments[3]);
     }
-    for (int i = 1; i < count; i++) {
-        if (strcmp(arguments[i], "--json") == 0) {
-            json = true;
-        } else if (strcmp(arguments[i], "--rounds") == 0 && i + 1 < count && atoi(arguments[i + 1]) > 0 &&
-                   atoi(arguments[i + 1]) <= ROUNDS_MAX) {
-            rounds = atoi(arguments[++i]);
-        } else {
-            fprintf(stderr, "usage: bench_startup [--json] [--rounds N]\n");
-            return 2;
-        }
+    if (!bench_read_options(count, arguments, &options)) {
+        return 2;
     }
     char work[] = "/tmp/stallbox-startup-XXXXXX";
     static const int sizes[] = {5, 50, 144};
@@ -279,12 +274,10 @@ int main(int count, char **arguments)
         perror("bench_startup");
         return 1;
     }
-    if (!json) {
-        printf("median of %d processes; beside it the ratio to dlopen of " PEER_LIBRARY " in the same process\n", rounds);
-    }
+    bench_print_heading(options.json, "start, beside dlopen of " PEER_LIBRARY " in the same process");
     bool is_done = true;
-    for (size_t i = 0; is_done && i < sizeof sizes / sizeof sizes[0]; i++) {
-        is_done = measure(sizes[i], rounds, work, json);
+    for (size_t i = 0; is_done && i < SBX_COUNT_OF(sizes); i++) {
+        is_done = measure(sizes[i], work, &options);
     }
     remove_tree(work);
     return is_done ? 0 : 1;

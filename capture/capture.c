@@ -9,14 +9,22 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "process_barrier.h"
+#include "raw_syscall.h"
 #include "wake.h"
 
-struct sbx_capture sbx_the_capture;
+/* What the gate is before the start: shut, so that an interface of ours costs one branch. */
+static uint32_t shut_gate[2];
+
+struct sbx_capture sbx_the_capture = {.gate = shut_gate};
 
 void sbx_capture_attach(struct sbx_recording_header *header)
 {
@@ -25,8 +33,10 @@ void sbx_capture_attach(struct sbx_recording_header *header)
     sbx_the_capture.control = (struct sbx_control_page *)(base + SBX_CONTROL_AT);
     sbx_the_capture.modules = (struct sbx_module_entry *)(base + header->modules.at);
     sbx_the_capture.threads = (struct sbx_thread_entry *)(base + header->threads.at);
+    sbx_the_capture.watches = (struct sbx_watch_entry *)(base + header->watches.at);
     sbx_callstack_table_init(&sbx_the_capture.table, header);
     sbx_ring_init(&sbx_the_capture.ring, header);
+    sbx_providers_publish();
 }
 
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
@@ -71,7 +81,13 @@ static void count_anew(struct sbx_thread *thread, uint64_t now_ns, uint64_t inte
     }
     thread->asked_ns = now_ns;
     thread->stride = stride != 0 ? stride : 1;
-    thread->entry->countdown = stride;
+    thread->entry->countdown = thread->counted_from = (int32_t)stride;
+}
+
+/* The count is out, or taken back: so many calls went by since it was set. */
+static void charge_passes(struct sbx_thread *thread, uint8_t group)
+{
+    sbx_cost_passes(&thread->cost, group, thread->counted_from - thread->entry->countdown);
 }
 
 /* Record the calling thread's stack. Returns whether the watch thread must be woken. */
@@ -85,25 +101,36 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
     struct sbx_record record = {.kind = kind, .op = op, .begin_ns = now->wall_ns, .end_ns = now->wall_ns,
                                 .cpu_ns = now->cpu_ns};
     record.stack = sbx_capture_stack(thread, &here);
-    sbx_capture_put(thread, &record);
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && /* relaxed: a hint */
+        sbx_provider_is_entered() && thread->logical.not_now && sbx_logical_defer(thread, kind, op, 0)) {
+        thread->sampled_ns = now->wall_ns; /* it comes in a moment */
+    } else {
+        sbx_capture_put(thread, &record);
+    }
     return sbx_load_relaxed(&sbx_the_capture.resting) != 0;
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)
 {
     if (thread->inside != 0 || !sbx_capture_is_open()) {
-        thread->entry->countdown = STRIDE_CLOSED;
+        thread->entry->countdown = thread->counted_from = STRIDE_CLOSED;
         return;
     }
     int saved_errno = errno;
     bool was_resting = false;
     thread->inside = 1;
     sbx_order_with_handler();
+    charge_passes(thread, group);
+    sbx_store_relaxed(&thread->cost.asks, thread->cost.asks + 1); /* relaxed: statistics */
     uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]);
     struct sbx_times now = {.wall_ns = sbx_thread_wall_ns(thread)};
     if (now.wall_ns - thread->sampled_ns >= interval_ns) {
         now = sbx_thread_times(thread);
         was_resting = take_sample(thread, kind, op, &now);
+        sbx_store_relaxed(&thread->cost.group[group].captures, thread->cost.group[group].captures + 1);
+        if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_LEAF))) {
+            sbx_cost_timed(&thread->cost, SBX_COST_LEAF, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+        }
     }
     count_anew(thread, now.wall_ns, interval_ns);
     sbx_order_with_handler();
@@ -124,14 +151,66 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
     }
 }
 
+static bool blocks_sample_signal(void)
+{
+    uint64_t mask = 0;
+    uint32_t number = sbx_the_capture.header->async_signal;
+    return number == 0 || sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)(uintptr_t)&mask, sizeof mask, 0, 0) != 0 ||
+           (mask >> (number - 1) & 1) != 0;
+}
+
 /* A sample signal may be under way that was sent before we said that we block. It must arrive now and not in the call,
  * where it could be an EINTR nobody asked for. The sender set signal_pending before it looked at `blocking` once more
  * (Dekker's pattern), so either it saw us and did not send, or we see it here and let it in. A few entries into the
- * kernel deliver it; a thread that blocks the signal would wait for ever, so the tries are bounded. */
-static void let_signal_in(struct sbx_thread *thread)
+ * kernel deliver it. Where they do not, the sender was put aside between its look and its signal, for some time slices of
+ * a busy machine: then we sleep, as the thread is about to do anyhow, so that it gets a processor. One that blocks the
+ * signal need not wait; and nobody waits for longer than a tenth of a second. */
+SBX_NOINLINE static void let_signal_in(struct sbx_thread *thread)
 {
-    for (int tries = 0; tries < 50 && sbx_load_seq_cst(&thread->signal_pending) != 0; tries++) {
-        sched_yield();
+    int saved_errno = errno;
+    enum { YIELDS = 50, SLEEPS = 500 };
+    for (int tries = 0; tries < YIELDS + SLEEPS && sbx_load_seq_cst(&thread->signal_pending) != 0; tries++) {
+        if (tries < YIELDS) {
+            sched_yield();
+            continue;
+        }
+        if (tries == YIELDS && blocks_sample_signal()) {
+            break;
+        }
+        const struct timespec pause = {0, 200000};
+        (void)sbx_raw_syscall(SYS_nanosleep, (long)(uintptr_t)&pause, 0, 0, 0, 0, 0);
+    }
+    errno = saved_errno;
+}
+
+/* A call begins that a signal could interrupt: from here on ours is not sent, and one on its way is let in first. */
+static inline void keep_signal_away(struct sbx_thread *thread)
+{
+    sbx_store_before_look(&thread->blocking, 1); /* order: barrier blocking - Dekker with signal_pending */
+    if (SBX_UNLIKELY(sbx_load_seq_cst(&thread->signal_pending) != 0)) {
+        let_signal_in(thread);
+    }
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
+        return NULL;
+    }
+    sbx_thread_clock_disarm(&thread->clock);
+    keep_signal_away(thread);
+    return thread;
+}
+
+SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
+{
+    if (thread != NULL && sbx_capture_is_ours()) {
+        /* relaxed: a late look only spares us one signal */
+        sbx_store_relaxed(&thread->blocking, thread->call_depth != 0);
     }
 }
 
@@ -139,6 +218,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
                                       uint64_t object, uint32_t peer)
 {
     struct sbx_thread *thread = sbx_self;
+    call->shield = NULL;
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
         thread = sbx_thread_register_self();
     }
@@ -146,19 +226,31 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
         call->thread = NULL;
         return;
     }
-    int saved_errno = errno;
+    /* relaxed: a call that begins meanwhile is recorded once more or less, and shielded either way */
+    if (SBX_UNLIKELY((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group)) != 0)) {
+        call->thread = NULL;
+        call->shield = thread;
+        sbx_thread_clock_disarm(&thread->clock);
+        keep_signal_away(thread);
+        return;
+    }
     struct sbx_thread_entry *entry = thread->entry;
     /* Calls that a longjmp() left behind lie below us on the stack: forget them. */
-    struct sbx_blocking *outer = thread->blocking_top;
-    while (outer != NULL && (uintptr_t)outer <= (uintptr_t)call) {
-        outer = outer->outer;
+    uint32_t depth = thread->call_depth;
+    while (depth != 0 && (uintptr_t)thread->calls[depth - 1] <= (uintptr_t)call) {
+        depth--;
     }
     if (SBX_UNLIKELY(thread->wait_call != NULL) && (uintptr_t)thread->wait_call <= (uintptr_t)call) {
         thread->wait_call = NULL; /* the same of its seat among the waiters */
         sbx_waiter_leave(thread->index);
     }
+    if (SBX_UNLIKELY(depth == SBX_CALLS_NESTED)) { /* handlers in handlers: those around are told of, and shield it */
+        call->thread = NULL;
+        return;
+    }
     call->thread = thread;
-    call->outer = outer;
+    call->outer = depth != 0 ? thread->calls[depth - 1] : NULL;
+    call->depth = (uint8_t)depth;
     call->kind = kind;
     call->op = op;
     call->group = group;
@@ -170,7 +262,15 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     sbx_thread_clock_disarm(&thread->clock);
     call->pc = (uint64_t)__builtin_return_address(0);
     call->sp = (uint64_t)__builtin_dwarf_cfa();
-    thread->blocking_top = call;
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint */
+        sbx_logical_note_call(thread, call);
+    }
+    /* A handler may come between any two of these, take the same seat and give it back: so it is taken once more. */
+    thread->calls[depth] = call;
+    sbx_order_with_handler();
+    thread->call_depth = depth + 1;
+    sbx_order_with_handler();
+    thread->calls[depth] = call;
     thread->call_pc = call->pc;
     thread->call_sp = call->sp;
     entry->call_op = op;
@@ -179,20 +279,19 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     entry->call_begin_ns = call->begin_ns;
     entry->call_wait = 0;
     sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
-    sbx_store_seq_cst(&thread->blocking, 1);    /* order: seq_cst blocking - Dekker with signal_pending */
-    if (SBX_UNLIKELY(sbx_load_seq_cst(&thread->signal_pending) != 0)) {
-        let_signal_in(thread);
-    }
-    errno = saved_errno;
+    keep_signal_away(thread);
 }
 
-static uint8_t classify_fd(int fd)
+static bool is_local_socket(int fd)
 {
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        return SBX_FD_UNKNOWN;
-    }
-    switch (status.st_mode & S_IFMT) {
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
+SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode)
+{
+    switch (mode & S_IFMT) {
     case S_IFREG:
         return SBX_FD_REGULAR;
     case S_IFDIR:
@@ -210,11 +309,21 @@ static uint8_t classify_fd(int fd)
     }
 }
 
-SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
+SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
+{
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        return SBX_FD_UNKNOWN;
+    }
+    uint8_t class_ = sbx_class_of_mode(status.st_mode);
+    return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
+}
+
+/* Give the entry back to the call around, if there is one. */
+static inline void go_back_to(struct sbx_thread *thread, const struct sbx_blocking *outer, uint32_t depth)
 {
     struct sbx_thread_entry *entry = thread->entry;
-    struct sbx_blocking *outer = call->outer;
-    thread->blocking_top = outer;
+    thread->call_depth = depth;
     if (outer == NULL) {
         sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late look only spares us one signal */
         sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
@@ -230,46 +339,88 @@ SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_bl
     sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
 }
 
+/* The call is over. */
+static inline void leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    go_back_to(thread, call->outer, call->depth);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget_below(struct sbx_thread *thread, uint64_t sp)
+{
+    uint32_t depth = thread->call_depth;
+    while (depth != 0 && (uint64_t)(uintptr_t)thread->calls[depth - 1] < sp) {
+        depth--;
+    }
+    if (depth == thread->call_depth) {
+        return;
+    }
+    if (thread->wait_call != NULL && (uint64_t)(uintptr_t)thread->wait_call < sp) {
+        thread->wait_call = NULL;
+        sbx_waiter_leave(thread->index);
+    }
+    go_back_to(thread, depth != 0 ? thread->calls[depth - 1] : NULL, depth);
+}
+
+SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    leave_call(thread, call);
+}
+
+/* Record a call that took long enough to be told. */
+SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
+                                     bool failed, int fd)
+{
+    int saved_errno = errno;
+    thread->inside = 1;
+    sbx_order_with_handler();
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_times now = sbx_thread_times(thread);
+    struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns,
+                                .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    record.stack = sbx_capture_stack(thread, &here);
+    record.object = call->object;
+    record.peer = call->peer;
+    record.wait = call->wait;
+    record.amount = amount;
+    record.fd_class = sbx_classify_fd(fd);
+    record.flags = failed ? SBX_FLAG_FAILED : 0;
+    sbx_capture_read_usage(&record);
+    sbx_capture_put(thread, &record);
+    charge_passes(thread, call->group);
+    thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
+    sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
+        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+    }
+    sbx_order_with_handler();
+    thread->inside = 0;
+    if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
+        sbx_capture_ring_bell();
+    }
+    errno = saved_errno;
+}
+
+/* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
+ * call's own; what changes it lies behind the calls that keep it. */
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = call->thread;
     if (thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
+        sbx_shield_end(call->shield);
         return;
     }
-    int saved_errno = errno;
     uint64_t end_ns = sbx_thread_wall_ns(thread);
-    if (call->wait != 0) {
+    if (SBX_UNLIKELY(call->wait != 0)) {
         sbx_wait_leave(call);
     }
-    sbx_leave_call(thread, call);
-    if (end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+    leave_call(thread, call);
+    if (SBX_LIKELY(end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     } else if (sbx_capture_is_open()) {
-        thread->inside = 1;
-        sbx_order_with_handler();
-        if (thread->stack_high == 0) {
-            sbx_thread_find_stack(thread);
-        }
-        struct sbx_times now = sbx_thread_times(thread);
-        struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns,
-                                    .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
-        struct sbx_walk_registers here;
-        sbx_registers_here(&here);
-        record.stack = sbx_capture_stack(thread, &here);
-        record.object = call->object;
-        record.peer = call->peer;
-        record.wait = call->wait;
-        record.amount = amount;
-        record.fd_class = fd >= 0 ? classify_fd(fd) : SBX_FD_UNKNOWN;
-        record.flags = failed ? SBX_FLAG_FAILED : 0;
-        sbx_capture_read_usage(&record);
-        sbx_capture_put(thread, &record);
-        thread->entry->countdown = 0; /* what follows a wait is asked about at once */
-        sbx_order_with_handler();
-        thread->inside = 0;
-        if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
-            sbx_capture_ring_bell();
-        }
+        record_call(thread, call, amount, failed, fd);
     }
-    errno = saved_errno;
 }

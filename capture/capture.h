@@ -24,8 +24,11 @@ struct sbx_capture {
     struct sbx_control_page *control;
     struct sbx_module_entry *modules;
     struct sbx_thread_entry *threads;
+    struct sbx_watch_entry *watches;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
+    uint32_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
+    uint32_t provider_count; /* see logical_stack.h; beside `map`, which a capture reads as well */
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint32_t *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
                        finds zeroes, by whatever call it was made */
@@ -36,6 +39,11 @@ struct sbx_capture {
     bool copies_by_file;    /* process_vm_readv is not to be had here */
     uint64_t signal_return; /* struct sbx_code_map; 0: not known yet */
     uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
+    uint64_t wake_ns; /* when it wakes by itself; UINT64_MAX: never */
+    uint32_t news;    /* bumped when a thread has told of something slow: else nobody's block need be looked at */
+    void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
+    uint32_t own_tid;    /* one of our own threads; set before `leave` */
+    uint32_t has_frames; /* 1: some thread has said where its frames begin */
 };
 
 extern struct sbx_capture sbx_the_capture;
@@ -65,12 +73,11 @@ SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
 /* Call the watch thread. One futex wake-up. */
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
 
-/* Find out how memory can be copied here. Single-threaded start-up. */
-void sbx_copy_stack_start(void);
+/* What kind of thing descriptor `fd` is: enum sbx_fd_class; UNKNOWN for none. One system call, two for a socket. Sets errno. */
+SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd);
 
-/* Copy at most SBX_STACK_COPY_BYTES of this process's memory from `from` on into `to`, which has that room. Returns how
- * many bytes there were. One system call; memory that is not there ends the copy where a load would fault. */
-SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to);
+/* The same of what stat(2) says; a socket of either kind is SOCKET. */
+SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
 
 /* Walk the calling thread's stack from `start` and intern it, replaying what has not changed; returns the callstack id.
  * The caller holds `inside`. */
@@ -104,9 +111,15 @@ SBX_HOOK_SAFE static inline void sbx_leaf(struct sbx_thread *thread, uint8_t kin
 /* The same for a point that does nothing else and asks nobody who its thread is (sbx_own_entry). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, uint8_t group);
 
+/* Count one call down; true: the count is out, and sbx_leaf_of_anybody() is to be called. */
+SBX_HOOK_SAFE static inline bool sbx_leaf_is_out(void)
+{
+    return --sbx_own_entry->countdown < 0;
+}
+
 SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t group)
 {
-    if (SBX_UNLIKELY(--sbx_own_entry->countdown < 0)) {
+    if (SBX_UNLIKELY(sbx_leaf_is_out())) {
         sbx_leaf_of_anybody(kind, op, group);
     }
 }
@@ -116,6 +129,14 @@ SBX_HOOK_SAFE static inline void sbx_leaf_here(uint8_t kind, uint8_t op, uint8_t
 SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
                                       uint64_t object, uint32_t peer);
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
+
+/* The calling thread goes on with its stack pointer at `sp`, by a longjmp(): the calls below it are over. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget_below(struct sbx_thread *thread, uint64_t sp);
+
+/* Around a call that the kernel would not restart after a handler and of which nothing else is told: keeps our signal away,
+ * while looks from outside tell of the thread as of any that is blocked. begin() returns what end() is to be given. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(void);
+SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread);
 
 /* The call is over, without a record: give the entry back to the call around it, if there is one. */
 SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call);

@@ -13,6 +13,12 @@
 /* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
 #define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
 #define SBX_POINTS_ALL (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
+/* Groups with calls that the kernel does not restart after a handler (signal(7); of the others libc restarts what it waits
+ * with): their hooks also keep our signal away, so they stay in while threads are sampled by signal, recording or not. */
+#define SBX_POINTS_SHIELDING                                                                                           \
+    (SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_SOCKET) |                \
+     SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_EVENTFD) | SBX_POINT_BIT(SBX_GROUP_FUTEX) |          \
+     SBX_POINT_BIT(SBX_GROUP_STDIO) | SBX_POINT_BIT(SBX_GROUP_LOOKUP) | SBX_POINT_BIT(SBX_GROUP_PROCESS))
 
 enum { SBX_POINT_GROUPS_MAX = 32 };
 
@@ -20,6 +26,13 @@ enum { SBX_POINT_GROUPS_MAX = 32 };
 struct sbx_point_limits {
     uint32_t interval_us;  /* a thread takes one leaf sample per this time at most at points of the group */
     uint32_t threshold_us; /* shorter blocking calls of the group leave no record */
+};
+
+/* What is done about fatal signals (handler/crash_handler.h). */
+enum sbx_crash_setting {
+    SBX_CRASH_OFF = 0,     /* nothing: no handler, and no snapshot of a process that died so */
+    SBX_CRASH_SETTLED = 1, /* handlers go in a second after the start, when the program has put in its own */
+    SBX_CRASH_AT_ONCE = 2, /* at the start: the program itself said when that is */
 };
 
 struct sbx_capture_settings {
@@ -31,12 +44,16 @@ struct sbx_capture_settings {
     uint32_t wait_min_us;        /* shorter blocking calls are counted in no record */
     uint32_t anr_ms;             /* a message open for this long fires `anr`; 0: never */
     uint32_t slow_message_ms;    /* a message that took this long fires `slow_message` when it ends; 0: never */
-    uint32_t slow_frame_ms;      /* a frame that took this long fires `slow_frame`; 0: never */
+    uint32_t slow_frame_ms;      /* a frame that took this long fires `slow_frame`, and so does a burst of dropped ones;
+                                    0: never */
+    uint32_t after_ms;           /* recording goes on this long after a trigger before the snapshot is made */
     uint32_t note_ms;            /* a message open for this long leaves a note for the case of death; 0: never */
     uint32_t min_gap_ms;         /* two snapshots of one trigger kind are at least this far apart */
     uint32_t history_ms;         /* how far back a payload reaches at most */
-    uint32_t detail_level; /* 0 nothing leaves, 1 stacks and durations, 2 also descriptor classes and lock graph */
-    uint32_t reserved[3];
+    uint32_t detail_level; /* 0 nothing leaves, 1 stacks, durations and descriptor classes, 2 also the lock graph */
+    uint32_t crash;        /* enum sbx_crash_setting */
+    uint32_t max_cpu_permille; /* what recording may cost, of the application's CPU time; 0: no limit (benchmarks) */
+    uint32_t recording_kib; /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
     struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "clock.h"
 #include "elf_image.h"
+#include "libc_symbols.h"
 #include "pages.h"
 #include "point.h"
 
@@ -120,6 +122,63 @@ static bool may_come_late(const struct sbx_point *point)
     return point->group == SBX_GROUP_FRAME;
 }
 
+/* The first module in the loader's list is the executable. */
+static int read_executable(struct dl_phdr_info *info, size_t bytes, void *image)
+{
+    (void)bytes;
+    if (!sbx_elf_image_read(image, info)) {
+        *(struct sbx_elf_image *)image = (struct sbx_elf_image){0};
+    }
+    return 1;
+}
+
+/* Is that the address of a function that the executable itself does not define? One that is not position independent and
+ * takes a function's address gives it that of its own PLT entry, for all modules (the psABI's "function addresses"): an
+ * undefined symbol with a value. */
+static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t address)
+{
+    const ElfW(Rela) *tables[] = {executable->jump_relocations, executable->relocations};
+    size_t counts[] = {executable->jump_bytes / sizeof **tables, executable->relocation_bytes / sizeof **tables};
+    if (address < executable->code_begin || address >= executable->code_end) {
+        return false;
+    }
+    for (size_t table = 0; table < SBX_COUNT_OF(tables); table++) {
+        for (size_t i = 0; tables[table] != NULL && i < counts[table]; i++) {
+            const ElfW(Sym) *symbol = &executable->symbols[ELF64_R_SYM(tables[table][i].r_info)];
+            if (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0 &&
+                executable->bias + symbol->st_value == address) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What a caller of the point's name should get that is no hook of ours; NULL: nobody has it. A PLT entry of the executable
+ * jumps through the slot that we patch: forwarding there would come back to the hook, for ever. Then it is what comes
+ * after us in the loader's order, and where nothing does, the point is left out. */
+static void *find_original(const struct sbx_point *point, const struct sbx_elf_image *executable)
+{
+    void *original = dlsym(RTLD_DEFAULT, point->symbol);
+    bool is_versioned = false;
+#ifdef __GLIBC__ /* where symbols have versions */
+    if (original == NULL && !may_come_late(point)) {
+        /* What only programs built against an old libc still call (__xstat) has no default version. */
+        original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
+        is_versioned = original != NULL;
+    }
+#endif
+    if (!is_plt_entry(executable, (uint64_t)(uintptr_t)original)) {
+        return original;
+    }
+#ifdef __GLIBC__
+    return is_versioned ? dlvsym(RTLD_NEXT, point->symbol, OLDEST_VERSION) : dlsym(RTLD_NEXT, point->symbol);
+#else
+    (void)is_versioned;
+    return dlsym(RTLD_NEXT, point->symbol);
+#endif
+}
+
 void sbx_got_hook_resolve(void)
 {
     if (memory == NULL) {
@@ -129,16 +188,12 @@ void sbx_got_hook_resolve(void)
         return;
     }
     vdso_header = getauxval(AT_SYSINFO_EHDR);
+    struct sbx_elf_image executable = {0};
+    dl_iterate_phdr(read_executable, &executable);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
         for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
-            *point->original = dlsym(RTLD_DEFAULT, point->symbol);
-#ifdef __GLIBC__ /* where symbols have versions */
-            if (*point->original == NULL && !may_come_late(point)) {
-                /* What only programs built against an old libc still call (__xstat) has no default version. */
-                *point->original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
-            }
-#endif
+            *point->original = find_original(point, &executable);
             bool is_here = *point->original != NULL || may_come_late(point);
             if (is_here && point->hook != NULL && point_count < POINTS_MAX) {
                 add_point(point);
@@ -209,7 +264,9 @@ static void find_late_originals(void)
 struct pass {
     uint32_t wanted;
     uint32_t number;
-    uint32_t unsettled;
+    uint32_t unsettled;   /* modules not looked at: the loader is busy with them, or there was no time */
+    uint64_t end_ns;      /* then the rest is left */
+    bool has_begun;
     uint32_t guess; /* where the next module probably is in `modules` */
     uint64_t foreign_slots;
     struct sbx_elf_image home; /* the module that defines what was last asked about */
@@ -504,6 +561,11 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
         return 0;
     }
     module->seen_pass = pass->number;
+    if (pass->has_begun && pass->end_ns != UINT64_MAX && sbx_now_ns() >= pass->end_ns) {
+        pass->unsettled++;
+        return 0;
+    }
+    pass->has_begun = true; /* the program itself is done whatever it takes */
     bool is_whole = restore_module(module, pass);
     if (pass->wanted != 0 && (!is_whole || module->walked_points != pass->wanted || module->walked_finds != finds)) {
         module->foreign_slots = 0;
@@ -536,7 +598,7 @@ static void forget_modules(uint32_t pass_number)
     }
 }
 
-uint32_t sbx_got_hook_apply(uint32_t wanted, uint32_t *unsettled_out)
+uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettled_out)
 {
     static uint32_t passes;
     *unsettled_out = 0;
@@ -546,7 +608,7 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint32_t *unsettled_out)
     if ((wanted & SBX_POINT_BIT(SBX_GROUP_FRAME)) != 0) {
         find_late_originals();
     }
-    struct pass pass = {.wanted = wanted, .number = ++passes};
+    struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
     dl_iterate_phdr(visit, &pass);
     *unsettled_out = pass.unsettled;
     sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT], pass.foreign_slots);

@@ -22,7 +22,9 @@ void sbx_got_hook_resolve(void);
 
 /* Make the patched slots be those of the points in `points` (SBX_POINT_BIT() of groups): install what is missing, also
  * in modules that came since, remove what is too much; 0 removes everything. Returns the number of slots patched now;
- * *unsettled_out tells how many modules were left for later. Slots left alone are counted: SBX_DROP_FOREIGN_SLOT. */
-uint32_t sbx_got_hook_apply(uint32_t points, uint32_t *unsettled_out);
+ * *unsettled_out tells how many modules were left for later: the loader is busy with them, or they are behind the one
+ * during which CLOCK_MONOTONIC passed `end_ns` (UINT64_MAX: take all the time it takes). In the loader's order, so the program
+ * itself comes first. Slots left alone are counted: SBX_DROP_FOREIGN_SLOT. */
+uint32_t sbx_got_hook_apply(uint32_t points, uint64_t end_ns, uint32_t *unsettled_out);
 
 #endif

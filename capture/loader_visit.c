@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "libc_symbols.h"
+
 enum {
     FORK_WAIT_MS = 200
 };
@@ -59,5 +61,5 @@ static void after_fork_in_child(void)
 
 void sbx_loader_visit_start(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    sbx_at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

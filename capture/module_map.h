@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_map.h - the modules of the process: entries in the recording, ranges for the walker, unwind rows.
+/* module_map.h - the modules of the process: entries in the recording, ranges for the walker.
  *
  * Changed by one thread at a time: the starting thread first, the module thread ever after.
  *
@@ -28,23 +28,68 @@
 #ifndef SBX_MODULE_MAP_H
 #define SBX_MODULE_MAP_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eh_frame_copy.h"
 #include "marks.h"
+#include "recording_format.h"
+#include "unwind_rows.h"
 
 /* Look at the loader's list; when it changed (or on the first call) update entries, publish a new map. New modules are
- * without rows until sbx_module_map_build_rows(). Returns true when something changed. May wait for the loader's lock.
+ * without rows until sbx_module_rows_get_next(). Returns true when something came or went since, even if it came back to where
+ * it was: its slots are new. May wait for the loader's lock.
  * Inside a visit (loader_visit.h) of the caller's. */
 bool sbx_module_map_refresh(void);
 
-/* Keep rows in `folder` from now on (absolute, existing; borrowed), and look for them there. NULL, "" and folders that
- * are not ours alone: rows are built in every process. */
-void sbx_module_map_open_cache(const char *folder);
+/* ---- for module_rows.c ---- */
 
-/* Get the rows of one module that has none yet: the agent's own first, the executable, libc, then what the cache has,
- * then the rest, small ones first. When none is left, give some of those built to the cache. Returns false when there
- * is nothing more to do and all is published. Outside of any visit: it makes its own, of microseconds. */
-bool sbx_module_map_build_rows(void);
+enum sbx_rows_state {
+    SBX_ROWS_WANTED = 0, /* the cache was not asked yet */
+    SBX_ROWS_MISSING,    /* the cache does not have them: to be built */
+    SBX_ROWS_READY,
+    SBX_ROWS_NONE
+};
+
+/* Whose rows come first: walks begin in our own code, pass libc, and end in the executable. */
+enum sbx_module_rank {
+    SBX_RANK_AGENT = 0,
+    SBX_RANK_EXECUTABLE,
+    SBX_RANK_LIBC,
+    SBX_RANK_OTHER
+};
+
+/* What nobody else needs to know of a module; its entry in the recording has the same index. No walk reads it: M1. */
+struct sbx_module {
+    struct sbx_unwind_rows rows;
+    struct sbx_eh_frame_place place; /* of its unwind data; eh_frame_hdr_bytes 0: it has none */
+    const ElfW(Phdr) * headers;
+    uint32_t departed;  /* order in which modules went */
+    uint8_t rows_state; /* enum sbx_rows_state */
+    uint8_t rank;       /* enum sbx_module_rank */
+    bool alive, seen;
+    bool is_unsaved; /* its rows were built and not given to the cache yet */
+};
+extern struct sbx_module sbx_modules[SBX_MODULES_MAX];
+
+/* Make and publish a new code map of the modules alive; keeps M1. Returns false when there is no memory: the old one
+ * stays, and new modules end walks as unknown, counted. */
+bool sbx_module_map_publish(void);
+
+/* Rows came: publish them, now when it is urgent, else when the last map has been in force for some milliseconds. */
+void sbx_module_map_have_rows(bool is_urgent);
+
+/* Publish what was put off. */
+void sbx_module_map_publish_rest(void);
+
+/* Has nothing been unmapped since the last look? False also where the loader does not count. A visit of its own. */
+bool sbx_module_map_is_current(void);
+
+/* Look at the loader's list in a visit of its own; the next sbx_module_map_refresh() tells what changed. */
+void sbx_module_map_look_again(void);
+
+/* Call `visitor` inside the loader, where module `index` cannot go. Returns false when it went already. */
+bool sbx_module_map_visit(uint32_t index, void (*visitor)(uint32_t index, void *context), void *context);
 
 #endif

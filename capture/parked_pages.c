@@ -2,12 +2,10 @@
 /* parked_pages.c - parks replaced maps and rows until no walk can hold them. */
 #include "parked_pages.h"
 
-#include <linux/membarrier.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "process_barrier.h"
 #include "thread_registry.h"
 
 enum {
@@ -23,16 +21,11 @@ static struct {
 static uint32_t parked_count;
 static size_t parked_bytes;
 
-void sbx_parked_pages_start(void)
-{
-    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0); /* refused: nothing is given back */
-}
-
 /* Unmap what is parked, if nobody can hold it any more. */
 static void reclaim(void)
 {
     if ((parked_count < BATCH_COUNT && parked_bytes < BATCH_BYTES) ||
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0 || !sbx_thread_registry_is_quiet()) {
+        !sbx_process_barrier_start() || !sbx_process_barrier() || !sbx_thread_registry_is_quiet()) {
         return; /* the next put asks again */
     }
     for (uint32_t i = 0; i < parked_count; i++) {

@@ -15,9 +15,6 @@
 
 #include "marks.h"
 
-/* Once, before the first put. */
-void sbx_parked_pages_start(void);
-
 /* Park what the code map in force no longer leads to. taken on success; false: there is no room, because no moment
  * without a walk was met for very long. Gives back what was parked before, when enough has come together and no thread
  * is inside. */

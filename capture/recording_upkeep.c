@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_upkeep.c - epochs turned, last stacks carried over, silent threads' chunks taken back.
+/* recording_upkeep.c - epochs turned, last stacks carried over, silent threads' chunks taken back, all of it wiped.
  *
  * Taking a chunk back from a thread that is not asked. The owner of an open chunk works in this order, without any fence,
  * because it does so for each record:
@@ -22,12 +22,12 @@
  * tick sees it outside. */
 #include "recording_upkeep.h"
 
-#include <linux/membarrier.h>
 #include <stdbool.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <string.h>
+#include <time.h>
 
 #include "capture.h"
+#include "process_barrier.h"
 
 #define SILENT_NS UINT64_C(5000000000)         /* long against any interval between samples of a thread that works */
 #define SILENT_IN_NEED_NS UINT64_C(200000000)  /* records are being lost: whoever comes back gets another chunk */
@@ -48,7 +48,6 @@ static struct {
     uint32_t carries_left;
     uint64_t looked_ns, seen_drops;
     bool is_taking; /* there were more to take back than one look takes */
-    bool has_asked, has_membarrier;
     struct taken batch[BATCH];
 } upkeep; /* the watch thread's */
 
@@ -75,21 +74,6 @@ void sbx_upkeep_callstacks(void)
 }
 
 /* ---- chunks ---- */
-
-static bool fence_all_threads(void)
-{
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-
-static bool membarrier_works(void)
-{
-    if (!upkeep.has_asked) {
-        upkeep.has_asked = true;
-        upkeep.has_membarrier =
-            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 && fence_all_threads();
-    }
-    return upkeep.has_membarrier;
-}
 
 /* The entry of the thread that a chunk names, while that thread lives; NULL when its life is over. */
 static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
@@ -169,19 +153,19 @@ uint32_t sbx_upkeep_chunks(uint64_t now_ns)
      * open chunk after the other gives up. */
     bool wants_room = in_need || upkeep.is_taking || open > ring->chunk_count / 2;
     upkeep.is_taking = wants_room && count == BATCH;
-    if (count == 0 || !wants_room || !membarrier_works()) {
+    if (count == 0 || !wants_room || !sbx_process_barrier_start()) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) { /* W1; false where it is revoked already, or has been closed meanwhile */
         (void)sbx_ring_revoke(upkeep.batch[i].chunk, upkeep.batch[i].word);
     }
-    if (!fence_all_threads()) { /* W2 */
+    if (!sbx_process_barrier()) { /* W2 */
         return 0; /* they stay revoked: read, not claimed, until their owners close them */
     }
     for (uint32_t i = 0; i < count; i++) { /* W3 */
         upkeep.batch[i].is_out = is_outside(upkeep.batch[i].chunk);
     }
-    if (!fence_all_threads()) { /* W4 */
+    if (!sbx_process_barrier()) { /* W4 */
         return 0;
     }
     uint32_t freed = 0;
@@ -192,4 +176,46 @@ uint32_t sbx_upkeep_chunks(uint64_t now_ns)
         }
     }
     return freed;
+}
+
+void sbx_upkeep_begin_anew(void)
+{
+    const struct sbx_ring *ring = &sbx_the_capture.ring;
+    uint64_t ticket = sbx_load_relaxed(ring->ticket);
+    uint32_t used = ticket < ring->chunk_count ? (uint32_t)ticket : ring->chunk_count;
+    for (uint32_t i = 0; i < used; i++) {
+        uint64_t word = sbx_load_acquire(&ring->chunks[i].state); /* order: acquire chunk.state */
+        if (sbx_chunk_state_of(word) == SBX_CHUNK_OPEN) {
+            (void)sbx_ring_revoke(&ring->chunks[i], word); /* its owner closes it, or the next look takes it back */
+        }
+    }
+}
+
+void sbx_upkeep_wipe(void)
+{
+    enum {
+        TRIES = 20,
+        PAUSE_NS = 1000000
+    };
+    const struct sbx_ring *ring = &sbx_the_capture.ring;
+    uint64_t ticket = sbx_load_relaxed(ring->ticket);
+    uint32_t used = ticket < ring->chunk_count ? (uint32_t)ticket : ring->chunk_count;
+    sbx_upkeep_begin_anew();
+    bool is_known = sbx_process_barrier_start(); /* else time alone has to tell */
+    for (int i = 0; i < TRIES; i++) {
+        const struct timespec pause = {0, PAUSE_NS};
+        uint32_t inside = 0;
+        is_known = is_known && sbx_process_barrier(); /* W2: whoever began a record before is seen inside */
+        for (uint32_t at = 0; at < used && is_known; at++) {
+            uint64_t word = sbx_load_acquire(&ring->chunks[at].state); /* order: acquire chunk.state */
+            inside += sbx_chunk_state_of(word) == SBX_CHUNK_REVOKED && !is_outside(&ring->chunks[at]);
+        }
+        if (is_known && inside == 0) {
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    for (uint32_t at = 0; at < used; at++) {
+        memset(ring->chunks[at].bytes, 0, sizeof ring->chunks[at].bytes);
+    }
 }

@@ -18,4 +18,13 @@ void sbx_upkeep_callstacks(void);
  * chunks were given free. */
 uint32_t sbx_upkeep_chunks(uint64_t now_ns);
 
+/* Let every thread begin another chunk with its next record, so that what was recorded up to now and what comes are in
+ * chunks of their own. Nobody waits for it. Watch thread. */
+void sbx_upkeep_begin_anew(void);
+
+/* Overwrite what was recorded: the user does not want it. To be called once the gate is closed: waits for records that are
+ * being written right now, some 20 ms at most. Threads' names and the list of modules stay until the process ends.
+ * Watch thread. */
+void sbx_upkeep_wipe(void);
+
 #endif

@@ -4,32 +4,45 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "call_number.h"
 #include "capture.h"
 #include "clock.h"
+#include "kernel_counts.h"
 #include "pages.h"
+#include "process_barrier.h"
 #include "sample_handler.h"
 #include "sample_run.h"
+#include "stack_copy.h"
 
 enum {
     SIGNAL = SIGURG,
+    MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
+    MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
+    STACK_MIN_BYTES = 32 * 1024, /* threads with less are not signalled */
     SIGNALS_A_TICK = 8,    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
     ANSWER_WAIT_US = 5000, /* for a running thread at a trigger */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
+    /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
+     * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
+    SLEEP_GAPS = 20,
     CPU_NOISE_NS = 10000,  /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
-static bool has_signal;
+static bool has_signal, has_checked_signal; /* is it ours; and looked again since the step began */
+static uid_t own_uid;
 static uint32_t first_thread; /* rotates, so that the cap does not favour low indexes */
 
 static struct {
@@ -39,10 +52,22 @@ static struct {
     uint8_t stack_copy[SBX_STACK_COPY_BYTES];
 } * observer;
 
+/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
+ * a handler of the host's for a function that was called. */
+static void learn_signal_return(void)
+{
+    sigset_t blocked;
+    if (SBX_HAS_LINK_REGISTER && has_signal && pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+        sigismember(&blocked, SIGNAL) == 0) {
+        raise(SIGNAL);
+    }
+}
+
 int sbx_sampler_start(void)
 {
     struct sigaction now;
     sbx_copy_stack_start();
+    sbx_kernel_counts_start();
     if (observer == NULL) {
         observer = sbx_pages_map(sizeof *observer);
     }
@@ -54,13 +79,20 @@ int sbx_sampler_start(void)
     struct sigaction ours = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigemptyset(&ours.sa_mask);
     has_signal = sigaction(SIGNAL, &ours, NULL) == 0;
+    learn_signal_return();
     return has_signal ? SIGNAL : 0;
 }
 
-/* Is it still ours? A host that installed its own handler since has it for good (counted). */
+/* Is it still ours? A host that installed its own handler since has it for good (counted). Asked once a step, and only when
+ * there is somebody to signal. */
 static void check_signal(void)
 {
     struct sigaction now;
+    if (has_checked_signal) {
+        return;
+    }
+    has_checked_signal = true;
+    own_uid = getuid();
     if (has_signal && (sigaction(SIGNAL, NULL, &now) != 0 || now.sa_sigaction != sbx_on_sample_signal)) {
         has_signal = false;
         sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
@@ -71,6 +103,7 @@ static void check_signal(void)
 struct where {
     bool is_blocked;
     int64_t call; /* system call number; -1: blocked outside a call (a page fault) */
+    uint64_t arguments[2];
     uint64_t sp, pc;
 };
 
@@ -93,7 +126,10 @@ static bool read_where(uint32_t tid, struct where *where)
         return true;
     }
     where->is_blocked = true;
-    where->call = strtoll(text, NULL, 10);
+    char *after;
+    where->call = strtoll(text, &after, 10);
+    where->arguments[0] = strtoull(after, &after, 16);
+    where->arguments[1] = strtoull(after, &after, 16);
     /* "NR a1 a2 a3 a4 a5 a6 SP PC", or "-1 SP PC": the last two words. */
     char *last = strrchr(text, ' ');
     if (last == NULL) {
@@ -141,6 +177,7 @@ struct sleeper {
     struct sbx_stack_window window;
     uint64_t pc, sp;
     uint64_t hook_pc, hook_sp;
+    uint64_t call_begin_ns; /* of the hooked call it is in; 0: none, or another by now */
 };
 
 static void walk_from(const struct sleeper *sleeper, uint64_t pc, uint64_t sp, bool is_exact, uint32_t epoch)
@@ -152,7 +189,7 @@ static void walk_from(const struct sleeper *sleeper, uint64_t pc, uint64_t sp, b
 
 /* Walk the copied stack and intern it, our own frames left out. A walk that does not get from the system call to the root
  * gives way to one that does from the hook; of two that do not, the longer tells more. */
-static uint32_t walk_copy(const struct sleeper *sleeper)
+static uint32_t walk_copy(const struct sbx_thread *thread, const struct sleeper *sleeper)
 {
     sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
     sbx_order_with_handler();
@@ -173,10 +210,13 @@ static uint32_t walk_copy(const struct sleeper *sleeper)
     if (walk->end != SBX_WALK_COMPLETE) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }
-    return sbx_walk_intern(walk, &sbx_the_capture.table, epoch);
+    uint32_t stack = sbx_walk_intern(walk, &sbx_the_capture.table, epoch);
+    return SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) == 0) /* relaxed: a hint */
+               ? stack
+               : sbx_logical_append_noted(thread, sleeper->call_begin_ns, epoch, stack);
 }
 
-static void put_record(const struct sbx_record *record)
+void sbx_sampler_put(const struct sbx_record *record)
 {
     sbx_ring_put(&sbx_the_capture.ring, &observer->writer, UINT32_MAX, 0, 0, record);
 }
@@ -186,7 +226,7 @@ static void end_observed_run(const struct sbx_thread *thread)
 {
     struct sbx_record record;
     if (sbx_run_tell(&thread->entry->observed, thread->index, &record)) {
-        put_record(&record);
+        sbx_sampler_put(&record);
     }
     sbx_run_end(&thread->entry->observed);
 }
@@ -207,7 +247,7 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
         return; /* still here */
     }
     end_observed_run(thread);
-    put_record(record);
+    sbx_sampler_put(record);
     sbx_run_begin(&entry->observed, record);
 }
 
@@ -218,7 +258,7 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct where *wh
 {
     const struct sbx_thread_entry *entry = thread->entry;
     struct where again;
-    *sleeper = (struct sleeper){.pc = 0};
+    *sleeper = (struct sleeper){.call_begin_ns = call_begin_ns};
     if (call_begin_ns != 0) {
         sleeper->hook_pc = sbx_load_relaxed(&thread->call_pc);
         sleeper->hook_sp = sbx_load_relaxed(&thread->call_sp);
@@ -246,8 +286,108 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct where *wh
         sbx_load_relaxed(&entry->call_begin_ns) != call_begin_ns || sleeper->hook_sp < low ||
         sleeper->hook_sp >= sleeper->window.hi) {
         sleeper->hook_pc = 0;
+        sleeper->call_begin_ns = 0;
     }
     return sleeper->pc != 0 || sleeper->hook_pc != 0;
+}
+
+/* Of a descriptor of that thread: the watch thread may have a table of its own. */
+static uint8_t classify_descriptor_of(uint32_t tid, int fd)
+{
+    char path[64], protocol[16] = "";
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/self/task/%u/fd/%d", tid, fd);
+    if (fd < 0 || stat(path, &status) != 0) {
+        return SBX_FD_UNKNOWN;
+    }
+    bool is_local = S_ISSOCK(status.st_mode) &&
+                    getxattr(path, "system.sockprotoname", protocol, sizeof protocol - 1) > 0 &&
+                    strncmp(protocol, "UNIX", 4) == 0;
+    return is_local ? SBX_FD_UNIX : sbx_class_of_mode(status.st_mode);
+}
+
+/* What the call a thread sleeps in waits for, when that is a descriptor's: the first argument, or the first of those it
+ * polls. */
+static uint8_t class_of_descriptor(uint32_t tid, const struct where *where)
+{
+    struct pollfd polled;
+    switch (where->call) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+    case SYS_connect:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_ioctl:
+    case SYS_splice:
+        return classify_descriptor_of(tid, (int)where->arguments[0]);
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+    case SYS_ppoll:
+        return where->arguments[1] > 0 && sbx_copy_stack(where->arguments[0], sizeof polled, observer->stack_copy) ==
+                                              sizeof polled
+                   ? classify_descriptor_of(tid, (memcpy(&polled, observer->stack_copy, sizeof polled), polled.fd))
+                   : SBX_FD_UNKNOWN;
+    default:
+        return SBX_FD_UNKNOWN;
+    }
+}
+
+/* Of a thread that is joined: it may have become known only after the wait had begun. */
+static uint32_t joined_thread(uint64_t handle)
+{
+    uint32_t count = sbx_thread_count();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && sbx_load_relaxed(&thread->handle) == handle) {
+            return thread->tid;
+        }
+    }
+    return 0;
+}
+
+/* The call the thread is in, as its point told it. */
+static void describe_call(const struct sbx_thread *thread, struct sbx_record *record)
+{
+    const struct sbx_thread_entry *entry = thread->entry;
+    record->op = (uint8_t)entry->call_op;
+    record->object = entry->call_object;
+    record->peer = entry->call_peer;
+    record->wait = entry->call_wait;
+    if (record->peer == 0 && (record->op == SBX_OP_JOIN || record->op == SBX_OP_TIMEDJOIN)) {
+        record->peer = joined_thread(record->object);
+    }
+}
+
+/* A thread that runs inside a call of ours: it spins, or the kernel works for it. What called the hook does not move
+ * meanwhile, so the stack can be read from there on. A call that is over before it was read has no stack: that the
+ * thread was in it is worth knowing all the same, because a thread is never interrupted there. */
+static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
+{
+    struct sbx_record record = {.kind = SBX_RECORD_BLOCKED, .flags = flags | SBX_FLAG_IN_CALL, .begin_ns = now_ns,
+                                .end_ns = now_ns};
+    struct sleeper sleeper;
+    uint64_t call_begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
+    describe_call(thread, &record);
+    if (record.op == SBX_OP_NONE) {
+        return;
+    }
+    if (find_sleeper(thread, NULL, call_begin_ns, &sleeper)) {
+        record.stack = walk_copy(thread, &sleeper);
+    }
+    put_observed(thread, &record);
 }
 
 /* Look at one thread that seems blocked. Returns false when it runs. */
@@ -258,54 +398,102 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     uint64_t call_begin_ns = call_kind != SBX_RECORD_NONE ? sbx_load_relaxed(&thread->entry->call_begin_ns) : 0;
     bool is_told = read_where(thread->tid, &where);
     if (is_told && !where.is_blocked) {
+        if (call_kind != SBX_RECORD_NONE) {
+            observe_in_call(thread, now_ns, flags);
+        }
         return false;
     }
     is_told = is_told && is_believable(thread, &where);
     struct sbx_record record = {.kind = SBX_RECORD_BLOCKED, .flags = flags, .begin_ns = now_ns, .end_ns = now_ns};
     if (call_kind != SBX_RECORD_NONE) {
-        record.op = (uint8_t)thread->entry->call_op;
-        record.object = thread->entry->call_object;
-        record.peer = thread->entry->call_peer;
-        record.wait = thread->entry->call_wait;
+        describe_call(thread, &record);
     } else {
-        record.op = SBX_OP_SYSCALL;
+        record.op = is_told && where.call < 0 ? SBX_OP_PAGE_FAULT : SBX_OP_SYSCALL;
         record.amount = is_told && where.call >= 0 ? sbx_recorded_call_number((uint64_t)where.call) : 0;
     }
+    record.fd_class = is_told ? class_of_descriptor(thread->tid, &where) : SBX_FD_UNKNOWN;
     struct sleeper sleeper;
     if (!find_sleeper(thread, is_told ? &where : NULL, call_begin_ns, &sleeper)) {
         sbx_count_drop(SBX_DROP_OBSERVE_FAILED);
         return true;
     }
-    record.stack = walk_copy(&sleeper);
+    record.stack = walk_copy(thread, &sleeper);
     put_observed(thread, &record);
     return true;
+}
+
+/* Does the thread block our signal? Then it is not sent: it would lie pending, be taken by the thread's own sigwait() or
+ * signalfd(), and, as a signal that is queued once only, hide one that the host sends. Some 15 us; masks hardly ever
+ * change, so it is asked once a second. But a thread blocks all signals for a moment while it starts another, and ours
+ * while it answers it: who was found to block it is asked again at the next tick, then after twice the time, and so on. */
+static bool blocks_signal(struct sbx_thread *thread, uint64_t now_ns)
+{
+    static const char name[] = "\nSigBlk:";
+    if (thread->mask_asked_ns != 0 && now_ns - thread->mask_asked_ns < thread->mask_good_ns) {
+        return thread->blocks_signal;
+    }
+    char path[48], text[2048];
+    snprintf(path, sizeof path, "/proc/self/task/%u/status", thread->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    if (file >= 0) {
+        close(file);
+    }
+    text[got > 0 ? got : 0] = 0;
+    const char *at = strstr(text, name);
+    thread->mask_asked_ns = now_ns;
+    bool did_block = thread->blocks_signal;
+    thread->blocks_signal = at != NULL && (strtoull(at + sizeof name - 1, NULL, 16) >> (SIGNAL - 1) & 1) != 0;
+    uint64_t good_ns = !thread->blocks_signal ? MASK_EVERY_NS : did_block ? 2 * thread->mask_good_ns : MASK_AGAIN_NS;
+    thread->mask_good_ns = good_ns < MASK_EVERY_NS ? good_ns : MASK_EVERY_NS;
+    return thread->blocks_signal;
+}
+
+/* A handler takes what the kernel puts on the stack (3.4 KiB with AVX-512, 4 KiB and more with SVE) and some 2 KiB of ours:
+ * too much for a thread that was given hardly more. Its own points and looks from outside tell of it. */
+static bool has_small_stack(const struct sbx_thread *thread)
+{
+    return thread->stack_high > 1 && thread->stack_high - thread->stack_low < STACK_MIN_BYTES;
 }
 
 /* Ask a running thread for its stack. */
 static bool send_signal(struct sbx_thread *thread, uint64_t now_ns, uint32_t flags)
 {
+    check_signal();
     if (!has_signal) {
         return false;
     }
     if (sbx_load_relaxed(&thread->signal_pending) != 0) {
         /* Still on its way: the thread is starved of the processor, or blocks the signal. Either way one is enough; it is
-         * asked again when it has answered, however long that took. */
-        sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+         * asked again when it has answered, however long that took. Counted once, however often we come by. */
+        uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);
+        if (thread->late_sent_ns != sent_ns) {
+            thread->late_sent_ns = sent_ns;
+            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+        }
         return false;
     }
-    sbx_store_relaxed(&thread->signal_flags, flags);
-    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
-    sbx_store_seq_cst(&thread->signal_pending, 1); /* order: seq_cst signal_pending - Dekker with `blocking` */
-    if (sbx_load_seq_cst(&thread->blocking) != 0) {
-        sbx_store_seq_cst(&thread->signal_pending, 0); /* it is about to block: it must not be interrupted there */
+    bool was_deaf = thread->is_deaf;
+    thread->is_deaf = has_small_stack(thread) || blocks_signal(thread, now_ns);
+    if (thread->is_deaf) {
+        if (!was_deaf) {
+            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+        }
         return false;
     }
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = (pid_t)sbx_the_capture.header->pid;
-    info.si_uid = getuid();
+    info.si_uid = own_uid;
     info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | thread->index);
+    sbx_store_relaxed(&thread->signal_flags, flags);
+    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
+    sbx_store_seq_cst(&thread->signal_pending, 1); /* order: seq_cst signal_pending - Dekker with `blocking` */
+    if (!sbx_process_barrier_between() || sbx_load_seq_cst(&thread->blocking) != 0) {
+        sbx_store_seq_cst(&thread->signal_pending, 0); /* it is about to block: it must not be interrupted there */
+        return false;
+    }
     if (syscall(SYS_rt_tgsigqueueinfo, (long)sbx_the_capture.header->pid, (long)thread->tid, SIGNAL, &info) != 0) {
         sbx_store_seq_cst(&thread->signal_pending, 0);
         return false;
@@ -332,13 +520,24 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     if (call_kind == SBX_RECORD_IDLE) {
         return; /* the loop waits for work: nothing is amiss and nobody asks */
     }
+    if (thread->has_loop) {
+        sbx_kernel_counts_look(thread, now_ns);
+    }
     uint64_t gap_ns = (uint64_t)settings->gap_us * 750u; /* 3/4 of it: ticks have that much jitter (watch.c) */
+    uint64_t sleep_ns = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0 ? gap_ns : SLEEP_GAPS * gap_ns;
     if (call_kind != SBX_RECORD_NONE) {
         uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
-        if (now_ns - begin_ns >= gap_ns && now_ns > begin_ns && wants_look(thread, begin_ns, settings, now_ns)) {
+        if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns && wants_look(thread, begin_ns, settings, now_ns)) {
             thread->seen_call_begin_ns = begin_ns;
             thread->seen_ns = now_ns;
             observe(thread, now_ns, 0);
+        } else if (now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
+                   now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns &&
+                   thread->seen_call_begin_ns != begin_ns) {
+            /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
+            thread->seen_call_begin_ns = begin_ns;
+            sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
+            observe_in_call(thread, now_ns, 0);
         }
         return;
     }
@@ -346,6 +545,8 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     uint64_t ran_ns = cpu_ns - thread->seen_cpu_ns;
     if (ran_ns > CPU_NOISE_NS && cpu_ns > thread->seen_cpu_ns) {
         thread->seen_cpu_ns = cpu_ns;
+        sbx_kernel_counts_look(thread, now_ns);
+        thread->stirred_ns = now_ns;
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
@@ -359,7 +560,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         return;
     }
     /* No CPU time and in none of our points: asleep in a call we do not hook, or starved. */
-    if (wants_look(thread, cpu_ns | 1, settings, now_ns)) {
+    if (now_ns - thread->stirred_ns >= sleep_ns && wants_look(thread, cpu_ns | 1, settings, now_ns)) {
         thread->seen_call_begin_ns = cpu_ns | 1; /* its CPU time names the sleep */
         thread->seen_ns = now_ns;
         if (!observe(thread, now_ns, 0)) {
@@ -372,7 +573,10 @@ void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_
 {
     uint32_t count = sbx_thread_count();
     unsigned signals_left = SIGNALS_A_TICK;
-    check_signal();
+    if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
+        return; /* recording has not begun */
+    }
+    has_checked_signal = false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = (first_thread + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
@@ -387,11 +591,17 @@ void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
-    check_signal();
+    has_checked_signal = false;
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread != NULL && !observe(thread, now_ns, SBX_FLAG_AT_TRIGGER)) {
             any_asked |= send_signal(thread, now_ns, SBX_FLAG_AT_TRIGGER);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) { /* behind the stacks: these do not change as fast */
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL) {
+            sbx_kernel_counts_at_trigger(thread, now_ns);
         }
     }
     for (int waited_us = 0; any_asked && waited_us < ANSWER_WAIT_US; waited_us += 200) {

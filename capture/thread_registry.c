@@ -18,6 +18,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "libc_symbols.h"
 #include "pages.h"
 #include "wake.h"
 
@@ -47,9 +48,14 @@ static void retire(struct sbx_thread *thread)
     sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
 }
 
+static bool first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
+
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
+    if (thread->tid == the_header->pid) {
+        sbx_store_relaxed(&first_has_ended, true); /* relaxed: a late look adopts it, as any thread that is still there */
+    }
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
@@ -79,7 +85,7 @@ int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_th
             return -error;
         }
         have_exit_key = true;
-        pthread_atfork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
+        sbx_at_fork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
     }
     sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
     return 0;
@@ -156,7 +162,7 @@ static struct sbx_thread *claim(uint32_t tid)
            sizeof *entry - offsetof(struct sbx_thread_entry, flags));
     entry->born_ns = sbx_now_ns();
     if (tid == the_header->pid) {
-        entry->flags = 1;
+        entry->flags = SBX_THREAD_FLAG_MAIN;
         the_header->main_thread = (uint32_t)index;
         thread->has_loop = true;
     }
@@ -168,11 +174,79 @@ static struct sbx_thread *claim(uint32_t tid)
     return thread;
 }
 
-SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
+/* ---- where a thread's stack is ----
+ *
+ * pthread_getattr_np() tells, but takes a lock of the thread and allocates (glibc): in a hook, the thread may hold that
+ * very lock, or its allocator's. So glibc's two words that say it are found once, in a thread of ours whose stack is known,
+ * and read directly from then on. A word that does not fit is not believed. */
+
+#ifdef __GLIBC__
+enum { DESCRIPTOR_WORDS = 256 }; /* struct pthread of glibc 2.36 has 288 words, these two in its last third */
+
+static uint32_t bounds_at; /* word of struct pthread that has the stack's begin, the next its size; 0: not known */
+
+void sbx_thread_learn_stack_bounds(void)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    int error = pthread_attr_getstack(&attributes, &low, &bytes);
+    pthread_attr_destroy(&attributes);
+    const uint64_t *words = (const uint64_t *)pthread_self();
+    uint64_t high = (uint64_t)low + bytes;
+    uint32_t found = 0, count = 0;
+    for (uint32_t i = 1; error == 0 && i + 1 < DESCRIPTOR_WORDS && (uint64_t)(uintptr_t)(words + i + 2) <= high; i++) {
+        if (words[i] <= (uint64_t)low && (uint64_t)low - words[i] <= 65536 && words[i] + words[i + 1] == high) {
+            found = i; /* the block begins with the guard, the stack behind it */
+            count++;
+        }
+    }
+    if (count == 1) {
+        sbx_store_release(&bounds_at, found); /* order: release registry.bounds_at */
+    }
+}
+
+static void read_bounds(struct sbx_thread *thread)
+{
+    const uint64_t *words = (const uint64_t *)pthread_self();
+    uint32_t at = sbx_load_acquire(&bounds_at); /* order: acquire registry.bounds_at */
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    if (at == 0) {
+        return; /* asked again: our own thread has not looked yet, or never found it, and stacks are copied */
+    }
+    uint64_t low = words[at], high = low + words[at + 1], self = (uint64_t)(uintptr_t)words;
+    bool fits = low < high && low <= self && self < high && (here < low || here < self);
+    thread->stack_low = fits ? low : 1;
+    thread->stack_high = fits ? high : 1;
+}
+#else
+void sbx_thread_learn_stack_bounds(void)
+{
+}
+
+/* musl's neither locks nor allocates for a thread that is not the first. */
+static void read_bounds(struct sbx_thread *thread)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    thread->stack_low = thread->stack_high = 1; /* asked, not known: stacks are copied */
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+        thread->stack_low = (uint64_t)low;
+        thread->stack_high = (uint64_t)low + bytes;
+    }
+    pthread_attr_destroy(&attributes);
+}
+#endif
+
+SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
+{
     if (thread->tid == the_header->pid) {
         /* The first thread's stack grows: its end is fixed (the kernel puts the program's name there), its begin is
          * what the limit allows. pthread_getattr_np() would parse /proc/self/maps with stdio here. */
@@ -186,17 +260,7 @@ SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
         thread->stack_high = end;
         return;
     }
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        thread->stack_low = thread->stack_high = 1; /* asked, not known: stacks are copied */
-        return;
-    }
-    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-        thread->stack_low = (uint64_t)low;
-        thread->stack_high = (uint64_t)low + bytes;
-    } else {
-        thread->stack_low = thread->stack_high = 1;
-    }
-    pthread_attr_destroy(&attributes);
+    read_bounds(thread);
 }
 
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
@@ -223,13 +287,21 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
         return NULL;
     }
     prctl(PR_GET_NAME, thread->entry->name);
-    sbx_thread_find_stack(thread);
     sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
     pthread_setspecific(exit_key, thread);
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
     sbx_order_with_handler();
     sbx_thread_become(thread);
     errno = saved_errno;
     return thread;
+}
+
+struct sbx_thread *sbx_thread_main(void)
+{
+    uint32_t index = the_header->main_thread;
+    return index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
 }
 
 uint32_t sbx_thread_count(void)
@@ -343,7 +415,8 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
         for (long at = 0; at < got;) {
             const struct task_entry *task = (const struct task_entry *)(listing + at);
             uint32_t tid = (uint32_t)strtoul(task->name, NULL, 10);
-            if (tid != 0 && tid != own_tid_1 && tid != own_tid_2) {
+            bool is_gone = tid == the_header->pid && sbx_load_relaxed(&first_has_ended);
+            if (tid != 0 && tid != own_tid_1 && tid != own_tid_2 && !is_gone) {
                 meet(tid);
             }
             at += task->bytes;

@@ -117,6 +117,10 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     }
     thread->told_wait = waiters[0].wait;
     thread->told_ns = now.wall_ns;
+    sbx_store_relaxed(&thread->cost.group[SBX_GROUP_WAKE].captures, thread->cost.group[SBX_GROUP_WAKE].captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
+        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+    }
     sbx_order_with_handler();
     thread->inside = 0;
     if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {

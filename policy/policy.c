@@ -4,8 +4,7 @@
  * The limits hold whoever signed: a stolen key can make an application record more often, not without bound. */
 #include "policy.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <assert.h>
 #include <string.h>
 
 /* Why these values:
@@ -24,7 +23,20 @@
  *   slow frame      700 ms: Android's "frozen frame".
  *   note 500 ms     Before the first limit, so that a process killed by its impatient user has left its note.
  *   min gap 1 s     A snapshot costs a copy of the recording; one a second of one kind bounds it.
- *   history 10 s    Twice the longest default limit: the whole stall and as much of what led to it. */
+ *   crash settled   A handler that is there before the program's own would be seen by it (docs/DEATH.md).
+ *   5 permille      Of the application's CPU time: nobody notices, and what is recorded at that price tells what it must.
+ *   4 MiB of ring   At 16 bytes a sample, 8 threads that record one each millisecond fill it in 30 s. 64 bounds what a
+ *                   signature can take of a machine's memory.
+ *   16 MiB, 200     Of payloads that wait: 20 days' worth without a network.
+ *   168 h           Of anything in the spool: who is back from a week without a network is still told, and what nobody
+ *                   fetched in that time tells of a release that is gone. 720 bound what a machine keeps of its user.
+ *   history 10 s    Twice the longest default limit: the whole stall and as much of what led to it.
+ *   10 and 3 a day  Snapshots of a machine, and of one trigger: the tenth stall of a day tells what the first nine did.
+ *                   (Crashpad sends one an hour, Glean 15 a minute, Chromium's traces one a week.)
+ *   3 of a place    The first is seen, the second believed, the third compared; what follows says how often, and for
+ *                   that one in so many does (docs/SAMPLING.md).
+ *   1 MiB a day     Ten payloads; a quarter where bytes may cost money.
+ *   poll 6 h        A fleet follows within a working day; Firebase asks every 12 h, Chromium every 30 min. */
 static const struct sbx_policy embedded_default = {
     .epoch = 0,
     .seq = 0,
@@ -43,53 +55,136 @@ static const struct sbx_policy embedded_default = {
             .min_gap_ms = 1000,
             .history_ms = 10000,
             .detail_level = 1,
+            .crash = SBX_CRASH_SETTLED,
+            .max_cpu_permille = 5,
+            .recording_kib = 4096,
         },
     .module_rule = SBX_MODULES_DISTRIBUTION,
+    .delivery =
+        {
+            .snapshots_day = 10,
+            .snapshots_kind_day = 3,
+            .bytes_day = 1 << 20,
+            .bytes_day_metered = 256 << 10,
+            .upload_conditions = 0,
+            .poll_s = 21600,
+            .spool_kib = 16384,
+            .spool_files = 200,
+            .spool_hours = 168,
+            .upload_jitter_s = 0,
+            .sampling = {.first = 3,
+                         .one_in = {[SBX_TRIGGER_ANR] = 1, [SBX_TRIGGER_DEADLINE] = 1, [SBX_TRIGGER_SLOW_MESSAGE] = 1,
+                                    [SBX_TRIGGER_SLOW_FRAME] = 1, [SBX_TRIGGER_WATCHDOG] = 1, [SBX_TRIGGER_KILLED] = 1,
+                                    [SBX_TRIGGER_CRASH] = 1}},
+        },
 };
 
-/* One field's limits. They bound what capture costs the host and how much one payload may tell. */
-struct limit {
-    const char *name;
-    size_t offset;      /* in struct sbx_capture_settings; every field there is a uint32_t */
-    uint32_t min, max;
-    bool may_be_off;    /* 0 is allowed besides: it switches the thing off */
-};
+/* The limits bound what capture costs the host, how much one payload may tell, and how much a machine may send. */
+#define FIELD(number, name, form, place, min, max, may_be_off)                                                         \
+    {name, number, form, offsetof(struct sbx_policy, place), min, max, may_be_off}
+#define CAPTURE(number, name, form, min, max, may_be_off) FIELD(number, #name, form, capture.name, min, max, may_be_off)
+#define DELIVERY(number, name, form, min, max) FIELD(number, #name, form, delivery.name, min, max, false)
 
-#define LIMIT(field, min, max, may_be_off)                                                                             \
-    {#field, offsetof(struct sbx_capture_settings, field), min, max, may_be_off}
+#define ONE_IN(number, name, kind) FIELD(number, name, SBX_FIELD_NUMBER, delivery.sampling.one_in[kind], 1, 1000, false)
 
-static const struct limit limits[] = {
-    LIMIT(enabled, 0, 1, false),
-    LIMIT(interval_us, 1000, 1000000, false),
-    LIMIT(gap_us, 1000, 10000000, false),
-    LIMIT(blocked_refresh_ms, 1, 10000, false),
-    LIMIT(wait_min_us, 10, 1000000, false),
-    LIMIT(anr_ms, 100, 600000, true),
-    LIMIT(slow_message_ms, 10, 600000, true),
-    LIMIT(slow_frame_ms, 10, 60000, true),
-    LIMIT(note_ms, 10, 600000, true),
-    LIMIT(min_gap_ms, 100, 86400000, false),
-    LIMIT(history_ms, 100, 60000, false),
-    LIMIT(detail_level, 0, 2, false),
+static const struct sbx_policy_field fields[] = {
+    CAPTURE(10, enabled, SBX_FIELD_SWITCH, 0, 1, false),
+    CAPTURE(11, detail_level, SBX_FIELD_NUMBER, 0, 2, false),
+    CAPTURE(12, points, SBX_FIELD_POINTS, 0, SBX_POINTS_ALL, false),
+    CAPTURE(13, interval_us, SBX_FIELD_NUMBER, 1000, 1000000, false),
+    CAPTURE(14, gap_us, SBX_FIELD_NUMBER, 1000, 10000000, false),
+    CAPTURE(15, blocked_refresh_ms, SBX_FIELD_NUMBER, 1, 10000, false),
+    CAPTURE(16, wait_min_us, SBX_FIELD_NUMBER, 10, 1000000, false),
+    CAPTURE(17, anr_ms, SBX_FIELD_NUMBER, 100, 600000, true),
+    CAPTURE(18, slow_message_ms, SBX_FIELD_NUMBER, 10, 600000, true),
+    CAPTURE(19, slow_frame_ms, SBX_FIELD_NUMBER, 10, 60000, true),
+    CAPTURE(20, note_ms, SBX_FIELD_NUMBER, 10, 600000, true),
+    CAPTURE(21, min_gap_ms, SBX_FIELD_NUMBER, 100, 86400000, false),
+    CAPTURE(22, history_ms, SBX_FIELD_NUMBER, 100, 60000, false),
+    FIELD(23, "modules", SBX_FIELD_MODULES, module_rule, SBX_MODULES_APP_ONLY, SBX_MODULES_DISTRIBUTION, false),
+    DELIVERY(24, snapshots_day, SBX_FIELD_NUMBER, 0, 50),
+    DELIVERY(25, snapshots_kind_day, SBX_FIELD_NUMBER, 0, 50),
+    DELIVERY(26, bytes_day, SBX_FIELD_NUMBER, 0, 4 << 20),
+    DELIVERY(27, bytes_day_metered, SBX_FIELD_NUMBER, 0, 4 << 20),
+    DELIVERY(28, upload_conditions, SBX_FIELD_CONDITIONS, 0, SBX_UPLOAD_CONDITIONS_ALL),
+    DELIVERY(30, poll_s, SBX_FIELD_NUMBER, 900, 604800),
+    CAPTURE(31, after_ms, SBX_FIELD_NUMBER, 0, 10000, false),
+    CAPTURE(32, crash, SBX_FIELD_NUMBER, SBX_CRASH_OFF, SBX_CRASH_AT_ONCE, false),
+    CAPTURE(33, max_cpu_permille, SBX_FIELD_NUMBER, 1, 50, false),
+    FIELD(34, "sample_first", SBX_FIELD_NUMBER, delivery.sampling.first, 1, 100, false),
+    CAPTURE(35, recording_kib, SBX_FIELD_NUMBER, 1024, 65536, false),
+    DELIVERY(36, spool_kib, SBX_FIELD_NUMBER, 1024, 16384),
+    DELIVERY(37, spool_files, SBX_FIELD_NUMBER, 1, 200),
+    DELIVERY(38, upload_jitter_s, SBX_FIELD_NUMBER, 0, 86400),
+    DELIVERY(39, spool_hours, SBX_FIELD_NUMBER, 1, 720),
+    ONE_IN(42, "sample_anr", SBX_TRIGGER_ANR),
+    ONE_IN(43, "sample_deadline", SBX_TRIGGER_DEADLINE),
+    ONE_IN(44, "sample_slow_message", SBX_TRIGGER_SLOW_MESSAGE),
+    ONE_IN(45, "sample_slow_frame", SBX_TRIGGER_SLOW_FRAME),
+    ONE_IN(46, "sample_watchdog", SBX_TRIGGER_WATCHDOG),
+    ONE_IN(47, "sample_killed", SBX_TRIGGER_KILLED),
+    ONE_IN(48, "sample_crash", SBX_TRIGGER_CRASH),
 };
+enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
+static_assert(sizeof(enum sbx_module_rule) == sizeof(uint32_t), "every field is a uint32_t");
+
+const struct sbx_policy_field *sbx_policy_fields(size_t *count_out)
+{
+    *count_out = FIELD_COUNT;
+    return fields;
+}
+
+uint32_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field)
+{
+    uint32_t value;
+    memcpy(&value, (const char *)policy + field->offset, sizeof value);
+    return value;
+}
+
+void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint32_t value)
+{
+    memcpy((char *)policy + field->offset, &value, sizeof value);
+}
+
+bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint32_t value)
+{
+    if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {
+        return (value & ~field->max) == 0; /* a bit this build does not know cannot be honoured */
+    }
+    return (field->may_be_off && value == 0) || (value >= field->min && value <= field->max);
+}
 
 const struct sbx_policy *sbx_policy_default(void)
 {
     return &embedded_default;
 }
 
+void sbx_policy_reduced(struct sbx_policy *policy_out)
+{
+    *policy_out = embedded_default;
+    policy_out->capture.slow_message_ms = 0;
+    policy_out->capture.slow_frame_ms = 0;
+    policy_out->delivery.snapshots_day = 1;
+    policy_out->delivery.snapshots_kind_day = 1;
+}
+
+void sbx_policy_off(struct sbx_policy *policy_out)
+{
+    *policy_out = embedded_default;
+    policy_out->capture.enabled = 0;
+    policy_out->capture.points = 0;
+    policy_out->capture.detail_level = 0;
+    policy_out->delivery.snapshots_day = 0;
+    policy_out->delivery.bytes_day = 0;
+    policy_out->delivery.bytes_day_metered = 0;
+}
+
 const char *sbx_policy_check(const struct sbx_policy *policy)
 {
-    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-        uint32_t value;
-        memcpy(&value, (const char *)&policy->capture + limits[i].offset, sizeof value);
-        bool off = limits[i].may_be_off && value == 0;
-        if (!off && (value < limits[i].min || value > limits[i].max)) {
-            return limits[i].name;
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (!sbx_policy_field_holds(&fields[i], sbx_policy_get(policy, &fields[i]))) {
+            return fields[i].name;
         }
-    }
-    if ((policy->capture.points & ~(uint32_t)SBX_POINTS_ALL) != 0) {
-        return "points"; /* a bit this build does not know cannot be honoured */
     }
     if (policy->capture.gap_us < policy->capture.interval_us) {
         return "gap_us"; /* the gap filler would sample threads that are not late */
@@ -105,14 +200,6 @@ const char *sbx_policy_check(const struct sbx_policy *policy)
         if (group->threshold_us != 0 && (group->threshold_us < 10 || group->threshold_us > 10000000)) {
             return "limits.threshold_us";
         }
-    }
-    for (size_t i = 0; i < sizeof policy->capture.reserved / sizeof policy->capture.reserved[0]; i++) {
-        if (policy->capture.reserved[i] != 0) {
-            return "reserved";
-        }
-    }
-    if (policy->module_rule != SBX_MODULES_APP_ONLY && policy->module_rule != SBX_MODULES_DISTRIBUTION) {
-        return "module_rule";
     }
     return NULL;
 }

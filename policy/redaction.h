@@ -22,6 +22,8 @@ struct sbx_redaction {
     enum sbx_module_rule module_rule;
     uint32_t detail_level; /* capture_settings.h */
     uint32_t history_ms;
+    bool has_rotating_id;
+    uint8_t rotating_id[16]; /* of the machine for now (proto/erasure_format.h); whoever packs gives it */
 };
 
 enum sbx_module_verdict { SBX_KEEP_APP = 1, SBX_KEEP_SYSTEM = 2, SBX_KEEP_AGENT = 3, SBX_KEEP_VDSO = 4, SBX_HIDE = 5 };

@@ -272,6 +272,40 @@ const char *sbx_trigger_name(uint32_t kind)
     return name_at(table, ENTRIES(table), kind);
 }
 
+const char *sbx_signal_name(uint32_t number)
+{
+    static const char *const table[] = { /* Linux on x86-64 and aarch64 */
+        [1] = "SIGHUP",     [2] = "SIGINT",   [3] = "SIGQUIT",  [4] = "SIGILL",   [5] = "SIGTRAP",    [6] = "SIGABRT",
+        [7] = "SIGBUS",     [8] = "SIGFPE",   [9] = "SIGKILL",  [10] = "SIGUSR1", [11] = "SIGSEGV",   [12] = "SIGUSR2",
+        [13] = "SIGPIPE",   [14] = "SIGALRM", [15] = "SIGTERM", [16] = "SIGSTKFLT", [17] = "SIGCHLD", [18] = "SIGCONT",
+        [19] = "SIGSTOP",   [20] = "SIGTSTP", [21] = "SIGTTIN", [22] = "SIGTTOU", [23] = "SIGURG",    [24] = "SIGXCPU",
+        [25] = "SIGXFSZ",   [26] = "SIGVTALRM", [27] = "SIGPROF", [28] = "SIGWINCH", [29] = "SIGIO",  [30] = "SIGPWR",
+        [31] = "SIGSYS",
+    };
+    return number >= 32 && number <= SBX_SIGNAL_MAX ? "SIGRT" : name_at(table, ENTRIES(table), number);
+}
+
+const char *sbx_fault_text(uint32_t fault)
+{
+    static const char *const table[] = {
+        [SBX_FAULT_UNKNOWN] = "why is not known",
+        [SBX_FAULT_SENT] = "sent by another process",
+        [SBX_FAULT_ABORT] = "raised by the program itself",
+        [SBX_FAULT_UNMAPPED] = "no memory at the address",
+        [SBX_FAULT_PROTECTED] = "memory that may not be used so",
+        [SBX_FAULT_WILD] = "an impossible address",
+        [SBX_FAULT_ALIGNMENT] = "an address that is not aligned",
+        [SBX_FAULT_BACKING] = "mapped memory beyond its file's end",
+        [SBX_FAULT_HARDWARE] = "a memory error of the machine",
+        [SBX_FAULT_INSTRUCTION] = "an instruction that does not exist",
+        [SBX_FAULT_DIVISION] = "a division by zero",
+        [SBX_FAULT_ARITHMETIC] = "an arithmetic exception",
+        [SBX_FAULT_BREAKPOINT] = "a breakpoint without a debugger",
+        [SBX_FAULT_SECCOMP] = "a system call that a filter forbids",
+    };
+    return name_at(table, ENTRIES(table), fault);
+}
+
 const char *sbx_record_name(uint32_t kind)
 {
     static const char *const table[] = {
@@ -281,7 +315,7 @@ const char *sbx_record_name(uint32_t kind)
         [SBX_RECORD_SOCKET] = "socket", [SBX_RECORD_SYNC] = "sync",   [SBX_RECORD_IDLE] = "idle",
         [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait", [SBX_RECORD_PROCESS] = "process",
         [SBX_RECORD_LOADER] = "loader", [SBX_RECORD_WAKE] = "wake",   [SBX_RECORD_FRAME] = "frame",
-        [SBX_RECORD_LEAF] = "leaf",     [SBX_RECORD_MEMORY] = "memory",
+        [SBX_RECORD_LEAF] = "leaf",     [SBX_RECORD_MEMORY] = "memory", [SBX_RECORD_KERNEL] = "kernel",
     };
     return name_at(table, ENTRIES(table), kind);
 }
@@ -333,6 +367,7 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_GETADDRINFO] = "getaddrinfo",
         [SBX_OP_SYSCALL] = "syscall",
         [SBX_OP_RUNNING] = "running",
+        [SBX_OP_PAGE_FAULT] = "page fault",
         [SBX_OP_RWLOCK_RDLOCK] = "pthread_rwlock_rdlock",
         [SBX_OP_RWLOCK_WRLOCK] = "pthread_rwlock_wrlock",
         [SBX_OP_RWLOCK_TIMEDRDLOCK] = "pthread_rwlock_timedrdlock",
@@ -463,6 +498,23 @@ const char *sbx_point_name(uint32_t group)
     return name_at(table, ENTRIES(table), group);
 }
 
+const char *sbx_watch_kind_name(uint32_t kind)
+{
+    static const char *const table[] = {
+        [SBX_WATCH_NONE] = "none", [SBX_WATCH_WATCHDOG] = "watch", [SBX_WATCH_DEADLINE] = "deadline"};
+    return name_at(table, ENTRIES(table), kind);
+}
+
+const char *sbx_watch_state_name(uint32_t state)
+{
+    static const char *const table[] = {[SBX_WATCH_FREE] = "free",
+                                        [SBX_WATCH_FILLING] = "filling",
+                                        [SBX_WATCH_OPEN] = "open",
+                                        [SBX_WATCH_RESTING] = "resting",
+                                        [SBX_WATCH_LATE] = "late"};
+    return name_at(table, ENTRIES(table), state);
+}
+
 const char *sbx_drop_name(uint32_t drop)
 {
     static const char *const table[] = {
@@ -487,6 +539,10 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_CLOCK_FOREIGN] = "clock_foreign",
         [SBX_DROP_CUT] = "cut",
         [SBX_DROP_TORN_RUN] = "torn_run",
+        [SBX_DROP_LOGICAL_OVERFLOW] = "logical_overflow",
+        [SBX_DROP_LOGICAL_SKIPPED] = "logical_skipped",
+        [SBX_DROP_NO_WATCH] = "no_watch",
+        [SBX_DROP_NO_CONSENT] = "no_consent",
     };
     return name_at(table, ENTRIES(table), drop);
 }
@@ -508,6 +564,7 @@ const char *sbx_fd_class_name(uint32_t fd_class)
         [SBX_FD_UNKNOWN] = "unknown", [SBX_FD_REGULAR] = "regular", [SBX_FD_DIRECTORY] = "directory",
         [SBX_FD_PIPE] = "pipe",       [SBX_FD_SOCKET] = "socket",   [SBX_FD_TTY] = "tty",
         [SBX_FD_DEVICE] = "device",   [SBX_FD_OTHER] = "other",
+        [SBX_FD_UNIX] = "local socket",
     };
     return name_at(table, ENTRIES(table), fd_class);
 }
@@ -620,4 +677,14 @@ const char *sbx_syscall_name(uint64_t number)
         [455] = "futex_wait",
     };
     return number < ENTRIES(table) ? table[number] : NULL;
+}
+
+uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < bytes; i++) {
+        hash = (hash ^ app_build_id[i]) * UINT64_C(0x100000001b3);
+    }
+    hash = (hash ^ (kind & 0xff)) * UINT64_C(0x100000001b3);
+    return bytes == 0 || kind == 0 ? 0 : hash & UINT64_C(0xffffffffff);
 }

@@ -21,11 +21,19 @@ const char *sbx_thread_name_pattern(uint32_t index); /* "other" for 0 and for un
  * "lock"); "unknown" for numbers this build does not know. Never NULL. */
 const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);
+const char *sbx_signal_name(uint32_t number);    /* "SIGSEGV"; of real-time signals "SIGRT" */
+const char *sbx_fault_text(uint32_t fault);      /* enum sbx_fault in a few words: "no memory at the address" */
 const char *sbx_op_name(uint32_t op);
+const char *sbx_watch_kind_name(uint32_t kind);   /* "watch", "deadline" */
+const char *sbx_watch_state_name(uint32_t state); /* "open", "resting", "late" */
 const char *sbx_drop_name(uint32_t drop);
 const char *sbx_point_name(uint32_t group); /* enum sbx_point_group */
 const char *sbx_walk_end_name(uint32_t reason);
 const char *sbx_fd_class_name(uint32_t fd_class);
+
+/* By which number the name of an application's message kind is found beside a payload: the low 40 bits of FNV-1a, 64 bits, of
+ * its build-id and the kind. 0 without a build-id: kinds of programs that cannot be told apart have no names. */
+uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind);
 
 /* Name of an x86-64 Linux system call ("futex"), or NULL. Only the blocking ones worth naming. */
 const char *sbx_syscall_name(uint64_t number);

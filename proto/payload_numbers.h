@@ -41,7 +41,26 @@ enum sbx_drop {
     SBX_DROP_CLOCK_FOREIGN = 18,  /* times read from the kernel because somebody else uses the thread's rseq area */
     SBX_DROP_CUT = 19,            /* stacks deeper than is kept: both ends are there, the middle is not */
     SBX_DROP_TORN_RUN = 20,       /* reader: a run of equal samples was being written when it was read */
-    SBX_DROP_COUNT = 24
+    SBX_DROP_LOGICAL_OVERFLOW = 21, /* logical frames whose function found no room: they stand there without a name */
+    SBX_DROP_NO_WATCH = 22,       /* a watch or a deadline that found no free entry: nobody looks after it */
+    SBX_DROP_NO_CONSENT = 23,     /* a trigger fired while the user's consent was not given */
+    SBX_DROP_LOGICAL_SKIPPED = 24, /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
+    SBX_DROP_COUNT = 32
+};
+
+/* What a thread is; of a recording's entry (the first two) and of a payload. */
+enum sbx_thread_flag {
+    SBX_THREAD_FLAG_MAIN = 1,
+    SBX_THREAD_FLAG_LOOP = 2,  /* it runs the loop whose messages are judged */
+    SBX_THREAD_FLAG_ENDED = 4, /* before the trigger */
+};
+
+/* Platform.arch of a payload. */
+enum sbx_architecture {
+    SBX_ARCHITECTURE_OTHER = 0,
+    SBX_ARCHITECTURE_X86_64 = 1,
+    SBX_ARCHITECTURE_AARCH64 = 2,
+    SBX_ARCHITECTURE_COUNT = 3
 };
 
 /* DESIGN.md 3.2; numbers are part of the payload. */
@@ -58,6 +77,44 @@ enum sbx_trigger_kind {
     SBX_TRIGGER_KINDS = 9
 };
 
+/* What was promised by a time (recording_format.h, struct sbx_watch_entry). */
+enum sbx_watch_kind {
+    SBX_WATCH_NONE = 0,
+    SBX_WATCH_WATCHDOG = 1, /* a thread says again and again that it is alive */
+    SBX_WATCH_DEADLINE = 2, /* something is done by a time, once */
+};
+
+/* How it stands with it at the trigger. */
+enum sbx_watch_state {
+    SBX_WATCH_FREE = 0,
+    SBX_WATCH_FILLING = 1, /* being begun */
+    SBX_WATCH_OPEN = 2,
+    SBX_WATCH_RESTING = 3, /* the thread rests and promises nothing */
+    SBX_WATCH_LATE = 4,    /* a deadline that was kept, after its time */
+};
+
+#define SBX_WEIGHT_MAX (1 << 20) /* stalls that one payload may stand for */
+#define SBX_SIGNAL_MAX 64 /* signal numbers are Linux's, 1 to 64 */
+
+/* What a fatal signal was about, from its number and si_code; never an address. */
+enum sbx_fault {
+    SBX_FAULT_UNKNOWN = 0,
+    SBX_FAULT_SENT = 1,        /* a process sent it: kill(2), tgkill(2), sigqueue(3) */
+    SBX_FAULT_ABORT = 2,       /* the process sent it to itself: abort(3), raise(3) */
+    SBX_FAULT_UNMAPPED = 3,    /* no memory at the address */
+    SBX_FAULT_PROTECTED = 4,   /* memory that may not be used so */
+    SBX_FAULT_WILD = 5,        /* an address that cannot be one (not canonical), or a general protection fault */
+    SBX_FAULT_ALIGNMENT = 6,
+    SBX_FAULT_BACKING = 7,     /* memory whose file has no such part, or whose device failed */
+    SBX_FAULT_HARDWARE = 8,    /* a memory error of the machine */
+    SBX_FAULT_INSTRUCTION = 9, /* no such instruction, or none that is allowed here */
+    SBX_FAULT_DIVISION = 10,   /* integer division by zero, or its overflow */
+    SBX_FAULT_ARITHMETIC = 11, /* another arithmetic exception */
+    SBX_FAULT_BREAKPOINT = 12, /* a breakpoint or trace trap that no debugger took */
+    SBX_FAULT_SECCOMP = 13,    /* a system call that a filter forbids */
+    SBX_FAULT_KINDS = 14
+};
+
 /* What a record tells. An interval has begin < end; a sample has begin == end. */
 enum sbx_record_kind {
     SBX_RECORD_NONE = 0,
@@ -72,18 +129,40 @@ enum sbx_record_kind {
     SBX_RECORD_SOCKET = 9,  /* interval; amount: bytes */
     SBX_RECORD_SYNC = 10,   /* interval: fsync family */
     SBX_RECORD_IDLE = 11,   /* interval: the outermost loop waited for work; no stall */
-    SBX_RECORD_MESSAGE = 12,/* interval: one message, or `amount` short ones merged, from the first's begin to the last's end */
+    SBX_RECORD_MESSAGE = 12,/* interval: one message, or `amount` short ones merged, from the first's begin to the last's end;
+                               op: the kind the application gave it, 0 none */
     SBX_RECORD_WAIT = 13,   /* interval: waited for a semaphore, a barrier, a thread's end, an eventfd, a futex */
     SBX_RECORD_PROCESS = 14,/* interval: made, or waited for, another process */
     SBX_RECORD_LOADER = 15, /* interval: the dynamic loader */
     SBX_RECORD_WAKE = 16,   /* moment: this thread let a waiter go; object and wait are the waiter's, peer is its thread */
-    SBX_RECORD_FRAME = 17,  /* interval: one frame, or `amount` short ones merged, between two presents */
+    SBX_RECORD_FRAME = 17,  /* interval: one frame, or `amount` short ones merged, between two presents, or as the
+                               application said (op 0) */
     SBX_RECORD_LEAF = 18,   /* sample at a leaf that is no allocation: a clock read, a small read or write; see op */
     SBX_RECORD_MEMORY = 19, /* interval: mapped or unmapped memory; amount: bytes */
-    SBX_RECORD_KINDS = 20
+    SBX_RECORD_KERNEL = 20, /* moment: a number that the kernel counts; op: enum sbx_kernel_count; amount: its value */
+    SBX_RECORD_KINDS = 21
 };
 /* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
  * message, none of which found anything else, the first at begin, the last at end. */
+
+/* What the kernel counts. Times are microseconds. All but SWAPPED_KIB are totals that only grow: a recording has them as
+ * they are, a payload as growth since the first of their kind and thread in it. */
+enum sbx_kernel_count {
+    SBX_KERNEL_NONE = 0,
+    SBX_KERNEL_RUN_DELAY = 1,   /* the thread was ready and did not run (schedstat) */
+    SBX_KERNEL_MEMORY_SOME = 2, /* some task of the machine stood still for memory (pressure stall information) */
+    SBX_KERNEL_MEMORY_FULL = 3, /* all tasks that had work did */
+    SBX_KERNEL_IO_SOME = 4,     /* the same for disks */
+    SBX_KERNEL_IO_FULL = 5,
+    SBX_KERNEL_CPU_SOME = 6,    /* some task of the machine was ready and did not run */
+    SBX_KERNEL_GROUP_MEMORY_SOME = 7, /* as above, of the process's control group */
+    SBX_KERNEL_GROUP_MEMORY_FULL = 8,
+    SBX_KERNEL_GROUP_THROTTLED = 9, /* the control group had used up its share of the processors */
+    SBX_KERNEL_MINOR_FAULTS = 10,   /* of the thread */
+    SBX_KERNEL_MAJOR_FAULTS = 11,
+    SBX_KERNEL_SWAPPED_KIB = 12,    /* of the process, now */
+    SBX_KERNEL_COUNTS = 13
+};
 
 /* Which function the point was. Names: sbx_op_name(). */
 enum sbx_op {
@@ -100,6 +179,7 @@ enum sbx_op {
     SBX_OP_RECVFROM = 65, SBX_OP_SENDMSG = 66, SBX_OP_RECVMSG = 67, SBX_OP_GETADDRINFO = 68,
     SBX_OP_SYSCALL = 80, /* a blocked thread outside every point: amount is the system call's number */
     SBX_OP_RUNNING = 81, /* the observer found the thread runnable */
+    SBX_OP_PAGE_FAULT = 82, /* a blocked thread outside every call: it waits for a page */
     /* locks */
     SBX_OP_RWLOCK_RDLOCK = 96, SBX_OP_RWLOCK_WRLOCK = 97, SBX_OP_RWLOCK_TIMEDRDLOCK = 98,
     SBX_OP_RWLOCK_TIMEDWRLOCK = 99, SBX_OP_SPIN_LOCK = 100, SBX_OP_MUTEX_CLOCKLOCK = 101,
@@ -142,13 +222,16 @@ enum sbx_op {
 /* What kind of thing a descriptor was, from fstat at the moment of the record. 0 when not asked. */
 enum sbx_fd_class {
     SBX_FD_UNKNOWN = 0, SBX_FD_REGULAR = 1, SBX_FD_DIRECTORY = 2, SBX_FD_PIPE = 3, SBX_FD_SOCKET = 4, SBX_FD_TTY = 5,
-    SBX_FD_DEVICE = 6, SBX_FD_OTHER = 7,
+    SBX_FD_DEVICE = 6, SBX_FD_OTHER = 7, /* an anonymous inode, mostly: an event counter, a timer, an epoll */
+    SBX_FD_UNIX = 8, /* a socket to a process of this machine, D-Bus for one */
+    SBX_FD_LAST = SBX_FD_UNIX
 };
 
 enum sbx_record_flag {
     SBX_FLAG_AT_TRIGGER = 1, /* taken because a trigger fired: the stack "at the trigger" of its thread */
     SBX_FLAG_FAILED = 2,     /* the call returned an error */
     SBX_FLAG_USAGE = 4,      /* the record tells the thread's faults and context switches so far */
+    SBX_FLAG_IN_CALL = 8,    /* of BLOCKED: the thread was in the call, but ran, or nobody asked whether it did */
 };
 
 /* The capture points, in groups that are switched together. A number is the bit of the group in a mask of points; the

@@ -2,6 +2,8 @@
 /* api_lists.c - the members of a snapshot and of an issue, written once each. */
 #include "api_lists.h"
 
+#include <math.h>
+
 #include "json_document.h"
 
 static const char *or_null(const char *text)
@@ -33,6 +35,8 @@ static void put_snapshot(struct sbx_document *json, const char *name, const stru
     sbx_document_string(json, "trigger", row->trigger);
     sbx_document_number(json, "duration_ms", (double)row->duration_ns / 1e6);
     sbx_document_integer(json, "threshold_ms", row->threshold_ms);
+    sbx_document_integer(json, "weight", row->weight);
+    sbx_document_integer(json, "one_in", row->one_in);
     sbx_document_string(json, "app", or_null(row->app));
     sbx_document_string(json, "app_version", or_null(row->app_version));
     sbx_document_string(json, "app_build_id", or_null(row->app_build_id));
@@ -58,6 +62,8 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
 {
     sbx_document_string(json, "id", issue->id_text);
     sbx_document_integer(json, "hits", issue->hits);
+    sbx_document_integer(json, "estimated", issue->weight);
+    sbx_document_number(json, "estimated_error", sqrt((double)issue->variance));
     sbx_document_integer(json, "sessions", issue->sessions);
     sbx_document_integer(json, "builds", issue->builds);
     sbx_document_bool(json, "new_in_build", issue->new_in_build);

@@ -20,6 +20,8 @@ enum {
 
 struct sbx_collector {
     struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
+    struct sbx_unseal_keys unseal_keys; /* none: sealed payloads are not looked into */
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
     pthread_mutex_t lock;
@@ -33,13 +35,16 @@ struct sbx_upload {
     bool is_too_large, is_busy, has_ended;
 };
 
-struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_triager *triager,
+struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_sealed_store *sealed,
+                                           const struct sbx_unseal_keys *unseal_keys, struct sbx_triager *triager,
                                            struct sbx_metrics *metrics)
 {
     struct sbx_collector *collector = malloc(sizeof(*collector));
     if (!collector)
         return NULL;
-    *collector = (struct sbx_collector){.store = store, .triager = triager, .metrics = metrics};
+    *collector = (struct sbx_collector){.store = store, .sealed = sealed, .triager = triager, .metrics = metrics};
+    if (unseal_keys)
+        collector->unseal_keys = *unseal_keys;
     pthread_mutex_init(&collector->lock, NULL);
     return collector;
 }
@@ -49,6 +54,7 @@ void sbx_collector_destroy(struct sbx_collector *collector)
     if (!collector)
         return;
     pthread_mutex_destroy(&collector->lock);
+    sbx_unseal_keys_wipe(&collector->unseal_keys);
     free(collector);
 }
 
@@ -123,15 +129,17 @@ void sbx_upload_append(struct sbx_upload *upload, const void *bytes, size_t coun
         sbx_byte_buffer_finish(&upload->body);
 }
 
-/* Store what was decoded and answer. */
-static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
+static int64_t now_ms(void)
 {
-    struct sbx_collector *collector = upload->collector;
     struct timespec now;
-    enum sbx_stored stored;
     clock_gettime(CLOCK_REALTIME, &now);
-    int result = sbx_store_put(collector->store, stall, upload->body.data, upload->body.used,
-                               now.tv_sec * 1000ll + now.tv_nsec / 1000000, &stored);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* Answer what a store said of the payload with this id. */
+static void answer_stored(struct sbx_collector *collector, int result, enum sbx_stored stored, const char *id_text,
+                          struct sbx_reply *reply)
+{
     if (result < 0) {
         sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_STORE, 1);
         sbx_reply_text(reply, 503, "the store did not take it: %s", strerror(-result));
@@ -140,15 +148,81 @@ static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall
     }
     if (stored == SBX_STORED_CONFLICT) {
         sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_CONFLICT, 1);
-        sbx_reply_text(reply, 409, "payload %s is stored already, with other bytes", stall->payload_id_text);
+        sbx_reply_text(reply, 409, "payload %s is stored already, with other bytes", id_text);
         return;
     }
     sbx_metrics_add(collector->metrics, stored == SBX_STORED_NEW ? SBX_METRIC_STORED : SBX_METRIC_DUPLICATES, 1);
     reply->status = 200;
     reply->content_type = SBX_TEXT_PLAIN;
-    sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", stall->payload_id_text);
+    sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", id_text);
     if (stored == SBX_STORED_NEW)
         sbx_triager_wake(collector->triager);
+}
+
+/* Store what was decoded and answer. */
+static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
+{
+    enum sbx_stored stored = SBX_STORED_NEW;
+    int result =
+        sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used, now_ms(), &stored);
+    answer_stored(upload->collector, result, stored, stall->payload_id_text, reply);
+}
+
+/* Refuse what is no payload: the sender need not try again. */
+static void refuse_payload(struct sbx_collector *collector, int result, const char *why, struct sbx_reply *reply)
+{
+    bool is_unsupported = result == -ENOTSUP;
+    if (result == -ENOMEM) {
+        refuse_busy(collector, reply);
+        return;
+    }
+    sbx_metrics_add(collector->metrics, is_unsupported ? SBX_METRIC_REJECTED_UNSUPPORTED : SBX_METRIC_REJECTED_INVALID,
+                    1);
+    sbx_reply_text(reply, is_unsupported ? 415 : 400, "%s", why[0] ? why : "not a payload");
+}
+
+/* Is there a payload inside? Known only to who has the key: -ENOKEY without it. */
+static int look_inside(struct sbx_collector *collector, const struct sbx_byte_buffer *body, char *why, size_t why_bytes)
+{
+    uint8_t *plain;
+    size_t plain_bytes;
+    struct sbx_stall *stall;
+    int result = sbx_sealed_open(&collector->unseal_keys, body->data, body->used, &plain, &plain_bytes, why, why_bytes);
+    if (result < 0)
+        return result;
+    result = sbx_stall_decode(plain, plain_bytes, &stall, why, why_bytes);
+    free(plain);
+    if (result == 0)
+        sbx_stall_destroy(stall);
+    return result;
+}
+
+/* A sealed payload is kept as it came, whether or not the key is here: opening is the triager's work, or another
+ * process's. */
+static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
+{
+    struct sbx_collector *collector = upload->collector;
+    struct sbx_sealed sealed;
+    enum sbx_stored stored = SBX_STORED_NEW;
+    char why[200] = "", id_text[SBX_ID_TEXT_BYTES];
+    int result = sbx_sealed_look(upload->body.data, upload->body.used, &sealed, why, sizeof(why));
+    if (result < 0) {
+        refuse_payload(collector, result, why, reply);
+        return;
+    }
+    sbx_id_print(sealed.id, id_text);
+    /* Asked before anything is opened: the same bytes a thousand times cost no public-key work. */
+    result = sbx_sealed_store_look(collector->sealed, sealed.id, upload->body.data, upload->body.used, &stored);
+    if (result == 0 && stored == SBX_STORED_NEW) {
+        int inside = look_inside(collector, &upload->body, why, sizeof(why));
+        if (inside < 0 && inside != -ENOKEY) {
+            refuse_payload(collector, inside, why, reply);
+            return;
+        }
+        result =
+            sbx_sealed_store_put(collector->sealed, &sealed, upload->body.data, upload->body.used, now_ms(), &stored);
+    }
+    answer_stored(collector, result, stored, id_text, reply);
 }
 
 void sbx_upload_end(struct sbx_upload *upload, struct sbx_reply *reply)
@@ -165,17 +239,14 @@ void sbx_upload_end(struct sbx_upload *upload, struct sbx_reply *reply)
         refuse_busy(collector, reply);
         return;
     }
-    int result =
-        sbx_stall_decode(upload->body.used ? upload->body.data : "", upload->body.used, &stall, why, sizeof(why));
-    if (result == -ENOMEM) {
-        refuse_busy(collector, reply);
+    if (sbx_sealed_is(upload->body.used ? upload->body.data : "", upload->body.used)) {
+        end_sealed(upload, reply);
         return;
     }
+    int result =
+        sbx_stall_decode(upload->body.used ? upload->body.data : "", upload->body.used, &stall, why, sizeof(why));
     if (result < 0) {
-        bool is_unsupported = result == -ENOTSUP;
-        sbx_metrics_add(collector->metrics,
-                        is_unsupported ? SBX_METRIC_REJECTED_UNSUPPORTED : SBX_METRIC_REJECTED_INVALID, 1);
-        sbx_reply_text(reply, is_unsupported ? 415 : 400, "%s", why[0] ? why : "not a payload");
+        refuse_payload(collector, result, why, reply);
         return;
     }
     store_stall(upload, stall, reply);

@@ -30,6 +30,10 @@ struct sbx_http {
 /* One request: what is kept between its callbacks. */
 struct exchange {
     struct sbx_upload *upload; /* of a post to the collector */
+    bool is_policy;            /* a policy is being put */
+    bool is_erasures;          /* a machine asks to be forgotten */
+    uint8_t app_id[SBX_ID_BYTES];
+    struct sbx_byte_buffer body; /* of either */
     struct sbx_reply reply;    /* status 0: not made yet */
 };
 
@@ -53,7 +57,10 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
     for (size_t i = 0; result == MHD_YES && i < sizeof(headers_of_all) / sizeof(headers_of_all[0]); i++)
         result = MHD_add_response_header(response, headers_of_all[i].name, headers_of_all[i].value);
     if (result == MHD_YES)
-        result = MHD_add_response_header(response, "Cache-Control", reply->may_be_cached ? "max-age=60" : "no-store");
+        result = MHD_add_response_header(
+            response, "Cache-Control", reply->may_be_cached ? "max-age=60" : *reply->tag ? "no-cache" : "no-store");
+    if (result == MHD_YES && *reply->tag)
+        result = MHD_add_response_header(response, "ETag", reply->tag);
     if (result == MHD_YES && reply->allow)
         result = MHD_add_response_header(response, "Allow", reply->allow);
     if (result == MHD_YES && reply->challenge)
@@ -143,6 +150,12 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     if (is_post) {
         exchange->upload = sbx_upload_begin(http->settings.collector, header_of(connection, "Content-Length"),
                                             header_of(connection, "Content-Encoding"), &exchange->reply);
+    } else if (is_method(method, "PUT") && sbx_route_is_policy(path, exchange->app_id)) {
+        exchange->is_policy = true;
+        exchange->body.limit = SBX_POLICY_FILE_MAX;
+    } else if (is_method(method, "POST") && sbx_route_is_erasures(path)) {
+        exchange->is_erasures = true;
+        exchange->body.limit = SBX_ERASURES_MAX * (2 * SBX_ERASURE_PROOF_BYTES + 1);
     } else if (!is_method(method, "GET") && !is_method(method, "HEAD")) {
         const struct sbx_request request = {.method = method, .path = path};
         sbx_route(&http->settings.routes, &request, &exchange->reply); /* 404 or 405: its body is not read */
@@ -157,11 +170,20 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         sbx_upload_end(exchange->upload, &exchange->reply);
         return;
     }
+    if (exchange->is_policy) {
+        sbx_route_put_policy(&http->settings.routes, exchange->app_id, &exchange->body, &exchange->reply);
+        return;
+    }
+    if (exchange->is_erasures) {
+        sbx_route_post_erasures(&http->settings.routes, &exchange->body, &exchange->reply);
+        return;
+    }
     const struct sbx_request request = {
         .method = method,
         .path = path,
         .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),
         .limit = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "limit"),
+        .if_none_match = header_of(connection, "If-None-Match"),
     };
     sbx_route(&http->settings.routes, &request, &exchange->reply);
 }
@@ -184,6 +206,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (*body_bytes) {
         if (exchange->upload)
             sbx_upload_append(exchange->upload, body, *body_bytes);
+        else if (exchange->is_policy || exchange->is_erasures)
+            sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;
     }
@@ -199,6 +223,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     (void)code;
     if (exchange) {
         sbx_upload_destroy(exchange->upload);
+        sbx_byte_buffer_finish(&exchange->body);
         sbx_reply_finish(&exchange->reply);
         free(exchange);
         *exchange_slot = NULL;

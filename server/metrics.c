@@ -95,9 +95,21 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
                            (unsigned long long)(counts[SBX_METRIC_TRIAGED] + counts[SBX_METRIC_TRIAGE_FAILED]));
     print_one(out, "stallbox_connections_closed_late_total", "counter", "Connections cut at their deadline.",
               counts[SBX_METRIC_CLOSED_LATE]);
+    print_one(out, "stallbox_erasures_total", "counter", "Requests to delete what a machine sent.",
+              counts[SBX_METRIC_ERASURES]);
+    print_one(out, "stallbox_snapshots_erased_total", "counter", "Payloads deleted on request.",
+              counts[SBX_METRIC_ERASED]);
+    print_one(out, "stallbox_payloads_aged_total", "counter", "Payloads whose bytes went for their age.",
+              counts[SBX_METRIC_AGED_PAYLOADS]);
+    print_one(out, "stallbox_snapshots_aged_total", "counter", "Snapshots that went for their age.",
+              counts[SBX_METRIC_AGED_SNAPSHOTS]);
     print_one(out, "stallbox_store_snapshots", "gauge", "Payloads in the store.", (uint64_t)store->snapshots);
     print_one(out, "stallbox_store_pending", "gauge", "Payloads that wait for triage.", (uint64_t)store->pending);
     print_one(out, "stallbox_store_failed", "gauge", "Payloads whose triage failed.", (uint64_t)store->failed);
+    print_one(out, "stallbox_store_sealed", "gauge", "Sealed payloads that wait for a process with their key.",
+              (uint64_t)store->sealed);
+    print_one(out, "stallbox_store_unsealing_failed", "gauge", "Sealed payloads with nothing inside that is one.",
+              (uint64_t)store->unsealing_failed);
     print_one(out, "stallbox_store_issues", "gauge", "Distinct issues.", (uint64_t)store->issues);
     print_one(out, "stallbox_store_bytes", "gauge", "Bytes of the store on disk.", (uint64_t)store->bytes);
     print_one(out, "stallbox_renderings_bytes", "gauge", "Bytes of rendered reports, which may be dropped.",

@@ -25,7 +25,11 @@ enum sbx_metric {
     SBX_METRIC_TRIAGE_FAILED = 13,
     SBX_METRIC_TRIAGE_MICROSECONDS = 14, /* spent triaging, failures included */
     SBX_METRIC_CLOSED_LATE = 15,      /* connections cut at their deadline */
-    SBX_METRIC_COUNT = 16,
+    SBX_METRIC_ERASURES = 16,         /* requests to delete */
+    SBX_METRIC_ERASED = 17,           /* payloads that went by them */
+    SBX_METRIC_AGED_PAYLOADS = 18,    /* whose bytes went for their age */
+    SBX_METRIC_AGED_SNAPSHOTS = 19,   /* that went whole for their age */
+    SBX_METRIC_COUNT = 20,
 };
 
 struct sbx_metrics;

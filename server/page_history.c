@@ -92,14 +92,20 @@ static void put_instant(struct sbx_byte_buffer *page, int64_t ns)
     sbx_html_textf(page, "%s%.3f", ns < 0 ? "\xE2\x88\x92" : "", (double)(ns < 0 ? -ns : ns) / 1e9);
 }
 
-static void put_kind(struct sbx_byte_buffer *page, const struct sbx_stall_record *record, const struct row *row)
+static void put_kind(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct sbx_stall_record *record,
+                     const struct row *row)
 {
     sbx_html(page, "<span class=\"kind kind-");
     sbx_html_text(page, sbx_record_name(record->kind));
     sbx_html(page, "\">");
     sbx_html_text(page, is_running(record) ? "running" : sbx_record_name(record->kind));
     sbx_html(page, "</span>");
-    if (record->op != SBX_OP_NONE && !is_running(record)) {
+    if (record->kind == SBX_RECORD_MESSAGE) { /* what is an operation elsewhere is the application's own number here */
+        char kind[SBX_KIND_TEXT_BYTES];
+        sbx_report_kind_text(report, record->op, kind);
+        sbx_html(page, " ");
+        sbx_html_text(page, kind);
+    } else if (record->op != SBX_OP_NONE && !is_running(record)) {
         const char *call = record->op == SBX_OP_SYSCALL ? sbx_syscall_name(record->amount) : NULL;
         sbx_html(page, " ");
         sbx_html_text(page, call ? call : sbx_op_name(record->op));
@@ -191,7 +197,7 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_report *repor
     if (last->end_ns > first->begin_ns)
         sbx_page_duration(page, last->end_ns - first->begin_ns);
     sbx_html(page, "</td><td class=\"what\">");
-    put_kind(page, last, row);
+    put_kind(page, report, last, row);
     sbx_html(page, "</td><td class=\"number cpu\">");
     if (cpu_ns >= 0)
         sbx_page_duration(page, cpu_ns);

@@ -2,6 +2,7 @@
 /* page_list.c - what hurts most, and what came last. */
 #include "pages.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "html_writer.h"
@@ -32,11 +33,25 @@ static void put_module(struct sbx_byte_buffer *page, const char *module)
 
 /* ---- issues ---- */
 
+/* How many stalls these stand for, where that is more; their standard error is at most that (docs/SAMPLING.md). */
+static void put_estimate(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
+{
+    if (issue->weight > issue->hits) {
+        sbx_html(page, "<br><span class=\"quiet\" title=\"estimated from a sample; the standard error is at most that\">of about ");
+        sbx_html_textf(page, "%lld", (long long)issue->weight);
+        if (issue->variance > 0)
+            sbx_html_textf(page, " ± %.0f", sqrt((double)issue->variance));
+        sbx_html(page, "</span>");
+    }
+}
+
 static void put_issue_row(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue, int64_t now_ms)
 {
     sbx_html(page, "<tr><td class=\"number hits\"><b>");
     sbx_html_textf(page, "%lld", (long long)issue->hits);
-    sbx_html(page, "</b></td><td class=\"number sessions\">");
+    sbx_html(page, "</b>");
+    put_estimate(page, issue);
+    sbx_html(page, "</td><td class=\"number sessions\">");
     sbx_html_textf(page, "%lld", (long long)issue->sessions);
     sbx_html(page, "<span class=\"unit\"> proc.</span></td><td class=\"cause\">");
     sbx_page_badge(page, issue->newest.cause);
@@ -141,11 +156,25 @@ static void put_nothing_yet(struct sbx_byte_buffer *page)
              "<p class=\"note\">A stall shows here a moment after it ends.</p></section>");
 }
 
+/* What is here and cannot be shown. */
+static void put_sealed(struct sbx_byte_buffer *page, int64_t count)
+{
+    if (count == 0)
+        return;
+    sbx_html(page, "<p class=\"note\">");
+    sbx_html_textf(page, "%lld", (long long)count);
+    sbx_html(page,
+             " payloads are sealed to a key that this server does not have: start it, or another on its data, with"
+             " <code>--unseal-key</code>.</p>");
+}
+
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page)
 {
     sbx_page_begin(page, "Stalls - Stallbox", 0);
     if (list->counts.snapshots == 0) {
-        put_nothing_yet(page);
+        if (list->counts.sealed == 0)
+            put_nothing_yet(page);
+        put_sealed(page, list->counts.sealed);
         sbx_page_end(page);
         return;
     }
@@ -165,6 +194,7 @@ void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *pag
         sbx_html(page, "</span>");
     }
     sbx_html(page, "</h2>");
+    put_sealed(page, list->counts.sealed);
     put_snapshots(page, list);
     sbx_html(page, "</section>\n");
     sbx_page_end(page);
@@ -189,6 +219,8 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_pag
     sbx_html(page, "<b>");
     sbx_html_text(page, issue->newest.app);
     sbx_html(page, "</b>");
+    if (issue->weight > issue->hits)
+        sbx_html_textf(page, ", which stand for about %lld stalls", (long long)issue->weight);
     sbx_html_textf(page, ", %lld build%s", (long long)issue->builds, issue->builds == 1 ? "" : "s");
     sbx_html(page, " &middot; first ");
     sbx_page_time(page, issue->first_ms, list->now_ms);

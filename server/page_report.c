@@ -55,10 +55,12 @@ static void put_confidence(struct sbx_byte_buffer *page, double confidence)
     sbx_html(page, "</span>");
 }
 
-static void put_trigger(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
+static void put_trigger(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
+    const struct sbx_stall *stall = report->stall;
+    char kind[SBX_KIND_TEXT_BYTES];
     sbx_page_word(page, sbx_trigger_name(stall->trigger.kind));
-    if (stall->trigger.duration_ns > 0) {
+    if (stall->trigger.duration_ns > 0 && stall->trigger.kind != SBX_TRIGGER_MANUAL) {
         sbx_html(page, " after <b>");
         sbx_page_duration(page, stall->trigger.duration_ns);
         sbx_html(page, "</b>");
@@ -67,8 +69,15 @@ static void put_trigger(struct sbx_byte_buffer *page, const struct sbx_stall *st
         sbx_html(page, ", limit ");
         sbx_page_duration(page, (int64_t)stall->trigger.threshold_ms * 1000000);
     }
-    if (stall->trigger.in_progress)
+    if (stall->trigger.kind == SBX_TRIGGER_MANUAL)
+        sbx_html(page, ", asked for by hand");
+    else if (stall->trigger.in_progress)
         sbx_html(page, ", not over when recorded");
+    sbx_report_kind_text(report, report->message_kind, kind);
+    if (kind[0] != '\0') {
+        sbx_html(page, ", message ");
+        sbx_html_text(page, kind);
+    }
 }
 
 static void put_fact(struct sbx_byte_buffer *page, const char *name)
@@ -147,7 +156,7 @@ static void put_verdict(struct sbx_byte_buffer *page, const struct sbx_report *r
     sbx_html(page, " <span>");
     sbx_page_word(page, sbx_class_name(verdict->class_));
     sbx_html(page, "</span> <span>");
-    put_trigger(page, report->stall);
+    put_trigger(page, report);
     sbx_html(page, "</span></p><h1>");
     sbx_html_text(page, verdict->headline);
     sbx_html(page, "</h1>");
@@ -199,6 +208,27 @@ static void put_share_bar(struct sbx_byte_buffer *page, const struct share *shar
     sbx_html(page, "</svg>");
 }
 
+/* What it waited for, where that is more than a hundredth of all waiting. */
+static void put_off_cpu_kinds(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
+{
+    bool is_first = true;
+    for (int cause = 0; cause <= SBX_CAUSE_COUNT; cause++) {
+        double ms = cause == SBX_CAUSE_COUNT ? verdict->idle_ms : verdict->off_cpu_by_ms[cause];
+        if (ms <= 0 || ms * 100 < verdict->off_cpu_ms)
+            continue;
+        if (is_first)
+            sbx_html(page, " <span class=\"quiet\">(");
+        else
+            sbx_html(page, ", ");
+        is_first = false;
+        sbx_page_word(page, cause == SBX_CAUSE_COUNT ? "idle" : sbx_cause_name((enum sbx_cause)cause));
+        sbx_html(page, " ");
+        sbx_page_duration(page, (int64_t)(ms * 1e6));
+    }
+    if (!is_first)
+        sbx_html(page, ")</span>");
+}
+
 static void put_shares(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -226,7 +256,10 @@ static void put_shares(struct sbx_byte_buffer *page, const struct sbx_report *re
         sbx_page_duration(page, (int64_t)(shares[i].ms * 1e6));
         sbx_html(page, "</b> <span class=\"quiet\">");
         sbx_html_textf(page, "%.0f %%", shares[i].ms / whole_ms * 100);
-        sbx_html(page, "</span></li>");
+        sbx_html(page, "</span>");
+        if (strcmp(shares[i].word, "off_cpu") == 0)
+            put_off_cpu_kinds(page, verdict);
+        sbx_html(page, "</li>");
     }
     if (whole_ms - sum_ms > whole_ms * 0.01) {
         sbx_html(page, "<li><span class=\"swatch share-rest\"></span>not told <b>");
@@ -300,6 +333,29 @@ static void put_loss(struct sbx_byte_buffer *page, const char *what, uint64_t co
     sbx_html(page, "</td></tr>");
 }
 
+/* What recording cost, and what was recorded less for that. */
+static void put_cost(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
+{
+    if (stall->overhead.budget_permille == 0 && stall->overhead.cost_ppm == 0) {
+        return;
+    }
+    sbx_html_textf(page, " Recording cost %.2f %% of the application's CPU time, of a budget of %.1f %%",
+                   stall->overhead.cost_ppm / 1e4, stall->overhead.budget_permille / 10.0);
+    if (stall->overhead.changes != 0) {
+        sbx_html(page, "; to hold that, a sample was taken each ");
+        sbx_page_duration(page, (int64_t)stall->overhead.interval_us * 1000);
+        sbx_html(page, " at capture points and each ");
+        sbx_page_duration(page, (int64_t)stall->overhead.gap_us * 1000);
+        sbx_html(page, " between them");
+    }
+    for (uint32_t group = 0, shown = 0; group < SBX_GROUP_COUNT; group++) {
+        if ((stall->overhead.shed >> group & 1) != 0) {
+            sbx_html_textf(page, "%s%s", shown++ == 0 ? ", and not at: " : ", ", sbx_point_name(group));
+        }
+    }
+    sbx_html(page, ".");
+}
+
 static void put_losses(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
 {
     const struct {
@@ -339,7 +395,9 @@ static void put_losses(struct sbx_byte_buffer *page, const struct sbx_stall *sta
     sbx_page_duration(page, (int64_t)stall->policy.wait_min_us * 1000);
     sbx_html(page, " on. History reaches back ");
     sbx_page_duration(page, stall->trigger.history_ns);
-    sbx_html(page, ". Losses are counted since the process began.</p></section>");
+    sbx_html(page, ". Losses are counted since the process began.");
+    put_cost(page, stall);
+    sbx_html(page, "</p></section>");
 }
 
 static void put_download(struct sbx_byte_buffer *page, const struct sbx_stall *stall, const char *suffix,

@@ -138,9 +138,11 @@ void sbx_page_thread_name(struct sbx_byte_buffer *page, const struct sbx_report 
 }
 
 /* The blocking call a thread was in at the trigger, with its lock's holder. */
-static void put_call(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct sbx_stall_thread *row)
+static void put_call(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
 {
-    if (row->call_kind == SBX_RECORD_NONE)
+    const struct sbx_stall_thread *row = &report->stall->threads[thread];
+    bool is_over = sbx_history_stack_origin(report, thread).source == SBX_STACK_FROM_INTERVAL; /* not the stack shown */
+    if (row->call_kind == SBX_RECORD_NONE || is_over)
         return;
     sbx_html(page, "<span class=\"call\">in ");
     sbx_html_textf(page, "%s", sbx_op_name(row->call_op));
@@ -172,7 +174,7 @@ static void put_thread(struct sbx_byte_buffer *page, const struct sbx_report *re
         sbx_html(page, "<span class=\"tag culprit\">culprit</span> ");
     if (row->ended)
         sbx_html(page, "<span class=\"tag\">ended</span> ");
-    put_call(page, report, row);
+    put_call(page, report, thread);
     if (sbx_report_callstack(report, sbx_history_thread_stack(report, thread), &leaf, 1)) {
         sbx_html(page, " <span class=\"leaf\">");
         sbx_page_function(page, leaf->function);

@@ -51,18 +51,28 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
                     const struct sbx_byte_buffer *report, int64_t now_ms, struct sbx_byte_buffer *page)
 {
     bool has_failed = row->state == SBX_TRIAGE_FAILED;
-    sbx_page_begin(page, *row->headline ? row->headline : "A stall", report || has_failed ? 0 : ASK_AGAIN_S);
+    bool is_aged = row->state == SBX_TRIAGE_DONE && !report && row->bytes == 0;
+    sbx_page_begin(page, *row->headline ? row->headline : "A stall", report || has_failed || is_aged ? 0 : ASK_AGAIN_S);
     put_line(page, row, issue, now_ms);
     if (has_failed) {
         sbx_html(page,
                  "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">triage failed</span></p><h1>");
         sbx_html_text(page, row->failure);
-        sbx_html(page, "</h1><p>The payload is kept as it came (");
-        sbx_html_textf(page, "%lld bytes", (long long)row->bytes);
-        sbx_html(page, "); take it with the link above and look with <code>stallbox show FILE</code>. The next version"
-                       " of the server tries again by itself.</p></section>\n");
+        if (row->bytes > 0) {
+            sbx_html(page, "</h1><p>The payload is kept as it came (");
+            sbx_html_textf(page, "%lld bytes", (long long)row->bytes);
+            sbx_html(page, "); take it with the link above and look with <code>stallbox show FILE</code>. The next version"
+                           " of the server tries again by itself.</p></section>\n");
+        } else {
+            sbx_html(page, "</h1><p>The payload was aged out.</p></section>\n");
+        }
     } else if (report) {
         sbx_byte_buffer_append(page, report->data, report->used);
+    } else if (is_aged) {
+        sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">aged out</span></p><h1>");
+        sbx_html_text(page, row->headline);
+        sbx_html(page, "</h1><p>Its payload and its report went for their age (<code>stallbox serve "
+                       "--payload-days</code>); this is what was said of it.</p></section>\n");
     } else {
         sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">in triage</span></p><h1>");
         sbx_page_word(page, row->trigger);

@@ -18,6 +18,7 @@
 /* synchronous=NORMAL: after a power cut the newest commits may be gone, which costs rendering them again. */
 static const char setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF;"
+    "PRAGMA secure_delete=ON;"
     "CREATE TABLE IF NOT EXISTS rendering(rowid INTEGER PRIMARY KEY, turn INTEGER NOT NULL, id BLOB NOT NULL,"
     " kind INTEGER NOT NULL, bytes INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE(id, kind));"
     "CREATE INDEX IF NOT EXISTS rendering_turn ON rendering(turn, bytes);"
@@ -208,6 +209,18 @@ int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_I
     } else if (result == 0) {
         result = -ENOENT;
     }
+    sbx_store_handle_unlock(&renderings->handle);
+    return result;
+}
+
+int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&renderings->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result == 0)
+        sqlite3_wal_checkpoint_v2(renderings->handle.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
 }

@@ -35,6 +35,9 @@ int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_I
 int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
                        struct sbx_byte_buffer *body_out);
 
+/* Drop all renderings of `id`, for good. Returns 0 or -errno. */
+int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES]);
+
 uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings);
 
 #endif

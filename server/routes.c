@@ -10,6 +10,7 @@
 
 #include "api_lists.h"
 #include "assets.h"
+#include "erasure_request.h"
 #include "pages.h"
 
 enum {
@@ -110,6 +111,10 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     list.issues = issues;
     if (result == 0)
         result = sbx_store_count(routes->store, &list.counts);
+    struct sbx_sealed_counts sealed = {0};
+    if (result == 0)
+        result = sbx_sealed_store_count(routes->sealed, &sealed);
+    list.counts.sealed = sealed.waiting;
     if (result == 0)
         result = sbx_store_issues(routes->store, issues, PAGE_ISSUES_MAX, &list.issue_count);
     if (result == 0) {
@@ -156,7 +161,7 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
                      sbx_store_issue(routes->store, issue_id, &issue) == 0;
     bool has_report = row.state == SBX_TRIAGE_DONE &&
                       sbx_renderings_get(routes->renderings, target->id, SBX_RENDERING_PAGE, &report) == 0;
-    if (row.state == SBX_TRIAGE_DONE && !has_report)
+    if (row.state == SBX_TRIAGE_DONE && !has_report && row.bytes > 0)
         sbx_triager_want(routes->triager, target->id);
     give_html(reply);
     sbx_page_stall(&row, has_issue ? &issue : NULL, has_report ? &report : NULL, now_ms(), &reply->body);
@@ -254,6 +259,8 @@ static void refuse_rendering(const struct sbx_routes *routes, const struct sbx_r
         refuse_for(request, reply, result);
     } else if (row.state == SBX_TRIAGE_FAILED) {
         sbx_reply_text(reply, 404, "triage failed: %s", row.failure);
+    } else if (row.bytes == 0) {
+        sbx_reply_text(reply, 410, "its payload was aged out; what was said of it is at /v1/snapshots/%s", row.id_text);
     } else {
         if (row.state == SBX_TRIAGE_DONE)
             sbx_triager_want(routes->triager, target->id);
@@ -269,6 +276,19 @@ static void answer_download(const struct sbx_routes *routes, const struct sbx_re
     if (!download) {
         refuse(request, reply, 404, "a snapshot can be had as .json, .perfetto, .pprof, .folded and .sbx");
         return;
+    }
+    /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
+    if (sbx_store_min_machines(routes->store) > 1) {
+        struct sbx_snapshot_row row;
+        int shown = sbx_store_snapshot(routes->store, target->id, &row);
+        if (shown < 0) {
+            refuse_for(request, reply, shown);
+            return;
+        }
+        if (download->rendering < 0) {
+            refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
+            return;
+        }
     }
     int result = download->rendering < 0
                      ? sbx_store_envelope(routes->store, target->id, &reply->body)
@@ -297,6 +317,98 @@ static void answer_snapshot_or_download(const struct sbx_routes *routes, const s
     (*target->suffix ? answer_download : answer_snapshot)(routes, request, target, reply);
 }
 
+/* ---- policies ---- */
+
+/* Open to anyone: it is signed, not secret, and whoever fetches it says nothing about itself. */
+static void answer_policy(const struct sbx_routes *routes, const struct sbx_request *request,
+                          const struct target *target, struct sbx_reply *reply)
+{
+    int result = sbx_policy_shelf_read(routes->policies, target->id, &reply->body, reply->tag);
+    if (result < 0) {
+        sbx_byte_buffer_finish(&reply->body);
+        refuse_for(request, reply, result);
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = "application/octet-stream";
+    if (request->if_none_match && strcmp(request->if_none_match, reply->tag) == 0) {
+        sbx_byte_buffer_finish(&reply->body);
+        reply->status = 304;
+    }
+}
+
+bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES])
+{
+    static const char prefix[] = "/v1/policy/";
+    return strncmp(path, prefix, sizeof(prefix) - 1) == 0 &&
+           sbx_id_parse(path + sizeof(prefix) - 1, strlen(path) - (sizeof(prefix) - 1), app_id_out);
+}
+
+void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
+                          const struct sbx_byte_buffer *body, struct sbx_reply *reply)
+{
+    int result = body->failed ? -EFBIG : sbx_policy_shelf_write(routes->policies, app_id, body->data, body->used);
+    if (result == -EINVAL) {
+        sbx_reply_text(reply, 400, "this is no signed document (stallbox policy sign makes one)");
+    } else if (result == -EFBIG) {
+        sbx_reply_text(reply, 413, "a policy has at most %d bytes", SBX_POLICY_FILE_MAX);
+    } else if (result < 0) {
+        sbx_reply_text(reply, 503, "the policy could not be kept: %s", strerror(-result));
+        reply->retry_after_s = STORE_AGAIN_S;
+    } else {
+        sbx_reply_text(reply, 200, "kept");
+    }
+}
+
+/* ---- erasures ---- */
+
+bool sbx_route_is_erasures(const char *path)
+{
+    return strcmp(path, SBX_ERASURES_PATH) == 0;
+}
+
+static void forget_renderings(void *context, const uint8_t id[SBX_ID_BYTES])
+{
+    const struct sbx_routes *routes = context;
+    sbx_renderings_remove(routes->renderings,
+                          id); /* what stays for want of a disk is of a snapshot that is found no more */
+    sbx_metrics_add(routes->metrics, SBX_METRIC_ERASED, 1);
+}
+
+void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
+                             struct sbx_reply *reply)
+{
+    uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES], id[SBX_ROTATING_ID_BYTES];
+    size_t count = body->failed ? 0 : sbx_erasure_request_read(body->data, body->used, proofs);
+    if (count == 0) { /* all of it is looked at before any of it is done */
+        sbx_reply_text(reply, 400, "a request to delete is 1 to %d lines of 64 hex digits", SBX_ERASURES_MAX);
+        return;
+    }
+    sbx_metrics_add(routes->metrics, SBX_METRIC_ERASURES, 1);
+    int result = 0;
+    for (size_t i = 0; i < count && result >= 0; i++) {
+        result = sbx_rotating_id_of_proof(proofs[i], id);
+        if (result == 0)
+            result = sbx_store_erase(routes->store, id, now_ms(), forget_renderings, (void *)(uintptr_t)routes);
+    }
+    if (result < 0) {
+        sbx_reply_text(reply, 503, "not all could be deleted; ask again");
+        reply->retry_after_s = STORE_AGAIN_S;
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = SBX_TEXT_PLAIN;
+    sbx_byte_buffer_text(&reply->body, SBX_ERASED_ANSWER);
+}
+
+static void answer_erasures(const struct sbx_routes *routes, const struct sbx_request *request,
+                            const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)target;
+    refuse(request, reply, 405, "this path takes POST");
+    reply->allow = "POST";
+}
+
 /* ---- the server itself ---- */
 
 static void answer_health(const struct sbx_routes *routes, const struct sbx_request *request,
@@ -319,11 +431,16 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
 {
     (void)target;
     struct sbx_store_counts counts;
+    struct sbx_sealed_counts sealed;
     int result = sbx_store_count(routes->store, &counts);
+    if (result == 0)
+        result = sbx_sealed_store_count(routes->sealed, &sealed);
     if (result < 0) {
         refuse_for(request, reply, result);
         return;
     }
+    counts.sealed = sealed.waiting;
+    counts.unsealing_failed = sealed.failed;
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
     sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
@@ -365,6 +482,8 @@ static const struct route {
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
     {"/v1/issues/", true, false, "GET, HEAD", answer_issue},
+    {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},
+    {SBX_ERASURES_PATH, false, false, "POST", answer_erasures},
     {"/healthz", false, false, "GET, HEAD", answer_health},
     {"/metrics", false, false, "GET, HEAD", answer_metrics},
     {"/style.css", false, false, "GET, HEAD", answer_style},
@@ -397,7 +516,8 @@ bool sbx_route_is_collector(const char *path)
 
 bool sbx_route_is_open(const char *path)
 {
-    return strcmp(path, "/healthz") == 0;
+    uint8_t app_id[SBX_ID_BYTES];
+    return strcmp(path, "/healthz") == 0 || sbx_route_is_policy(path, app_id);
 }
 
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply)

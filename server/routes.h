@@ -6,30 +6,48 @@
 #include <stdbool.h>
 
 #include "metrics.h"
+#include "policy_shelf.h"
 #include "renderings.h"
 #include "reply.h"
+#include "sealed_store.h"
 #include "store.h"
 #include "triager.h"
 
 struct sbx_routes { /* all borrowed */
     struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
+    const struct sbx_policy_shelf *policies;
 };
 
 struct sbx_request { /* all borrowed */
     const char *method;        /* "GET" */
     const char *path;          /* decoded, without the query */
     const char *before, *limit; /* query arguments as they came; NULL when missing */
+    const char *if_none_match;  /* header; NULL when missing */
 };
 
 /* The path under which snapshots are posted. */
 bool sbx_route_is_collector(const char *path);
+/* A path under which an application's policy is put; its id then. */
+bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES]);
 /* A path that tells nothing about any stall: served to anyone. */
 bool sbx_route_is_open(const char *path);
 
-/* Answer any request but a post to the collector: 404 and 405 included. */
+/* Replace an application's policy with what was put. */
+void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
+                          const struct sbx_byte_buffer *body, struct sbx_reply *reply);
+
+/* A path under which a machine asks to be forgotten. */
+bool sbx_route_is_erasures(const char *path);
+/* Do it: `body` has proofs, one a line (proto/erasure_format.h). The answer does not tell whether there was anything.
+ */
+void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
+                             struct sbx_reply *reply);
+
+/* Answer any request but a post to the collector or of erasures and a put of a policy: 404 and 405 included. */
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply);
 
 #endif

@@ -9,17 +9,24 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "ager.h"
 #include "collector.h"
 #include "http.h"
 #include "listener.h"
 #include "metrics.h"
 #include "renderings.h"
+#include "sealed_store.h"
 #include "store.h"
 #include "triager.h"
 
-enum { REQUEST_DEADLINE_MS_DEFAULT = 30000 };
+enum {
+    REQUEST_DEADLINE_MS_DEFAULT = 30000,
+    PAYLOAD_DAYS_DEFAULT = 30,   /* a report is looked at in the days after a release, if ever */
+    RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
+};
 #define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(1) << 30)
 
 struct sbx_server {
@@ -27,8 +34,11 @@ struct sbx_server {
     char *token;
     struct sbx_metrics *metrics;
     struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
+    struct sbx_policy_shelf *policies;
     struct sbx_triager *triager;
+    struct sbx_ager *ager;
     struct sbx_collector *collector;
     struct sbx_http *http;
     uint16_t port;
@@ -85,6 +95,12 @@ static int lock_data_dir(const char *data_dir, char *why, size_t why_bytes)
     return result;
 }
 
+/* Days as the ager takes them: the default for 0, 0 for ever. */
+static uint32_t days_of(uint32_t asked, uint32_t otherwise)
+{
+    return asked == 0 ? otherwise : asked >= SBX_KEEP_FOR_EVER ? 0 : asked;
+}
+
 /* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
@@ -93,22 +109,35 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         .symbol_dir_count = options->symbol_dir_count,
         .index_paths = options->index_paths,
         .index_path_count = options->index_path_count,
+        .unseal_keys = options->unseal_keys,
     };
     uint64_t renderings_max =
         options->renderings_bytes_max ? options->renderings_bytes_max : RENDERINGS_BYTES_MAX_DEFAULT;
     int result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    if (result == 0)
+        result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
+                                       &server->sealed, why, why_bytes);
     if (result == 0)
         result = sbx_renderings_open(options->data_dir, STALLBOX_SERVER_VERSION, renderings_max, &server->renderings,
                                      why, why_bytes);
     if (result < 0)
         return result;
 
-    if (!(server->metrics = sbx_metrics_create()))
+    result = sbx_policy_shelf_open(options->data_dir, &server->policies);
+    if (result == 0 && !(server->metrics = sbx_metrics_create()))
         result = -ENOMEM;
     if (result == 0)
-        result = sbx_triager_start(server->store, server->renderings, server->metrics, options->log, &sources,
-                                   &server->triager);
-    if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->triager, server->metrics)))
+        result = sbx_triager_start(server->store, server->sealed, server->renderings, server->metrics, options->log,
+                                   &sources, &server->triager);
+    if (result == 0) {
+        sbx_store_set_min_machines(server->store, options->min_machines);
+        const struct sbx_ager_boxes boxes = {server->store, server->sealed, server->renderings, server->metrics,
+                                             options->log};
+        result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
+                                days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
+    }
+    if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->sealed, options->unseal_keys,
+                                                                  server->triager, server->metrics)))
         result = -ENOMEM;
     if (result < 0)
         snprintf(why, why_bytes, "%s: the server did not start: %s", options->data_dir, strerror(-result));
@@ -125,8 +154,12 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
         return result;
     const struct sbx_http_settings settings = {
         .gate = {.token = server->token, .is_loopback = listener.is_loopback},
-        .routes = {.store = server->store, .renderings = server->renderings, .triager = server->triager,
-                   .metrics = server->metrics},
+        .routes = {.store = server->store,
+                   .sealed = server->sealed,
+                   .renderings = server->renderings,
+                   .triager = server->triager,
+                   .metrics = server->metrics,
+                   .policies = server->policies},
         .collector = server->collector,
         .metrics = server->metrics,
         .request_deadline_ms =
@@ -175,9 +208,12 @@ void sbx_server_stop(struct sbx_server *server)
     if (!server)
         return;
     sbx_http_stop(server->http);
+    sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);
     sbx_collector_destroy(server->collector);
     sbx_renderings_close(server->renderings);
+    sbx_policy_shelf_close(server->policies);
+    sbx_sealed_store_close(server->sealed);
     sbx_store_close(server->store);
     sbx_metrics_destroy(server->metrics);
     if (server->lock_fd >= 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.c - payloads in, verdicts in, rows out; one transaction each.
+/* store.c - payloads in, verdicts in; one transaction each.
  *
  *   snapshot                                    one row a payload
  *     seq           INTEGER PRIMARY KEY         order of arrival
  *     id            BLOB(16) UNIQUE             payload id
- *     received_ms, created_day, bytes           server's clock; the client's day; envelope bytes
+ *     received_ms, created_day, bytes           server's clock; the client's day; envelope bytes, 0 once it was aged out
  *     session       BLOB(16)                    one process of the application
  *     app_build_id  TEXT, app_version TEXT      hex; "7.0.15"
  *     trigger TEXT, duration_ns, threshold_ms
+ *     weight, one_in                            how many stalls it stands for; the reciprocal of its chance to be told
  *     state         0 pending, 1 done, 2 failed
  *     attempts                                  times triage began since it last ended
  *     triaged_by    TEXT                        server version that said it
@@ -16,8 +17,13 @@
  *     app, cause, class, function, module, headline TEXT; confidence REAL
  *   payload                                     apart, so that a scan of rows does not walk over bytes
  *     seq INTEGER PRIMARY KEY, envelope BLOB
+ *   rotating                                    the machine's id in it, for 90 days (proto/erasure_format.h)
+ *     seq INTEGER PRIMARY KEY, id BLOB(16)
+ *   erased                                      ids whose machine wants to be forgotten
+ *     id BLOB(16) PRIMARY KEY, at_ms
  *   issue                                       an aggregate of snapshot, renewed in the transaction that changes it
- *     id BLOB PRIMARY KEY, hits, sessions, builds, first_ms, last_ms, longest_ns, newest (seq)
+ *     id BLOB PRIMARY KEY, hits, sessions, builds, first_ms, last_ms, longest_ns, newest (seq), weight (sum),
+ *     variance (of that sum as an estimate: docs/SAMPLING.md)
  *
  * user_version is the schema's version. */
 #include "store.h"
@@ -27,58 +33,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "interval.h"
 #include "names.h"
-#include "store_handle.h"
+#include "store_inside.h"
 
-enum { SCHEMA_VERSION = 1, APPLICATION_ID = 0x53425831 /* "SBX1" */ };
+enum { SCHEMA_VERSION = 2, APPLICATION_ID = 0x53425831 /* "SBX1" */ };
 
-/* WAL with synchronous=FULL: a commit returns after the journal is on disk. secure_delete is off: what is deleted here
- * carries no more than its file did. */
+/* WAL with synchronous=FULL: a commit returns after the journal is on disk. secure_delete: what a machine wants
+ * forgotten is overwritten, not only unlinked. */
 static const char writer_setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA journal_size_limit=16777216;"
-    "PRAGMA trusted_schema=OFF;"
+    "PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS snapshot(seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, received_ms INTEGER NOT "
     "NULL,"
     " created_day INTEGER NOT NULL, bytes INTEGER NOT NULL, session BLOB NOT NULL, app_build_id TEXT NOT NULL,"
     " app_version TEXT NOT NULL, trigger TEXT NOT NULL, duration_ns INTEGER NOT NULL, threshold_ms INTEGER NOT NULL,"
+    " weight INTEGER NOT NULL DEFAULT 1, one_in INTEGER NOT NULL DEFAULT 1,"
     " state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, triaged_by TEXT, failure TEXT, issue BLOB,"
     " app TEXT, cause TEXT, class TEXT, function TEXT, module TEXT, headline TEXT, confidence REAL);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX IF NOT EXISTS snapshot_of_issue"
-    " ON snapshot(issue, seq, session, app_build_id, received_ms, duration_ns);"
+    " ON snapshot(issue, seq, session, app_build_id, received_ms, duration_ns, weight, one_in);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_app ON snapshot(app, received_ms, app_build_id);"
+    "CREATE INDEX IF NOT EXISTS snapshot_of_build ON snapshot(app_build_id, seq);"
+    "CREATE INDEX IF NOT EXISTS snapshot_received ON snapshot(received_ms);"
+    "CREATE INDEX IF NOT EXISTS snapshot_with_payload ON snapshot(received_ms) WHERE bytes > 0;"
     "CREATE TABLE IF NOT EXISTS payload(seq INTEGER PRIMARY KEY REFERENCES snapshot(seq), envelope BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS rotating(seq INTEGER PRIMARY KEY REFERENCES snapshot(seq), id BLOB NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS rotating_id ON rotating(id);"
+    "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS issue(id BLOB PRIMARY KEY, hits INTEGER NOT NULL, sessions INTEGER NOT NULL,"
     " builds INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, longest_ns INTEGER NOT NULL,"
-    " newest INTEGER NOT NULL REFERENCES snapshot(seq)) WITHOUT ROWID;"
+    " newest INTEGER NOT NULL REFERENCES snapshot(seq), weight INTEGER NOT NULL DEFAULT 0,"
+    " variance INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS issue_by_weight ON issue(sessions DESC, hits DESC, last_ms DESC);"
+    "COMMIT;";
+
+/* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */
+static const char from_schema_1[] =
+    "BEGIN IMMEDIATE;"
+    "ALTER TABLE snapshot ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE snapshot ADD COLUMN one_in INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE issue ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE issue ADD COLUMN variance INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE issue SET weight = hits;"
+    "DROP INDEX IF EXISTS snapshot_of_issue;"
+    "PRAGMA user_version=2;"
     "COMMIT;";
 
 static const char reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
-#define SNAPSHOT_COLUMNS                                                                                               \
-    "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id,"    \
-    " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"          \
-    " s.confidence"
-
-/* New in its build: seen in one build only, and another build of the application had been heard of before. */
-#define ISSUE_QUERY                                                                                                    \
-    "SELECT " SNAPSHOT_COLUMNS ", i.hits, i.sessions, i.builds, i.first_ms, i.last_ms, i.longest_ns,"                  \
-    " i.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms < i.first_ms"             \
-    "  AND o.app_build_id <> s.app_build_id) FROM issue i JOIN snapshot s ON s.seq = i.newest "
-
-enum writer_statement {
-    FIND_SNAPSHOT, ADD_SNAPSHOT, ADD_PAYLOAD, READ_PAYLOAD, BEGIN_TRIAGE, PUT_OFF_TRIAGE, SET_VERDICT, SET_FAILURE,
-    RETRY_FAILURES, RENEW_ISSUE, DROP_EMPTY_ISSUE, WRITER_STATEMENTS,
-};
 static const char *const writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, issue, attempts FROM snapshot WHERE id = ?1",
     [ADD_SNAPSHOT] = "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, app_build_id, app_version,"
-                     " trigger, duration_ns, threshold_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                     " trigger, duration_ns, threshold_ms, weight, one_in)"
+                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [ADD_PAYLOAD] = "INSERT INTO payload(seq, envelope) VALUES(?1, ?2)",
     [READ_PAYLOAD] = "SELECT envelope FROM payload WHERE seq = ?1",
     [BEGIN_TRIAGE] = "UPDATE snapshot SET attempts = attempts + 1 WHERE seq = ?1",
@@ -88,34 +100,29 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
         " cause = ?5, class = ?6, function = ?7, module = ?8, headline = ?9, confidence = ?10"
         " WHERE seq = ?1",
     [SET_FAILURE] = "UPDATE snapshot SET state = 2, triaged_by = ?2, failure = ?3 WHERE seq = ?1",
-    [RETRY_FAILURES] = "UPDATE snapshot SET state = 0, attempts = 0 WHERE state = 2 AND triaged_by IS NOT ?1",
-    [RENEW_ISSUE] = "INSERT OR REPLACE INTO issue(id, hits, sessions, builds, first_ms, last_ms, longest_ns, newest)"
+    [RETRY_FAILURES] = "UPDATE snapshot SET state = 0, attempts = 0 WHERE state = 2 AND bytes > 0"
+                       " AND triaged_by IS NOT ?1",
+    [RENEW_ISSUE] = "INSERT OR REPLACE INTO issue(id, hits, sessions, builds, first_ms, last_ms, longest_ns, newest,"
+                    " weight, variance)"
                     " SELECT issue, COUNT(*), COUNT(DISTINCT session), COUNT(DISTINCT app_build_id), MIN(received_ms),"
-                    " MAX(received_ms), MAX(duration_ns), MAX(seq) FROM snapshot WHERE issue = ?1 GROUP BY issue",
+                    " MAX(received_ms), MAX(duration_ns), MAX(seq),"
+                    " SUM(weight), SUM(one_in * (one_in - 1)) FROM snapshot WHERE issue = ?1 GROUP BY issue",
     [DROP_EMPTY_ISSUE] = "DELETE FROM issue WHERE id = ?1 AND NOT EXISTS(SELECT 1 FROM snapshot WHERE issue = ?1)",
-};
-
-enum reader_statement {
-    READ_ENVELOPE, NEXT_PENDING, ONE_SNAPSHOT, NEWEST_SNAPSHOTS, SNAPSHOTS_OF_ISSUE, TOP_ISSUES, ONE_ISSUE, COUNT_ROWS,
-    READER_STATEMENTS,
-};
-static const char *const reader_sql[READER_STATEMENTS] = {
-    [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1",
-    [NEXT_PENDING] = "SELECT id FROM snapshot WHERE state = 0 ORDER BY attempts, seq LIMIT 1",
-    [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1",
-    [NEWEST_SNAPSHOTS] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 ORDER BY s.seq DESC LIMIT ?2",
-    [SNAPSHOTS_OF_ISSUE] = ("SELECT " SNAPSHOT_COLUMNS
-                            " FROM snapshot s WHERE s.issue = ?3 AND s.seq < ?1 ORDER BY s.seq DESC LIMIT ?2"),
-    [TOP_ISSUES] = ISSUE_QUERY "ORDER BY i.sessions DESC, i.hits DESC, i.last_ms DESC LIMIT ?1",
-    [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1",
-    [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
-                   " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
-};
-
-struct sbx_store {
-    struct sbx_store_handle writer, reader;
-    char *path; /* DATA/store.db */
-    char version[32];
+    [ADD_ROTATING] = "INSERT INTO rotating(seq, id) VALUES(?1, ?2)",
+    [ADD_ERASED] = "INSERT OR IGNORE INTO erased(id, at_ms) VALUES(?1, ?2)",
+    [IS_ERASED] = "SELECT 1 FROM erased WHERE id = ?1",
+    [NEXT_ERASED] =
+        "SELECT s.seq, s.id, s.issue FROM rotating r JOIN snapshot s ON s.seq = r.seq WHERE r.id = ?1 LIMIT 1",
+    [LEAVE_ISSUE] = "UPDATE snapshot SET issue = NULL WHERE seq = ?1",
+    [DROP_PAYLOAD] = "DELETE FROM payload WHERE seq = ?1",
+    [DROP_ROTATING] = "DELETE FROM rotating WHERE seq = ?1",
+    [DROP_SNAPSHOT] = "DELETE FROM snapshot WHERE seq = ?1",
+    [NEXT_AGED] = "SELECT seq, id, issue FROM snapshot WHERE received_ms < ?1 ORDER BY received_ms LIMIT 1",
+    [NEXT_AGED_PAYLOAD] =
+        "SELECT seq, id, state FROM snapshot WHERE received_ms < ?1 AND bytes > 0 ORDER BY received_ms LIMIT 1",
+    [LEAVE_PAYLOAD] = "UPDATE snapshot SET bytes = 0 WHERE seq = ?1",
+    [FORGET_ERASED] = "DELETE FROM erased WHERE at_ms < ?1",
+    [SET_RIGHT] = "UPDATE snapshot SET received_ms = ?1 WHERE received_ms > ?2",
 };
 
 /* ---- open and close ---- */
@@ -149,6 +156,10 @@ static int check_version(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
+    if (result == 0 && version == 1 && sqlite3_exec(db, from_schema_1, NULL, NULL, NULL) != SQLITE_OK) {
+        snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));
+        result = -EIO;
+    }
     sqlite3_close(db);
     return result;
 }
@@ -180,7 +191,8 @@ int sbx_store_open(const char *data_dir, const char *version, struct sbx_store *
         result = sbx_store_handle_open(&store->writer, store->path, writer_setup, writer_sql, WRITER_STATEMENTS, why,
                                        why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open(&store->reader, store->path, reader_setup, reader_sql, READER_STATEMENTS, why,
+        result = sbx_store_handle_open(&store->reader, store->path, reader_setup, sbx_store_reader_sql,
+                                       SBX_READER_STATEMENTS, why,
                                        why_bytes);
     if (result == 0)
         result = retry_failures(store, why, why_bytes);
@@ -211,13 +223,24 @@ static int compare_payload(struct sbx_store *store, int64_t seq, const void *env
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_PAYLOAD);
     sqlite3_bind_int64(statement, 1, seq);
     int row = sbx_store_step(statement);
-    if (row <= 0)
-        return row < 0 ? row : -EIO;
+    if (row < 0)
+        return row;
+    if (row == 0) { /* aged out: nobody can compare any more, and it was stored */
+        *stored_out = SBX_STORED_BEFORE;
+        return 0;
+    }
     bool is_equal = (size_t)sqlite3_column_bytes(statement, 0) == bytes &&
                     memcmp(sqlite3_column_blob(statement, 0), envelope, bytes) == 0;
     *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
     sqlite3_reset(statement);
     return 0;
+}
+
+/* How long a stall lasted. Who asks for a snapshot by hand asks about the last seconds, whatever message is open. */
+static int64_t duration_of(const struct sbx_stall *stall)
+{
+    struct sbx_interval judged = sbx_interval_judged(stall);
+    return stall->trigger.kind == SBX_TRIGGER_MANUAL ? judged.end_ns - judged.begin_ns : stall->trigger.duration_ns;
 }
 
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
@@ -238,8 +261,10 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     sqlite3_bind_text(statement, 6, build_id, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 7, version, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 8, sbx_trigger_name(stall->trigger.kind), -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 9, stall->trigger.duration_ns);
+    sqlite3_bind_int64(statement, 9, duration_of(stall));
     sqlite3_bind_int64(statement, 10, stall->trigger.threshold_ms);
+    sqlite3_bind_int64(statement, 11, stall->sampling.weight);
+    sqlite3_bind_int64(statement, 12, stall->sampling.one_in);
     int result = sbx_store_step(statement);
     if (result < 0)
         return result;
@@ -250,12 +275,28 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     sqlite3_bind_blob64(statement, 2, envelope, bytes, SQLITE_STATIC);
     result = sbx_store_step(statement);
     sqlite3_clear_bindings(statement); /* `build_id`, `version` and the envelope end with this call */
+    if (result == 0 && stall->has_rotating_id) {
+        statement = sbx_store_handle_use(&store->writer, ADD_ROTATING);
+        sqlite3_bind_int64(statement, 1, seq);
+        sqlite3_bind_blob(statement, 2, stall->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+    }
     return result;
 }
 
-/* Look for a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno; `issue_out` (may be NULL) is all
- * zero when it has none. */
-static int find_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
+/* Does its machine want to be forgotten? 1, 0 or -errno; the writer's lock is held. */
+static int is_erased(struct sbx_store *store, const struct sbx_stall *stall)
+{
+    if (!stall->has_rotating_id)
+        return 0;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, IS_ERASED);
+    sqlite3_bind_blob(statement, 1, stall->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_reset(statement);
+    return result;
+}
+
+int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
                          uint8_t *issue_out)
 {
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_SNAPSHOT);
@@ -275,8 +316,7 @@ static int find_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]
     return 0;
 }
 
-/* End the transaction that `result` is of: commit what went well, roll back the rest. */
-static int end_transaction(struct sbx_store *store, int result)
+int sbx_store_end(struct sbx_store *store, int result)
 {
     if (result == 0)
         result = sbx_store_handle_commit(&store->writer);
@@ -292,54 +332,21 @@ int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const 
     sbx_store_handle_lock(&store->writer);
     int result = sbx_store_handle_begin(&store->writer);
     if (result == 0) {
-        result = find_snapshot(store, stall->payload_id, &seq, NULL, NULL);
+        result = sbx_store_find(store, stall->payload_id, &seq, NULL, NULL);
         if (result == -ENOENT) {
-            *stored_out = SBX_STORED_NEW;
-            result = add_payload(store, stall, envelope, bytes, received_ms);
+            result = is_erased(store, stall);
+            *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* its sender need not try again */
+            result = result != 0 ? (result < 0 ? result : 0) : add_payload(store, stall, envelope, bytes, received_ms);
         } else if (result == 0) {
             result = compare_payload(store, seq, envelope, bytes, stored_out);
         }
-        result = end_transaction(store, result);
+        result = sbx_store_end(store, result);
     }
     sbx_store_handle_unlock(&store->writer);
     return result;
 }
 
-int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out)
-{
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_ENVELOPE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 0),
-                               (size_t)sqlite3_column_bytes(statement, 0));
-        sqlite3_reset(statement);
-        result = envelope_out->failed ? -ENOMEM : 0;
-    } else if (result == 0) {
-        result = -ENOENT;
-    }
-    sbx_store_handle_unlock(&store->reader);
-    return result;
-}
-
 /* ---- triage's side ---- */
-
-int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES])
-{
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, NEXT_PENDING);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
-        sqlite3_reset(statement);
-        result = 0;
-    } else if (result == 0) {
-        result = -ENOENT;
-    }
-    sbx_store_handle_unlock(&store->reader);
-    return result;
-}
 
 /* Change a row's count of attempts, if that is below `attempts_limit`. */
 static int count_attempt(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], enum writer_statement change,
@@ -348,7 +355,7 @@ static int count_attempt(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]
     int64_t seq;
     int attempts;
     sbx_store_handle_lock(&store->writer);
-    int result = find_snapshot(store, id, &seq, &attempts, NULL);
+    int result = sbx_store_find(store, id, &seq, &attempts, NULL);
     if (result == 0 && attempts >= attempts_limit)
         result = -EDEADLK;
     if (result == 0) {
@@ -370,8 +377,7 @@ int sbx_store_put_off_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BY
     return count_attempt(store, id, PUT_OFF_TRIAGE, INT_MAX);
 }
 
-/* Count the snapshots of an issue anew; an issue without any goes. */
-static int renew_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES])
+int sbx_store_renew_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES])
 {
     static const enum writer_statement steps[] = {RENEW_ISSUE, DROP_EMPTY_ISSUE};
     int result = 0;
@@ -395,7 +401,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     int result = sbx_store_handle_begin(&store->writer);
     if (result < 0)
         goto unlock;
-    result = find_snapshot(store, id, &seq, NULL, old_issue);
+    result = sbx_store_find(store, id, &seq, NULL, old_issue);
     if (result == 0) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SET_VERDICT);
         sqlite3_bind_int64(statement, 1, seq);
@@ -412,10 +418,10 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
         sqlite3_clear_bindings(statement); /* the strings are the caller's */
     }
     if (result == 0)
-        result = renew_issue(store, issue);
+        result = sbx_store_renew_issue(store, issue);
     if (result == 0 && memcmp(old_issue, issue, SBX_ID_BYTES) != 0 && memcmp(old_issue, none, SBX_ID_BYTES) != 0)
-        result = renew_issue(store, old_issue);
-    result = end_transaction(store, result);
+        result = sbx_store_renew_issue(store, old_issue);
+    result = sbx_store_end(store, result);
 unlock:
     sbx_store_handle_unlock(&store->writer);
     return result;
@@ -425,7 +431,7 @@ int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
 {
     int64_t seq;
     sbx_store_handle_lock(&store->writer);
-    int result = find_snapshot(store, id, &seq, NULL, NULL);
+    int result = sbx_store_find(store, id, &seq, NULL, NULL);
     if (result == 0) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SET_FAILURE);
         sqlite3_bind_int64(statement, 1, seq);
@@ -436,154 +442,4 @@ int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     }
     sbx_store_handle_unlock(&store->writer);
     return result;
-}
-
-/* ---- the pages' side ---- */
-
-enum { SNAPSHOT_COLUMN_COUNT = 20 };
-
-static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
-{
-    text_out[0] = '\0';
-    if (sqlite3_column_bytes(statement, column) == SBX_ID_BYTES)
-        sbx_id_print(sqlite3_column_blob(statement, column), text_out);
-}
-
-/* The columns of SNAPSHOT_COLUMNS, in their order. */
-static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
-{
-    *row = (struct sbx_snapshot_row){
-        .seq = sqlite3_column_int64(statement, 0),
-        .received_ms = sqlite3_column_int64(statement, 2),
-        .created_day = (uint32_t)sqlite3_column_int64(statement, 3),
-        .bytes = sqlite3_column_int64(statement, 4),
-        .duration_ns = sqlite3_column_int64(statement, 6),
-        .threshold_ms = (uint32_t)sqlite3_column_int64(statement, 7),
-        .state = (enum sbx_triage_state)sqlite3_column_int(statement, 10),
-        .confidence = sqlite3_column_double(statement, 19),
-    };
-    print_column_id(statement, 1, row->id_text);
-    sbx_id_parse(row->id_text, sizeof(row->id_text) - 1, row->id);
-    sbx_store_column_text(statement, 5, row->trigger, sizeof(row->trigger));
-    sbx_store_column_text(statement, 8, row->app_build_id, sizeof(row->app_build_id));
-    sbx_store_column_text(statement, 9, row->app_version, sizeof(row->app_version));
-    sbx_store_column_text(statement, 11, row->failure, sizeof(row->failure));
-    print_column_id(statement, 12, row->issue_text);
-    sbx_store_column_text(statement, 13, row->app, sizeof(row->app));
-    sbx_store_column_text(statement, 14, row->cause, sizeof(row->cause));
-    sbx_store_column_text(statement, 15, row->class_, sizeof(row->class_));
-    sbx_store_column_text(statement, 16, row->function, sizeof(row->function));
-    sbx_store_column_text(statement, 17, row->module, sizeof(row->module));
-    sbx_store_column_text(statement, 18, row->headline, sizeof(row->headline));
-}
-
-static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
-{
-    read_snapshot(statement, &row->newest);
-    snprintf(row->id_text, sizeof(row->id_text), "%s", row->newest.issue_text);
-    row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
-    row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);
-    row->builds = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 2);
-    row->first_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 3);
-    row->last_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 4);
-    row->longest_ns = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 5);
-    row->new_in_build = sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 6) != 0;
-}
-
-int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
-                        struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
-{
-    size_t count = 0;
-    int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, issue ? SNAPSHOTS_OF_ISSUE : NEWEST_SNAPSHOTS);
-    sqlite3_bind_int64(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
-    sqlite3_bind_int64(statement, 2, (int64_t)max);
-    if (issue)
-        sqlite3_bind_blob(statement, 3, issue, SBX_ID_BYTES, SQLITE_STATIC);
-    while (count < max && (result = sbx_store_step(statement)) > 0)
-        read_snapshot(statement, &rows[count++]);
-    sqlite3_reset(statement);
-    sbx_store_handle_unlock(&store->reader);
-    *count_out = count;
-    return result < 0 ? result : 0;
-}
-
-int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out)
-{
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, ONE_SNAPSHOT);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        read_snapshot(statement, row_out);
-        sqlite3_reset(statement);
-    }
-    sbx_store_handle_unlock(&store->reader);
-    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
-}
-
-int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out)
-{
-    size_t count = 0;
-    int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, TOP_ISSUES);
-    sqlite3_bind_int64(statement, 1, (int64_t)max);
-    while (count < max && (result = sbx_store_step(statement)) > 0)
-        read_issue(statement, &rows[count++]);
-    sqlite3_reset(statement);
-    sbx_store_handle_unlock(&store->reader);
-    *count_out = count;
-    return result < 0 ? result : 0;
-}
-
-int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
-{
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, ONE_ISSUE);
-    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        read_issue(statement, row_out);
-        sqlite3_reset(statement);
-    }
-    sbx_store_handle_unlock(&store->reader);
-    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
-}
-
-/* Bytes of the database and its journals; a missing one counts nothing. */
-static int64_t bytes_on_disk(const char *path)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    int64_t bytes = 0;
-    for (size_t i = 0; i < 3; i++) {
-        char *file;
-        struct stat status;
-        if (asprintf(&file, "%s%s", path, suffixes[i]) < 0)
-            continue;
-        if (stat(file, &status) == 0)
-            bytes += status.st_size;
-        free(file);
-    }
-    return bytes;
-}
-
-int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out)
-{
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, COUNT_ROWS);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        *counts_out = (struct sbx_store_counts){
-            .snapshots = sqlite3_column_int64(statement, 0),
-            .pending = sqlite3_column_int64(statement, 1),
-            .failed = sqlite3_column_int64(statement, 2),
-            .issues = sqlite3_column_int64(statement, 3),
-            .bytes = bytes_on_disk(store->path),
-        };
-        sqlite3_reset(statement);
-    }
-    sbx_store_handle_unlock(&store->reader);
-    return result > 0 ? 0 : result < 0 ? result : -EIO;
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "erasure_format.h"
 #include "snapshot_id.h"
 #include "stall.h"
 
@@ -32,10 +33,11 @@ struct sbx_snapshot_row {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t received_ms; /* since 1970, server's clock */
     uint32_t created_day;
-    int64_t bytes; /* of the envelope */
+    int64_t bytes; /* of the envelope; 0: it was aged out */
     char trigger[24];
     int64_t duration_ns;
     uint32_t threshold_ms;
+    uint32_t weight, one_in; /* how many stalls it stands for; it was told with the chance 1 / one_in */
     char app_build_id[65]; /* hex; "" when hidden */
     char app_version[40];  /* "" when the application told none */
     enum sbx_triage_state state;
@@ -50,6 +52,8 @@ struct sbx_issue_row {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t hits, sessions; /* snapshots, and distinct processes they came from */
     int64_t first_ms, last_ms;
+    int64_t weight;   /* how many stalls there were, as estimated: the sum of the snapshots' weights */
+    int64_t variance; /* of that estimate */
     int64_t longest_ns;
     int64_t builds;    /* distinct builds of the application it was seen in */
     bool new_in_build; /* one build only, and the application had been seen in another before */
@@ -58,6 +62,7 @@ struct sbx_issue_row {
 
 struct sbx_store_counts {
     int64_t snapshots, pending, failed, issues, bytes; /* bytes: the file and its journal on disk */
+    int64_t sealed, unsealing_failed;                  /* of sealed_store.h: whoever prints fills them in */
 };
 
 enum sbx_stored { SBX_STORED_NEW = 0, SBX_STORED_BEFORE = 1, SBX_STORED_CONFLICT = 2 };
@@ -78,7 +83,30 @@ void sbx_store_close(struct sbx_store *store);
 int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                   int64_t received_ms, enum sbx_stored *stored_out);
 
-/* The envelope as it came, appended to `envelope_out`. */
+/* The machine that these ids belong to is to be forgotten: whatever carries one goes with all that was made of it, and
+ * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. `gone` (may be NULL) is
+ * told each payload's id. Returns how many went, or -errno; then those told are gone and the rest is to be asked for
+ * again. */
+int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
+                    void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context);
+
+/* ---- age ---- */
+
+enum sbx_store_aged {
+    SBX_AGED_PAYLOAD = 0,  /* the bytes as they came: what was said of them stays. All of it, when nothing was */
+    SBX_AGED_SNAPSHOT = 1, /* all of it */
+};
+
+/* Take the oldest away that was received before `before_ms`: one transaction, so that an upload waits for one at most.
+ * Returns 1 and its id, 0 when there is none, or -errno. */
+int sbx_store_age_one(struct sbx_store *store, enum sbx_store_aged what, int64_t before_ms,
+                      uint8_t id_out[SBX_ID_BYTES]);
+
+/* Behind the last of them: forget ids that machines wanted erased before `erased_before_ms`, and take what seems to have
+ * come in the future for received now, else it would never be old. Returns 0 or -errno. */
+int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed);
+
+/* The envelope as it came, appended to `envelope_out`. -ENOENT also when it was aged out. */
 int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out);
 
 /* ---- triage's side ---- */
@@ -94,6 +122,12 @@ int sbx_store_put_off_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BY
 int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], const char *reason);
 
 /* ---- the pages' side ---- */
+
+/* From here on a row is given only when at least so many machines are behind its issue and behind its build of the
+ * application (docs/PRIVACY.md); others are as if they were not there. 1, which is what a store begins with: all are given.
+ * Before anybody reads. */
+void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines);
+uint32_t sbx_store_min_machines(const struct sbx_store *store);
 
 /* Newest first; `issue` NULL: of all; `before_seq` 0: from the newest on. */
 int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,

@@ -31,6 +31,7 @@ struct index_file {
 
 struct sbx_triager {
     struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_metrics *metrics;
     FILE *log;
@@ -49,6 +50,7 @@ struct sbx_triager {
     size_t index_count;
     struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
     int64_t symbolizer_made_us;
+    struct sbx_unseal_keys unseal_keys;
 };
 
 static int64_t now_us(void)
@@ -193,6 +195,10 @@ static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_
     }
     render_all(triager, report, id); /* before the verdict: who sees that finds the page */
     result = put_verdict(triager, report, id);
+    if (result == -ENOENT) { /* erased meanwhile: nothing of it stays */
+        sbx_renderings_remove(triager->renderings, id);
+        result = 0;
+    }
     if (result < 0)
         snprintf(why, why_bytes, "the verdict could not be stored: %s", strerror(-result));
     sbx_report_destroy(report);
@@ -234,6 +240,52 @@ static int triage_one(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES
         log_line(triager, id, "triage is put off", why[0] ? why : strerror(-result));
     }
     sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_MICROSECONDS, (uint64_t)(now_us() - begin_us));
+    return result;
+}
+
+/* ---- what is sealed ---- */
+
+/* Open the oldest that one of our keys opens and put it among those that wait for triage. Returns 0, -ENOENT when there
+ * is none, or -errno when it is to be tried again later. */
+static int unseal_one(struct sbx_triager *triager)
+{
+    uint8_t id[SBX_ID_BYTES], *plain = NULL;
+    size_t plain_bytes = 0;
+    char why[200] = "";
+    int64_t received_ms;
+    struct sbx_byte_buffer envelope = {0};
+    struct sbx_stall *stall = NULL;
+    enum sbx_stored stored = SBX_STORED_NEW;
+    if (triager->unseal_keys.count == 0)
+        return -ENOENT;
+    int result = sbx_sealed_store_next(triager->sealed, &triager->unseal_keys, id, &received_ms, &envelope);
+    if (result == -ENOENT)
+        return result;
+    bool has_payload = false;
+    if (result == 0) {
+        result = sbx_sealed_open(&triager->unseal_keys, envelope.data, envelope.used, &plain, &plain_bytes, why,
+                                 sizeof(why));
+        if (result == 0)
+            result = sbx_stall_decode(plain, plain_bytes, &stall, why, sizeof(why));
+        has_payload = result == 0;
+        /* Stored before it goes from the other table: whoever is killed in between does it again, to the same end. */
+        if (has_payload)
+            result = sbx_store_put(triager->store, stall, plain, plain_bytes, received_ms, &stored);
+    }
+    if (result == 0) {
+        if (stored == SBX_STORED_CONFLICT)
+            log_line(triager, id, "was stored before with other bytes; what was sealed is dropped",
+                     "the first one counts");
+        result = sbx_sealed_store_opened(triager->sealed, id);
+    } else if (!has_payload && (result == -EPROTO || result == -ENOTSUP || result == -ENOKEY)) {
+        log_line(triager, id, "cannot be unsealed", why);
+        result = sbx_sealed_store_failed(triager->sealed, id, why);
+    } else {
+        log_line(triager, id, "unsealing is put off", why[0] ? why : strerror(-result));
+    }
+    sbx_stall_destroy(stall);
+    free(plain);
+    sbx_byte_buffer_finish(&envelope);
     return result;
 }
 
@@ -280,6 +332,8 @@ static void *run(void *argument)
             return NULL;
         if (result == 0)
             result = triage_one(triager, id);
+        else if (result == -ENOENT)
+            result = unseal_one(triager);
         if (result == -ENOENT)
             wait_for_work(triager, 0);
         else if (result < 0)
@@ -296,6 +350,7 @@ static void destroy(struct sbx_triager *triager)
         free(triager->indexes[i].path);
     free(triager->symbol_dirs);
     free(triager->indexes);
+    sbx_unseal_keys_wipe(&triager->unseal_keys);
     pthread_cond_destroy(&triager->changed);
     pthread_mutex_destroy(&triager->lock);
     free(triager);
@@ -323,19 +378,23 @@ static int copy_sources(struct sbx_triager *triager, const struct sbx_triager_so
     return 0;
 }
 
-int sbx_triager_start(struct sbx_store *store, struct sbx_renderings *renderings, struct sbx_metrics *metrics,
-                      FILE *log, const struct sbx_triager_sources *sources, struct sbx_triager **triager_out)
+int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, struct sbx_renderings *renderings,
+                      struct sbx_metrics *metrics, FILE *log, const struct sbx_triager_sources *sources,
+                      struct sbx_triager **triager_out)
 {
     struct sbx_triager *triager = calloc(1, sizeof(*triager));
     if (!triager)
         return -ENOMEM;
-    *triager = (struct sbx_triager){.store = store, .renderings = renderings, .metrics = metrics, .log = log};
+    *triager = (struct sbx_triager){
+        .store = store, .sealed = sealed, .renderings = renderings, .metrics = metrics, .log = log};
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&triager->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&triager->lock, NULL);
+    if (sources->unseal_keys)
+        triager->unseal_keys = *sources->unseal_keys;
     int result = copy_sources(triager, sources);
     if (result == 0)
         result = -pthread_create(&triager->thread, NULL, run, triager);

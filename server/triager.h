@@ -11,6 +11,7 @@
 
 #include "metrics.h"
 #include "renderings.h"
+#include "sealed_store.h"
 #include "store.h"
 
 struct sbx_triager_sources { /* borrowed until sbx_triager_start returns */
@@ -18,13 +19,15 @@ struct sbx_triager_sources { /* borrowed until sbx_triager_start returns */
     size_t symbol_dir_count;
     const char *const *index_paths;
     size_t index_path_count;
+    const struct sbx_unseal_keys *unseal_keys; /* NULL: what is sealed stays so */
 };
 
 struct sbx_triager;
 
-/* `store`, `renderings`, `metrics` and `log` (may be NULL) are borrowed until stop. Returns 0 or -errno. */
-int sbx_triager_start(struct sbx_store *store, struct sbx_renderings *renderings, struct sbx_metrics *metrics,
-                      FILE *log, const struct sbx_triager_sources *sources, struct sbx_triager **triager_out);
+/* `store`, `sealed`, `renderings`, `metrics` and `log` (may be NULL) are borrowed until stop. Returns 0 or -errno. */
+int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, struct sbx_renderings *renderings,
+                      struct sbx_metrics *metrics, FILE *log, const struct sbx_triager_sources *sources,
+                      struct sbx_triager **triager_out);
 /* Ends after the payload at hand. NULL is fine. */
 void sbx_triager_stop(struct sbx_triager *triager);
 

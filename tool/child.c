@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "recording_file.h"
+
 /* What a supervisor may be sent and means for the program. SIGKILL and SIGSTOP cannot be passed on. */
 static const int passed_on[] = {SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1,
                                 SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGALRM};
@@ -63,6 +65,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
         return -error;
     }
     child->pid = pid;
+    child->start_ticks = sbx_process_start_ticks((uint32_t)pid); /* until it is reaped nobody else has its pid */
     return 0;
 }
 

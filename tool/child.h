@@ -6,10 +6,12 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct sbx_child {
     pid_t pid;
+    uint64_t start_ticks; /* with the pid names the process; 0: not known */
     int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
     bool has_ended;
     int status;           /* as waitpid gave it */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,12 +14,14 @@
 
 struct sbx_courier {
     pthread_t thread;
-    pthread_mutex_t lock; /* protects called, finishing, end_ms, counts */
+    pthread_mutex_t lock; /* protects called, finishing, end_ms, redaction, counts */
     pthread_cond_t word;
     bool called, finishing;
     uint64_t end_ms; /* when finishing: give up then */
     struct sbx_spool *spool;
     struct sbx_redaction redaction;
+    const struct sbx_delivery_gate *gate; /* NULL: none */
+    struct sbx_sealer *sealer;            /* NULL: none */
     struct sbx_deliverer *deliverer; /* NULL: encode only */
     struct sbx_courier_counts counts;
 };
@@ -33,12 +36,26 @@ static uint64_t now_ms(void)
 static void pack(struct sbx_courier *courier)
 {
     struct sbx_pack_counts counts = {0};
-    (void)sbx_pack_raw_folder(courier->spool, &courier->redaction,
-                              &counts); /* what failed stays in raw/, or went to bad/ */
+    pthread_mutex_lock(&courier->lock);
+    struct sbx_redaction redaction = courier->redaction;
+    pthread_mutex_unlock(&courier->lock);
+    /* What failed stays in raw/, or went to bad/. */
+    (void)sbx_pack_raw_folder(courier->spool, &redaction, courier->gate, courier->sealer, &counts);
     pthread_mutex_lock(&courier->lock);
     courier->counts.packed += counts.packed;
     courier->counts.unreadable += counts.unreadable;
+    courier->counts.unsealed = counts.unsealed;
+    courier->counts.expired += counts.expired;
     pthread_mutex_unlock(&courier->lock);
+}
+
+/* Public-key work for the stalls to come. What fails is tried again after the next round, and said when it is needed.
+ */
+static void prepare(struct sbx_courier *courier)
+{
+    if (courier->sealer != NULL && sbx_sealer_prepare(courier->sealer) != 0) {
+        return;
+    }
 }
 
 /* Wait for word, at most `ms`. Returns false when it is time to end. */
@@ -66,6 +83,16 @@ static bool wait_for_word(struct sbx_courier *courier, uint64_t ms)
     return goes_on;
 }
 
+/* The grace is over: also an attempt that hangs must not hold up the program's end. */
+static bool is_over(void *context)
+{
+    struct sbx_courier *courier = context;
+    pthread_mutex_lock(&courier->lock);
+    bool is_late = courier->finishing && now_ms() >= courier->end_ms;
+    pthread_mutex_unlock(&courier->lock);
+    return is_late;
+}
+
 /* The last round: everything is encoded, and delivered as far as the grace goes. */
 static void finish_work(struct sbx_courier *courier)
 {
@@ -85,16 +112,19 @@ static void *run(void *context)
 {
     struct sbx_courier *courier = context;
     uint64_t due_ms = 0;
+    prepare(courier);
     do {
         pack(courier);
         due_ms = courier->deliverer != NULL ? sbx_deliverer_step(courier->deliverer) : UINT64_MAX;
+        prepare(courier);
     } while (wait_for_word(courier, due_ms));
     finish_work(courier);
     return NULL;
 }
 
 struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_redaction *redaction,
-                                      const char *server_url, const char *token)
+                                      const char *server_url, const char *token, const struct sbx_delivery_gate *gate,
+                                      struct sbx_sealer *sealer)
 {
     pthread_condattr_t attributes;
     struct sbx_courier *courier = calloc(1, sizeof *courier);
@@ -103,18 +133,28 @@ struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_
     }
     courier->spool = spool;
     courier->redaction = *redaction;
+    courier->gate = gate;
+    courier->sealer = sealer;
     if (server_url != NULL) {
         courier->deliverer = sbx_deliverer_create(spool, server_url, token);
         if (courier->deliverer == NULL) {
             goto free_courier;
         }
+        sbx_deliverer_set_gate(courier->deliverer, gate);
+        sbx_deliverer_set_sealer(courier->deliverer, sealer);
+        sbx_deliverer_set_end(courier->deliverer, is_over, courier);
     }
     pthread_mutex_init(&courier->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&courier->word, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (pthread_create(&courier->thread, NULL, run, courier) != 0) {
+    sigset_t all, before; /* signals are the command's own: they arrive where it waits for them */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&courier->thread, NULL, run, courier);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
         goto destroy_deliverer;
     }
     return courier;
@@ -123,6 +163,14 @@ destroy_deliverer:
 free_courier:
     free(courier);
     return NULL;
+}
+
+void sbx_courier_redact(struct sbx_courier *courier, const struct sbx_redaction *redaction)
+{
+    pthread_mutex_lock(&courier->lock);
+    courier->redaction = *redaction;
+    pthread_mutex_unlock(&courier->lock);
+    sbx_courier_call(courier);
 }
 
 void sbx_courier_call(struct sbx_courier *courier)

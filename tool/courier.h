@@ -8,21 +8,29 @@
 
 #include <stdint.h>
 
+#include "delivery_gate.h"
 #include "redaction.h"
+#include "sealer.h"
 #include "spool.h"
 
 struct sbx_courier;
 
-/* `spool`, `server_url` (NULL: encode only) and `token` (may be NULL) are borrowed until finish. Returns NULL without
- * memory or threads. */
+/* `spool`, `server_url` (NULL: encode only), `token`, `gate` and `sealer` (all three may be NULL) are borrowed until
+ * finish. Returns NULL without memory or threads. */
 struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_redaction *redaction,
-                                      const char *server_url, const char *token);
+                                      const char *server_url, const char *token, const struct sbx_delivery_gate *gate,
+                                      struct sbx_sealer *sealer);
+
+/* Encode by these rules from the next snapshot on, and look at once whether something may go now. Any thread. */
+void sbx_courier_redact(struct sbx_courier *courier, const struct sbx_redaction *redaction);
 
 /* There may be something new in raw/. */
 void sbx_courier_call(struct sbx_courier *courier);
 
 struct sbx_courier_counts {
     uint64_t packed, unreadable; /* snapshots encoded, and those that could not be */
+    uint64_t unsealed;           /* snapshots not encoded, for want of a key to seal to, when it was last tried */
+    uint64_t expired;            /* removed unsent: they had waited for too long */
     uint64_t sent, waiting;      /* payloads delivered, and left in the spool */
 };
 

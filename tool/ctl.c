@@ -4,23 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "command.h"
 #include "names.h"
 #include "options.h"
 #include "order.h"
 #include "preload.h"
-#include "recording_check.h"
 #include "recording_file.h"
 #include "recording_format.h"
 #include "thread_clock.h"
@@ -32,6 +28,7 @@ enum {
 struct attachment {
     struct sbx_recording_header *header;
     struct sbx_control_page *control;
+    struct sbx_attachment agent;
     char path[SBX_RECORDING_PATH_MAX + 300];
 };
 
@@ -56,43 +53,6 @@ void sbx_usage_ctl(FILE *out)
     fputs("\n", out);
 }
 
-/* Map the recording at `path` when it is process `pid`'s. Returns 0, -ESRCH when it is somebody else's, or -errno. */
-static int attach(struct attachment *attachment, const char *path, uint32_t pid)
-{
-    struct stat status;
-    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0) {
-        return -errno;
-    }
-    int result = -EPROTO;
-    void *mapping = MAP_FAILED;
-    if (fstat(file, &status) != 0) {
-        result = -errno;
-    } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
-        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        result = mapping == MAP_FAILED ? -errno : 0;
-    }
-    close(file);
-    if (result != 0) {
-        return result;
-    }
-    struct sbx_recording_header *header = mapping;
-    if (sbx_recording_check(header, (uint64_t)status.st_size, &result) != NULL) {
-        result = -EPROTO;
-    } else if (header->pid != pid ||
-               sbx_load_acquire(&header->state) != SBX_STATE_LIVE /* order: acquire header.state */ ||
-               header->process_start_ticks != sbx_process_start_ticks(pid)) {
-        result = -ESRCH;
-    }
-    if (result != 0) {
-        munmap(mapping, (size_t)status.st_size);
-        return result;
-    }
-    attachment->header = header;
-    attachment->control = (struct sbx_control_page *)((char *)mapping + SBX_CONTROL_AT);
-    return 0;
-}
-
 static int find(struct attachment *attachment, uint32_t pid)
 {
     char folder_path[SBX_RECORDING_PATH_MAX], prefix[24];
@@ -109,7 +69,7 @@ static int find(struct attachment *attachment, uint32_t pid)
          entry = readdir(folder)) {
         if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
             snprintf(attachment->path, sizeof attachment->path, "%s/%s", folder_path, entry->d_name);
-            result = attach(attachment, attachment->path, pid);
+            result = sbx_attachment_open(&attachment->agent, attachment->path, pid);
         }
     }
     if (folder != NULL) {
@@ -121,27 +81,12 @@ static int find(struct attachment *attachment, uint32_t pid)
     if (result == -EPROTO) {
         return sbx_failure("ctl", "%s: written by another version of stallbox", attachment->path);
     }
-    return result == 0 ? 0 : sbx_failure("ctl", "%s: %s", attachment->path, strerror(-result));
-}
-
-static void ring_bell(struct sbx_control_page *control)
-{
-    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
-    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Wait until *word is `wanted`. */
-static bool wait_for_answer(uint32_t *word, uint32_t wanted)
-{
-    for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 50) {
-        uint32_t now = sbx_load_acquire(word); /* order: acquire - pairs with the watch thread's answer */
-        if (now == wanted) {
-            return true;
-        }
-        const struct timespec pause = {0, 50000000};
-        syscall(SYS_futex, word, FUTEX_WAIT, now, &pause, NULL, 0);
+    if (result != 0) {
+        return sbx_failure("ctl", "%s: %s", attachment->path, strerror(-result));
     }
-    return false;
+    attachment->header = attachment->agent.header;
+    attachment->control = attachment->agent.control;
+    return 0;
 }
 
 static int no_answer(uint32_t pid)
@@ -168,17 +113,21 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
     } else {
         wanted.points &= ~points;
     }
-    control->wanted = wanted;
-    /* order: release control.generation - `wanted` is whole */
-    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
-    ring_bell(control);
-    if (!wait_for_answer(&control->applied, generation)) { /* order: acquire control.applied */
+    if ((enabled || points != 0) && attachment->header->consent == SBX_CONSENT_DENIED) {
+        return sbx_failure("ctl", "the user of %s said no: nothing is recorded until `stallbox consent` grants it",
+                           attachment->header->spool_path);
+    }
+    uint32_t generation;
+    if (sbx_attachment_order(&attachment->agent, &wanted, ANSWER_MS, &generation) != 0 ||
+        !sbx_attachment_wait(&control->applied, generation, ANSWER_MS)) { /* order: acquire control.applied */
         return no_answer(pid);
     }
     /* The hooks follow within milliseconds: wait for that too, so that "disabled" means out of the way. */
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 5) {
         /* order: acquire control.hooked_points */
-        if (sbx_load_acquire(&control->hooked_points) == hooked_points(&wanted)) {
+        uint32_t hooked = sbx_load_acquire(&control->hooked_points);
+        /* What the governor has out stays out when nothing else was ordered than what is in force. */
+        if ((hooked | (hooked_points(&wanted) & attachment->header->overhead.shed)) == hooked_points(&wanted)) {
             printf("%s: %u slots hooked\n", enabled ? "enabled" : "disabled", attachment->header->hooked_slots);
             return SBX_EXIT_DONE;
         }
@@ -211,12 +160,16 @@ static int take_snapshot(const struct attachment *attachment, uint32_t pid)
     struct sbx_control_page *control = attachment->control;
     /* order: release control.snapshot_request - pairs with answer_requests() */
     uint32_t request = sbx_add_acq_rel(&control->snapshot_request, 1) + 1;
-    ring_bell(control);
-    if (!wait_for_answer(&control->snapshot_answer, request)) { /* order: acquire control.snapshot_answer */
+    sbx_attachment_ring(&attachment->agent);
+    if (!sbx_attachment_wait(&control->snapshot_answer, request, ANSWER_MS)) { /* order: acquire control.snapshot_answer */
         return no_answer(pid);
     }
     if (control->snapshot_result == EAGAIN) {
         return sbx_failure("ctl", "the last manual snapshot is less than %u ms old", control->in_force.min_gap_ms);
+    }
+    if (control->snapshot_result == ENOKEY) {
+        return sbx_failure("ctl", "the user of %s has not agreed that anything is kept",
+                           attachment->header->spool_path);
     }
     if (control->snapshot_result != 0) {
         return sbx_failure("ctl", "%s/raw: %s", attachment->header->spool_path,
@@ -268,14 +221,79 @@ static void print_counters(const struct attachment *attachment)
            (unsigned long long)sum.map_count, (unsigned long long)sum.map_bytes);
 }
 
-static const char *clock_name(uint32_t source)
+/* What it means for the program that this is where times come from. */
+static const char *clock_meaning(uint32_t source)
+{
+    static const char *const meanings[] = {
+        [SBX_CLOCK_KERNEL] = " (a system call for each CPU time)",
+        [SBX_CLOCK_CYCLES] = " (wall time from the cycle counter, CPU time from the kernel)",
+        [SBX_CLOCK_RSEQ] = " (wall and CPU time without a system call)",
+    };
+    return source < SBX_COUNT_OF(meanings) ? meanings[source] : "";
+}
+
+/* What recording costs, and what the governor made of it. */
+static void print_overhead(const struct sbx_overhead *overhead)
+{
+    uint64_t ours_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
+    double base_ns = overhead->application_ns != 0 ? (double)overhead->application_ns : 1;
+    printf("cpu budget         %u.%u %% of the application's; the last second: %.2f %%\n", overhead->budget_permille / 10,
+           overhead->budget_permille % 10, overhead->window_ppm / 1e4);
+    printf("cpu cost           %.2f %% (%.1f ms of %.0f: watch %.1f, captures %.1f, calls %.1f), and %.1f ms for modules\n",
+           100.0 * (double)ours_ns / base_ns, (double)ours_ns / 1e6, (double)overhead->application_ns / 1e6,
+           (double)overhead->watch_ns / 1e6, (double)overhead->captures_ns / 1e6, (double)overhead->calls_ns / 1e6,
+           (double)overhead->modules_ns / 1e6);
+    printf("governor           interval %u us, gap %u us, %u changes, points shed:", overhead->interval_us,
+           overhead->gap_us, overhead->changes);
+    for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
+        if ((overhead->shed & SBX_POINT_BIT(group)) != 0) {
+            printf(" %s", sbx_point_name(group));
+        }
+    }
+    printf("%s\n", overhead->shed == 0 ? " none" : "");
+}
+
+/* Watches and deadlines that are open, by kind. */
+static void print_watches(const struct attachment *attachment)
+{
+    const struct sbx_recording_header *header = attachment->header;
+    const struct sbx_watch_entry *entries =
+        (const struct sbx_watch_entry *)(const void *)((const uint8_t *)header + header->watches.at);
+    unsigned watches = 0, resting = 0, deadlines = 0;
+    for (uint32_t i = 0; i < header->watches.count; i++) {
+        uint64_t word = sbx_load_acquire(&entries[i].word); /* order: acquire watch.word - its fields are whole */
+        enum sbx_watch_state state = sbx_watch_state_of(word);
+        bool is_open = state == SBX_WATCH_OPEN || state == SBX_WATCH_RESTING || state == SBX_WATCH_LATE;
+        watches += is_open && entries[i].kind == SBX_WATCH_WATCHDOG;
+        resting += state == SBX_WATCH_RESTING;
+        deadlines += is_open && entries[i].kind == SBX_WATCH_DEADLINE;
+    }
+    printf("watches            %u open, %u of them resting\n", watches, resting);
+    printf("deadlines          %u open\n", deadlines);
+}
+
+static const char *consent_name(uint32_t consent)
 {
     static const char *const names[] = {
-        [SBX_CLOCK_KERNEL] = "kernel (a system call for each CPU time)",
-        [SBX_CLOCK_CYCLES] = "cycles (wall time from the cycle counter, CPU time from the kernel)",
-        [SBX_CLOCK_RSEQ] = "rseq (wall and CPU time without a system call)",
+        [SBX_CONSENT_UNKNOWN] = "unknown (nothing is kept)",
+        [SBX_CONSENT_GRANTED] = "granted, or not asked for",
+        [SBX_CONSENT_DENIED] = "denied (nothing is recorded)",
     };
-    return source < SBX_COUNT_OF(names) ? names[source] : "unknown";
+    return consent < SBX_COUNT_OF(names) ? names[consent] : "unknown";
+}
+
+/* The fatal signals whose handler is ours; the others have one of the program's. */
+static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings *settings)
+{
+    printf("fatal signals     ");
+    for (uint32_t number = 1; number < 32; number++) {
+        if ((mask & UINT32_C(1) << number) != 0) {
+            printf(" %s", sbx_signal_name(number));
+        }
+    }
+    printf("%s\n", mask != 0                           ? ""
+                   : settings->crash == SBX_CRASH_OFF ? " left alone"
+                                                      : " none ours (yet: a second after the start)");
 }
 
 static int print_status(const struct attachment *attachment)
@@ -291,14 +309,30 @@ static int print_status(const struct attachment *attachment)
     printf("threads seen       %u\n", header->thread_count);
     printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
            settings->gap_us, (double)header->async_interval_ns / 1000.0);
-    printf("clock              %s\n", clock_name(header->clock_source));
+    printf("ring               %llu KiB",
+           (unsigned long long)header->chunks.count * header->chunks.entry_bytes / 1024);
+    if (settings->recording_kib != 0 && settings->recording_kib / 4 != header->chunks.count) {
+        printf(", %u from the next start on", settings->recording_kib);
+    }
+    printf("\n");
+    print_overhead(&header->overhead);
+    printf("clock              %s%s\n", sbx_clock_source_name(header->clock_source),
+           clock_meaning(header->clock_source));
     printf("signal             %u%s\n", header->async_signal,
            header->async_signal == 0 ? " (taken by the program: running threads are not sampled)" : "");
-    printf("triggers           anr %u ms, slow message %u ms\n", settings->anr_ms, settings->slow_message_ms);
+    print_crash_signals(header->crash_signals, settings);
+    printf("triggers           anr %u ms, slow message %u ms, slow frame %u ms; recording goes on for %u ms\n",
+           settings->anr_ms, settings->slow_message_ms, settings->slow_frame_ms, settings->after_ms);
+    print_watches(attachment);
+    printf("consent            %s\n", consent_name(header->consent));
     printf("records            %llu at points, %llu by signal, %llu of blocked threads\n",
            (unsigned long long)sbx_captures_by_threads(header), (unsigned long long)header->captures_async,
            (unsigned long long)header->captures_observed);
-    printf("snapshots          %u\n", header->snapshots_made);
+    printf("snapshots          %u", header->snapshots_made);
+    if (attachment->control->handover.made != 0) {
+        printf(", %u of them written by the companion", attachment->control->handover.made);
+    }
+    printf("\n");
     if (header->last_error != 0) {
         printf("last failure       %s\n", strerror((int)header->last_error));
     }

@@ -2,7 +2,9 @@
 /* deliver.c - `stallbox deliver`: the delivery loop alone, for applications that have the recorder linked in. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,34 +14,64 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ca_file.h"
 #include "command.h"
 #include "deliver.h"
 #include "options.h"
 #include "pack.h"
 #include "policy.h"
+#include "policy_follower.h"
+#include "preload.h"
+#include "recording_file.h"
+#include "recording_recover.h"
+#include "seal_option.h"
 #include "spool.h"
 #include "token_file.h"
 
 enum {
     BLIND_LOOK_MS = 2000,    /* how often to look when the kernel has no inotify for us */
+    ORPHANS_LOOK_MS = 60000, /* how often to look for recordings that dead processes left */
     LATER_LOOK_MS = 60000,   /* a snapshot that could not be encoded for want of memory or room is tried again */
 };
 
-enum { OPTION_SPOOL, OPTION_SERVER, OPTION_TOKEN_FILE, OPTION_ONCE, OPTION_COUNT };
+enum {
+    OPTION_SPOOL,
+    OPTION_SERVER,
+    OPTION_TOKEN_FILE,
+    OPTION_CA_FILE,
+    OPTION_POLICY,
+    OPTION_POLL,
+    OPTION_SEAL_KEY,
+    OPTION_ONCE,
+    OPTION_COUNT
+};
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_SPOOL] = {"--spool", 's', "DIR", "the spool; made when missing (required)"},
     [OPTION_SERVER] = {"--server", 'u', "URL", "where payloads go (required)"},
     [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
+    [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
+                        "believe only servers whose certificate an authority in FILE (PEM) has signed"},
+    [OPTION_POLICY] = {"--policy", 'p', "FILE",
+                       "obey, and have the applications that use this spool obey, the signed policy of the\n"
+                       "application whose KEYSET FILE begins with (see docs/POLICY.md)"},
+    [OPTION_POLL] = {"--poll-ms", 0, "N", "ask the server for a policy every N ms, whatever the policy says"},
+    [OPTION_SEAL_KEY] = {"--seal-key", 'k', "FILE",
+                         "seal payloads to this public key of `stallbox seal keygen`; without it, to those\n"
+                         "of the policy's KEYSET, when it names any"},
     [OPTION_ONCE] = {"--once", 0, NULL, "try each payload once, then end"},
 };
 
 struct delivery {
     struct sbx_spool *spool;
     struct sbx_deliverer *deliverer;
+    pthread_mutex_t lock; /* protects redaction, which the policy's thread changes */
     struct sbx_redaction redaction;
+    struct sbx_policy_follower *follower; /* NULL: no policy to follow */
+    struct sbx_sealer *sealer;            /* NULL: neither a key nor a KEYSET to seal to */
     const char *server_url;
     uint64_t sent_told;    /* what the last line said */
     char problem_told[320];
+    char orphan_told[600];
     bool has_failed;       /* something went to bad/, or was refused */
 };
 
@@ -74,16 +106,56 @@ static void tell_problem(struct delivery *delivery, const char *problem)
     snprintf(delivery->problem_told, sizeof delivery->problem_told, "%s", problem);
 }
 
+static void complain(void *context, const char *path, const char *why)
+{
+    struct delivery *delivery = context;
+    char problem[sizeof delivery->orphan_told];
+    snprintf(problem, sizeof problem, "%s: %s", path, why);
+    if (strcmp(problem, delivery->orphan_told) != 0) {
+        sbx_failure("deliver", "%s", problem);
+        memcpy(delivery->orphan_told, problem, sizeof problem);
+    }
+}
+
+/* Make snapshots of what processes without a companion left when they died: they come into raw/ of their spools. */
+static void recover(struct delivery *delivery)
+{
+    char folder[SBX_RECORDING_PATH_MAX];
+    struct sbx_recovery_counts counts;
+    const char *given = getenv(SBX_ENV_RECORDINGS);
+    if (given == NULL && sbx_recordings_default_folder(folder, sizeof folder) != 0) {
+        return;
+    }
+    const struct sbx_recovery_order order = {.folder = given != NULL ? given : folder,
+                                             .default_spool = sbx_spool_path(delivery->spool),
+                                             .complain = complain,
+                                             .context = delivery};
+    int result = sbx_recording_recover(&order, &counts);
+    if (result != 0) {
+        complain(delivery, order.folder, strerror(-result));
+    }
+}
+
 /* Pack and send what can be. Returns the milliseconds until there may be something to do again. */
 static uint64_t deliver_round(struct delivery *delivery)
 {
     struct sbx_pack_counts packed = {0};
-    int result = sbx_pack_raw_folder(delivery->spool, &delivery->redaction, &packed);
+    recover(delivery);
+    pthread_mutex_lock(&delivery->lock);
+    struct sbx_redaction redaction = delivery->redaction;
+    pthread_mutex_unlock(&delivery->lock);
+    int result = sbx_pack_raw_folder(delivery->spool, &redaction,
+                                     delivery->follower != NULL ? sbx_follower_gate(delivery->follower) : NULL,
+                                     delivery->sealer, &packed);
     char problem[320] = "";
     if (result != 0) {
         snprintf(problem, sizeof problem, "%s/raw: %s", sbx_spool_path(delivery->spool), strerror(-result));
     } else if (packed.why[0] != '\0') {
         snprintf(problem, sizeof problem, "%s", packed.why);
+    }
+    if (packed.expired > 0) {
+        fprintf(stderr, "stallbox deliver: %s: %u had waited for too long and were removed unsent\n",
+                sbx_spool_path(delivery->spool), packed.expired);
     }
     uint64_t due_ms = sbx_deliverer_step(delivery->deliverer);
     struct sbx_deliver_counts counts;
@@ -100,6 +172,9 @@ static uint64_t deliver_round(struct delivery *delivery)
     if (result != 0 || packed.unreadable > 0 || packed.later > 0 || counts.refused > 0 || counts.unreadable > 0) {
         delivery->has_failed = true;
     }
+    if (delivery->sealer != NULL && sbx_sealer_prepare(delivery->sealer) != 0) {
+        /* Said when something waits to be sealed. */
+    }
     return packed.later > 0 && due_ms > LATER_LOOK_MS ? LATER_LOOK_MS : due_ms;
 }
 
@@ -112,6 +187,7 @@ static int count_one(void *context, const char *path, const uint8_t id[16])
 
 static int deliver_once(struct delivery *delivery)
 {
+    sbx_deliverer_hurry(delivery->deliverer);
     (void)deliver_round(delivery); /* when to try again is the caller's matter now */
     uint64_t waiting = 0;
     (void)sbx_spool_each(delivery->spool, count_one, &waiting);
@@ -119,7 +195,8 @@ static int deliver_once(struct delivery *delivery)
         return sbx_failure("deliver", "%" PRIu64 " left in %s%s", waiting, sbx_spool_path(delivery->spool),
                            delivery->problem_told[0] == '\0' ? ": another deliverer is at work there" : "");
     }
-    return delivery->has_failed ? SBX_EXIT_FAILED : SBX_EXIT_DONE;
+    /* Also when nothing waits: a request to delete that was not answered, say. */
+    return delivery->has_failed || delivery->problem_told[0] != '\0' ? SBX_EXIT_FAILED : SBX_EXIT_DONE;
 }
 
 /* ---- the loop ---- */
@@ -182,7 +259,7 @@ static int deliver_until_signal(struct delivery *delivery)
         if (is_ending) {
             break;
         }
-        wait_for_work(watch, due_ms, &mask_before);
+        wait_for_work(watch, due_ms < ORPHANS_LOOK_MS ? due_ms : ORPHANS_LOOK_MS, &mask_before);
     }
     if (watch >= 0) {
         close(watch);
@@ -190,7 +267,62 @@ static int deliver_until_signal(struct delivery *delivery)
     return SBX_EXIT_DONE;
 }
 
-static int deliver(struct delivery *delivery, const char *spool_path, const char *token, bool once)
+/* Another policy is in force. */
+static void on_policy(void *context, const struct sbx_policy *policy)
+{
+    struct delivery *delivery = context;
+    pthread_mutex_lock(&delivery->lock);
+    sbx_policy_redaction(policy, &delivery->redaction);
+    pthread_mutex_unlock(&delivery->lock);
+}
+
+/* Whom payloads are sealed to, if anybody. */
+static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t now_s)
+{
+    struct delivery *delivery = context;
+    sbx_sealer_follow(delivery->sealer, keyset->seal_keys, keyset->seal_key_count, now_s);
+}
+
+/* Follow a policy on behalf of the applications that have the recorder linked in. Returns an exit status. */
+static int follow_policy(struct delivery *delivery, const char *file, uint32_t poll_ms, bool once)
+{
+    static char recordings[SBX_RECORDING_PATH_MAX], spool_path[PATH_MAX];
+    char why[600];
+    struct sbx_policy policy;
+    const char *given = getenv(SBX_ENV_RECORDINGS);
+    if (given != NULL) {
+        snprintf(recordings, sizeof recordings, "%s", given);
+    } else if (sbx_recordings_default_folder(recordings, sizeof recordings) != 0) {
+        return sbx_failure("deliver", "the recordings folder has no usable name");
+    }
+    if (realpath(sbx_spool_path(delivery->spool), spool_path) == NULL) {
+        return sbx_failure("deliver", "%s: %s", sbx_spool_path(delivery->spool), strerror(errno));
+    }
+    const struct sbx_follower_options follower_options = {
+        .spool = delivery->spool,
+        .file = file,
+        .server_url = delivery->server_url,
+        .recordings = recordings,
+        .spool_path = spool_path,
+        .poll_ms = poll_ms,
+        .command = "deliver",
+        .on_change = on_policy,
+        .on_keyset = on_keyset,
+        .context = delivery,
+    };
+    if (sbx_follower_open(&follower_options, &delivery->follower, &policy, why, sizeof why) != 0) {
+        return sbx_failure("deliver", "%s", why);
+    }
+    if (once) {
+        sbx_follower_ask(delivery->follower);
+    } else if (sbx_follower_start(delivery->follower) != 0) {
+        return sbx_failure("deliver", "no thread to follow the policy");
+    }
+    return SBX_EXIT_DONE;
+}
+
+static int deliver(struct delivery *delivery, const char *spool_path, const char *token, const char *policy_path,
+                   uint32_t poll_ms, bool once)
 {
     char why[600];
     if (sbx_spool_open(spool_path, NULL, &delivery->spool, why, sizeof why) != 0) {
@@ -202,18 +334,33 @@ static int deliver(struct delivery *delivery, const char *spool_path, const char
     if (delivery->deliverer == NULL) {
         status = sbx_failure("deliver", "%s", strerror(ENOMEM));
     } else {
+        status = policy_path != NULL ? follow_policy(delivery, policy_path, poll_ms, once) : SBX_EXIT_DONE;
+    }
+    if (status == SBX_EXIT_DONE) {
+        sbx_deliverer_set_gate(delivery->deliverer,
+                               delivery->follower != NULL ? sbx_follower_gate(delivery->follower) : NULL);
+        sbx_deliverer_set_sealer(delivery->deliverer, delivery->sealer);
+        if (delivery->sealer != NULL && sbx_sealer_prepare(delivery->sealer) != 0) {
+            /* Said when something waits to be sealed. */
+        }
+        if (delivery->sealer == NULL || !sbx_sealer_is_demanded(delivery->sealer)) {
+            fprintf(stderr, "stallbox deliver: payloads are not sealed: there is no --seal-key, and no policy names a key; "
+                            "whoever holds the spool or the server can read them\n");
+        }
         status = once ? deliver_once(delivery) : deliver_until_signal(delivery);
     }
     sbx_deliverer_destroy(delivery->deliverer);
+    sbx_follower_close(delivery->follower);
     sbx_spool_close(delivery->spool);
     return status;
 }
 
 int sbx_command_deliver(int argc, char **argv)
 {
-    const char *spool_path = NULL, *token_path = NULL;
+    const char *spool_path = NULL, *token_path = NULL, *ca_path = NULL, *policy_path = NULL, *seal_key_path = NULL;
     bool once = false;
-    struct delivery delivery = {0};
+    uint64_t poll_ms = 0;
+    struct delivery delivery = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct sbx_option_reader reader;
     sbx_option_reader_init(&reader, "deliver", options, OPTION_COUNT, argc, argv);
     for (int event = sbx_option_next(&reader); event != SBX_OPTION_END; event = sbx_option_next(&reader)) {
@@ -226,6 +373,20 @@ int sbx_command_deliver(int argc, char **argv)
             break;
         case OPTION_TOKEN_FILE:
             token_path = reader.value;
+            break;
+        case OPTION_CA_FILE:
+            ca_path = reader.value;
+            break;
+        case OPTION_POLICY:
+            policy_path = reader.value;
+            break;
+        case OPTION_POLL:
+            if (!sbx_option_number(&reader, event, 10, 604800000, &poll_ms)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
+        case OPTION_SEAL_KEY:
+            seal_key_path = reader.value;
             break;
         case OPTION_ONCE:
             once = true;
@@ -245,9 +406,24 @@ int sbx_command_deliver(int argc, char **argv)
     if (delivery.server_url == NULL) {
         return sbx_usage_error("deliver", "--server URL is missing");
     }
+    if (!sbx_option_is_server("deliver", delivery.server_url)) {
+        return SBX_EXIT_USAGE;
+    }
     char token[SBX_TOKEN_MAX + 1], why[600];
     if (token_path != NULL && sbx_token_read(token_path, token, why, sizeof why) != 0) {
         return sbx_failure("deliver", "%s", why);
     }
-    return deliver(&delivery, spool_path, token_path == NULL ? NULL : token, once);
+    if (sbx_ca_file_trust(ca_path, why, sizeof why) != 0) {
+        return sbx_failure("deliver", "%s", why);
+    }
+    if (seal_key_path != NULL || policy_path != NULL) {
+        delivery.sealer = sbx_sealer_of_options("deliver", seal_key_path, policy_path != NULL);
+        if (delivery.sealer == NULL) {
+            return SBX_EXIT_FAILED;
+        }
+    }
+    int status =
+        deliver(&delivery, spool_path, token_path == NULL ? NULL : token, policy_path, (uint32_t)poll_ms, once);
+    sbx_sealer_destroy(delivery.sealer);
+    return status;
 }

@@ -161,6 +161,15 @@ int sbx_option_next(struct sbx_option_reader *reader)
     return refuse_unknown(reader, argument, length);
 }
 
+bool sbx_option_is_server(const char *command, const char *url)
+{
+    if (strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0) {
+        return true;
+    }
+    sbx_usage_error(command, "--server '%s' is no http:// or https:// address", url);
+    return false;
+}
+
 bool sbx_option_number(const struct sbx_option_reader *reader, int option, uint64_t min, uint64_t max,
                        uint64_t *number_out)
 {

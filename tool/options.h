@@ -44,6 +44,9 @@ void sbx_option_reader_init(struct sbx_option_reader *reader, const char *comman
  * program's command line stops at its first operand and goes on itself from argv[reader.next - 1]. */
 int sbx_option_next(struct sbx_option_reader *reader);
 
+/* Can payloads be sent there: is it http:// or https://? Returns false after a message naming `command` and it. */
+bool sbx_option_is_server(const char *command, const char *url);
+
 /* Read reader->value as a decimal number within [min, max]. Returns false after a message naming option and value. */
 bool sbx_option_number(const struct sbx_option_reader *reader, int option, uint64_t min, uint64_t max,
                        uint64_t *number_out);

@@ -5,6 +5,7 @@
  * in the direction of that movement, so that nothing is missed. What is found twice is listed twice: a damaged copy must
  * not hide a whole one, and which one is whole is not known before they are decoded. */
 #include "payload_list.h"
+#include "names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -332,6 +333,21 @@ static void learn_modules(const struct sbx_snapshot *snapshot, struct sbx_symbol
         }
         fprintf(index, " %s\n", module->path);
     }
+    for (uint32_t i = 0; i < snapshot->watch_count; i++) {
+        if (snapshot->watches[i].name[0] != '\0' && strchr(snapshot->watches[i].name, '\n') == NULL) {
+            fprintf(index, "=%010llx %s\n", (unsigned long long)snapshot->watches[i].what & 0xffffffffff,
+                    snapshot->watches[i].name);
+        }
+    }
+    for (uint32_t m = 0; m < snapshot->module_count; m++) {
+        const struct sbx_module_entry *app = &snapshot->modules[m];
+        for (uint32_t i = 1; i < snapshot->kind_count && (app->flags & SBX_MODULE_MAIN) != 0; i++) {
+            uint64_t what = sbx_message_kind_what(app->build_id, app->build_id_bytes, i);
+            if (what != 0 && snapshot->kinds[i].name[0] != '\0' && strchr(snapshot->kinds[i].name, '\n') == NULL) {
+                fprintf(index, "=%010llx %s\n", (unsigned long long)what, snapshot->kinds[i].name);
+            }
+        }
+    }
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     if (fflush(index) == 0) {
@@ -365,7 +381,29 @@ static int load_raw(const char *path, struct sbx_symbolizer *symbolizer, struct 
     return result;
 }
 
-static int load_payload(const char *path, struct sbx_stall **stall_out, char *why, size_t why_bytes)
+/* Decode an envelope, sealed or not. */
+static int decode(const struct sbx_unseal_keys *keys, const uint8_t *envelope, size_t bytes,
+                  struct sbx_stall **stall_out, char *why, size_t why_bytes)
+{
+    static const struct sbx_unseal_keys none;
+    uint8_t *plain;
+    size_t plain_bytes;
+    if (!sbx_sealed_is(envelope, bytes)) {
+        return sbx_stall_decode(envelope, bytes, stall_out, why, why_bytes);
+    }
+    int result = sbx_sealed_open(keys != NULL ? keys : &none, envelope, bytes, &plain, &plain_bytes, why, why_bytes);
+    if (result == 0) {
+        result = sbx_stall_decode(plain, plain_bytes, stall_out, why, why_bytes);
+        free(plain);
+    } else if (result == -ENOKEY) {
+        size_t used = strlen(why);
+        snprintf(why + used, why_bytes - used, "; give its --unseal-key");
+    }
+    return result;
+}
+
+static int load_payload(const char *path, const struct sbx_unseal_keys *keys, struct sbx_stall **stall_out, char *why,
+                        size_t why_bytes)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) {
@@ -384,25 +422,25 @@ static int load_payload(const char *path, struct sbx_stall **stall_out, char *wh
         result = -EPROTO;
         snprintf(why, why_bytes, "larger than a payload may be (%d bytes)", SBX_ENVELOPE_BYTES_MAX);
     } else {
-        result = sbx_stall_decode(envelope, (size_t)bytes, stall_out, why, why_bytes);
+        result = decode(keys, envelope, (size_t)bytes, stall_out, why, why_bytes);
     }
     free(envelope);
     return result;
 }
 
-int sbx_payload_load(const struct sbx_payload_entry *entry, struct sbx_symbolizer *symbolizer,
-                     struct sbx_stall **stall_out, char *why, size_t why_bytes)
+int sbx_payload_load(const struct sbx_payload_entry *entry, const struct sbx_unseal_keys *keys,
+                     struct sbx_symbolizer *symbolizer, struct sbx_stall **stall_out, char *why, size_t why_bytes)
 {
     snprintf(why, why_bytes, "%s", "unreadable");
     int result = entry->raw ? load_raw(entry->path, symbolizer, stall_out, why, why_bytes)
-                            : load_payload(entry->path, stall_out, why, why_bytes);
+                            : load_payload(entry->path, keys, stall_out, why, why_bytes);
     static const char *const later_folders[] = {"", "sent/"};
     for (size_t i = 0; i < 2 && result == -ENOENT && entry->root != NULL && entry->id[0] != '\0'; i++) {
         char *moved = NULL; /* encoded or sent since the folder was read */
         if (asprintf(&moved, "%s/%s%s" SBX_ENVELOPE_SUFFIX, entry->root, later_folders[i], entry->id) < 0) {
             return -ENOMEM;
         }
-        result = load_payload(moved, stall_out, why, why_bytes);
+        result = load_payload(moved, keys, stall_out, why, why_bytes);
         free(moved);
     }
     return result;

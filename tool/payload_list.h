@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unseal.h"
+
 struct sbx_stall;
 struct sbx_symbolizer;
 
@@ -37,11 +39,12 @@ int sbx_payload_list_add(struct sbx_payload_list *list, const char *command, con
  * twice, is listed twice. Which entries really are the same shows only when they were decoded. */
 size_t sbx_payload_list_distinct(const struct sbx_payload_list *list);
 
-/* Read and decode one entry; a raw snapshot is encoded in memory first, under the default policy, so that a report shows
- * what would leave and no more. `symbolizer` (may be NULL) learns where a raw snapshot's modules lie. Returns 0 and a
- * stall (given: sbx_stall_destroy), or a negative errno with the reason in `why`. */
-int sbx_payload_load(const struct sbx_payload_entry *entry, struct sbx_symbolizer *symbolizer,
-                     struct sbx_stall **stall_out, char *why, size_t why_bytes);
+/* Read and decode one entry; a raw snapshot is encoded in memory first, under the default policy, so that a report
+ * shows what would leave and no more; a sealed payload is opened with one of `keys` (NULL: none). `symbolizer` (may be
+ * NULL) learns where a raw snapshot's modules lie. Returns 0 and a stall (given: sbx_stall_destroy), or a negative
+ * errno with the reason in `why`. */
+int sbx_payload_load(const struct sbx_payload_entry *entry, const struct sbx_unseal_keys *keys,
+                     struct sbx_symbolizer *symbolizer, struct sbx_stall **stall_out, char *why, size_t why_bytes);
 
 /* Release everything in the list. */
 void sbx_payload_list_finish(struct sbx_payload_list *list);

@@ -15,6 +15,7 @@
 #include "report.h"
 #include "stall.h"
 #include "terminal.h"
+#include "unseal_key_files.h"
 
 /* One way to write a report. */
 struct format {
@@ -36,13 +37,22 @@ static const struct format formats[] = {
 };
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
-enum { OPTION_FORMAT, OPTION_SYMBOLS, OPTION_OUTPUT, OPTION_COUNT };
+enum {
+    OPTION_FORMAT,
+    OPTION_SYMBOLS,
+    OPTION_OUTPUT,
+    OPTION_UNSEAL_KEY,
+    OPTION_COUNT
+};
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
-    [OPTION_OUTPUT] = {"--output", 'o', "PATH",
-                       "write there instead of to standard output: a file, or a\nfolder that gets one ID.FORMAT a snapshot"},
+    [OPTION_OUTPUT] =
+        {"--output", 'o', "PATH",
+         "write there instead of to standard output: a file, or a\nfolder that gets one ID.FORMAT a snapshot"},
+    [OPTION_UNSEAL_KEY] = {"--unseal-key", 'k', "FILE",
+                           "open sealed payloads with this secret key of `stallbox seal\nkeygen`; may be repeated"},
 };
 
 struct request {
@@ -53,6 +63,7 @@ struct request {
     bool output_is_folder;
     const char **paths;     /* path_count; borrowed from argv */
     size_t path_count;
+    struct sbx_unseal_keys unseal_keys;
 };
 
 void sbx_usage_report(FILE *out)
@@ -91,6 +102,7 @@ static bool choose_format(const char *name, struct request *request)
 /* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
 static int read_options(int argc, char **argv, struct request *request, bool *help_out)
 {
+    char why[PATH_MAX + 128];
     struct sbx_option_reader reader;
     sbx_option_reader_init(&reader, "report", options, OPTION_COUNT, argc, argv);
     for (;;) {
@@ -102,6 +114,11 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
             break;
         case OPTION_SYMBOLS:
             request->symbol_dirs[request->symbol_dir_count++] = reader.value;
+            break;
+        case OPTION_UNSEAL_KEY:
+            if (sbx_unseal_key_file_add(&request->unseal_keys, reader.value, why, sizeof why) != 0) {
+                return sbx_failure("report", "%s", why);
+            }
             break;
         case OPTION_OUTPUT:
             request->output = reader.value;
@@ -202,7 +219,7 @@ static int report_one(const struct request *request, const struct sbx_payload_en
     char why[240];
     struct sbx_stall *stall = NULL;
     struct sbx_report *report = NULL;
-    int result = sbx_payload_load(entry, symbolizer, &stall, why, sizeof why);
+    int result = sbx_payload_load(entry, &request->unseal_keys, symbolizer, &stall, why, sizeof why);
     if (result == 0 && was_reported(reported, stall->payload_id_text)) {
         sbx_stall_destroy(stall);
         return 0;
@@ -329,6 +346,7 @@ int sbx_command_report(int argc, char **argv)
     }
 
 free_request:
+    sbx_unseal_keys_wipe(&request.unseal_keys);
     free(request.symbol_dirs);
     free(request.paths);
     return status;

@@ -8,17 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "ca_file.h"
 #include "child.h"
 #include "command.h"
+#include "consent.h"
+#include "consent_order.h"
 #include "courier.h"
+#include "handover_taker.h"
+#include "marks.h"
 #include "options.h"
 #include "policy.h"
+#include "policy_follower.h"
 #include "preload.h"
 #include "recording_file.h"
 #include "recording_format.h"
 #include "recording_recover.h"
+#include "seal_option.h"
 #include "token_file.h"
 
 extern char **environ;
@@ -31,8 +40,16 @@ enum {
     OPTION_SPOOL,
     OPTION_SERVER,
     OPTION_TOKEN_FILE,
+    OPTION_CA_FILE,
+    OPTION_POLICY,
+    OPTION_POLL,
+    OPTION_SEAL_KEY,
     OPTION_ANR,
     OPTION_SLOW_MESSAGE,
+    OPTION_SLOW_FRAME,
+    OPTION_AFTER,
+    OPTION_MAX_CPU,
+    OPTION_NO_CRASH,
     OPTION_QUIET,
     OPTION_COUNT
 };
@@ -42,22 +59,50 @@ static const struct sbx_option options[OPTION_COUNT] = {
                       "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)"},
     [OPTION_SERVER] = {"--server", 'u', "URL", "deliver payloads there; without it they wait in the spool"},
     [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
+    [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
+                        "believe only servers whose certificate an authority in FILE (PEM) has signed"},
+    [OPTION_POLICY] = {"--policy", 'p', "FILE",
+                       "obey the signed policy of the application whose KEYSET FILE begins with:\n"
+                       "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"},
+    [OPTION_POLL] = {"--poll-ms", 0, "N", "ask the server for a policy every N ms, whatever the policy says"},
+    [OPTION_SEAL_KEY] = {"--seal-key", 'k', "FILE",
+                         "seal payloads to this public key of `stallbox seal keygen`; without it, to those\n"
+                         "of the policy's KEYSET, when it names any"},
     [OPTION_ANR] = {"--anr-ms", 0, "N", "a message open for N ms is a stall of kind anr (default 5000; 0: never)"},
     [OPTION_SLOW_MESSAGE] =
         {"--slow-message-ms", 0, "N",
          "a message that took N ms is a stall of kind slow_message\nwhen it ends (default 1000; 0: never)"},
+    [OPTION_SLOW_FRAME] = {"--slow-frame-ms", 0, "N",
+                           "a frame that took N ms is a stall of kind slow_frame, and so is a burst of\n"
+                           "dropped ones (default 700; 0: never)"},
+    [OPTION_AFTER] = {"--after-ms", 0, "N",
+                      "go on recording for N ms after a stall before it is kept (default 0)"},
+    [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
+                        "record less when it costs more than N thousandths of the program's CPU time\n"
+                        "(1 to 50, default 5)"},
+    [OPTION_NO_CRASH] = {"--no-crash", 0, NULL,
+                         "leave fatal signals alone: no handler, and no snapshot of a crash"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
 };
 
 struct run {
-    const char *spool_path, *server_url, *token_path;
+    const char *spool_path, *server_url, *token_path, *ca_path, *policy_path, *seal_key_path;
+    uint32_t poll_ms;
+    bool is_told[OPTION_COUNT]; /* on the command line: that holds over any policy */
     char **command;
     bool is_quiet;
-    struct sbx_policy policy;
+    struct sbx_policy policy; /* in force */
+    struct sbx_policy told;   /* the default with what the command line says */
     char spool_absolute[PATH_MAX], recordings[SBX_RECORDING_PATH_MAX];
     char library[PATH_MAX];
     char token[SBX_TOKEN_MAX + 1];
-    int raw_watch; /* inotify on SPOOL/raw; -1: none */
+    struct sbx_policy_follower *follower; /* NULL: no policy to follow */
+    struct sbx_courier *courier;
+    struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
+    uint64_t key;                     /* by which it knows its recordings; 0: there is none */
+    struct sbx_sealer *sealer; /* NULL: neither a key nor a KEYSET to seal to */
+    int raw_watch;  /* inotify on SPOOL/raw, and on SPOOL for what the user says; -1: none */
+    int root_watch; /* which of the two is SPOOL's; -1: neither */
 };
 
 void sbx_usage_run(FILE *out)
@@ -66,13 +111,30 @@ void sbx_usage_run(FILE *out)
         "usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
         "\n"
         "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
-        "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then.\n"
+        "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; and\n"
+        "when it dies of a fault of its own (SIGSEGV, abort).\n"
         "\n",
         out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\nSTALLBOX_DISABLE=1 in the environment runs COMMAND without the recorder.\n"
           "\nexample: stallbox run --server http://127.0.0.1:7311 -- redis-server --port 7777\n",
           out);
+}
+
+static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
+{
+    switch (option) {
+    case OPTION_ANR:
+        return &settings->anr_ms;
+    case OPTION_SLOW_MESSAGE:
+        return &settings->slow_message_ms;
+    case OPTION_SLOW_FRAME:
+        return &settings->slow_frame_ms;
+    case OPTION_MAX_CPU:
+        return &settings->max_cpu_permille;
+    default:
+        return &settings->after_ms;
+    }
 }
 
 static int read_options(struct run *run, int argc, char **argv)
@@ -92,13 +154,35 @@ static int read_options(struct run *run, int argc, char **argv)
         case OPTION_TOKEN_FILE:
             run->token_path = reader.value;
             break;
+        case OPTION_CA_FILE:
+            run->ca_path = reader.value;
+            break;
+        case OPTION_POLICY:
+            run->policy_path = reader.value;
+            break;
+        case OPTION_SEAL_KEY:
+            run->seal_key_path = reader.value;
+            break;
+        case OPTION_POLL:
+            if (!sbx_option_number(&reader, option, 10, 604800000, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            run->poll_ms = (uint32_t)number;
+            break;
         case OPTION_ANR:
         case OPTION_SLOW_MESSAGE:
+        case OPTION_SLOW_FRAME:
+        case OPTION_AFTER:
+        case OPTION_MAX_CPU:
             if (!sbx_option_number(&reader, option, 0, UINT32_MAX, &number)) {
                 return SBX_EXIT_USAGE;
             }
-            *(option == OPTION_ANR ? &run->policy.capture.anr_ms : &run->policy.capture.slow_message_ms) =
-                (uint32_t)number;
+            *limit_of(&run->policy.capture, option) = (uint32_t)number;
+            run->is_told[option] = true;
+            break;
+        case OPTION_NO_CRASH:
+            run->policy.capture.crash = SBX_CRASH_OFF;
+            run->is_told[option] = true;
             break;
         case OPTION_QUIET:
             run->is_quiet = true;
@@ -118,9 +202,8 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         }
     }
-    if (run->server_url != NULL && strncmp(run->server_url, "http://", 7) != 0 &&
-        strncmp(run->server_url, "https://", 8) != 0) {
-        return sbx_usage_error("run", "--server '%s' is no http:// or https:// address", run->server_url);
+    if (run->server_url != NULL && !sbx_option_is_server("run", run->server_url)) {
+        return SBX_EXIT_USAGE;
     }
     const char *wrong = sbx_policy_check(&run->policy);
     if (wrong != NULL) {
@@ -189,34 +272,39 @@ static char **make_environment(const struct run *run)
     while (environ[count] != NULL) {
         count++;
     }
-    char **made = calloc(count + 6, sizeof *made);
+    char **made = calloc(count + 7, sizeof *made);
     if (made == NULL) {
         return NULL;
     }
     const char *preloaded = getenv("LD_PRELOAD");
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0) {
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+            strncmp(environ[i], SBX_ENV_COMPANION "=", sizeof SBX_ENV_COMPANION) != 0) {
             made[used++] = environ[i];
         }
     }
     bool is_first = preloaded == NULL || preloaded[0] == 0;
-    struct sbx_preload_orders orders = {.layout_hash = sbx_layout_hash()};
+    struct sbx_preload_orders orders = {.layout_hash = sbx_layout_hash(), .companion_key = run->key};
     char orders_text[SBX_ORDERS_TEXT_BYTES];
     sbx_policy_settings(&run->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
-    char *texts[5] = {NULL};
+    char *texts[6] = {NULL};
     if (asprintf(&texts[0], "LD_PRELOAD=%s%s%s", run->library, is_first ? "" : ":", is_first ? "" : preloaded) < 0 ||
         asprintf(&texts[1], SBX_ENV_AUTOSTART "=1") < 0 ||
         asprintf(&texts[2], SBX_ENV_SPOOL "=%s", run->spool_absolute) < 0 ||
         asprintf(&texts[3], SBX_ENV_RECORDINGS "=%s", run->recordings) < 0 ||
-        asprintf(&texts[4], SBX_ENV_ORDERS "=%s", orders_text) < 0) {
+        asprintf(&texts[4], SBX_ENV_ORDERS "=%s", orders_text) < 0 ||
+        (run->follower == NULL && asprintf(&texts[5], SBX_ENV_COMPANION "=%d-0", (int)getpid()) < 0)) {
         free(made);
         return NULL; /* out of memory before anything ran: the few bytes go with us */
     }
     for (size_t i = 0; i < 5; i++) {
         made[used++] = texts[i];
     }
+    /* With or without a policy: whoever steers the other users of this spool leaves it to us. */
+    made[used++] = run->follower != NULL ? (char *)(uintptr_t)sbx_follower_mark(run->follower) /* as execve() takes it */
+                                         : texts[5];
     return made;
 }
 
@@ -229,6 +317,42 @@ static void watch_raw_folder(struct run *run)
         close(run->raw_watch);
         run->raw_watch = -1; /* the courier looks by itself at the end, and whenever it is called */
     }
+    run->root_watch = -1;
+    if (run->raw_watch >= 0) { /* what the user says */
+        run->root_watch = inotify_add_watch(run->raw_watch, run->spool_absolute, IN_MOVED_TO | IN_DELETE);
+    }
+}
+
+/* The user said something: the courier has to ask the server to delete, or may send again. And the program is to read it,
+ * wherever its recording lies: who said it may not have found it. */
+static void on_consent(const struct run *run)
+{
+    struct sbx_consent_told told;
+    if (sbx_consent_tell(run->recordings, run->spool_absolute, SBX_CONSENT_ORDER_READ, 0, &told) != 0) {
+        /* It reads the spool by itself, within seconds while it works. */
+    }
+}
+
+/* Read what happened in the folders. Returns whether the courier is to be called. Payloads come and go in the spool by his
+ * own hand: these he knows of. */
+static bool read_events(const struct run *run)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    bool has_news = false, has_said = false;
+    ssize_t bytes;
+    while ((bytes = read(run->raw_watch, events, sizeof events)) > 0) {
+        for (char *at = events; at < events + bytes;) {
+            const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
+            bool is_consent = event->len > 0 && strcmp(event->name, SBX_CONSENT_FILE) == 0;
+            has_said |= event->wd == run->root_watch && is_consent;
+            has_news |= event->wd != run->root_watch || is_consent;
+            at += sizeof *event + event->len;
+        }
+    }
+    if (has_said) {
+        on_consent(run);
+    }
+    return has_news;
 }
 
 /* Wait for the program's end, telling the courier of snapshots meanwhile. */
@@ -241,12 +365,7 @@ static void attend(struct run *run, struct sbx_child *child, struct sbx_courier 
             break;
         }
         sbx_child_on_signal(child);
-        char events[4096];
-        bool has_news = run->raw_watch < 0;
-        while (run->raw_watch >= 0 && read(run->raw_watch, events, sizeof events) > 0) {
-            has_news = true;
-        }
-        if (has_news) {
+        if (run->raw_watch < 0 || read_events(run)) {
             sbx_courier_call(courier);
         }
     }
@@ -258,14 +377,36 @@ static void complain(void *context, const char *path, const char *why)
     fprintf(stderr, "stallbox run: %s: %s\n", path, why);
 }
 
-static void recover(struct run *run)
+/* Make snapshots of what dead processes left. `child` has ended, or is NULL. */
+static void recover(struct run *run, const struct sbx_child *child)
 {
     struct sbx_recovery_counts counts;
-    int result = run->recordings[0] != 0
-                     ? sbx_recording_recover_folder(run->recordings, run->spool_absolute, complain, NULL, &counts)
-                     : 0;
+    struct sbx_known_death death = {.pid = 0};
+    if (child != NULL) {
+        death = (struct sbx_known_death){
+            .pid = (uint32_t)child->pid,
+            .start_ticks = child->start_ticks,
+            .signal = WIFSIGNALED(child->status) ? (uint32_t)WTERMSIG(child->status) : 0,
+        };
+    }
+    const struct sbx_recovery_order order = {.folder = run->recordings,
+                                             .default_spool = run->spool_absolute,
+                                             .death = child != NULL ? &death : NULL,
+                                             .complain = complain};
+    int result = run->recordings[0] != 0 ? sbx_recording_recover(&order, &counts) : 0;
     if (result != 0) {
         fprintf(stderr, "stallbox run: %s: %s\n", run->recordings, strerror(-result));
+    }
+}
+
+/* What no snapshot was made of, also when the program ended well: the agent, which nobody hears, has asked us for each
+ * that it could not write. */
+static void tell_failures(const struct sbx_handover_counts *counts)
+{
+    if (counts->failed != 0) {
+        fprintf(stderr, "stallbox run: %llu snapshot%s could not be written: %s\n", (unsigned long long)counts->failed,
+                counts->failed == 1 ? "" : "s",
+                counts->last_error == ETIME ? "not in time" : strerror(counts->last_error));
     }
 }
 
@@ -274,6 +415,14 @@ static void tell(const struct run *run, const struct sbx_courier_counts *counts)
     if (counts->unreadable != 0) {
         fprintf(stderr, "stallbox run: %llu snapshots could not be encoded; they are in %s/bad\n",
                 (unsigned long long)counts->unreadable, run->spool_absolute);
+    }
+    if (counts->unsealed != 0) {
+        fprintf(stderr, "stallbox run: %llu snapshots wait in %s/raw: sealing is demanded and no key holds now\n",
+                (unsigned long long)counts->unsealed, run->spool_absolute);
+    }
+    if (counts->expired != 0) {
+        fprintf(stderr, "stallbox run: %s: %llu had waited for too long and were removed unsent\n", run->spool_absolute,
+                (unsigned long long)counts->expired);
     }
     if (run->is_quiet || counts->packed == 0) {
         return;
@@ -287,6 +436,101 @@ static void tell(const struct run *run, const struct sbx_courier_counts *counts)
     fprintf(stderr, "; see: stallbox report %s\n", run->spool_absolute);
 }
 
+/* Another policy is in force: what is packed from now on, and what may be sent, follows it. */
+static void on_policy(void *context, const struct sbx_policy *policy)
+{
+    struct run *run = context;
+    struct sbx_redaction redaction;
+    sbx_policy_redaction(policy, &redaction);
+    if (run->courier != NULL) {
+        sbx_courier_redact(run->courier, &redaction);
+    }
+}
+
+/* Whom payloads are sealed to, if anybody. */
+static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t now_s)
+{
+    struct run *run = context;
+    sbx_sealer_follow(run->sealer, keyset->seal_keys, keyset->seal_key_count, now_s);
+}
+
+/* What a person said on the command line holds over any policy. */
+static void hold_to_command_line(void *context, struct sbx_policy *policy)
+{
+    static const int limits[] = {OPTION_ANR, OPTION_SLOW_MESSAGE, OPTION_SLOW_FRAME, OPTION_AFTER, OPTION_MAX_CPU};
+    struct run *run = context;
+    for (size_t i = 0; i < SBX_COUNT_OF(limits); i++) {
+        if (run->is_told[limits[i]]) {
+            *limit_of(&policy->capture, limits[i]) = *limit_of(&run->told.capture, limits[i]);
+        }
+    }
+    if (run->is_told[OPTION_NO_CRASH]) {
+        policy->capture.crash = SBX_CRASH_OFF;
+    }
+}
+
+/* The file that execvp() will find, for knowing when it is another version. NULL: none. */
+static char *find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    if (strchr(name, '/') != NULL) {
+        return strdup(name);
+    }
+    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; *at != '\0';) {
+        size_t length = strcspn(at, ":");
+        char *candidate;
+        if (asprintf(&candidate, "%.*s/%s", (int)length, at, name) < 0) {
+            return NULL;
+        }
+        if (access(candidate, X_OK) == 0) {
+            return candidate;
+        }
+        free(candidate);
+        at += length + (at[length] == ':');
+    }
+    return NULL;
+}
+
+/* Begin to follow the policy, before the program starts: what it starts with is in run->policy then. Returns whether that
+ * could be: without it nobody knows whether recording is wanted, and a crash would not be counted. */
+static bool open_policy(struct run *run, struct sbx_spool *spool)
+{
+    char why[PATH_MAX + 256];
+    run->told = run->policy;
+    const struct sbx_follower_options follower_options = {
+        .spool = spool,
+        .file = run->policy_path,
+        .server_url = run->server_url,
+        .recordings = run->recordings,
+        .spool_path = run->spool_absolute,
+        .only_own = true,
+        .judges_starts = true,
+        .program = find_program(run->command[0]),
+        .poll_ms = run->poll_ms,
+        .adjust = hold_to_command_line,
+        .command = "run",
+        .on_change = on_policy,
+        .on_keyset = on_keyset,
+        .context = run,
+    };
+    if (sbx_follower_open(&follower_options, &run->follower, &run->policy, why, sizeof why) != 0) {
+        fprintf(stderr, "stallbox run: %s; running without the recorder\n", why);
+        return false;
+    }
+    return true;
+}
+
+/* Begin to take over what the program cannot write. Without it each such snapshot is lost, and only the agent's own
+ * count tells. */
+static void start_taker(struct run *run)
+{
+    uint64_t key = 0;
+    if (getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key && key != 0) {
+        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, key);
+        run->key = run->taker != NULL ? key : 0;
+    }
+}
+
 /* Everything around the program's life. Returns an exit status when the program never ran. */
 static int run_command(struct run *run, struct sbx_spool *spool)
 {
@@ -298,25 +542,44 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     }
     run->raw_watch = -1;
     bool is_recording = prepare_recording(run);
-    recover(run); /* what an earlier run left behind */
+    recover(run, NULL); /* what an earlier run left behind */
+    if (is_recording && run->policy_path != NULL) {
+        is_recording = open_policy(run, spool);
+    }
+    if (is_recording) {
+        start_taker(run);
+    }
     char **environment = is_recording ? make_environment(run) : environ;
     watch_raw_folder(run);
     sbx_policy_redaction(&run->policy, &redaction);
     struct sbx_courier *courier =
-        sbx_courier_start(spool, &redaction, run->server_url, run->token[0] != 0 ? run->token : NULL);
+        sbx_courier_start(spool, &redaction, run->server_url, run->token[0] != 0 ? run->token : NULL,
+                          run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
+    run->courier = courier;
     if (courier == NULL || environment == NULL) {
         return sbx_failure("run", "out of memory");
     }
     result = sbx_child_start(&child, run->command, environment);
     if (result == 0) {
+        if (run->follower != NULL && sbx_follower_start(run->follower) != 0) {
+            fprintf(stderr, "stallbox run: no thread to follow the policy: it stays as it is\n");
+        }
         attend(run, &child, courier);
-        recover(run);
+        if (run->follower != NULL) {
+            sbx_follower_ended(run->follower, child.status); /* its thread ends with us: it may be waiting for a server */
+        }
+    }
+    struct sbx_handover_counts handed_over;
+    sbx_handover_taker_finish(run->taker, &handed_over);
+    if (result == 0) {
+        recover(run, &child);
     }
     struct sbx_courier_counts counts;
     sbx_courier_finish(courier, result == 0 ? DELIVERY_GRACE_MS : 0, &counts);
     if (result != 0) {
         return sbx_failure("run", "%s: %s", run->command[0], strerror(-result));
     }
+    tell_failures(&handed_over);
     tell(run, &counts);
     sbx_child_end_likewise(&child);
 }
@@ -334,6 +597,15 @@ int sbx_command_run(int argc, char **argv)
     if (run.token_path != NULL && sbx_token_read(run.token_path, run.token, why, sizeof why) != 0) {
         return sbx_failure("run", "%s", why);
     }
+    if (sbx_ca_file_trust(run.ca_path, why, sizeof why) != 0) {
+        return sbx_failure("run", "%s", why);
+    }
+    if (run.seal_key_path != NULL || run.policy_path != NULL) {
+        run.sealer = sbx_sealer_of_options("run", run.seal_key_path, run.policy_path != NULL);
+        if (run.sealer == NULL) {
+            return SBX_EXIT_FAILED;
+        }
+    }
     if (run.spool_path == NULL) {
         if (sbx_spool_default_path(default_spool, sizeof default_spool) != 0) {
             return sbx_failure("run", "neither XDG_STATE_HOME nor HOME says where the spool is; use --spool DIR");
@@ -350,6 +622,7 @@ int sbx_command_run(int argc, char **argv)
         return sbx_failure("run", "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
     }
     status = run_command(&run, spool);
+    sbx_sealer_destroy(run.sealer);
     sbx_spool_close(spool);
     return status;
 }

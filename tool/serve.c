@@ -11,18 +11,42 @@
 #include "options.h"
 #include "server.h"
 #include "token_file.h"
+#include "unseal_key_files.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7311"
 
-enum { OPTION_DATA, OPTION_LISTEN, OPTION_TOKEN_FILE, OPTION_SYMBOLS, OPTION_MODULES, OPTION_COUNT };
+enum {
+    OPTION_DATA,
+    OPTION_LISTEN,
+    OPTION_TOKEN_FILE,
+    OPTION_SYMBOLS,
+    OPTION_MODULES,
+    OPTION_UNSEAL_KEY,
+    OPTION_RETENTION,
+    OPTION_PAYLOAD_DAYS,
+    OPTION_MIN_MACHINES,
+    OPTION_COUNT
+};
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_DATA] = {"--data", 'd', "DIR", "where everything is kept; made when missing (required)"},
     [OPTION_LISTEN] = {"--listen", 'l', "ADDR:PORT", "default " DEFAULT_LISTEN "; port 0 takes a free one"},
-    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE",
-                           "its first line is the secret a sender must know; needed\nto listen on anything but loopback"},
+    [OPTION_TOKEN_FILE] =
+        {"--token-file", 't', "FILE",
+         "its first line is the secret a sender must know; needed\nto listen on anything but loopback"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
+    [OPTION_UNSEAL_KEY] = {"--unseal-key", 'k', "FILE",
+                           "open sealed payloads with this secret key of `stallbox seal\nkeygen`; may be repeated. "
+                           "Without it they are kept sealed, until\na server with the key starts on the same data"},
+    [OPTION_RETENTION] = {"--retention-days", 0, "N",
+                          "what was said of a payload goes N days after it came\n(default 90; 0: never)"},
+    [OPTION_PAYLOAD_DAYS] = {"--payload-days", 0, "N",
+                             "the payload itself, sealed or not, and reports made of it,\nN days after it came (default "
+                             "30; 0: as long as the rest)"},
+    [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
+                             "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
+                             "docs/PRIVACY.md)"},
 };
 
 void sbx_usage_serve(FILE *out)
@@ -75,8 +99,11 @@ static int serve_until_signal(const struct sbx_server_options *server_options)
 
 /* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
 static int read_options(int argc, char **argv, struct sbx_server_options *server_options, const char **symbol_dirs,
-                        const char **index_paths, const char **token_path_out, bool *help_out)
+                        const char **index_paths, struct sbx_unseal_keys *keys, const char **token_path_out,
+                        bool *help_out)
 {
+    char why[300];
+    uint64_t number;
     struct sbx_option_reader reader;
     sbx_option_reader_init(&reader, "serve", options, OPTION_COUNT, argc, argv);
     for (;;) {
@@ -96,6 +123,30 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
         case OPTION_MODULES:
             index_paths[server_options->index_path_count++] = reader.value;
             break;
+        case OPTION_UNSEAL_KEY:
+            if (sbx_unseal_key_file_add(keys, reader.value, why, sizeof why) != 0) {
+                return sbx_failure("serve", "%s", why);
+            }
+            server_options->unseal_keys = keys;
+            break;
+        case OPTION_RETENTION:
+            if (!sbx_option_number(&reader, OPTION_RETENTION, 0, 36500, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->retention_days = number == 0 ? SBX_KEEP_FOR_EVER : (uint32_t)number;
+            break;
+        case OPTION_PAYLOAD_DAYS:
+            if (!sbx_option_number(&reader, OPTION_PAYLOAD_DAYS, 0, 36500, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->payload_days = number == 0 ? SBX_KEEP_FOR_EVER : (uint32_t)number;
+            break;
+        case OPTION_MIN_MACHINES:
+            if (!sbx_option_number(&reader, OPTION_MIN_MACHINES, 1, 1000, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->min_machines = (uint32_t)number;
+            break;
         case SBX_OPTION_HELP:
             *help_out = true;
             return SBX_EXIT_DONE;
@@ -113,6 +164,7 @@ int sbx_command_serve(int argc, char **argv)
 {
     const char **symbol_dirs = calloc((size_t)argc, sizeof *symbol_dirs); /* no more than there are arguments */
     const char **index_paths = calloc((size_t)argc, sizeof *index_paths);
+    static struct sbx_unseal_keys keys;
     struct sbx_server_options server_options = {
         .listen = DEFAULT_LISTEN, .symbol_dirs = symbol_dirs, .index_paths = index_paths, .log = stderr};
     const char *token_path = NULL;
@@ -123,7 +175,7 @@ int sbx_command_serve(int argc, char **argv)
         sbx_failure("serve", "%s", strerror(ENOMEM));
         goto free_lists;
     }
-    status = read_options(argc, argv, &server_options, symbol_dirs, index_paths, &token_path, &help);
+    status = read_options(argc, argv, &server_options, symbol_dirs, index_paths, &keys, &token_path, &help);
     if (help) {
         sbx_usage_serve(stdout);
         goto free_lists;
@@ -141,6 +193,7 @@ int sbx_command_serve(int argc, char **argv)
     status = serve_until_signal(&server_options);
 
 free_lists:
+    sbx_unseal_keys_wipe(&keys);
     free(index_paths);
     free(symbol_dirs);
     return status;

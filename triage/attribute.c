@@ -1,33 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attribute.c - from what was recorded to a verdict.
  *
- * The judged thread gives class, cause and function (thread_judge.c); here the other threads are asked (who held the
- * lock, who used the CPU), and it is said how sure the answer is:
+ * The judged thread gives class, cause and function (thread_judge.c), the other threads who held the lock or used the
+ * CPU (culprit.c); here the answer is refined by what lies beyond single stacks (messages, faults), and it is said how
+ * sure it is:
  *
- *   confidence = explained * directness * naming * loss, at most 0.99
- *     explained   share of the interval that the named cause and function account for
- *     directness  1 measured; 0.9 pauses concluded from samples; 0.8 CPU time concluded from samples
- *     naming      1 the function has a name; 0.95 it is the nearest named caller; 0.6 nothing has a name
- *     loss        1 - lost / all records of the thread in the interval, times 1 - dropped / (2 * (dropped + records)),
- *                 times 0.9 when the stack was not followed to its first frame
+ *   confidence = explained * directness * naming * culprit * loss, at most 0.99
+ *     explained   1 - (1 - e)^2, where e is the share of the busy interval that the named cause and function account
+ * for: the largest share of a half is right more often than not, that of nine tenths practically always directness  off
+ * the CPU: 1 measured, 0.9 concluded from samples. On it: 0.8 when its time is concluded from samples, times 0.7 when
+ * these lie at its own calls only naming      1 the function has a name; 0.95 it is the nearest named caller; 0.6
+ * nothing has a name culprit     1 told by the lock or the wait; 0.9 concluded from what threads did; 0.85 nobody is
+ * known; 0.7 one of several it may have been; times 0.75 when only its having worked points at it, times 0.7 when what
+ * it did is known by samples at its own calls only loss        1 - lost / all records of the thread in the interval,
+ * times 1 - dropped / (2 * (dropped + records)), times 0.9 when the stack was not followed to its first frame, times
+ * 0.9 when the stall is older than what was kept of it
  *
- * Drop counters run since the process started, hence the half: most of what they count is older than the interval. */
+ * Drop counters run since the process started, hence the half: most of what they count is older than the interval.
+ * docs/ACCURACY.md has what became of each confidence. */
 #include "attribute.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cause.h"
+#include "culprit.h"
+#include "death.h"
 #include "names.h"
+#include "record_kinds.h"
+#include "pressure.h"
 #include "thread_judge.h"
+#include "usage.h"
 #include "verdict_words.h"
 
 enum {
-    MESSAGES_MANY = 20,
+    MESSAGES_MANY = 50,
+    MESSAGE_MEAN_NS = 30000000, /* on average longer: these are not small messages */
     ALLOCATIONS_PER_S_MANY = 50000,
-    CYCLE_MAX = 64,
+    /* A first touch of a page costs 0.5 us bare and some 2 us in a virtual machine (measured): so many a second of CPU
+     * time take a quarter to a half of it. */
+    FAULTS_PER_CPU_S_MANY = 250000,
     TORN_CHUNK_RECORDS = 100
 };
+#define PIPE_CONFIDENCE 0.8 /* a pipe without a process in sight may lead to a thread of this one */
+#define BIASED_CONFIDENCE 0.7 /* a loop that reads the clock seems to spend its time in that: docs/ACCURACY.md */
+#define CUT_CONFIDENCE    0.9 /* what went on before the records begin was mostly the same, and need not have been */
 
 /* ---- messages ---- */
 
@@ -58,194 +76,19 @@ static struct message_count count_messages(const struct sbx_stall *stall, struct
     return count;
 }
 
-/* ---- faults and switches ---- */
+/* ---- what the kernel counted ---- */
 
-/* The readings around the interval: the newest before its begin; the oldest at its end or later, else, of a stall that
- * has not ended, the newest in its last tenth. Says nothing when there are none. */
-static void tell_usage(const struct sbx_stall *stall, struct sbx_interval interval, struct sbx_verdict *verdict)
+static void tell_usage(const struct sbx_usage *usage, struct sbx_verdict *verdict)
 {
-    const struct sbx_stall_thread *thread = &stall->threads[stall->trigger.thread];
-    const struct sbx_stall_record *before = NULL, *after = NULL;
-    int64_t late_ns = interval.end_ns - (interval.end_ns - interval.begin_ns) / 10;
-    for (size_t i = 0; i < thread->record_count; i++) {
-        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
-        if ((record->flags & SBX_FLAG_USAGE) == 0) {
-            continue;
-        }
-        if (record->end_ns <= interval.begin_ns) {
-            before = record;
-        } else if (record->end_ns >= late_ns && (after == NULL || after->end_ns < interval.end_ns)) {
-            after = record;
-        }
-    }
-    if (before == NULL || after == NULL) {
-        return;
-    }
-    uint64_t major = after->major_faults - before->major_faults, minor = after->minor_faults - before->minor_faults;
     char span[SBX_DURATION_TEXT_BYTES];
-    sbx_duration_text((double)(after->end_ns - before->end_ns), span);
-    sbx_evidence_add(verdict, "usage", (double)major,
+    if (!usage->is_known) {
+        return;
+    }
+    sbx_duration_text((double)usage->span_ns, span);
+    sbx_evidence_add(verdict, "usage", (double)usage->major,
                      "major faults %llu, minor %llu, context switches %llu voluntary, %llu not, in %s around it",
-                     (unsigned long long)major, (unsigned long long)minor,
-                     (unsigned long long)(after->voluntary_switches - before->voluntary_switches),
-                     (unsigned long long)(after->involuntary_switches - before->involuntary_switches), span);
-}
-
-/* ---- other threads ---- */
-
-/* The record of the thread that ended wait `wait`; NULL when nobody is known to have. */
-static const struct sbx_stall_record *find_wake(const struct sbx_stall *stall, uint32_t wait)
-{
-    for (size_t i = 0; i < stall->record_count && wait != 0; i++) {
-        if (stall->records[i].kind == SBX_RECORD_WAKE && stall->records[i].wait == wait) {
-            return &stall->records[i];
-        }
-    }
-    return NULL;
-}
-
-/* What the culprit of a wait did with what was waited for: a lock's holder held it, another one came late to wake. */
-static const char *part_of(const struct sbx_judgement *judgement)
-{
-    return judgement->wait.peer >= 0 ? "held it" : "ended the wait";
-}
-
-static void name_culprit(struct sbx_report *report, const struct sbx_judgement *judgement)
-{
-    struct sbx_verdict *verdict = &report->verdict;
-    const struct sbx_stall *stall = report->stall;
-    const struct sbx_stall_record *wake = find_wake(stall, judgement->wait.waker);
-    if (wake != NULL) {
-        const struct sbx_location *let_go = sbx_blame_leaf(report, wake->stack);
-        char waker[SBX_THREAD_TEXT_BYTES];
-        sbx_thread_text(stall, wake->thread, waker);
-        sbx_evidence_add(verdict, "waker", wake->thread, "let it go: %s in %.120s", waker,
-                         let_go == NULL ? "an unknown function" : let_go->function);
-    }
-    if (judgement->wait.peer < 0 && wake == NULL) {
-        return;
-    }
-    uint32_t peer = judgement->wait.peer >= 0 ? (uint32_t)judgement->wait.peer : wake->thread;
-    const char *part = part_of(judgement);
-    struct sbx_interval waited = {judgement->wait.begin_ns, judgement->wait.end_ns};
-    struct sbx_judgement holder;
-    char thread[SBX_THREAD_TEXT_BYTES];
-    if (sbx_judge_thread(report, peer, waited, &holder) != 0) {
-        return; /* without memory the holder stays without a function */
-    }
-    const struct sbx_location *location = holder.location;
-    if (location == NULL && judgement->wait.peer < 0) {
-        location = sbx_blame_leaf(report, wake->stack);
-    }
-    if (location == NULL) {
-        location = sbx_blame_leaf(report, stall->threads[peer].last_stack);
-    }
-    verdict->culprit_thread = (int32_t)peer;
-    verdict->culprit_function = location == NULL ? "" : location->function;
-    sbx_thread_text(stall, peer, thread);
-    if (location == NULL) {
-        sbx_evidence_add(verdict, "holder", peer, "%s %s; what it was doing is not known", thread, part);
-    } else if (holder.class_ == SBX_CLASS_OFF_CPU) {
-        char call[48];
-        sbx_call_name(holder.wait.kind, holder.wait.op, holder.wait.amount, call, sizeof call);
-        sbx_evidence_add(verdict, "holder", peer, "%s %s and was itself in %s, called by %.100s", thread, part,
-                         call, location->function);
-    } else if (holder.class_ == SBX_CLASS_ON_CPU) {
-        sbx_evidence_add(verdict, "holder", peer, "%s %s and computed in %.120s", thread, part,
-                         location->function);
-    } else {
-        sbx_evidence_add(verdict, "holder", peer, "%s %s and was last seen in %.120s", thread, part,
-                         location->function);
-    }
-    sbx_judgement_finish(&holder);
-}
-
-/* Whether the judged thread's open lock wait leads back to a thread that was passed already: the threads of the cycle,
- * in order, in cycle_out. Returns how many, 0 for none. */
-static size_t find_cycle(const struct sbx_stall *stall, uint32_t cycle_out[CYCLE_MAX])
-{
-    uint32_t way[CYCLE_MAX];
-    size_t length = 0;
-    uint32_t at = stall->trigger.thread;
-    while (length < CYCLE_MAX && stall->threads[at].call_kind == SBX_RECORD_LOCK && stall->threads[at].call_peer >= 0) {
-        for (size_t i = 0; i < length; i++) {
-            if (way[i] == at) {
-                for (size_t j = i; j < length; j++) {
-                    cycle_out[j - i] = way[j];
-                }
-                return length - i;
-            }
-        }
-        way[length++] = at;
-        at = (uint32_t)stall->threads[at].call_peer;
-    }
-    return 0;
-}
-
-static void tell_deadlock(struct sbx_report *report)
-{
-    struct sbx_verdict *verdict = &report->verdict;
-    const struct sbx_stall *stall = report->stall;
-    uint32_t cycle[CYCLE_MAX];
-    size_t count = find_cycle(stall, cycle);
-    if (count == 0 || verdict->cause != SBX_CAUSE_LOCK) {
-        return;
-    }
-    verdict->cause = SBX_CAUSE_DEADLOCK;
-    for (size_t i = 0; i < count; i++) {
-        char waiter[SBX_THREAD_TEXT_BYTES], holder[SBX_THREAD_TEXT_BYTES];
-        const struct sbx_stall_thread *thread = &stall->threads[cycle[i]];
-        const struct sbx_location *location = sbx_blame_leaf(report, thread->last_stack);
-        sbx_thread_text(stall, cycle[i], waiter);
-        sbx_thread_text(stall, (uint32_t)thread->call_peer, holder);
-        sbx_evidence_add(verdict, "cycle", cycle[i], "%s waits in %.80s for lock %u, which %s holds", waiter,
-                         location == NULL ? "an unknown function" : location->function, thread->call_object, holder);
-    }
-}
-
-/* Which thread of this process used the CPU while the judged one was kept from it. */
-static int find_rival(struct sbx_report *report, const struct sbx_judgement *judgement)
-{
-    struct sbx_verdict *verdict = &report->verdict;
-    const struct sbx_stall *stall = report->stall;
-    double most_ns = 0;
-    uint32_t rival = 0;
-    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
-        struct sbx_time_split split;
-        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0) {
-            continue;
-        }
-        int result = sbx_time_split_make(stall, thread, judgement->split.interval, &split);
-        if (result != 0) {
-            return result;
-        }
-        if (split.on_cpu_ns > most_ns) {
-            most_ns = split.on_cpu_ns;
-            rival = thread;
-        }
-        sbx_time_split_finish(&split);
-    }
-    char duration[SBX_DURATION_TEXT_BYTES], name[SBX_THREAD_TEXT_BYTES];
-    sbx_duration_text(most_ns, duration);
-    if (most_ns * 2 < judgement->split.runnable_ns) {
-        verdict->culprit_function = "external";
-        sbx_evidence_add(verdict, "external", most_ns / 1e6,
-                         "no other thread of this process used more than %s of CPU meanwhile: the rival is outside",
-                         duration);
-        return 0;
-    }
-    struct sbx_judgement other;
-    int result = sbx_judge_thread(report, rival, judgement->split.interval, &other);
-    if (result != 0) {
-        return result;
-    }
-    sbx_thread_text(stall, rival, name);
-    verdict->culprit_thread = (int32_t)rival;
-    verdict->culprit_function = other.location == NULL ? "" : other.location->function;
-    sbx_evidence_add(verdict, "rival", most_ns / 1e6, "%s used %s of CPU meanwhile, in %.100s", name, duration,
-                     other.location == NULL ? "an unknown function" : other.location->function);
-    sbx_judgement_finish(&other);
-    return 0;
+                     (unsigned long long)usage->major, (unsigned long long)usage->minor,
+                     (unsigned long long)usage->voluntary, (unsigned long long)usage->involuntary, span);
 }
 
 /* ---- how sure ---- */
@@ -257,22 +100,39 @@ static double drops_of_records(const struct sbx_stall *stall)
            (double)stall->drops[SBX_DROP_TORN_CHUNK] * TORN_CHUNK_RECORDS;
 }
 
-static double confidence_of(const struct sbx_report *report, const struct sbx_judgement *judgement)
+static double confidence_of(const struct sbx_report *report, const struct sbx_judgement *judgement, int source)
 {
     const struct sbx_stall *stall = report->stall;
     const struct sbx_verdict *verdict = &report->verdict;
-    if (verdict->cause == SBX_CAUSE_UNKNOWN || judgement->split.wall_ns <= 0) {
+    const struct sbx_time_split *split = &judgement->split;
+    double busy_ns = split->wall_ns - split->idle_ns;
+    if (verdict->cause == SBX_CAUSE_UNKNOWN || busy_ns <= 0) {
         return 0;
     }
-    double confidence = judgement->function_ns / judgement->split.wall_ns;
-    confidence = confidence > 1 ? 1 : confidence;
+    /* While it computes, what it was kept from computing belongs to it. */
+    double kept_ns = judgement->class_ == SBX_CLASS_ON_CPU ? split->runnable_ns * judgement->path.share : 0;
+    double explained = (judgement->function_ns + kept_ns) / busy_ns;
+    explained = explained > 1 ? 1 : explained;
+    double confidence = 1 - (1 - explained) * (1 - explained);
     if (judgement->class_ == SBX_CLASS_OFF_CPU) {
         confidence *= judgement->is_exact ? 1 : 0.9;
     } else {
-        confidence *= judgement->split.cpu_measured ? 1 : 0.8;
+        confidence *= (split->cpu_measured ? 1 : 0.8) * (judgement->is_biased ? BIASED_CONFIDENCE : 1);
     }
-    bool is_nearest = judgement->class_ != SBX_CLASS_OFF_CPU && judgement->path.unnamed_share > 0.5;
+    bool is_nearest = judgement->class_ != SBX_CLASS_OFF_CPU ? judgement->path.unnamed_share > 0.5
+                                                             : judgement->unnamed_module != NULL;
     confidence *= judgement->location == NULL || !judgement->location->named ? 0.6 : is_nearest ? 0.95 : 1;
+    if (verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_WAIT) {
+        bool is_one_of_several = sbx_has_evidence_value(verdict, "inferred");
+        confidence *= source == SBX_CULPRIT_NAMED  ? 1
+                      : source == SBX_CULPRIT_NONE ? 0.85
+                      : is_one_of_several          ? 0.7
+                                                   : 0.9;
+        confidence *= verdict->culprit_certainty;
+    }
+    if (verdict->cause == SBX_CAUSE_IPC && judgement->wait.fd_class == SBX_FD_PIPE && !sbx_culprit_sees_processes(report)) {
+        confidence *= PIPE_CONFIDENCE;
+    }
     size_t all = judgement->samples + judgement->stacks_lost;
     confidence *= all == 0 ? 1 : (double)judgement->samples / (double)all;
     double dropped = drops_of_records(stall);
@@ -330,26 +190,208 @@ static void tell_missing(const struct sbx_report *report, const struct sbx_judge
 
 /* ---- the whole ---- */
 
-static void refine_cause(struct sbx_report *report, const struct sbx_judgement *judgement,
-                         const struct message_count *messages)
+/* Many small messages, none of which would have been noticed. */
+static bool is_flood(const struct message_count *messages, double wall_ns)
 {
-    struct sbx_verdict *verdict = &report->verdict;
-    double wall_ns = judgement->split.wall_ns;
-    if (judgement->class_ != SBX_CLASS_ON_CPU) {
+    return messages->messages >= MESSAGES_MANY && (double)messages->busy_ns * 2 >= wall_ns &&
+           (double)messages->longest_ns * 5 <= wall_ns &&
+           messages->busy_ns / (int64_t)messages->messages <= MESSAGE_MEAN_NS;
+}
+
+/* Ready to run but not run is to blame only where it weighs more than the computing itself. Against rivals of one's own
+ * that is so as soon as it is the larger part; a busy machine around is everyday life, in which the program's own work
+ * is what can be helped: there it takes two thirds. */
+static int settle_contention(struct sbx_report *report, struct sbx_judgement *judgement)
+{
+    double own_ns;
+    if (judgement->collector != NULL) {
+        /* It is the collector's own helpers that it competes with, and it would be stopped without them as well. */
+        report->verdict.cause = judgement->cause = SBX_CAUSE_GC;
+        return 0;
+    }
+    int result = sbx_culprit_rivals_ns(report, judgement, &own_ns);
+    const struct sbx_time_split *split = &judgement->split;
+    if (result == 0 && own_ns * 2 < split->runnable_ns && split->runnable_ns < 2 * split->on_cpu_ns) {
+        judgement->class_ = SBX_CLASS_ON_CPU;
+        judgement->cause = judgement->on_cpu_cause;
+        judgement->cause_ns = split->on_cpu_ns;
+        judgement->function_ns = split->on_cpu_ns * judgement->path.share;
+        report->verdict.cause = judgement->cause;
+        report->verdict.class_ = judgement->class_;
+    }
+    return result;
+}
+
+enum {
+    TIGHT_PLACES = 8,    /* instructions that a tight loop's samples lie at, at most */
+    TIGHT_LOOKS_MIN = 20 /* fewer say nothing */
+};
+
+/* Whether it went round a few instructions, or gave the processor away again and again: it may wait for another thread
+ * by spinning. Evidence, no cause: computing looks the same. */
+static void tell_spinning(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_stall_thread *thread = &stall->threads[stall->trigger.thread];
+    uint32_t places[TIGHT_PLACES];
+    uint64_t looks = 0, at_places = 0, yields = 0;
+    size_t place_count = 0;
+    for (size_t i = 0; i < thread->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        if (record->kind != SBX_RECORD_ASYNC || record->stack == 0 ||
+            record->end_ns <= judgement->split.interval.begin_ns) {
+            continue;
+        }
+        uint32_t leaf = stall->callstacks[record->stack].frame;
+        const struct sbx_location *location = &report->locations[report->location_begin[leaf]];
+        uint64_t here = sbx_record_looks(record);
+        if (stall->frames[leaf].kind != SBX_FRAME_CODE) {
+            return; /* generated code: every instruction of it is the same frame here */
+        }
+        looks += here;
+        if (location->named && strstr(location->function, "sched_yield") != NULL) {
+            yields += here;
+            continue;
+        }
+        size_t at = 0;
+        while (at < place_count && places[at] != leaf) {
+            at++;
+        }
+        if (at == place_count && place_count < TIGHT_PLACES) {
+            places[place_count++] = leaf;
+        }
+        at_places += at < place_count ? here : 0;
+    }
+    if (looks < TIGHT_LOOKS_MIN) {
         return;
     }
-    if (messages->messages >= MESSAGES_MANY && (double)messages->busy_ns * 2 >= wall_ns &&
-        (double)messages->longest_ns * 5 <= wall_ns) {
+    if (yields * 5 >= looks) {
+        sbx_evidence_add(&report->verdict, "spin", (double)yields,
+                         "%llu of %llu looks met it in sched_yield: it spins until another thread has done something",
+                         (unsigned long long)yields, (unsigned long long)looks);
+    } else if (at_places * 10 >= looks * 9) {
+        sbx_evidence_add(&report->verdict, "spin", (double)place_count,
+                         "%llu of %llu looks lie at %zu instruction%s: a tight loop, which may wait for another thread",
+                         (unsigned long long)at_places, (unsigned long long)looks, place_count,
+                         place_count == 1 ? "" : "s");
+    }
+}
+
+/* What no single stack shows. */
+static void refine_cause(struct sbx_report *report, struct sbx_judgement *judgement,
+                         const struct message_count *messages, const struct sbx_usage *usage)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_time_split *split = &judgement->split;
+    if (judgement->class_ != SBX_CLASS_ON_CPU && judgement->class_ != SBX_CLASS_RUNNABLE) {
+        return;
+    }
+    if (is_flood(messages, split->wall_ns)) {
         verdict->cause = SBX_CAUSE_HIGH_FREQUENCY;
         sbx_evidence_add(verdict, "messages", (double)messages->messages,
                          "%llu messages, none longer than %.1f ms, fill %.0f %% of the interval",
                          (unsigned long long)messages->messages, (double)messages->longest_ns / 1e6,
-                         100 * (double)messages->busy_ns / wall_ns);
-    } else if (judgement->allocator_share > 0.5 &&
-               (double)judgement->alloc_count * 1e9 >= ALLOCATIONS_PER_S_MANY * wall_ns) {
+                         100 * (double)messages->busy_ns / split->wall_ns);
+        return;
+    }
+    if (!split->delay_known && sbx_usage_is_faulting(usage) && split->runnable_ns > split->on_cpu_ns) {
+        /* It left the processor of itself, in no call, and a page was read each time. */
+        verdict->cause = SBX_CAUSE_MEMORY;
+        verdict->class_ = judgement->class_ = SBX_CLASS_OFF_CPU;
+        judgement->cause = SBX_CAUSE_MEMORY;
+        verdict->off_cpu_by_ms[SBX_CAUSE_MEMORY] += verdict->runnable_ms;
+        verdict->off_cpu_ms += verdict->runnable_ms;
+        verdict->runnable_ms = 0;
+        sbx_evidence_add(verdict, "faults", (double)usage->major, "it waited for %llu pages to be read from a disk",
+                         (unsigned long long)usage->major);
+        return;
+    }
+    if (judgement->class_ != SBX_CLASS_ON_CPU || verdict->cause != SBX_CAUSE_CPU) {
+        return;
+    }
+    if (judgement->allocator_share > 0.5 &&
+        (double)judgement->alloc_count * 1e9 >= ALLOCATIONS_PER_S_MANY * split->on_cpu_ns) {
         verdict->cause = SBX_CAUSE_MEMORY;
         sbx_evidence_add(verdict, "allocator", judgement->allocator_share,
                          "%.0f %% of the asynchronous samples lie in the allocator", judgement->allocator_share * 100);
+    } else if (usage->is_known && usage->cpu_ns > 0 &&
+               (double)usage->minor * 1e9 >= FAULTS_PER_CPU_S_MANY * usage->cpu_ns) {
+        verdict->cause = SBX_CAUSE_MEMORY;
+        sbx_evidence_add(verdict, "faults", (double)usage->minor,
+                         "%llu pages were touched for the first time, %.0f for "
+                         "each millisecond of CPU time",
+                         (unsigned long long)usage->minor, (double)usage->minor * 1e6 / usage->cpu_ns);
+    } else if (judgement->cheap_calls > 0) {
+        verdict->cause = SBX_CAUSE_HIGH_FREQUENCY;
+        sbx_evidence_add(
+            verdict, "calls", judgement->cheap_calls,
+            "%s is short, and was seen to be called again at least %.0f times: its samples and those of its "
+            "caller mix as if drawn by lot",
+            judgement->path.location->function, judgement->cheap_calls);
+    }
+}
+
+static int name_culprit(struct sbx_report *report, struct sbx_judgement *judgement)
+{
+    switch (report->verdict.cause) {
+    case SBX_CAUSE_LOCK:
+    case SBX_CAUSE_WAIT:
+        return sbx_culprit_of_wait(report, judgement);
+    case SBX_CAUSE_CPU_CONTENTION:
+        return sbx_culprit_of_contention(report, judgement);
+    case SBX_CAUSE_IPC: {
+        bool may_be_own = judgement->class_ == SBX_CLASS_OFF_CPU && judgement->wait.fd_class == SBX_FD_PIPE &&
+                          !sbx_culprit_sees_processes(report);
+        return may_be_own ? sbx_culprit_perhaps(report, judgement) : 0;
+    }
+    case SBX_CAUSE_UNKNOWN:
+        tell_missing(report, judgement, &report->verdict);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static void fill_times(const struct sbx_time_split *split, struct sbx_verdict *verdict)
+{
+    verdict->on_cpu_ms = split->on_cpu_ns / 1e6;
+    double kept = split->paused_ns > 0 ? 1 - split->delay_in_waits_ns / split->paused_ns : 1;
+    verdict->off_cpu_ms = (split->paused_ns * kept + split->idle_ns + split->faulting_ns) / 1e6;
+    verdict->runnable_ms = (split->runnable_ns + split->delay_in_waits_ns) / 1e6;
+    verdict->runnable_is_counted = split->delay_known;
+    verdict->unknown_ms = split->unknown_ns / 1e6;
+    verdict->idle_ms = split->idle_ns / 1e6;
+    for (size_t i = 0; i < split->pause_count; i++) {
+        verdict->off_cpu_by_ms[split->pauses[i].wait.cause] += split->pauses[i].ns * kept / 1e6;
+    }
+    verdict->off_cpu_by_ms[SBX_CAUSE_MEMORY] += split->faulting_ns / 1e6;
+}
+
+/* What a person asks first: how it ended, what it was, who else; then the numbers; what was lost last. */
+static int rank_of_evidence(const char *kind)
+{
+    static const struct {
+        const char *kind;
+        int rank;
+    } ranks[] = {{"signal", 0}, {"crash", 0},    {"blocked", 1}, {"samples", 1}, {"callers", 1},  {"cycle", 2},
+                 {"holder", 2}, {"inferred", 2}, {"waker", 2},   {"peer", 2},      {"meanwhile", 2},   {"rival", 2},   {"external", 2}, {"loss", 4}};
+    for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
+        if (strcmp(kind, ranks[i].kind) == 0) {
+            return ranks[i].rank;
+        }
+    }
+    return 3;
+}
+
+static void sort_evidence(struct sbx_verdict *verdict)
+{
+    for (size_t i = 1; i < verdict->evidence_count; i++) { /* a handful, and equal ranks keep their order */
+        struct sbx_evidence evidence = verdict->evidence[i];
+        size_t at = i;
+        for (; at > 0 && rank_of_evidence(verdict->evidence[at - 1].kind) > rank_of_evidence(evidence.kind); at--) {
+            verdict->evidence[at] = verdict->evidence[at - 1];
+        }
+        verdict->evidence[at] = evidence;
     }
 }
 
@@ -363,7 +405,18 @@ int sbx_attribute(struct sbx_report *report)
     if (result != 0) {
         return result;
     }
+    int64_t history_ns = stall->trigger.history_ns;
+    bool is_cut = judgement.class_ == 0 && history_ns > 0 && history_ns < interval.end_ns - interval.begin_ns;
+    if (is_cut) { /* the stall is older than what was kept of it: what was kept is judged */
+        sbx_judgement_finish(&judgement);
+        interval.begin_ns = -history_ns;
+        result = sbx_judge_thread(report, stall->trigger.thread, interval, &judgement);
+        if (result != 0) {
+            return result;
+        }
+    }
     struct message_count messages = count_messages(stall, interval);
+    struct sbx_usage usage = sbx_usage_of(stall, stall->trigger.thread, interval);
     *verdict = (struct sbx_verdict){
         .cause = judgement.cause,
         .class_ = judgement.class_,
@@ -371,30 +424,37 @@ int sbx_attribute(struct sbx_report *report)
         .stack = judgement.stack,
         .culprit_thread = -1,
         .culprit_function = "",
+        .culprit_certainty = 1,
         .interval_begin_ns = interval.begin_ns,
         .interval_end_ns = interval.end_ns,
-        .on_cpu_ms = judgement.split.on_cpu_ns / 1e6,
-        .off_cpu_ms = (judgement.split.paused_ns + judgement.split.idle_ns) / 1e6,
-        .runnable_ms = judgement.split.cpu_measured ? judgement.split.runnable_ns / 1e6 : -1,
         .messages = messages.messages,
     };
+    fill_times(&judgement.split, verdict);
     if (judgement.location != NULL && judgement.cause != SBX_CAUSE_UNKNOWN) {
         verdict->location = *judgement.location;
     }
+    result = judgement.cause == SBX_CAUSE_CPU_CONTENTION ? settle_contention(report, &judgement) : 0;
+    sbx_death_tell(report);
     sbx_evidence_of_judgement(report, &judgement, verdict);
-    refine_cause(report, &judgement, &messages);
-    if (verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_WAIT) {
-        name_culprit(report, &judgement);
-        tell_deadlock(report);
-    } else if (verdict->cause == SBX_CAUSE_CPU_CONTENTION) {
-        result = find_rival(report, &judgement);
-    } else if (verdict->cause == SBX_CAUSE_UNKNOWN) {
-        tell_missing(report, &judgement, verdict);
+    refine_cause(report, &judgement, &messages, &usage);
+    if (verdict->cause == SBX_CAUSE_CPU) {
+        tell_spinning(report, &judgement);
     }
-    tell_usage(stall, interval, verdict);
+    int source = result == 0 ? name_culprit(report, &judgement) : result;
+    sbx_pressure_tell(stall, &judgement, verdict);
+    tell_usage(&usage, verdict);
     tell_losses(report, &judgement, verdict);
-    verdict->confidence = confidence_of(report, &judgement);
+    if (is_cut) {
+        char kept[SBX_DURATION_TEXT_BYTES], whole[SBX_DURATION_TEXT_BYTES];
+        sbx_duration_text((double)history_ns, kept);
+        sbx_duration_text((double)stall->trigger.duration_ns, whole);
+        sbx_evidence_add(verdict, "loss", (double)history_ns / 1e6,
+                         "the last %s of the stall's %s are judged: the records reach back no further", kept, whole);
+    }
+    verdict->confidence = confidence_of(report, &judgement, source) * (is_cut ? CUT_CONFIDENCE : 1);
+    sort_evidence(verdict);
     sbx_headline_write(report, &judgement, verdict);
+    sbx_death_headline(report);
     sbx_judgement_finish(&judgement);
-    return result;
+    return source < 0 ? source : 0;
 }

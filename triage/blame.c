@@ -6,67 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "known_names.h"
+
 enum {
     MERGED_MAX = 1 << 20
 };
 
-/* ---- base library ---- */
+/* ---- whose frames count ---- */
 
-static bool begins_with(const char *text, const char *prefix)
+static bool is_own_code(const struct sbx_report *report, const struct sbx_location *location)
 {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
+    return location->named && location->app && !sbx_is_interpreter(report->app_name);
 }
 
-static bool is_one_of(const char *name, const char *const *prefixes)
+/* Everything is called by main: it is the answer only where no library's function lies below it. */
+static bool is_no_answer(const struct sbx_location *location, enum sbx_blame_filter filter)
 {
-    for (; name != NULL && *prefixes != NULL; prefixes++) {
-        if (begins_with(name, *prefixes)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_base_module(const struct sbx_stall_module *module)
-{
-    static const char *const names[] = {
-        "libc.so",      "ld-linux",       "ld-musl",           "libpthread.so",     "libm.so",     "libmvec.so",
-        "libdl.so",     "librt.so",       "libresolv.so",      "libutil.so",        "libanl.so",   "libnss_",
-        "libstdc++.so", "libc++",         "libgcc_s.so",       "libatomic.so",      "libunwind",   "libjemalloc.so",
-        "libtcmalloc",  "libmimalloc.so", "libtbbmalloc.so",   "libasan.so",        "libubsan.so", "libtsan.so",
-        "liblsan.so",   "libglib-2.0.so", "libgobject-2.0.so", "libgthread-2.0.so", "libffi.so",   NULL,
-    };
-    return module->kind == SBX_MODULE_KIND_AGENT || module->kind == SBX_MODULE_KIND_VDSO ||
-           module->kind == SBX_MODULE_KIND_OTHER || is_one_of(module->name, names);
-}
-
-/* Functions of a language's own library that live in the application: "std::sort<...>(...)", with or without the return
- * type that demangling puts before a template. */
-static bool is_base_function(const char *function)
-{
-    static const char *const prefixes[] = {
-        "std::", "__gnu_cxx::", "core::", "alloc::", "operator new", "operator delete", NULL};
-    size_t name_end = strcspn(function, "<(");
-    size_t begin = name_end;
-    while (begin > 0 && function[begin - 1] != ' ') {
-        begin--;
-    }
-    return is_one_of(function, prefixes) || is_one_of(function + begin, prefixes);
+    return filter == SBX_BLAME_OWN && strcmp(location->function, "main") == 0;
 }
 
 bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, const struct sbx_location *location,
                       enum sbx_blame_filter filter)
 {
     const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
+    if (frame->kind == SBX_FRAME_LOGICAL) {
+        return true; /* application code, and known by its id where its name is not */
+    }
     if (frame->kind != SBX_FRAME_CODE) {
-        return frame->kind == SBX_FRAME_GENERATED && filter != SBX_BLAME_NAMED;
+        return frame->kind == SBX_FRAME_GENERATED && filter != SBX_BLAME_NAMED && filter != SBX_BLAME_OWN;
     }
     if (filter == SBX_BLAME_ANY) {
         return true;
     }
-    bool is_base = is_base_module(&report->stall->modules[frame->module]) ||
-                   (location->named && is_base_function(location->function));
-    return !is_base && (location->named || filter == SBX_BLAME_CODE);
+    bool is_base = sbx_is_base_module(&report->stall->modules[frame->module], location->module) ||
+                   (location->named && sbx_is_base_function(location));
+    return !is_base && (filter == SBX_BLAME_CODE || location->named) &&
+           (filter != SBX_BLAME_OWN || is_own_code(report, location));
 }
 
 /* ---- the leaf ---- */
@@ -74,23 +49,49 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_stall *stall = report->stall;
-    const struct sbx_location *second = NULL, *third = NULL; /* by the weaker filters */
+    const struct sbx_location *found[SBX_BLAME_FILTERS] = {NULL};
+    bool in_loop = true;
     for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
-            if (sbx_blame_counts(report, frame, location, SBX_BLAME_NAMED)) {
-                return location;
+            in_loop = in_loop && !(location->named && sbx_is_loop_function(location->function));
+            for (int filter = in_loop ? SBX_BLAME_OWN : SBX_BLAME_NAMED; filter < SBX_BLAME_FILTERS; filter++) {
+                if (found[filter] == NULL && !is_no_answer(location, (enum sbx_blame_filter)filter) &&
+                    sbx_blame_counts(report, frame, location, (enum sbx_blame_filter)filter)) {
+                    found[filter] = location;
+                }
             }
-            if (second == NULL && sbx_blame_counts(report, frame, location, SBX_BLAME_CODE)) {
-                second = location;
-            }
-            if (third == NULL && sbx_blame_counts(report, frame, location, SBX_BLAME_ANY)) {
-                third = location;
+            if (found[SBX_BLAME_OWN] != NULL) {
+                return found[SBX_BLAME_OWN];
             }
         }
     }
-    return second != NULL ? second : third;
+    for (int filter = SBX_BLAME_NAMED; filter < SBX_BLAME_FILTERS; filter++) {
+        if (found[filter] != NULL) {
+            return found[filter];
+        }
+    }
+    return NULL;
+}
+
+const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,
+                                    const struct sbx_location *location)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *here = &report->locations[at];
+            if (here == location) {
+                return NULL;
+            }
+            if (!here->named && sbx_blame_counts(report, frame, here, SBX_BLAME_CODE)) {
+                return here->module;
+            }
+        }
+    }
+    return NULL;
 }
 
 bool sbx_blame_is_whole(const struct sbx_report *report, uint32_t stack)
@@ -102,6 +103,16 @@ bool sbx_blame_is_whole(const struct sbx_report *report, uint32_t stack)
         }
     }
     return true;
+}
+
+static bool begins_with_one(const char *name, const char *const *prefixes)
+{
+    for (; name != NULL && *prefixes != NULL; prefixes++) {
+        if (strncmp(name, *prefixes, strlen(*prefixes)) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool sbx_blame_is_allocator(const struct sbx_report *report, uint32_t stack)
@@ -125,9 +136,9 @@ bool sbx_blame_is_allocator(const struct sbx_report *report, uint32_t stack)
         return false;
     }
     const struct sbx_location *location = &report->locations[report->location_begin[index]];
-    return is_one_of(stall->modules[frame->module].name, modules) ||
-           (location->named && is_base_module(&stall->modules[frame->module]) &&
-            is_one_of(location->function, functions));
+    return begins_with_one(stall->modules[frame->module].name, modules) ||
+           (location->named && sbx_is_base_module(&stall->modules[frame->module], location->module) &&
+            begins_with_one(location->function, functions));
 }
 
 /* ---- the heaviest path ---- */
@@ -156,11 +167,20 @@ static bool is_same_function(const struct sbx_location *a, const struct sbx_loca
     return a->function == b->function && a->module == b->module; /* interned: equal texts are one pointer */
 }
 
-/* The child of `parent` for that function. The parent itself for direct recursion, and when there is no room for more.
- */
+/* A lambda belongs to the function it was written in, when that is what runs it: a comparison handed to std::sort(). Not
+ * to main, which is no answer. */
+static bool is_part_of(const struct sbx_location *inner, const struct sbx_location *outer)
+{
+    return is_same_function(inner, outer) ||
+           (inner->named && outer->named && inner->module == outer->module && strcmp(outer->function, "main") != 0 &&
+            strncmp(outer->function, "main(", 5) != 0 && sbx_is_lambda_of(inner->function, outer->function));
+}
+
+/* The child of `parent` for that function. The parent itself for direct recursion and for its own lambdas, and when there
+ * is no room for more. */
 static uint32_t child_of(struct merger *merger, uint32_t parent, const struct sbx_location *location)
 {
-    if (parent != 0 && is_same_function(merger->nodes[parent].location, location)) {
+    if (parent != 0 && is_part_of(location, merger->nodes[parent].location)) {
         return parent;
     }
     uint64_t hash = ((uint64_t)(uintptr_t)location->function >> 4) * UINT64_C(0x9e3779b97f4a7c15) +
@@ -192,7 +212,10 @@ static void merge(struct merger *merger, const double *weights, const double *th
         uint32_t node = merger->node_of[stall->callstacks[id].parent];
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame + 1]; at-- > report->location_begin[frame];) {
-            if (sbx_blame_counts(report, frame, &report->locations[at], merger->filter)) {
+            const struct sbx_location *location = &report->locations[at];
+            if (merger->filter == SBX_BLAME_OWN && location->named && sbx_is_loop_function(location->function)) {
+                node = 0; /* what called the loop does not count for what runs in it */
+            } else if (sbx_blame_counts(report, frame, location, merger->filter)) {
                 node = child_of(merger, node, &report->locations[at]);
             }
         }
@@ -272,7 +295,7 @@ static void describe(const struct merger *merger, const double *weights, uint32_
             heaviest = weights[id];
             path->stack = id;
         }
-        const char *module = merger->filter == SBX_BLAME_NAMED ? unnamed_leaf_module(merger->report, id) : NULL;
+        const char *module = merger->filter <= SBX_BLAME_NAMED ? unnamed_leaf_module(merger->report, id) : NULL;
         if (module != NULL) {
             unnamed += weights[id];
             path->unnamed_module = module;
@@ -322,7 +345,7 @@ int sbx_blame_heaviest(const struct sbx_report *report, const double *weights, s
         merge(&merger, weights, through);
         uint32_t top = round < SBX_BLAME_FILTERS ? 0 : heaviest_root(&merger);
         uint32_t node = deepest_majority(&merger, top);
-        if (node != 0) {
+        if (node != 0 && !is_no_answer(merger.nodes[node].location, merger.filter)) {
             describe(&merger, weights, node, path_out);
         }
     }

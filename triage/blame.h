@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blame.h - which function of a stack a person should look at. Pure.
  *
- * "The slow function nearest the leaf that is not base library": nobody can fix memcpy. Base library are the C and C++
- * run-time, allocators, GLib's core, the vDSO and our own agent, and what of namespaces std:: and core:: was inlined or
- * instantiated into the application. */
+ * "The slow function nearest the leaf that is application code": nobody can fix memcpy. What lies in the application's own
+ * modules comes first; where a stall has nothing of it but main, the nearest function of a library that is no base library
+ * (known_names.h) has to do. */
 #ifndef SBX_BLAME_H
 #define SBX_BLAME_H
 
@@ -11,10 +11,11 @@
 
 /* Whose frames count. Tried in this order until one gives an answer. */
 enum sbx_blame_filter {
-    SBX_BLAME_NAMED = 0, /* named, not base library */
-    SBX_BLAME_CODE = 1,  /* not base library, named or not */
-    SBX_BLAME_ANY = 2,   /* every frame with code */
-    SBX_BLAME_FILTERS = 3,
+    SBX_BLAME_OWN = 0,   /* named, in the application's own modules, inside of the event loop; not an interpreter's */
+    SBX_BLAME_NAMED = 1, /* named, not base library */
+    SBX_BLAME_CODE = 2,  /* not base library, named or not */
+    SBX_BLAME_ANY = 3,   /* every frame with code */
+    SBX_BLAME_FILTERS = 4,
 };
 
 /* Whether the location, of frame `frame`, counts. */
@@ -23,6 +24,11 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame, const str
 
 /* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
+
+/* The module in which frames without a name lie nearer to the leaf than `location`, which is all that could be named of
+ * the stack; NULL: there are none but those of base libraries. */
+const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,
+                                    const struct sbx_location *location);
 
 /* The function that most of the weight goes through, nearest the leaf; when nothing has most of it, that of the
  * heaviest outermost function. */

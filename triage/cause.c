@@ -50,7 +50,10 @@ static enum sbx_cause cause_of_descriptor(uint32_t fd_class, enum sbx_cause othe
     case SBX_FD_SOCKET:
         return SBX_CAUSE_NETWORK;
     case SBX_FD_PIPE:
+    case SBX_FD_UNIX:
         return SBX_CAUSE_IPC;
+    case SBX_FD_OTHER: /* an event counter, a timer, an inotify: somebody has something to say */
+        return SBX_CAUSE_WAIT;
     case SBX_FD_REGULAR:
     case SBX_FD_DIRECTORY:
     case SBX_FD_DEVICE:
@@ -145,6 +148,8 @@ static enum sbx_cause cause_of_op(uint32_t op)
     case SBX_OP_SIGSUSPEND:
     case SBX_OP_SIGTIMEDWAIT:
         return SBX_CAUSE_WAIT;
+    case SBX_OP_PAGE_FAULT:
+        return SBX_CAUSE_MEMORY;
     default:
         return SBX_CAUSE_UNKNOWN;
     }

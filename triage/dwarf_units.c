@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "dwarf_text.h"
 
 enum {
@@ -405,15 +406,32 @@ size_t sbx_dwarf_scope(const struct sbx_dwarf_frame *frame, char *out, size_t ou
     Dwarf_Die *scopes = NULL;
     size_t used = 0;
     int count = dwarf_getscopes_die(&declaration, &scopes); /* the declaration first, the unit last */
+    bool is_closure = frame->name != NULL && strcmp(frame->name, "operator()") == 0;
     out[0] = '\0';
     for (int i = count - 2; i >= 1; i--) {
         int tag = dwarf_tag(&scopes[i]);
         const char *name = sbx_dwarf_text(&scopes[i], DW_AT_name);
+        bool is_type = tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
         if (tag == DW_TAG_namespace && name == NULL) {
             name = "(anonymous namespace)";
         }
-        if (name == NULL || (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
-                             tag != DW_TAG_union_type && tag != DW_TAG_module)) {
+        if (is_type && is_closure && (name == NULL || name[0] == '<')) {
+            name = "{lambda}"; /* GCC: no name, or "<lambda(int)>" */
+        }
+        char encloser[512];
+        if (tag == DW_TAG_subprogram && is_closure) { /* it was written in a function, whose own name has its scopes */
+            const char *linkage_name = linkage_name_of(&scopes[i]);
+            struct sbx_dwarf_frame outer = {.die = scopes[i], .name = name != NULL ? name : ""};
+            used = 0;
+            if (linkage_name != NULL) {
+                sbx_demangle(linkage_name, encloser, sizeof encloser);
+            } else { /* not again for a lambda within a lambda: no debug information leads round in a circle */
+                bool is_lambda = strcmp(outer.name, frame->name) == 0;
+                size_t outside = is_lambda ? 0 : sbx_dwarf_scope(&outer, encloser, sizeof encloser);
+                sbx_demangle(is_lambda ? "{lambda}" : outer.name, encloser + outside, sizeof encloser - outside);
+            }
+            name = encloser;
+        } else if (name == NULL || (tag != DW_TAG_namespace && tag != DW_TAG_module && !is_type)) {
             continue;
         }
         size_t bytes = strlen(name);

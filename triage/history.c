@@ -76,25 +76,74 @@ size_t sbx_history_steps(const struct sbx_report *report, struct sbx_history_ste
     return count;
 }
 
-uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread_index)
+/* The record whose callstack a thread is shown with at the trigger; NULL: none has one, or its entry's newest stack is
+ * what there is. */
+static const struct sbx_stall_record *trigger_record(const struct sbx_stall *stall, uint32_t thread_index,
+                                                     const struct sbx_stall_record **newest_out)
 {
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
-    uint32_t newest = 0;
+    *newest_out = NULL;
     for (size_t i = thread->record_count; i-- > 0;) {
         const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
         if (record->stack != 0 && (record->flags & SBX_FLAG_AT_TRIGGER) != 0) {
-            return record->stack;
+            return record;
         }
-        newest = newest == 0 ? record->stack : newest;
+        *newest_out = *newest_out == NULL && record->stack != 0 ? record : *newest_out;
+    }
+    return NULL;
+}
+
+uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t thread_index)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    const struct sbx_stall_record *newest, *taken = trigger_record(stall, thread_index, &newest);
+    if (taken != NULL) {
+        return taken->stack;
     }
     return thread->call_kind != 0 && thread->last_stack != 0 ? thread->last_stack
-           : newest != 0                                     ? newest
+           : newest != NULL                                  ? newest->stack
                                                              : thread->last_stack;
+}
+
+/* The stall had ended: its thread is shown where the time was spent. */
+static bool shows_interval(const struct sbx_report *report, uint32_t thread)
+{
+    const struct sbx_stall *stall = report->stall;
+    bool has_ended = thread == stall->trigger.thread && !stall->trigger.in_progress && stall->trigger.duration_ns > 0;
+    return has_ended && report->verdict.stack != 0;
 }
 
 uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thread)
 {
+    return shows_interval(report, thread) ? report->verdict.stack : sbx_history_trigger_stack(report->stall, thread);
+}
+
+struct sbx_stack_origin sbx_history_stack_origin(const struct sbx_report *report, uint32_t thread_index)
+{
     const struct sbx_stall *stall = report->stall;
-    bool has_ended = thread == stall->trigger.thread && !stall->trigger.in_progress && stall->trigger.duration_ns > 0;
-    return has_ended && report->verdict.stack != 0 ? report->verdict.stack : sbx_history_trigger_stack(stall, thread);
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    const struct sbx_stall_record *newest, *taken = trigger_record(stall, thread_index, &newest);
+    if (shows_interval(report, thread_index)) {
+        return (struct sbx_stack_origin){SBX_STACK_FROM_INTERVAL, report->verdict.interval_end_ns};
+    }
+    if (taken != NULL) {
+        return (struct sbx_stack_origin){
+            taken->kind == SBX_RECORD_BLOCKED ? SBX_STACK_FROM_OUTSIDE : SBX_STACK_FROM_SIGNAL, taken->end_ns};
+    }
+    if (thread->call_kind != 0 && thread->last_stack != 0) {
+        return (struct sbx_stack_origin){SBX_STACK_FROM_CALL, newest != NULL ? newest->end_ns : -thread->call_ns};
+    }
+    if (newest != NULL) {
+        return (struct sbx_stack_origin){SBX_STACK_FROM_RECORD, newest->end_ns};
+    }
+    return (struct sbx_stack_origin){thread->last_stack != 0 ? SBX_STACK_FROM_RECORD : SBX_STACK_FROM_NOTHING, 0};
+}
+
+const char *sbx_stack_source_name(enum sbx_stack_source source)
+{
+    static const char *const names[] = {
+        [SBX_STACK_FROM_NOTHING] = "none", [SBX_STACK_FROM_SIGNAL] = "signal", [SBX_STACK_FROM_OUTSIDE] = "outside",
+        [SBX_STACK_FROM_CALL] = "call",    [SBX_STACK_FROM_RECORD] = "record", [SBX_STACK_FROM_INTERVAL] = "interval",
+    };
+    return (unsigned)source < sizeof names / sizeof names[0] ? names[source] : names[0];
 }

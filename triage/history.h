@@ -24,4 +24,23 @@ uint32_t sbx_history_trigger_stack(const struct sbx_stall *stall, uint32_t threa
  * when the trigger fired it is the stack the time was spent in: where the thread was a moment later tells nothing. */
 uint32_t sbx_history_thread_stack(const struct sbx_report *report, uint32_t thread);
 
+/* How a thread's callstack came to be known. */
+enum sbx_stack_source {
+    SBX_STACK_FROM_NOTHING = 0, /* there is none */
+    SBX_STACK_FROM_SIGNAL,      /* the running thread walked itself because the trigger fired */
+    SBX_STACK_FROM_OUTSIDE,     /* it was blocked and was read from outside because the trigger fired */
+    SBX_STACK_FROM_CALL,        /* what it recorded of the call it was in, when it was looked at before */
+    SBX_STACK_FROM_RECORD,      /* its newest record of its own */
+    SBX_STACK_FROM_INTERVAL,    /* a stall that had ended: where its time was spent */
+};
+
+struct sbx_stack_origin {
+    enum sbx_stack_source source;
+    int64_t at_ns; /* relative to the trigger */
+};
+
+/* Of the callstack that sbx_history_thread_stack() shows. */
+struct sbx_stack_origin sbx_history_stack_origin(const struct sbx_report *report, uint32_t thread);
+const char *sbx_stack_source_name(enum sbx_stack_source source); /* "signal", "outside", "call", ...; "none" */
+
 #endif

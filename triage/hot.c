@@ -3,13 +3,18 @@
  *
  * A measured wait is exact. Samples of one function in a row, within one message and with nothing else between them,
  * are one stay: it lasted at least from the first to the last of them, and at most from what was seen before to what
- * was seen after. A run of equal samples is a stay from its first look to its last. The ends of messages and of the interval cut. The function is the one a person should look at
- * (blame.h), so that a wait and the samples taken in it are under one name. */
+ * was seen after. A run of equal samples is a stay from its first look to its last. The ends of messages and of the
+ * interval cut. The function is the one a person should look at (blame.h), so that a wait and the samples taken in it are
+ * under one name. */
 #include <stdlib.h>
 
 #include "blame.h"
 #include "interval.h"
 #include "record_kinds.h"
+
+enum {
+    USUAL_MAX = 64, /* functions; beyond so many none of them has a share worth telling */
+};
 
 /* Something seen in the thread's time, in order of its begin. */
 struct sight {
@@ -44,6 +49,103 @@ static void add_sight(struct sights *sights, struct sbx_interval interval, struc
     sights->sights[sights->count++] = sight;
 }
 
+/* Samples that a thread takes of itself lie at its calls: one that reads the clock has that reading in all of them, and
+ * left it again each time. Where it was looked at by the clock as well, those looks tell what it does, and a sample at
+ * a call counts for the function of its stack that they found most: the caller it came back to, not the call. */
+struct usual {
+    const struct sbx_location *location;
+    uint64_t looks;
+};
+
+struct places {
+    const struct sbx_report *report;
+    struct usual usual[USUAL_MAX]; /* functions that looks by the clock were blamed on */
+    size_t usual_count;
+    bool unbiased;                    /* there are enough of them */
+    const struct sbx_location **memo; /* by callstack: where a sample at a call counts; valid with `is_known` */
+    bool *is_known;
+};
+
+static bool is_same_function(const struct sbx_location *a, const struct sbx_location *b)
+{
+    return a->function == b->function && a->module == b->module; /* interned */
+}
+
+static struct usual *find_usual(struct places *places, const struct sbx_location *location)
+{
+    for (size_t i = 0; i < places->usual_count; i++) {
+        if (is_same_function(places->usual[i].location, location)) {
+            return &places->usual[i];
+        }
+    }
+    return NULL;
+}
+
+static bool learn_places(struct places *places, const struct sbx_report *report, uint32_t thread_index,
+                         struct sbx_interval interval)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    uint64_t looks = 0;
+    *places = (struct places){.report = report};
+    places->memo = calloc((size_t)stall->callstack_count + 1, sizeof *places->memo);
+    places->is_known = calloc((size_t)stall->callstack_count + 1, sizeof *places->is_known);
+    if (places->memo == NULL || places->is_known == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < thread->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        const struct sbx_location *location = NULL;
+        if (sbx_record_is_unbiased(record) && record->end_ns > interval.begin_ns && record->end_ns <= interval.end_ns) {
+            looks += sbx_record_looks(record);
+            location = sbx_blame_leaf(report, record->stack);
+        }
+        struct usual *usual = location != NULL ? find_usual(places, location) : NULL;
+        if (usual == NULL && location != NULL && places->usual_count < USUAL_MAX) {
+            usual = &places->usual[places->usual_count++];
+            *usual = (struct usual){location, 0};
+        }
+        if (usual != NULL) {
+            usual->looks += sbx_record_looks(record);
+        }
+    }
+    places->unbiased = looks >= SBX_UNBIASED_ENOUGH;
+    return true;
+}
+
+static void forget_places(struct places *places)
+{
+    free(places->memo);
+    free(places->is_known);
+}
+
+/* The function that a sample counts for. */
+static const struct sbx_location *place_of(struct places *places, const struct sbx_stall_record *record)
+{
+    const struct sbx_report *report = places->report;
+    const struct sbx_stall *stall = report->stall;
+    bool is_biased = sbx_kind_is_running_sample(record->kind) && !sbx_record_is_unbiased(record);
+    uint32_t stack = record->stack <= stall->callstack_count ? record->stack : 0;
+    const struct sbx_location *place = sbx_blame_leaf(report, stack);
+    if (!places->unbiased || !is_biased || places->is_known[stack]) {
+        return places->unbiased && is_biased ? places->memo[stack] : place;
+    }
+    uint64_t most = 0;
+    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct usual *usual = find_usual(places, &report->locations[at]);
+            if (usual != NULL && usual->looks > most) {
+                most = usual->looks;
+                place = &report->locations[at];
+            }
+        }
+    }
+    places->is_known[stack] = true;
+    places->memo[stack] = place;
+    return place;
+}
+
 static bool collect(const struct sbx_report *report, uint32_t thread_index, struct sbx_interval interval,
                     struct sights *sights)
 {
@@ -51,11 +153,18 @@ static bool collect(const struct sbx_report *report, uint32_t thread_index, stru
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
     struct sbx_wait *waits;
     size_t wait_count;
+    struct places places;
+    if (!learn_places(&places, report, thread_index, interval)) {
+        forget_places(&places);
+        return false;
+    }
     if (sbx_waits_create(stall, thread_index, &waits, &wait_count) != 0) {
+        forget_places(&places);
         return false;
     }
     sights->sights = malloc((wait_count + 2 * thread->record_count + 1) * sizeof *sights->sights);
     if (sights->sights == NULL) {
+        forget_places(&places);
         free(waits);
         return false;
     }
@@ -71,11 +180,12 @@ static bool collect(const struct sbx_report *report, uint32_t thread_index, stru
             add_sight(sights, interval, (struct sight){record->begin_ns, record->begin_ns, NULL, 0, true});
             add_sight(sights, interval, (struct sight){record->end_ns, record->end_ns, NULL, 0, true});
         } else if (sbx_kind_is_sample(record->kind) && sbx_waits_at(waits, wait_count, record->end_ns) == NULL) {
-            add_sight(sights, interval,
-                      (struct sight){record->begin_ns, record->end_ns, sbx_blame_leaf(report, record->stack),
-                                     record->message, false});
+            add_sight(
+                sights, interval,
+                (struct sight){record->begin_ns, record->end_ns, place_of(&places, record), record->message, false});
         }
     }
+    forget_places(&places);
     free(waits);
     qsort(sights->sights, sights->count, sizeof *sights->sights, by_begin);
     return true;
@@ -153,8 +263,12 @@ size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct s
     struct sbx_hot *hot = malloc((sights.count + 1) * sizeof *hot);
     if (hot != NULL) {
         size_t count = add_up(hot, measure(&sights, interval, hot));
+        double interval_ms = (double)(interval.end_ns - interval.begin_ns) / 1e6;
         for (; given < count && given < max; given++) {
             out[given] = hot[given];
+            if (out[given].ms_max > interval_ms) { /* each stay may have taken the gap to its neighbour: not all may */
+                out[given].ms_max = interval_ms;
+            }
         }
     }
     free(hot);

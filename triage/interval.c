@@ -9,7 +9,7 @@
 #include "record_kinds.h"
 
 #define MANUAL_NS_MAX (INT64_C(5) * 1000 * 1000 * 1000)
-#define MANUAL_MESSAGE_NS_MIN (INT64_C(100) * 1000 * 1000)
+#define MANUAL_MESSAGE_NS_MIN (INT64_C(1000) * 1000 * 1000)
 
 /* When the message in which the thread was at the trigger began: 0 when none was open. */
 static int64_t open_message_begin(const struct sbx_stall *stall)
@@ -38,7 +38,7 @@ struct sbx_interval sbx_interval_judged(const struct sbx_stall *stall)
     if (reach_ns == 0) {
         reach_ns = -open_message_begin(stall);
     }
-    /* Who asks by hand in the middle of an ordinary message does not ask about its few microseconds. */
+    /* Who asks by hand in the middle of an ordinary message does not ask about that one alone. */
     if (reach_ns == 0 || (stall->trigger.kind == SBX_TRIGGER_MANUAL && reach_ns < MANUAL_MESSAGE_NS_MIN)) {
         reach_ns = stall->trigger.history_ns < MANUAL_NS_MAX ? stall->trigger.history_ns : MANUAL_NS_MAX;
     }

@@ -56,6 +56,28 @@ static const char *text_or_null(const char *text)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
+/* What was promised. What leaves its machine of the name is a hash. */
+static void put_watch(struct sbx_json *json, const struct sbx_report *report, uint32_t index)
+{
+    const struct sbx_stall_watch *watch = &report->stall->watches[index];
+    char what[11];
+    snprintf(what, sizeof what, "%010llx", (unsigned long long)watch->what & 0xffffffffff);
+    sbx_json_begin_object(json);
+    put_text(json, "kind", sbx_watch_kind_name(watch->kind));
+    put_text(json, "state", sbx_watch_state_name(watch->state));
+    put_text(json, "what", what);
+    put_text(json, "name", sbx_report_watch_name(report, index));
+    sbx_json_key(json, "thread");
+    if (watch->thread >= 0) {
+        sbx_json_integer(json, watch->thread);
+    } else {
+        sbx_json_null(json);
+    }
+    put_unsigned(json, "timeout_ms", watch->timeout_ms);
+    put_number(json, "age_ms", (double)watch->age_ns / 1e6);
+    sbx_json_end_object(json);
+}
+
 static void put_head(struct sbx_json *json, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -73,12 +95,68 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));
     put_number(json, "duration_ms", (double)stall->trigger.duration_ns / 1e6);
     put_unsigned(json, "threshold_ms", stall->trigger.threshold_ms);
+    put_unsigned(json, "thread", stall->trigger.thread);
+    sbx_json_key(json, "in_progress");
+    sbx_json_bool(json, stall->trigger.in_progress);
+    put_unsigned(json, "after_ms", stall->trigger.after_ms);
+    put_unsigned(json, "frames_dropped", stall->trigger.frames);
+    if (report->message_kind != 0) { /* other messages have no such fields */
+        put_unsigned(json, "message_kind", report->message_kind);
+        put_text(json, "message_name", report->kind_names[report->message_kind]);
+    }
+    sbx_json_key(json, "watch");
+    if (stall->trigger.watch >= 0) {
+        put_watch(json, report, (uint32_t)stall->trigger.watch);
+    } else {
+        sbx_json_null(json);
+    }
+    if (stall->trigger.signal != 0) { /* that ended the process; other triggers have no such field */
+        put_text(json, "signal", sbx_signal_name(stall->trigger.signal));
+    }
     sbx_json_end_object(json);
     sbx_json_key(json, "interval");
     sbx_json_begin_object(json);
     put_integer(json, "begin_ns", report->verdict.interval_begin_ns);
     put_integer(json, "end_ns", report->verdict.interval_end_ns);
     sbx_json_end_object(json);
+}
+
+/* What recording cost the program; and for how many stalls this one stands. */
+static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
+{
+    sbx_json_key(json, "overhead");
+    sbx_json_begin_object(json);
+    put_unsigned(json, "budget_permille", stall->overhead.budget_permille);
+    put_number(json, "cost_permille", stall->overhead.cost_ppm / 1e3);
+    put_number(json, "window_permille", stall->overhead.window_ppm / 1e3);
+    put_number(json, "modules_permille", stall->overhead.modules_ppm / 1e3);
+    put_unsigned(json, "interval_us", stall->overhead.interval_us);
+    put_unsigned(json, "gap_us", stall->overhead.gap_us);
+    sbx_json_key(json, "shed");
+    sbx_json_begin_array(json);
+    for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
+        if ((stall->overhead.shed >> group & 1) != 0) {
+            sbx_json_text(json, sbx_point_name(group));
+        }
+    }
+    sbx_json_end_array(json);
+    put_unsigned(json, "changes", stall->overhead.changes);
+    sbx_json_end_object(json);
+    sbx_json_key(json, "sampling");
+    sbx_json_begin_object(json);
+    put_unsigned(json, "weight", stall->sampling.weight);
+    put_unsigned(json, "one_in", stall->sampling.one_in);
+    sbx_json_end_object(json);
+}
+
+static void put_watches(struct sbx_json *json, const struct sbx_report *report)
+{
+    sbx_json_key(json, "watches");
+    sbx_json_begin_array(json);
+    for (uint32_t i = 0; i < report->stall->watch_count; i++) {
+        put_watch(json, report, i);
+    }
+    sbx_json_end_array(json);
 }
 
 static void put_functions(struct sbx_json *json, const struct sbx_report *report, uint32_t stack,
@@ -149,14 +227,42 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     put_number(json, "on_cpu_ms", verdict->on_cpu_ms);
     put_number(json, "runnable_ms", verdict->runnable_ms);
     put_number(json, "off_cpu_ms", verdict->off_cpu_ms);
+    put_number(json, "unknown_ms", verdict->unknown_ms);
+    sbx_json_key(json, "off_cpu_by");
+    sbx_json_begin_object(json);
+    put_number(json, "idle", verdict->idle_ms);
+    for (int cause = 0; cause < SBX_CAUSE_COUNT; cause++) {
+        if (verdict->off_cpu_by_ms[cause] > 0) {
+            put_number(json, sbx_cause_name((enum sbx_cause)cause), verdict->off_cpu_by_ms[cause]);
+        }
+    }
+    sbx_json_end_object(json);
     put_unsigned(json, "messages", verdict->messages);
+    sbx_json_key(json, "runnable_counted");
+    sbx_json_bool(json, verdict->runnable_is_counted);
     sbx_json_end_object(json);
     sbx_json_key(json, "loss");
     sbx_json_begin_object(json);
-    for (uint32_t i = 0; i <= SBX_DROP_TORN_RUN; i++) {
-        put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
+    for (uint32_t i = 0; i < SBX_DROP_COUNT; i++) {
+        if (sbx_drop_name(i) != sbx_drop_name(UINT32_MAX)) { /* numbers not given yet have no name */
+            put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
+        }
     }
     sbx_json_end_object(json);
+    put_overhead(json, report->stall);
+}
+
+/* How the stack of a thread was obtained, and when. */
+static void put_origin(struct sbx_json *json, const struct sbx_report *report, uint32_t thread)
+{
+    struct sbx_stack_origin origin = sbx_history_stack_origin(report, thread);
+    put_text(json, "stack_from", sbx_stack_source_name(origin.source));
+    sbx_json_key(json, "stack_at_ms");
+    if (origin.source != SBX_STACK_FROM_NOTHING) {
+        sbx_json_number(json, (double)origin.at_ns / 1e6);
+    } else {
+        sbx_json_null(json);
+    }
 }
 
 static void put_thread(struct sbx_json *json, const struct sbx_report *report, uint32_t index,
@@ -168,6 +274,7 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     put_text(json, "name", thread->name);
     sbx_json_key(json, "main");
     sbx_json_bool(json, thread->is_main);
+    put_origin(json, report, index);
     sbx_json_key(json, "frames");
     sbx_json_begin_array(json);
     size_t count = sbx_report_callstack(report, sbx_history_thread_stack(report, index), locations, STACK_MAX);
@@ -248,6 +355,7 @@ int sbx_print_json(const struct sbx_report *report, FILE *out)
         put_thread(&json, report, i, locations);
     }
     sbx_json_end_array(&json);
+    put_watches(&json, report);
     put_history(&json, report, steps, locations);
     sbx_json_end_object(&json);
     fputc('\n', out);

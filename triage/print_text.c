@@ -58,6 +58,42 @@ static void put_wrapped(FILE *text, const char *key, const char *sentence)
 
 /* ---- head ---- */
 
+/* What the trigger is about, when that is no message: whose promise of what, or how many frames. */
+static void put_promise(FILE *text, const struct sbx_report *report)
+{
+    const struct sbx_stall *stall = report->stall;
+    char line[256], what[80], thread[SBX_THREAD_TEXT_BYTES] = "an unknown thread";
+    if (stall->trigger.watch >= 0) {
+        const struct sbx_stall_watch *watch = &stall->watches[stall->trigger.watch];
+        if (watch->thread >= 0) {
+            sbx_thread_text(stall, (uint32_t)watch->thread, thread);
+        }
+        const char *name = sbx_report_watch_name(report, (uint32_t)stall->trigger.watch);
+        if (name != NULL) {
+            snprintf(what, sizeof what, "\"%s\"", name);
+        } else {
+            snprintf(what, sizeof what, "%010llx", (unsigned long long)watch->what & 0xffffffffff);
+        }
+        snprintf(line, sizeof line, "%s %s of %s: %u ms, %s", sbx_watch_kind_name(watch->kind), what, thread,
+                 watch->timeout_ms,
+                 watch->state == SBX_WATCH_LATE ? "kept too late" : "not kept");
+        put_wrapped(text, "promise", line);
+    }
+    if (report->message_kind != 0) {
+        char kind[SBX_KIND_TEXT_BYTES];
+        sbx_report_kind_text(report, report->message_kind, kind);
+        put_wrapped(text, "message", kind);
+    }
+    if (stall->trigger.frames > 1) {
+        snprintf(line, sizeof line, "%u of the last 32 dropped", stall->trigger.frames);
+        put_wrapped(text, "frames", line);
+    }
+    if (stall->trigger.after_ms != 0) {
+        snprintf(line, sizeof line, "recorded for %u ms after the trigger", stall->trigger.after_ms);
+        put_wrapped(text, "afterwards", line);
+    }
+}
+
 static void put_what(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -72,9 +108,19 @@ static void put_what(FILE *text, const struct sbx_report *report)
     }
     put_wrapped(text, "application", line);
     sbx_duration_text((double)stall->trigger.duration_ns, duration);
-    snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
-             stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
+    if (stall->trigger.kind == SBX_TRIGGER_CRASH && stall->trigger.duration_ns == 0) {
+        snprintf(line, sizeof line, "crash, with no message open too long");
+    } else {
+        snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
+                 stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
+    }
     put_wrapped(text, "trigger", line);
+    put_promise(text, report);
+    if (stall->trigger.signal != 0) {
+        snprintf(line, sizeof line, "%s, %s", sbx_signal_name(stall->trigger.signal),
+                 sbx_fault_text(stall->trigger.fault));
+        put_wrapped(text, "ended by", line);
+    }
     snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
              sbx_class_name(verdict->class_), verdict->confidence);
     put_wrapped(text, "cause", line);
@@ -118,6 +164,24 @@ static void put_share(FILE *text, const char *what, double ms, double wall_ms)
     fputs(PLAIN "\n", text);
 }
 
+/* What it waited for, where that is more than a hundredth of all waiting and there is more than one kind of it. */
+static void put_waiting_by_kind(FILE *text, const struct sbx_verdict *verdict)
+{
+    double ms[SBX_CAUSE_COUNT + 1];
+    size_t kinds = 0;
+    for (int cause = 0; cause <= SBX_CAUSE_COUNT; cause++) {
+        ms[cause] = cause == SBX_CAUSE_COUNT ? verdict->idle_ms : verdict->off_cpu_by_ms[cause];
+        ms[cause] = ms[cause] * 100 >= verdict->off_cpu_ms ? ms[cause] : 0;
+        kinds += ms[cause] > 0;
+    }
+    for (int cause = 0; cause <= SBX_CAUSE_COUNT && kinds > 1; cause++) {
+        if (ms[cause] > 0) {
+            fprintf(text, "    %-10s %10.1f ms\n",
+                    cause == SBX_CAUSE_COUNT ? "for work" : sbx_cause_name((enum sbx_cause)cause), ms[cause]);
+        }
+    }
+}
+
 static void put_time(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -126,6 +190,7 @@ static void put_time(FILE *text, const struct sbx_report *report)
     put_heading(text, "Where the time went");
     put_share(text, "on CPU", verdict->on_cpu_ms, wall_ms);
     put_share(text, "waiting", verdict->off_cpu_ms, wall_ms);
+    put_waiting_by_kind(text, verdict);
     if (verdict->runnable_ms >= 0) {
         put_share(text, "ready", verdict->runnable_ms, wall_ms);
     }
@@ -163,7 +228,7 @@ static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stac
         const struct sbx_location *location = locations[i];
         const char *mark = location->named ? "" : FAINT;
         fprintf(text, "  %4zu  %s%-52.80s" PLAIN "  " FAINT "%.40s%s", i, mark, location->function, location->module,
-                location->inlined ? " (inlined)" : "");
+                location->inlined ? " (inlined)" : location->logical ? " (logical)" : "");
         if (location->file != NULL) {
             const char *slash = strrchr(location->file, '/');
             fprintf(text, "  %.60s:%u", slash == NULL ? location->file : slash + 1, location->line);
@@ -172,17 +237,30 @@ static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stac
     }
 }
 
-/* What the thread was doing at the trigger, in brackets; nothing when it was in no known call. */
-static void put_state(FILE *text, const struct sbx_stall_thread *thread)
+/* What the thread was doing at the trigger, in brackets; nothing when it was in no known call, or when the stack below
+ * is not of that call: a stall that has ended is shown where it was, not where the loop waits for work again. */
+static void put_state(FILE *text, const struct sbx_report *report, uint32_t index)
 {
+    const struct sbx_stall_thread *thread = &report->stall->threads[index];
+    enum sbx_stack_source source = sbx_history_stack_origin(report, index).source;
     char duration[SBX_DURATION_TEXT_BYTES], call[48];
     if (thread->ended) {
         fputs(" (had ended)", text);
-    } else if (thread->call_kind != 0) {
+    } else if (thread->call_kind != 0 && source != SBX_STACK_FROM_INTERVAL) {
         sbx_duration_text((double)thread->call_ns, duration);
         sbx_call_name(thread->call_kind, thread->call_op, 0, call, sizeof call);
         fprintf(text, " (in %s for %s)", call, duration);
     }
+}
+
+/* How its stack was obtained, and when: what a thread did a second before is not what it did then. */
+static void put_origin(FILE *text, const struct sbx_report *report, uint32_t thread)
+{
+    struct sbx_stack_origin origin = sbx_history_stack_origin(report, thread);
+    if (origin.source == SBX_STACK_FROM_NOTHING || origin.source == SBX_STACK_FROM_INTERVAL) {
+        return;
+    }
+    fprintf(text, FAINT "  [%s, %+.1f ms]" PLAIN, sbx_stack_source_name(origin.source), (double)origin.at_ns / 1e6);
 }
 
 /* One stack at the trigger with all threads that had it, from `first` on. Marks them in `done`. */
@@ -194,7 +272,7 @@ static void put_threads_of_stack(FILE *text, const struct sbx_report *report, ui
     char name[SBX_THREAD_TEXT_BYTES];
     sbx_thread_text(stall, first, name);
     fprintf(text, "  " STRONG "%s" PLAIN, name);
-    put_state(text, &stall->threads[first]);
+    put_state(text, report, first);
     done[first] = true;
     uint32_t others = 0;
     for (uint32_t i = 0; i < stall->thread_count; i++) {
@@ -206,6 +284,7 @@ static void put_threads_of_stack(FILE *text, const struct sbx_report *report, ui
     if (others > 0) {
         fprintf(text, " and %u more with the same stack", others);
     }
+    put_origin(text, report, first);
     fputc('\n', text);
     put_stack(text, report, stack, locations);
 }
@@ -344,7 +423,7 @@ static size_t make_stays(const struct sbx_report *report, const struct sbx_histo
 }
 
 /* What the stay was: "199 samples, every 10.0 ms", "nanosleep, 2.00 s". */
-static void put_stay_kind(FILE *text, const struct stay *stay)
+static void put_stay_kind(FILE *text, const struct sbx_report *report, const struct stay *stay)
 {
     const struct sbx_stall_record *first = stay->first;
     char call[48], duration[SBX_DURATION_TEXT_BYTES];
@@ -363,7 +442,10 @@ static void put_stay_kind(FILE *text, const struct stay *stay)
     } else if (first->kind == SBX_RECORD_BLOCKED) {
         fprintf(text, "seen blocked in %s, %llu time%s", call, (unsigned long long)stay->looks, plural);
     } else if (first->kind == SBX_RECORD_MESSAGE) {
-        fprintf(text, "%s that took %s ended", first->amount > 1 ? "messages" : "the message", duration);
+        char kind[SBX_KIND_TEXT_BYTES];
+        sbx_report_kind_text(report, first->op, kind);
+        fprintf(text, "%s%s%s that took %s ended", first->amount > 1 ? "messages" : "the message", kind[0] != '\0' ? " " : "",
+                kind, duration);
     } else if (first->kind == SBX_RECORD_FRAME) {
         fprintf(text, "%s that took %s ended", first->amount > 1 ? "frames" : "the frame", duration);
     } else if (first->kind == SBX_RECORD_WAKE) {
@@ -373,7 +455,7 @@ static void put_stay_kind(FILE *text, const struct stay *stay)
     }
 }
 
-static void put_stay(FILE *text, const struct stay *stay)
+static void put_stay(FILE *text, const struct sbx_report *report, const struct stay *stay)
 {
     double from_ms = (double)stay->first->begin_ns / 1e6, to_ms = (double)stay->last->end_ns / 1e6;
     if (sbx_kind_is_boundary(stay->first->kind) || to_ms - from_ms < 0.05) {
@@ -381,7 +463,7 @@ static void put_stay(FILE *text, const struct stay *stay)
     } else {
         fprintf(text, "  " STRONG "%10.1f to %10.1f" PLAIN " ms  ", from_ms, to_ms);
     }
-    put_stay_kind(text, stay);
+    put_stay_kind(text, report, stay);
     if (stay->cpu_ms >= 0) {
         fprintf(text, "; %.1f ms CPU", stay->cpu_ms);
     }
@@ -419,7 +501,7 @@ static void put_history(FILE *text, const struct sbx_report *report, struct sbx_
             fprintf(text, "  ... %zu more, in --format json ...\n", skipped);
             i += skipped;
         }
-        put_stay(text, &stays[i]);
+        put_stay(text, report, &stays[i]);
     }
 }
 
@@ -442,6 +524,45 @@ static void put_losses(FILE *text, const struct sbx_stall *stall)
     }
     if (stall->redactions.records_cut > 0) {
         fprintf(text, "  %-18s %u\n", "cut by redaction", stall->redactions.records_cut);
+    }
+}
+
+enum {
+    LITTLE_CPU_PPM = 50000 /* recording costs more only of a program that has hardly run */
+};
+
+/* Only when it is more than nothing: what recording cost, and what was given up for that. */
+static void put_overhead(FILE *text, const struct sbx_stall *stall)
+{
+    char line[256];
+    int used;
+    if (stall->overhead.budget_permille != 0 || stall->overhead.cost_ppm != 0) {
+        put_heading(text, "The recorder");
+        /* A program that mostly waits uses a few milliseconds, and the start of the recorder some, too. */
+        bool is_little = stall->overhead.cost_ppm > LITTLE_CPU_PPM;
+        used = snprintf(line, sizeof line, "%.2f %% of the program's CPU time%s (%.2f %% in the last second), budget %.1f %%",
+                        stall->overhead.cost_ppm / 1e4,
+                        is_little ? ", which is little: the start of the recorder counts for much of it" : "",
+                        stall->overhead.window_ppm / 1e4, stall->overhead.budget_permille / 10.0);
+        if (stall->overhead.changes != 0) {
+            used += snprintf(line + used, sizeof line - (size_t)used, "; changed %u times, interval %u us, gap %u us",
+                             stall->overhead.changes, stall->overhead.interval_us, stall->overhead.gap_us);
+        }
+        put_wrapped(text, "cost", line);
+    }
+    if (stall->overhead.shed != 0) {
+        used = 0;
+        for (uint32_t group = 0; group < SBX_GROUP_COUNT && (size_t)used < sizeof line - 32; group++) {
+            if ((stall->overhead.shed >> group & 1) != 0) {
+                used += snprintf(line + used, sizeof line - (size_t)used, "%s%s", used == 0 ? "" : " ",
+                                 sbx_point_name(group));
+            }
+        }
+        put_wrapped(text, "taken out", line);
+    }
+    if (stall->sampling.weight > 1) {
+        snprintf(line, sizeof line, "%u stalls of this kind and place on its machine", stall->sampling.weight);
+        put_wrapped(text, "stands for", line);
     }
 }
 
@@ -493,6 +614,7 @@ int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour)
     put_stacks(text, report, locations, done);
     put_history(text, report, steps, stays);
     put_losses(text, report->stall);
+    put_overhead(text, report->stall);
     put_more(text);
     bool failed = ferror(text) != 0;
     failed = fclose(text) != 0 || failed;

@@ -54,6 +54,12 @@ bool sbx_kind_is_boundary(uint32_t kind)
     return (traits_of(kind) & IS_BOUNDARY) != 0;
 }
 
+bool sbx_record_is_unbiased(const struct sbx_stall_record *record)
+{
+    return record->kind == SBX_RECORD_ASYNC ||
+           (record->kind == SBX_RECORD_BLOCKED && (record->flags & SBX_FLAG_IN_CALL) != 0);
+}
+
 uint64_t sbx_record_looks(const struct sbx_stall_record *record)
 {
     return !sbx_kind_is_sample(record->kind) ? 0 : record->repeats != 0 ? record->repeats : 1;

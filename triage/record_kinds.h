@@ -17,6 +17,13 @@ bool sbx_kind_is_wait(uint32_t kind);
 /* An interval that only says where one thing ended and the next began: a message, a frame. */
 bool sbx_kind_is_boundary(uint32_t kind);
 
+/* A look that was due by the clock, whatever the thread did: by signal, or from outside while it was in a call. */
+bool sbx_record_is_unbiased(const struct sbx_stall_record *record);
+
+enum {
+    SBX_UNBIASED_ENOUGH = 6, /* so many of them, to go by them alone */
+};
+
 /* How many looks a sample adds. The first look of a run is a record of its own, so the run's record adds its repeats. */
 uint64_t sbx_record_looks(const struct sbx_stall_record *record);
 

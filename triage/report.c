@@ -66,6 +66,16 @@ static const char *base_name_of(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* The number of a runtime's provider: its build-id, 8 bytes in big endian. */
+static uint64_t provider_of(const struct sbx_stall_module *module)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        number = number << 8 | module->build_id[i];
+    }
+    return number;
+}
+
 /* What people call the module: by the table, by its file, by its build-id. */
 static const char *module_name(struct naming *naming, const struct sbx_stall_module *module, const char *path)
 {
@@ -75,6 +85,12 @@ static const char *module_name(struct naming *naming, const struct sbx_stall_mod
     }
     if (module->name != NULL) {
         return intern(naming, module->name);
+    }
+    if (module->kind == SBX_MODULE_KIND_RUNTIME) {
+        struct sbx_provider_map *map = sbx_symbolizer_providers(naming->symbolizer);
+        const char *name = map == NULL ? NULL : sbx_provider_map_name(map, provider_of(module));
+        snprintf(text, sizeof text, "runtime %016llx", (unsigned long long)provider_of(module));
+        return intern(naming, name != NULL ? name : text);
     }
     if (path != NULL) {
         return intern(naming, base_name_of(path));
@@ -106,6 +122,30 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
     snprintf(text, sizeof text, "[stack ends here: %s]",
              sbx_walk_end_name(frame->offset > UINT32_MAX ? UINT32_MAX : (uint32_t)frame->offset));
     return add_location(naming, (struct sbx_location){.function = intern(naming, text), .module = intern(naming, "")});
+}
+
+/* A function of an embedded runtime. The line is where it was; where nothing told that, where it is defined. */
+static int name_logical(struct naming *naming, const struct sbx_stall_frame *frame)
+{
+    struct sbx_location location = {.module = naming->module_names[frame->module], .line = frame->line, .app = true,
+                                    .logical = true};
+    struct sbx_provider_map *map = sbx_symbolizer_providers(naming->symbolizer);
+    const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
+    const struct sbx_provider_function *found =
+        map == NULL || frame->offset == 0 ? NULL : sbx_provider_map_find(map, provider_of(module), frame->offset);
+    char unnamed[64];
+    if (found != NULL) {
+        location.named = true;
+        location.function = intern(naming, found->function);
+        location.file = found->file[0] == '\0' ? NULL : intern(naming, found->file);
+        location.line = frame->line != 0 ? frame->line : found->line;
+    } else if (frame->offset == 0) {
+        location.function = intern(naming, "[unknown function]");
+    } else {
+        snprintf(unnamed, sizeof unnamed, "function %016llx", (unsigned long long)frame->offset);
+        location.function = intern(naming, unnamed);
+    }
+    return add_location(naming, location);
 }
 
 static int name_code(struct naming *naming, const struct sbx_stall_frame *frame, struct sbx_symbol_file *file)
@@ -144,7 +184,9 @@ static int name_frame(struct naming *naming, uint32_t index, struct sbx_symbol_f
 {
     const struct sbx_stall_frame *frame = &naming->report->stall->frames[index];
     naming->first[index] = naming->location_count;
-    int result = frame->kind == SBX_FRAME_CODE ? name_code(naming, frame, file) : name_marker(naming, frame);
+    int result = frame->kind == SBX_FRAME_CODE      ? name_code(naming, frame, file)
+                 : frame->kind == SBX_FRAME_LOGICAL ? name_logical(naming, frame)
+                                                    : name_marker(naming, frame);
     naming->counts[index] = naming->location_count - naming->first[index];
     return result;
 }
@@ -157,7 +199,8 @@ static void order_by_module(const struct sbx_stall *stall, uint32_t *order_out, 
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < stall->frame_count; i++) {
             const struct sbx_stall_frame *frame = &stall->frames[i];
-            uint32_t module = frame->kind == SBX_FRAME_CODE ? frame->module : stall->module_count;
+            bool has_module = frame->kind == SBX_FRAME_CODE || frame->kind == SBX_FRAME_LOGICAL;
+            uint32_t module = has_module ? frame->module : stall->module_count;
             if (pass == 0) {
                 begin_out[module + 1]++;
             } else {
@@ -188,7 +231,8 @@ static int name_modules(struct naming *naming, const uint32_t *order, const uint
         const struct sbx_stall_module *module = &stall->modules[m];
         const char *path = NULL;
         struct sbx_symbol_file *file = NULL;
-        if (begin[m] < begin[m + 1] || is_executable(stall, module)) {
+        bool is_file = module->kind != SBX_MODULE_KIND_RUNTIME;
+        if ((is_file && begin[m] < begin[m + 1]) || is_executable(stall, module)) {
             file =
                 sbx_symbolizer_file(naming->symbolizer, module->build_id, module->build_id_bytes, module->name, &path);
         }
@@ -257,6 +301,57 @@ static int name_all(struct sbx_report *report, struct sbx_symbolizer *symbolizer
 
 /* ---- the whole ---- */
 
+/* What the watches are called, where that is known. */
+static int name_watches(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
+{
+    const struct sbx_stall *stall = report->stall;
+    report->watch_names = sbx_arena_take(report->arena, (stall->watch_count + 1) * sizeof *report->watch_names);
+    if (report->watch_names == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < stall->watch_count && symbolizer != NULL; i++) {
+        const char *name = sbx_symbolizer_watch_name(symbolizer, stall->watches[i].what);
+        report->watch_names[i] = name != NULL ? sbx_arena_intern(report->arena, name) : NULL;
+    }
+    return 0;
+}
+
+/* The same of message kinds; and of which kind the judged message is: the trigger tells, or its record. */
+static int name_kinds(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_stall_thread *judged = &stall->threads[stall->trigger.thread];
+    report->kind_names = sbx_arena_take(report->arena, SBX_OP_MAX * sizeof *report->kind_names);
+    if (report->kind_names == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t kind = 1; kind < SBX_OP_MAX && symbolizer != NULL; kind++) {
+        uint64_t what = sbx_message_kind_what(stall->app_build_id, stall->app_build_id_bytes, kind);
+        const char *name = what != 0 ? sbx_symbolizer_watch_name(symbolizer, what) : NULL;
+        report->kind_names[kind] = name != NULL ? sbx_arena_intern(report->arena, name) : NULL;
+    }
+    report->message_kind = stall->trigger.message_kind;
+    for (size_t i = 0; i < judged->record_count && report->message_kind == 0 && stall->trigger.message != 0; i++) {
+        const struct sbx_stall_record *record = &stall->records[judged->record_begin + i];
+        if (record->kind == SBX_RECORD_MESSAGE && record->message == stall->trigger.message && record->amount <= 1) {
+            report->message_kind = record->op < SBX_OP_MAX ? record->op : 0;
+        }
+    }
+    return 0;
+}
+
+void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES])
+{
+    const char *name = kind < SBX_OP_MAX && report->kind_names != NULL ? report->kind_names[kind] : NULL;
+    if (name != NULL) {
+        snprintf(text_out, SBX_KIND_TEXT_BYTES, "\"%s\"", name);
+    } else if (kind != 0) {
+        snprintf(text_out, SBX_KIND_TEXT_BYTES, "of kind %u", kind);
+    } else {
+        text_out[0] = '\0';
+    }
+}
+
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out)
 {
     struct sbx_report *report = calloc(1, sizeof *report);
@@ -266,6 +361,12 @@ int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symb
     report->stall = stall;
     report->arena = sbx_arena_create(TEXT_BYTES_MAX);
     int result = report->arena == NULL ? -ENOMEM : name_all(report, symbolizer);
+    if (result == 0) {
+        result = name_watches(report, symbolizer);
+    }
+    if (result == 0) {
+        result = name_kinds(report, symbolizer);
+    }
     if (report->app_name[0] == '\0') {
         char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
         sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);

@@ -20,13 +20,15 @@ struct sbx_location {
     const char *file;     /* NULL unknown */
     uint32_t line;        /* 0 unknown */
     bool inlined, named;
-    bool app;             /* in a module of kind app */
+    bool app;             /* in a module of kind app, or of an embedded runtime */
+    bool logical;         /* of an embedded runtime: `module` is its name, such as "lua" */
 };
 
 struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
 
-/* `dirs` (borrowed): folders searched for ELF files by build-id; `index_path` (may be NULL): a file of lines
- * "BUILD-ID-HEX PATH", as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
+/* `dirs` (borrowed): folders searched for ELF files by build-id, and for names of embedded runtimes' functions
+ * (provider_map.h) once, now; `index_path` (may be NULL): a file of lines
+ * "BUILD-ID-HEX PATH" and "=HASH NAME" (of watches), as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
  * /usr/lib/debug/.build-id, the executables in /usr/bin, /usr/sbin, /usr/local/bin and the system library folders, by
  * name where the payload names a module and by build-id. A file is used only if its build-id note equals. Returns NULL
  * without memory. */
@@ -42,6 +44,7 @@ enum sbx_cause {
     SBX_CAUSE_SLEEP, SBX_CAUSE_IO, SBX_CAUSE_NETWORK, SBX_CAUSE_IPC, SBX_CAUSE_MEMORY, SBX_CAUSE_GC,
     SBX_CAUSE_CPU_CONTENTION,
 };
+#define SBX_CAUSE_COUNT (SBX_CAUSE_CPU_CONTENTION + 1)
 enum sbx_class { SBX_CLASS_ON_CPU = 1, SBX_CLASS_RUNNABLE = 2, SBX_CLASS_OFF_CPU = 3 };
 const char *sbx_cause_name(enum sbx_cause cause); /* DESIGN.md 3.2 */
 const char *sbx_class_name(enum sbx_class class_);
@@ -60,10 +63,17 @@ struct sbx_verdict {
     double confidence;             /* 0..1 */
     int32_t culprit_thread;        /* ordinal, -1 none */
     const char *culprit_function;  /* "" none */
-    struct sbx_evidence evidence[12];
+    double culprit_certainty;      /* 0..1: of who it is and what he did, beside how he is known */
+    uint32_t cycle_count;          /* `deadlock`: so many threads; 0 else */
+    char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
+    struct sbx_evidence evidence[16];
     size_t evidence_count;
     int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */
-    double on_cpu_ms, runnable_ms, off_cpu_ms;  /* of the judged thread in it; runnable is -1 when not measured */
+    /* Of the judged thread in it. on_cpu + runnable + off_cpu + unknown is the interval; off_cpu is off_cpu_by and idle. */
+    double on_cpu_ms, runnable_ms, off_cpu_ms, unknown_ms;
+    bool runnable_is_counted;                    /* by the kernel; false: it is what is left over */
+    double idle_ms;                              /* the loop waited for work */
+    double off_cpu_by_ms[SBX_CAUSE_COUNT];       /* by what it waited for: enum sbx_cause */
     uint64_t messages;
     char headline[240];            /* "main thread slept 2.0 s in debugCommand (nanosleep)" */
 };
@@ -76,10 +86,24 @@ struct sbx_report {
     const struct sbx_stall *stall;   /* borrowed until destroy */
     struct sbx_location *locations;  /* flat; those of frame f: [location_begin[f], location_begin[f + 1]) */
     uint32_t *location_begin;        /* frame_count + 1 entries */
+    const char **watch_names;        /* by watch of the stall; NULL: none is known */
+    const char **kind_names;         /* SBX_OP_MAX, by message kind; NULL: none is known */
+    uint32_t message_kind;           /* of the judged message, as the application numbers them; 0: not told */
     struct sbx_verdict verdict;
     char app_name[64];               /* from the executable's symbol file, else its build-id in short hex */
     struct sbx_arena *arena;         /* owns every string */
 };
+
+/* The name of a watch of the stall; NULL where only its hash is known. */
+static inline const char *sbx_report_watch_name(const struct sbx_report *report, uint32_t watch)
+{
+    return report->watch_names != NULL ? report->watch_names[watch] : NULL;
+}
+
+enum { SBX_KIND_TEXT_BYTES = 80 };
+
+/* What messages of a kind are called: "render" in quotes, or "of kind 7" where only its number is known. "" for kind 0. */
+void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES]);
 
 /* Symbolize and attribute. Returns 0 and a report (given), or -ENOMEM. Missing symbols are no error. */
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out);

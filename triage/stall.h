@@ -19,6 +19,7 @@ enum sbx_module_kind {
     SBX_MODULE_KIND_AGENT = 3,
     SBX_MODULE_KIND_VDSO = 4,
     SBX_MODULE_KIND_OTHER = 5,
+    SBX_MODULE_KIND_RUNTIME = 6, /* an embedded runtime: its build-id is the number of its provider */
 };
 
 struct sbx_stall_module {
@@ -37,19 +38,32 @@ struct sbx_stall_thread {
     uint32_t call_object;        /* object ordinal + 1; 0 none */
     uint32_t last_stack;         /* callstack of its newest record; 0 none */
     size_t record_begin, record_count; /* its rows in stall.records */
+    size_t count_begin, count_count;   /* and in stall.counts */
+};
+
+/* A watch or a deadline that was open at the trigger. */
+struct sbx_stall_watch {
+    uint32_t kind, state; /* enum sbx_watch_kind, enum sbx_watch_state */
+    int32_t thread;       /* ordinal of whose it is; -1 unknown */
+    uint32_t timeout_ms;
+    uint64_t what;        /* 40 bits of its name's hash */
+    int64_t age_ns;       /* since it was begun, or since the newest beat */
 };
 
 enum sbx_frame_kind {
     SBX_FRAME_CODE = 0,
     SBX_FRAME_END = 1,
     SBX_FRAME_GENERATED = 2,
+    SBX_FRAME_LOGICAL = 4, /* a function of an embedded runtime */
     SBX_FRAME_CUT = 3, /* frames left out of a deep stack: both of its ends are kept */
 };
 
 struct sbx_stall_frame {
     uint32_t kind;   /* enum sbx_frame_kind */
-    uint32_t module; /* index, for CODE */
-    uint64_t offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END */
+    uint32_t module; /* index, for CODE and LOGICAL */
+    uint32_t line;   /* for LOGICAL; 0 unknown */
+    uint64_t offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END; id of the function for LOGICAL,
+                        0 unknown */
     bool exact;      /* interrupted pc: look up offset itself; else the call is at offset - 1 */
 };
 
@@ -76,11 +90,21 @@ struct sbx_stall_record {
     bool stack_lost; /* the callstack table was full */
 };
 
+/* A number that the kernel counts, at one moment. */
+struct sbx_stall_count {
+    int64_t at_ns;
+    uint64_t value; /* growth since the first of its thread and kind in the payload; of SWAPPED_KIB the number itself */
+    uint32_t thread;
+    uint32_t what; /* enum sbx_kernel_count */
+};
+
 struct sbx_stall {
     uint8_t payload_id[16], session_id[16];
     char payload_id_text[33]; /* lower hex */
     uint8_t app_build_id[32];
     uint32_t app_build_id_bytes;
+    bool has_rotating_id;
+    uint8_t rotating_id[16]; /* proto/erasure_format.h */
     uint32_t app_version[3];
     uint32_t created_day, uptime_bucket;
     struct {
@@ -93,22 +117,38 @@ struct sbx_stall {
     } policy;
     struct {
         uint32_t kind, thread, threshold_ms;
+        uint32_t signal; /* that ended the process; 0 none, or not known */
+        uint32_t fault;  /* enum sbx_fault */
         bool in_progress;
         int64_t duration_ns, history_ns;
         uint64_t message;
+        int32_t watch;     /* index of the watch or deadline that was not kept; -1 none */
+        uint32_t after_ms; /* recording went on for so long afterwards */
+        uint32_t frames;   /* frames dropped in a burst; 0: it was none */
+        uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
     } trigger;
     struct {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
     } redactions;
+    struct { /* what recording cost, in millionths of the program's CPU time; all 0: not told */
+        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, shed, changes;
+    } overhead;
+    struct {
+        uint32_t weight; /* how many stalls this one stands for, 1 to SBX_WEIGHT_MAX */
+        uint32_t one_in; /* it was picked with the chance 1 / one_in */
+    } sampling;
     uint64_t drops[SBX_DROP_COUNT];
 
     struct sbx_stall_module *modules;
     struct sbx_stall_thread *threads;
+    struct sbx_stall_watch *watches;
+    uint32_t watch_count;
     struct sbx_stall_frame *frames;
     struct sbx_stall_callstack *callstacks; /* callstacks[0] is unused: ids start at 1 */
     struct sbx_stall_record *records;       /* grouped by thread, by end within a thread */
+    struct sbx_stall_count *counts;         /* records of kind KERNEL, which are not among the others; ordered alike */
     uint32_t module_count, thread_count, frame_count, callstack_count; /* ids 1..callstack_count */
-    size_t record_count;
+    size_t record_count, count_count;
 };
 
 /* Decode one envelope (proto/envelope_format.h). Returns 0 and a value (given: sbx_stall_destroy), or -EPROTO with the

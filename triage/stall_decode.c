@@ -51,6 +51,14 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
         snprintf(why, why_bytes, "the application's build-id has %zu bytes", build_id_bytes);
         return -EPROTO;
     }
+    if (payload->rotating_id.len != 0 && payload->rotating_id.len != sizeof stall->rotating_id) {
+        snprintf(why, why_bytes, "the rotating id has %zu bytes", payload->rotating_id.len);
+        return -EPROTO;
+    }
+    stall->has_rotating_id = payload->rotating_id.len != 0;
+    if (stall->has_rotating_id) {
+        memcpy(stall->rotating_id, payload->rotating_id.data, sizeof stall->rotating_id);
+    }
     memcpy(stall->payload_id, payload->payload_id.data, 16);
     memcpy(stall->session_id, payload->session_id.data, 16);
     if (build_id_bytes != 0) {
@@ -66,6 +74,12 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     stall->created_day = payload->created_day;
     stall->uptime_bucket = payload->uptime_bucket;
     return 0;
+}
+
+/* What comes from outside must not count for more than any machine can have seen. */
+static uint32_t in_weight_bounds(uint64_t weight)
+{
+    return weight == 0 ? 1 : weight < SBX_WEIGHT_MAX ? (uint32_t)weight : SBX_WEIGHT_MAX;
 }
 
 static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payload *payload)
@@ -102,6 +116,23 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
         stall->redactions.objects_renumbered = redactions->objects_renumbered;
         stall->redactions.records_cut = redactions->records_cut;
     }
+    const Stallbox__V1__Overhead *overhead = payload->overhead;
+    if (overhead != NULL) {
+        stall->overhead.budget_permille = overhead->budget_permille;
+        stall->overhead.cost_ppm = overhead->cost_ppm;
+        stall->overhead.window_ppm = overhead->window_ppm;
+        stall->overhead.modules_ppm = overhead->modules_ppm;
+        stall->overhead.interval_us = overhead->interval_us;
+        stall->overhead.gap_us = overhead->gap_us;
+        stall->overhead.shed = overhead->shed & SBX_POINTS_KNOWN;
+        stall->overhead.changes = overhead->changes;
+        if (overhead->interval_us > stall->policy.interval_us) {
+            stall->policy.interval_us = overhead->interval_us; /* samples are as far apart as that */
+        }
+    }
+    const Stallbox__V1__Sampling *sampling = payload->sampling;
+    stall->sampling.weight = sampling != NULL ? in_weight_bounds(sampling->weight) : 1;
+    stall->sampling.one_in = sampling != NULL ? in_weight_bounds(sampling->one_in) : 1;
     for (size_t i = 0; i < payload->n_drops && i < SBX_DROP_COUNT; i++) {
         stall->drops[i] = payload->drops[i];
     }
@@ -125,10 +156,20 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
     stall->trigger.kind = trigger->kind;
     stall->trigger.thread = trigger->thread;
     stall->trigger.threshold_ms = trigger->threshold_ms;
+    stall->trigger.signal = trigger->signal <= SBX_SIGNAL_MAX ? trigger->signal : 0;
+    stall->trigger.fault = trigger->fault < SBX_FAULT_KINDS ? trigger->fault : SBX_FAULT_UNKNOWN;
     stall->trigger.in_progress = trigger->in_progress != 0;
     stall->trigger.duration_ns = (int64_t)trigger->duration_us * 1000;
     stall->trigger.history_ns = (int64_t)trigger->history_us * 1000;
     stall->trigger.message = trigger->message;
+    if (trigger->watch > stall->watch_count) {
+        snprintf(why, why_bytes, "the trigger names watch %u of %u", trigger->watch, stall->watch_count);
+        return -EPROTO;
+    }
+    stall->trigger.watch = (int32_t)trigger->watch - 1;
+    stall->trigger.after_ms = trigger->after_ms;
+    stall->trigger.frames = trigger->frames;
+    stall->trigger.message_kind = trigger->message_kind < SBX_OP_MAX ? trigger->message_kind : 0;
     return 0;
 }
 
@@ -138,8 +179,10 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     static const Stallbox__V1__Modules no_modules = STALLBOX__V1__MODULES__INIT;
     static const Stallbox__V1__Threads no_threads = STALLBOX__V1__THREADS__INIT;
     static const Stallbox__V1__Frames no_frames = STALLBOX__V1__FRAMES__INIT;
+    static const Stallbox__V1__Functions no_functions = STALLBOX__V1__FUNCTIONS__INIT;
     static const Stallbox__V1__Callstacks no_callstacks = STALLBOX__V1__CALLSTACKS__INIT;
     static const Stallbox__V1__Records no_records = STALLBOX__V1__RECORDS__INIT;
+    static const Stallbox__V1__Watches no_watches = STALLBOX__V1__WATCHES__INIT;
     int result = take_identity(stall, payload, envelope_id, why, why_bytes);
     if (result == 0) {
         take_circumstances(stall, payload);
@@ -147,7 +190,8 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
             sbx_stall_take_modules(stall, payload->modules != NULL ? payload->modules : &no_modules, why, why_bytes);
     }
     if (result == 0) {
-        result = sbx_stall_take_frames(stall, payload->frames != NULL ? payload->frames : &no_frames, why, why_bytes);
+        result = sbx_stall_take_frames(stall, payload->frames != NULL ? payload->frames : &no_frames,
+                                       payload->functions != NULL ? payload->functions : &no_functions, why, why_bytes);
     }
     if (result == 0) {
         result = sbx_stall_take_callstacks(stall, payload->callstacks != NULL ? payload->callstacks : &no_callstacks,
@@ -160,6 +204,10 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     if (result == 0) {
         result =
             sbx_stall_take_records(stall, payload->records != NULL ? payload->records : &no_records, why, why_bytes);
+    }
+    if (result == 0) {
+        result =
+            sbx_stall_take_watches(stall, payload->watches != NULL ? payload->watches : &no_watches, why, why_bytes);
     }
     return result != 0 ? result : take_trigger(stall, payload->trigger, why, why_bytes);
 }
@@ -238,8 +286,10 @@ void sbx_stall_destroy(struct sbx_stall *stall)
     }
     free(stall->modules);
     free(stall->threads);
+    free(stall->watches);
     free(stall->frames);
     free(stall->callstacks);
     free(stall->records);
+    free(stall->counts);
     free(stall);
 }

@@ -19,7 +19,7 @@ static uint32_t read_u32(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-static int check_header(const uint8_t *header, size_t bytes, char *why, size_t why_bytes)
+int sbx_stall_envelope_check(const uint8_t *header, size_t bytes, uint8_t suite, char *why, size_t why_bytes)
 {
     if (bytes < SBX_ENVELOPE_HEADER_BYTES) {
         snprintf(why, why_bytes, "%zu bytes are less than an envelope's header", bytes);
@@ -37,12 +37,13 @@ static int check_header(const uint8_t *header, size_t bytes, char *why, size_t w
         snprintf(why, why_bytes, "envelope version %u is not known here", header[4]);
         return -ENOTSUP;
     }
-    if (header[5] != SBX_ENVELOPE_SUITE_PLAIN) {
-        snprintf(why, why_bytes, "the envelope is sealed (suite %u)", header[5]);
+    if (header[5] != suite) {
+        snprintf(why, why_bytes, "the envelope is %s (suite %u)",
+                 header[5] == SBX_ENVELOPE_SUITE_PLAIN ? "not sealed" : "sealed", header[5]);
         return -ENOTSUP;
     }
-    static const uint8_t zeros[10];
-    if (memcmp(header + 6, zeros, 10) != 0) {
+    static const uint8_t zeros[10]; /* reserved, and the key id of a plain one */
+    if (memcmp(header + 6, zeros, suite == SBX_ENVELOPE_SUITE_PLAIN ? 10 : 2) != 0) {
         snprintf(why, why_bytes, "reserved bytes of the envelope are not zero");
         return -EPROTO;
     }
@@ -133,7 +134,7 @@ int sbx_stall_envelope_open(const void *envelope, size_t bytes, uint8_t id_out[1
                             size_t *body_bytes_out, char *why, size_t why_bytes)
 {
     const uint8_t *header = envelope;
-    int result = check_header(header, bytes, why, why_bytes);
+    int result = sbx_stall_envelope_check(header, bytes, SBX_ENVELOPE_SUITE_PLAIN, why, why_bytes);
     if (result != 0) {
         return result;
     }

@@ -125,8 +125,10 @@ static size_t rows_max(const ProtobufCMessageDescriptor *message)
         {&stallbox__v1__modules__descriptor, SBX_STALL_MODULES_MAX},
         {&stallbox__v1__threads__descriptor, SBX_STALL_THREADS_MAX},
         {&stallbox__v1__frames__descriptor, SBX_STALL_FRAMES_MAX},
+        {&stallbox__v1__functions__descriptor, SBX_STALL_FUNCTIONS_MAX},
         {&stallbox__v1__callstacks__descriptor, SBX_STALL_CALLSTACKS_MAX},
         {&stallbox__v1__records__descriptor, SBX_STALL_RECORDS_MAX},
+        {&stallbox__v1__watches__descriptor, SBX_STALL_WATCHES_MAX},
     };
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         if (limits[i].message == message) {

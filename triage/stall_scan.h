@@ -11,8 +11,10 @@ enum {
     SBX_STALL_MODULES_MAX = 2048,
     SBX_STALL_THREADS_MAX = 4096,
     SBX_STALL_FRAMES_MAX = 1 << 17,
+    SBX_STALL_FUNCTIONS_MAX = 1 << 16,
     SBX_STALL_CALLSTACKS_MAX = 1 << 18,
     SBX_STALL_RECORDS_MAX = 1 << 18,
+    SBX_STALL_WATCHES_MAX = 1024,
     SBX_STALL_UNKNOWN_MAX = 64, /* fields of a newer schema that are skipped */
 };
 

@@ -56,7 +56,7 @@ int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules 
         struct sbx_stall_module *module = &stall->modules[i];
         const ProtobufCBinaryData *id = &columns->build_id[i];
         module->kind = columns->kind[i];
-        if (module->kind < SBX_MODULE_KIND_APP || module->kind > SBX_MODULE_KIND_OTHER) {
+        if (module->kind < SBX_MODULE_KIND_APP || module->kind > SBX_MODULE_KIND_RUNTIME) {
             return refuse(why, why_bytes, "module %zu has kind %u", i, module->kind);
         }
         if (id->len != 0 && (id->len < 8 || id->len > sizeof module->build_id)) {
@@ -64,6 +64,9 @@ int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules 
         }
         if (module->kind == SBX_MODULE_KIND_OTHER && (id->len != 0 || columns->name[i] != 0)) {
             return refuse(why, why_bytes, "module %zu is hidden but has an identity", i);
+        }
+        if (module->kind == SBX_MODULE_KIND_RUNTIME && (id->len != 8 || columns->name[i] != 0)) {
+            return refuse(why, why_bytes, "module %zu is a runtime without its number", i);
         }
         for (size_t j = 0; j < id->len; j++) {
             module->build_id[j] = id->data[j];
@@ -75,7 +78,28 @@ int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules 
     return 0;
 }
 
-int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns, char *why, size_t why_bytes)
+/* A frame of a runtime: what its offset says. */
+static int take_logical(struct sbx_stall_frame *frame, const Stallbox__V1__Functions *functions)
+{
+    enum {
+        LINE_BITS = 20
+    };
+    uint64_t number = frame->offset >> LINE_BITS;
+    if (number > functions->n_function_id || (number != 0 && functions->function_id[number - 1].len != 8)) {
+        return -EPROTO;
+    }
+    frame->kind = SBX_FRAME_LOGICAL;
+    frame->line = (uint32_t)frame->offset & ((UINT32_C(1) << LINE_BITS) - 1);
+    frame->offset = 0;
+    frame->exact = false;
+    for (unsigned i = 0; i < 8 && number != 0; i++) {
+        frame->offset = frame->offset << 8 | functions->function_id[number - 1].data[i];
+    }
+    return 0;
+}
+
+int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns,
+                          const Stallbox__V1__Functions *functions, char *why, size_t why_bytes)
 {
     const size_t lengths[] = {columns->n_module, columns->n_offset, columns->n_exact};
     if (!are_equal(lengths, 3)) {
@@ -103,6 +127,10 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
         frame->module = frame->kind == SBX_FRAME_CODE ? module : 0;
         frame->offset = offset;
         frame->exact = columns->exact[i] != 0;
+        if (frame->kind == SBX_FRAME_CODE && stall->modules[module].kind == SBX_MODULE_KIND_RUNTIME &&
+            take_logical(frame, functions) != 0) {
+            return refuse(why, why_bytes, "frame %zu names a function that is not there", i);
+        }
         stall->frame_count++;
     }
     return 0;
@@ -183,9 +211,9 @@ int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads 
         struct sbx_stall_thread *thread = &stall->threads[i];
         bool lost;
         thread->name = sbx_thread_name_pattern(columns->name[i]);
-        thread->is_main = (columns->flags[i] & 1) != 0;
-        thread->runs_loop = (columns->flags[i] & 2) != 0;
-        thread->ended = (columns->flags[i] & 4) != 0;
+        thread->is_main = (columns->flags[i] & SBX_THREAD_FLAG_MAIN) != 0;
+        thread->runs_loop = (columns->flags[i] & SBX_THREAD_FLAG_LOOP) != 0;
+        thread->ended = (columns->flags[i] & SBX_THREAD_FLAG_ENDED) != 0;
         thread->call_kind = columns->call_kind[i];
         thread->call_op = columns->call_op[i];
         thread->call_object = columns->call_object[i];
@@ -291,6 +319,39 @@ static int take_record(struct sbx_stall *stall, const Stallbox__V1__Records *col
     return 0;
 }
 
+/* Records of kind KERNEL tell of the machine, not of what the thread did: they get a table of their own, so that
+ * nothing that goes from one record of a thread to the next meets them. */
+static int part_counts(struct sbx_stall *stall)
+{
+    size_t kernel = 0;
+    for (size_t i = 0; i < stall->record_count; i++) {
+        kernel += stall->records[i].kind == SBX_RECORD_KERNEL;
+    }
+    stall->counts = rows_of(kernel, sizeof *stall->counts);
+    if (stall->counts == NULL) {
+        return -ENOMEM;
+    }
+    size_t kept = 0;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        size_t begin = stall->threads[thread].record_begin, end = begin + stall->threads[thread].record_count;
+        stall->threads[thread].record_begin = kept;
+        stall->threads[thread].count_begin = stall->count_count;
+        for (size_t i = begin; i < end; i++) {
+            const struct sbx_stall_record *record = &stall->records[i];
+            if (record->kind == SBX_RECORD_KERNEL) {
+                stall->counts[stall->count_count++] =
+                    (struct sbx_stall_count){record->end_ns, record->amount, thread, record->op};
+            } else {
+                stall->records[kept++] = *record;
+            }
+        }
+        stall->threads[thread].record_count = kept - stall->threads[thread].record_begin;
+        stall->threads[thread].count_count = stall->count_count - stall->threads[thread].count_begin;
+    }
+    stall->record_count = kept;
+    return 0;
+}
+
 int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records *columns, char *why, size_t why_bytes)
 {
     const size_t lengths[] = {columns->n_kind,        columns->n_op,     columns->n_flags,   columns->n_end_us,
@@ -341,5 +402,33 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
         return refuse(why, why_bytes, "%zu readings of faults belong to no record", columns->n_minor_faults - reading);
     }
     stall->record_count = row;
+    return part_counts(stall);
+}
+
+int sbx_stall_take_watches(struct sbx_stall *stall, const Stallbox__V1__Watches *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_kind, columns->n_state,      columns->n_thread,
+                              columns->n_what, columns->n_timeout_ms, columns->n_age_us};
+    if (!are_equal(lengths, sizeof lengths / sizeof lengths[0])) {
+        return refuse(why, why_bytes, "the columns of Watches differ in length");
+    }
+    stall->watches = rows_of(columns->n_kind, sizeof *stall->watches);
+    if (stall->watches == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < columns->n_kind; i++) {
+        if (columns->thread[i] > stall->thread_count || columns->age_us[i] > (uint64_t)TIME_US_MAX) {
+            return refuse(why, why_bytes, "watch %zu has an impossible thread or age", i);
+        }
+        stall->watches[i] = (struct sbx_stall_watch){
+            .kind = columns->kind[i],
+            .state = columns->state[i],
+            .thread = (int32_t)columns->thread[i] - 1,
+            .timeout_ms = columns->timeout_ms[i],
+            .what = columns->what[i],
+            .age_ns = (int64_t)columns->age_us[i] * 1000,
+        };
+        stall->watch_count++;
+    }
     return 0;
 }

@@ -15,10 +15,12 @@ enum {
 /* Each reads one table into `stall`, which owns the rows also after a failure. They are called in this order, because
  * each checks its indexes against the tables before it. Return 0, -ENOMEM, or -EPROTO with the reason. */
 int sbx_stall_take_modules(struct sbx_stall *stall, const Stallbox__V1__Modules *columns, char *why, size_t why_bytes);
-int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns, char *why, size_t why_bytes);
+int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns,
+                          const Stallbox__V1__Functions *functions, char *why, size_t why_bytes);
 int sbx_stall_take_callstacks(struct sbx_stall *stall, const Stallbox__V1__Callstacks *columns, char *why,
                               size_t why_bytes);
 int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads *columns, char *why, size_t why_bytes);
 int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records *columns, char *why, size_t why_bytes);
+int sbx_stall_take_watches(struct sbx_stall *stall, const Stallbox__V1__Watches *columns, char *why, size_t why_bytes);
 
 #endif

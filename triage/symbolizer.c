@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "watch_names.h"
+
 enum {
     OPEN_MAX = 48,
     REMEMBER_S = 60
@@ -26,9 +28,11 @@ struct entry {
 struct sbx_symbolizer {
     struct sbx_elf_finder *finder;
     struct sbx_elf_paths *paths; /* working space */
+    struct sbx_watch_names *watch_names;
     struct entry entries[OPEN_MAX];
     size_t entry_count;
     uint64_t turn;
+    struct sbx_provider_map *providers;
 };
 
 struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count)
@@ -39,9 +43,15 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
     }
     symbolizer->finder = sbx_elf_finder_create(dirs, dir_count);
     symbolizer->paths = malloc(sizeof *symbolizer->paths);
-    if (symbolizer->finder == NULL || symbolizer->paths == NULL) {
+    symbolizer->watch_names = sbx_watch_names_create();
+    symbolizer->providers = sbx_provider_map_create();
+    if (symbolizer->finder == NULL || symbolizer->paths == NULL || symbolizer->watch_names == NULL ||
+        symbolizer->providers == NULL) {
         sbx_symbolizer_destroy(symbolizer);
         return NULL;
+    }
+    for (size_t i = 0; i < dir_count; i++) {
+        (void)sbx_provider_map_add_folder(symbolizer->providers, dirs[i]); /* without memory names are missing, no more */
     }
     return symbolizer;
 }
@@ -64,7 +74,8 @@ static void forget_missing(struct sbx_symbolizer *symbolizer)
 int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path)
 {
     forget_missing(symbolizer);
-    return sbx_elf_finder_add_index(symbolizer->finder, index_path);
+    int result = sbx_watch_names_add_index(symbolizer->watch_names, index_path);
+    return result != 0 ? result : sbx_elf_finder_add_index(symbolizer->finder, index_path);
 }
 
 void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer)
@@ -76,8 +87,15 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer)
         empty_entry(&symbolizer->entries[i]);
     }
     sbx_elf_finder_destroy(symbolizer->finder);
+    sbx_watch_names_destroy(symbolizer->watch_names);
+    sbx_provider_map_destroy(symbolizer->providers);
     free(symbolizer->paths);
     free(symbolizer);
+}
+
+const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what)
+{
+    return sbx_watch_names_find(symbolizer->watch_names, what);
 }
 
 static time_t now_s(void)
@@ -145,4 +163,9 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
         *path_out = entry->path;
     }
     return entry->file;
+}
+
+struct sbx_provider_map *sbx_symbolizer_providers(struct sbx_symbolizer *symbolizer)
+{
+    return symbolizer == NULL ? NULL : symbolizer->providers;
 }

@@ -3,6 +3,7 @@
 #ifndef SBX_SYMBOLIZER_H
 #define SBX_SYMBOLIZER_H
 
+#include "provider_map.h"
 #include "report.h"
 #include "symbol_file.h"
 
@@ -11,5 +12,11 @@
  * until the next call. */
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
                                             const char *name, const char **path_out);
+
+/* The name of a watch or deadline; NULL: not known here. Borrowed until the symbolizer's destroy. */
+const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what);
+
+/* Names of functions of embedded runtimes, borrowed; NULL without a symbolizer. */
+struct sbx_provider_map *sbx_symbolizer_providers(struct sbx_symbolizer *symbolizer);
 
 #endif

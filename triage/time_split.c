@@ -12,10 +12,13 @@
 #include <string.h>
 
 #include "cause.h"
+#include "kernel_growth.h"
 #include "record_kinds.h"
+#include "usage.h"
 
 #define SAMPLE_REACH_NS_MIN (INT64_C(50) * 1000 * 1000)
 #define BLOCKED_REACH_NS    (INT64_C(500) * 1000 * 1000)
+#define NOISE_NS_MIN        10e6
 
 struct splitter {
     struct sbx_time_split *split;
@@ -158,8 +161,9 @@ static void add_assumed(struct splitter *splitter, int64_t begin_ns, int64_t end
     if (free_ns <= 0 || sample == NULL) {
         return;
     }
-    bool blocked = is_blocked_sample(sample) && sbx_waits_at(split->waits, split->wait_count, sample->end_ns) == NULL;
-    if (!blocked && !is_stack_sample(sample)) {
+    bool blocked = is_blocked_sample(sample) && (sample->flags & SBX_FLAG_IN_CALL) == 0 &&
+                   sbx_waits_at(split->waits, split->wait_count, sample->end_ns) == NULL;
+    if (!blocked && !is_stack_sample(sample) && (sample->flags & SBX_FLAG_IN_CALL) == 0) {
         return;
     }
     /* A run was there at both of its ends and at each look between them. */
@@ -199,6 +203,50 @@ static void walk_records(struct splitter *splitter)
     }
 }
 
+/* ---- the kernel's own count ---- */
+
+/* Smaller differences between two clocks and an interpolation are nothing to go by. */
+static double noise_ns(const struct sbx_time_split *split)
+{
+    return split->wall_ns / 20 > NOISE_NS_MIN ? split->wall_ns / 20 : NOISE_NS_MIN;
+}
+
+/* How many measured waits ended within the interval: each may have been longer than what was waited for. Not those for
+ * a spin lock: that thread never slept, and waits for a processor in the middle of its wait. */
+static double ended_waits(const struct sbx_time_split *split, bool idle)
+{
+    double ended = 0;
+    for (size_t i = 0; i < split->wait_count; i++) {
+        const struct sbx_wait *wait = &split->waits[i];
+        ended += (wait->kind == SBX_RECORD_IDLE) == idle && !wait->open && wait->op != SBX_OP_SPIN_LOCK &&
+                 wait->end_ns > split->interval.begin_ns && wait->end_ns <= split->interval.end_ns;
+    }
+    return ended;
+}
+
+/* What is neither CPU time nor a wait was taken for ready; the kernel counts how much of it was. The rest was spent off
+ * the processor, in no call: on pages, when there were such, or else nobody knows. What it counts beyond that lies in
+ * the waits, evenly, because each that ends may be followed by some: thousands of short ones on a busy machine. */
+static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, struct sbx_time_split *split)
+{
+    struct sbx_kernel_growth delay = sbx_kernel_growth_of(stall, thread, SBX_KERNEL_RUN_DELAY, split->interval);
+    if (!delay.is_known) {
+        return;
+    }
+    split->delay_known = true;
+    split->delay_ns = delay.value * 1000;
+    double rest_ns = split->runnable_ns - split->delay_ns;
+    if (rest_ns > noise_ns(split)) {
+        struct sbx_usage usage = sbx_usage_of(stall, thread, split->interval);
+        split->runnable_ns = split->delay_ns;
+        *(sbx_usage_is_faulting(&usage) ? &split->faulting_ns : &split->unknown_ns) += rest_ns;
+    } else if (-rest_ns > noise_ns(split)) {
+        double waits = ended_waits(split, false), idle = ended_waits(split, true);
+        double in_waits_ns = waits > 0 ? -rest_ns * waits / (waits + idle) : 0;
+        split->delay_in_waits_ns = in_waits_ns < split->paused_ns ? in_waits_ns : split->paused_ns;
+    }
+}
+
 int sbx_time_split_make(const struct sbx_stall *stall, uint32_t thread_index, struct sbx_interval interval,
                         struct sbx_time_split *split_out)
 {
@@ -225,6 +273,9 @@ int sbx_time_split_make(const struct sbx_stall *stall, uint32_t thread_index, st
     double known_ns = splitter.measured_ns + splitter.assumed_ns;
     split->unknown_ns = free_ns > known_ns ? free_ns - known_ns : 0;
     split->cpu_measured = splitter.measured_ns > 0 && splitter.measured_ns * 2 >= free_ns;
+    if (split->cpu_measured) {
+        settle_run_delay(stall, thread_index, split);
+    }
     return 0;
 }
 

@@ -17,7 +17,12 @@ struct sbx_time_split {
     double wall_ns;
     double on_cpu_ns;
     double paused_ns;         /* sum of pauses, but for idle ones */
-    double runnable_ns;       /* what is left where the CPU clock was read and nothing was waited for */
+    double runnable_ns;       /* ready and not running: what the kernel counted of it, where it did; else what is left
+                                 where the CPU clock was read and nothing was waited for */
+    double faulting_ns;       /* of what is left, the part that it did not spend ready: pages were read from a disk */
+    bool delay_known;         /* the kernel counted how long it was ready and did not run: */
+    double delay_ns;          /* so long */
+    double delay_in_waits_ns; /* so much of paused_ns: a wait that has ended goes on until there is a processor */
     double idle_ns;           /* the loop waited for work */
     double unknown_ns;        /* nothing was recorded about it */
     bool cpu_measured;        /* the CPU clock says so for most of the time without a wait; else samples do */

@@ -20,6 +20,9 @@ void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SB
 __attribute__((format(printf, 4, 5))) void sbx_evidence_add(struct sbx_verdict *verdict, const char *kind, double value,
                                                             const char *format, ...);
 
+/* Whether there is a sentence of that kind with a number that is not 0. */
+bool sbx_has_evidence_value(const struct sbx_verdict *verdict, const char *kind);
+
 /* What was found, from the judgement of the thread that did not answer and the verdict so far. */
 void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx_judgement *judgement,
                                struct sbx_verdict *verdict);

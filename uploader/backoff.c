@@ -22,14 +22,17 @@ uint64_t sbx_backoff_ms(uint32_t attempt, uint64_t server_ms, uint64_t random)
     if (span_ms > longest_ms) {
         span_ms = longest_ms;
     }
+    /* What the server asked for is spread too, over half as much again: thousands who are told one second to come back
+     * at would come back in that second. */
+    uint64_t spread_ms = server_ms / 2 < longest_ms ? server_ms / 2 : longest_ms;
+    span_ms = server_ms != 0 && spread_ms > span_ms ? spread_ms : span_ms;
     /* Full jitter: anywhere in the span, so that a fleet that failed together does not come back together. The product
      * of the span with the random number's upper half, so that no modulo favours small waits. */
-    uint64_t wait_ms = ((random >> 32) * (span_ms + 1)) >> 32;
-    return wait_ms > server_ms ? wait_ms : server_ms;
+    return server_ms + (((random >> 32) * (span_ms + 1)) >> 32);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT" as Unix time. Not strptime(): the host's locale would decide what a month is. */
-static bool parse_http_date(const char *text, int64_t *at_s)
+/* Not strptime(): the host's locale would decide what a month is. */
+bool sbx_http_date_s(const char *text, int64_t *at_s)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char weekday[4], month[4];
@@ -64,7 +67,7 @@ uint64_t sbx_retry_after_ms(const char *value, int64_t now_s)
         }
     } else {
         int64_t at_s;
-        if (!parse_http_date(value, &at_s) || at_s <= now_s) {
+        if (!sbx_http_date_s(value, &at_s) || at_s <= now_s) {
             return 0;
         }
         wait_s = at_s - now_s;

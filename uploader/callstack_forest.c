@@ -12,6 +12,7 @@ enum {
     MODULE_HIDDEN = 0xfffc, /* beside SBX_MODULE_CUT, _NONE and _END; no recording has so many modules */
     WALK_FIRST = 128,
     WALK_MAX = 1 << 16, /* frames of one stack: the recording's table has no more */
+    KIND_RUNTIME = 6,   /* payload.proto, Modules.kind */
     WALK_END_MAX = 15,  /* enum sbx_walk_end has room to grow */
 };
 
@@ -27,6 +28,8 @@ void sbx_callstack_forest_finish(struct sbx_callstack_forest *forest)
     sbx_ordinal_map_finish(&forest->frames);
     sbx_ordinal_map_finish(&forest->callstacks);
     sbx_ordinal_map_finish(&forest->hidden);
+    sbx_ordinal_map_finish(&forest->functions);
+    free(forest->function_ids);
     free(forest->stack_callstacks);
     free(forest->frame_words);
     free(forest->rows);
@@ -54,6 +57,37 @@ static uint32_t module_of(uint64_t word)
     return (uint32_t)(word >> SBX_FRAME_MODULE_SHIFT);
 }
 
+static bool is_logical_module(uint32_t module)
+{
+    return module >= SBX_MODULE_LOGICAL && module < SBX_MODULE_LOGICAL + SBX_PROVIDERS_MAX;
+}
+
+/* A logical frame: its line, and its function by the order in which functions are met. */
+static int redact_logical(struct sbx_callstack_forest *forest, uint64_t word, uint64_t *redacted_out)
+{
+    const struct sbx_snapshot *snapshot = forest->snapshot;
+    uint32_t index = sbx_logical_function(word);
+    uint64_t id = index < snapshot->id_count ? snapshot->ids[index] : 0;
+    uint32_t line = (uint32_t)word & ((UINT32_C(1) << SBX_LOGICAL_LINE_BITS) - 1), number = 0;
+    int result = 0;
+    bool is_new = false;
+    if (id != 0) {
+        result = sbx_ordinal_map_put(&forest->functions, id, &number, &is_new);
+        if (result == 0 && is_new) {
+            result = make_room((void **)&forest->function_ids, &forest->function_room, number,
+                               sizeof *forest->function_ids);
+        }
+        if (result == 0 && is_new) {
+            for (unsigned i = 0; i < sizeof forest->function_ids->id; i++) {
+                forest->function_ids[number].id[i] = (uint8_t)(id >> (56 - 8 * i));
+            }
+        }
+        number++;
+    }
+    *redacted_out = sbx_frame_word(module_of(word), (uint64_t)number << SBX_LOGICAL_LINE_BITS | line, 0);
+    return result;
+}
+
 /* What is left of a frame word: itself for a module that keeps its identity, one and the same word for all code of all
  * hidden modules. */
 static int redact_frame(struct sbx_callstack_forest *forest, uint64_t word, uint64_t *redacted_out)
@@ -67,6 +101,9 @@ static int redact_frame(struct sbx_callstack_forest *forest, uint64_t word, uint
     if (module == SBX_MODULE_NONE || module == SBX_MODULE_CUT) {
         *redacted_out = sbx_frame_word(module, 0, 0);
         return 0;
+    }
+    if (is_logical_module(module)) {
+        return redact_logical(forest, word, redacted_out);
     }
     if (module < forest->snapshot->module_count && forest->verdicts[module] != SBX_HIDE && offset <= SBX_NUMBER_MAX) {
         *redacted_out = word;
@@ -218,24 +255,41 @@ static void fill_module(const struct sbx_module_entry *entry, uint8_t verdict, s
     }
 }
 
+/* A runtime's: what its provider is called, as a number. The name itself stays here. */
+static void fill_runtime(const struct sbx_provider_entry *provider, struct sbx_redacted_module *module)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, as stallbox_function_id() */
+    for (size_t i = 0; i < sizeof provider->name && provider->name[i] != '\0'; i++) {
+        hash = (hash ^ (uint8_t)provider->name[i]) * UINT64_C(0x100000001b3);
+    }
+    *module = (struct sbx_redacted_module){.kind = KIND_RUNTIME, .build_id_bytes = 8};
+    for (unsigned i = 0; i < 8; i++) {
+        module->build_id[i] = (uint8_t)(hash >> (56 - 8 * i));
+    }
+}
+
 /* Rows for the modules that frames which leave lie in, and for the executable; the hidden ones share the last row. What
- * is loaded and in no stack is not mentioned. `row_of` maps a module of the snapshot to its row. */
+ * is loaded and in no stack is not mentioned. `row_of` maps a module of the snapshot to its row, behind those the
+ * hidden ones and the providers. */
 static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacted *redacted, uint32_t *row_of)
 {
     const struct sbx_snapshot *snapshot = forest->snapshot;
     bool *used = calloc((size_t)snapshot->module_count + 1, sizeof *used);
-    redacted->modules = calloc((size_t)snapshot->module_count + 1, sizeof *redacted->modules);
+    redacted->modules = calloc((size_t)snapshot->module_count + 1 + SBX_PROVIDERS_MAX, sizeof *redacted->modules);
     if (used == NULL || redacted->modules == NULL) {
         free(used);
         return -ENOMEM; /* redacted is destroyed by its maker */
     }
-    bool any_hidden = false;
+    bool any_hidden = false, is_told[SBX_PROVIDERS_MAX] = {false};
     for (uint32_t i = 0; i < forest->frames.count; i++) {
         uint32_t module = module_of(forest->frame_words[i]);
         if (module < snapshot->module_count) {
             used[module] = true;
         }
         any_hidden |= module == MODULE_HIDDEN;
+        if (is_logical_module(module)) {
+            is_told[module - SBX_MODULE_LOGICAL] = true;
+        }
     }
     uint32_t rows = 0;
     for (uint32_t i = 0; i < snapshot->module_count; i++) {
@@ -251,6 +305,12 @@ static int write_modules(struct sbx_callstack_forest *forest, struct sbx_redacte
     if (any_hidden) {
         fill_module(NULL, SBX_HIDE, &redacted->modules[rows]);
         row_of[snapshot->module_count] = rows++;
+    }
+    for (uint32_t i = 0; i < SBX_PROVIDERS_MAX; i++) {
+        if (is_told[i]) {
+            fill_runtime(&snapshot->header.providers[i], &redacted->modules[rows]);
+            row_of[snapshot->module_count + 1 + i] = rows++;
+        }
     }
     redacted->module_count = rows;
     free(used);
@@ -287,7 +347,9 @@ static uint32_t module_row(const struct sbx_callstack_forest *forest, const stru
     case MODULE_HIDDEN:
         return row_of[forest->snapshot->module_count];
     default:
-        return row_of[module];
+        return is_logical_module(module)
+                   ? row_of[forest->snapshot->module_count + 1 + module - SBX_MODULE_LOGICAL]
+                   : row_of[module];
     }
 }
 
@@ -295,7 +357,7 @@ int sbx_callstack_forest_write(struct sbx_callstack_forest *forest, struct sbx_r
 {
     uint32_t frame_count = forest->frames.count;
     int result = -ENOMEM;
-    uint32_t *row_of = calloc((size_t)forest->snapshot->module_count + 1, sizeof *row_of);
+    uint32_t *row_of = calloc((size_t)forest->snapshot->module_count + 1 + SBX_PROVIDERS_MAX, sizeof *row_of);
     struct sorted_frame *sorted = calloc((size_t)frame_count + 1, sizeof *sorted);
     uint32_t *now_at = calloc((size_t)frame_count + 1, sizeof *now_at);
     redacted->frames = calloc((size_t)frame_count + 1, sizeof *redacted->frames);
@@ -329,6 +391,10 @@ int sbx_callstack_forest_write(struct sbx_callstack_forest *forest, struct sbx_r
     redacted->callstack_count = forest->callstacks.count;
     forest->rows = NULL;
     forest->row_room = 0;
+    redacted->functions = forest->function_ids; /* likewise */
+    redacted->function_count = forest->functions.count;
+    forest->function_ids = NULL;
+    forest->function_room = 0;
     result = 0;
 
 free_scratch:

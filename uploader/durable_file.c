@@ -204,7 +204,8 @@ void sbx_durable_file_sweep(int folder)
             continue;
         }
         bool dead = kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-        if (dead || now - status.st_mtime > TEMPORARY_LIFE_S) {
+        time_t age_s = now - status.st_mtime; /* below 0: the clock was set back; then it is no younger for that */
+        if (dead || age_s > TEMPORARY_LIFE_S || age_s < -TEMPORARY_LIFE_S) {
             unlinkat(folder, entry->d_name, 0);
         }
     }

@@ -19,8 +19,8 @@ enum {
 
 /* One attempt with the newest `records_max` records; *record_count_out is how many it had. -E2BIG: too large. */
 static int encode_once(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,
-                       const struct sbx_platform *platform, size_t records_max, uint8_t **envelope_out,
-                       size_t *bytes_out, size_t *record_count_out, char *why, size_t why_bytes)
+                       const struct sbx_platform *platform, const struct sbx_sampled *sampled, size_t records_max,
+                       uint8_t **envelope_out, size_t *bytes_out, size_t *record_count_out, char *why, size_t why_bytes)
 {
     struct sbx_redacted *redacted;
     int result = sbx_redacted_create(snapshot, redaction, records_max, &redacted);
@@ -31,7 +31,7 @@ static int encode_once(const struct sbx_snapshot *snapshot, const struct sbx_red
     *record_count_out = redacted->record_count;
     uint8_t *payload;
     size_t payload_bytes;
-    result = sbx_payload_encode(redacted, snapshot, redaction->detail_level, platform, &payload, &payload_bytes);
+    result = sbx_payload_encode(redacted, snapshot, redaction->detail_level, platform, sampled, &payload, &payload_bytes);
     sbx_redacted_destroy(redacted);
     if (result != 0) {
         snprintf(why, why_bytes, "%s", strerror(-result));
@@ -70,6 +70,13 @@ static bool is_zero(const uint8_t *id, size_t bytes)
 int sbx_encode(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction, uint8_t **envelope_out,
                size_t *bytes_out, char *why, size_t why_bytes)
 {
+    return sbx_encode_sampled(snapshot, redaction, NULL, envelope_out, bytes_out, why, why_bytes);
+}
+
+int sbx_encode_sampled(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,
+                       const struct sbx_sampled *sampled, uint8_t **envelope_out, size_t *bytes_out, char *why,
+                       size_t why_bytes)
+{
     char ignored[1];
     if (why == NULL || why_bytes == 0) {
         why = ignored;
@@ -84,8 +91,8 @@ int sbx_encode(const struct sbx_snapshot *snapshot, const struct sbx_redaction *
     size_t records_max = SIZE_MAX;
     for (int i = 0; i < CUTS_MAX; i++) {
         size_t record_count = 0;
-        int result = encode_once(snapshot, redaction, &platform, records_max, envelope_out, bytes_out, &record_count,
-                                 why, why_bytes);
+        int result = encode_once(snapshot, redaction, &platform, sampled, records_max, envelope_out, bytes_out,
+                                 &record_count, why, why_bytes);
         if (result != -E2BIG) {
             return result;
         }

@@ -57,6 +57,21 @@ static uint32_t envelope_crc(const uint8_t *header, const uint8_t *body, size_t 
     return sbx_crc32c(sbx_crc32c(0, header, CRC_AT), body, body_bytes);
 }
 
+void sbx_envelope_put_header(uint8_t *header, const uint8_t id[SBX_PAYLOAD_ID_BYTES], const uint8_t *key_id,
+                             const uint8_t *body, size_t body_bytes)
+{
+    memset(header, 0, SBX_ENVELOPE_HEADER_BYTES);
+    memcpy(header, SBX_ENVELOPE_MAGIC, 4);
+    header[VERSION_AT] = SBX_ENVELOPE_VERSION;
+    header[SUITE_AT] = key_id != NULL ? SBX_ENVELOPE_SUITE_SEALED : SBX_ENVELOPE_SUITE_PLAIN;
+    if (key_id != NULL) {
+        memcpy(header + KEY_AT, key_id, SBX_SEAL_KEY_ID_BYTES);
+    }
+    memcpy(header + ID_AT, id, SBX_PAYLOAD_ID_BYTES);
+    put_u32(header + BODY_BYTES_AT, (uint32_t)body_bytes);
+    put_u32(header + CRC_AT, envelope_crc(header, body, body_bytes));
+}
+
 int sbx_envelope_write(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const void *payload, size_t payload_bytes,
                        uint8_t **envelope_out, size_t *bytes_out)
 {
@@ -78,16 +93,11 @@ int sbx_envelope_write(const uint8_t id[SBX_PAYLOAD_ID_BYTES], const void *paylo
     if (ZSTD_isError(body_bytes)) {
         goto free_envelope;
     }
-    if (body_bytes > SBX_ENVELOPE_BYTES_MAX - SBX_ENVELOPE_HEADER_BYTES) {
+    if (body_bytes > SBX_ENVELOPE_BYTES_MAX - SBX_ENVELOPE_HEADER_BYTES - SBX_SEAL_OVERHEAD_BYTES) {
         result = -E2BIG;
         goto free_envelope;
     }
-    memcpy(envelope, SBX_ENVELOPE_MAGIC, 4);
-    envelope[VERSION_AT] = SBX_ENVELOPE_VERSION;
-    envelope[SUITE_AT] = SBX_ENVELOPE_SUITE_PLAIN;
-    memcpy(envelope + ID_AT, id, SBX_PAYLOAD_ID_BYTES);
-    put_u32(envelope + BODY_BYTES_AT, (uint32_t)body_bytes);
-    put_u32(envelope + CRC_AT, envelope_crc(envelope, body, body_bytes));
+    sbx_envelope_put_header(envelope, id, NULL, body, body_bytes);
     *envelope_out = envelope;
     *bytes_out = SBX_ENVELOPE_HEADER_BYTES + body_bytes;
     envelope = NULL; /* handed over */
@@ -121,8 +131,9 @@ int sbx_envelope_read(const void *bytes, size_t byte_count, struct sbx_envelope 
     if (header[VERSION_AT] != SBX_ENVELOPE_VERSION) {
         return refuse(why, why_bytes, -ENOTSUP, "made by a later version");
     }
-    if (header[SUITE_AT] != SBX_ENVELOPE_SUITE_PLAIN) {
-        return refuse(why, why_bytes, -ENOTSUP, "sealed: only the server can open it");
+    bool is_sealed = header[SUITE_AT] == SBX_ENVELOPE_SUITE_SEALED;
+    if (!is_sealed && header[SUITE_AT] != SBX_ENVELOPE_SUITE_PLAIN) {
+        return refuse(why, why_bytes, -ENOTSUP, "sealed in a way that this version does not know");
     }
     const uint8_t *body = header + SBX_ENVELOPE_HEADER_BYTES;
     size_t body_bytes = byte_count - SBX_ENVELOPE_HEADER_BYTES;
@@ -132,10 +143,16 @@ int sbx_envelope_read(const void *bytes, size_t byte_count, struct sbx_envelope 
     if (get_u32(header + CRC_AT) != envelope_crc(header, body, body_bytes)) {
         return refuse(why, why_bytes, -EPROTO, "damaged: the checksum does not match");
     }
-    if (header[ZERO_AT] != 0 || header[ZERO_AT + 1] != 0 || memcmp(header + KEY_AT, zeros, sizeof zeros) != 0) {
+    if (header[ZERO_AT] != 0 || header[ZERO_AT + 1] != 0 ||
+        (!is_sealed && memcmp(header + KEY_AT, zeros, sizeof zeros) != 0)) {
         return refuse(why, why_bytes, -EPROTO, "header fields that must be zero are not");
     }
+    if (is_sealed && body_bytes <= SBX_SEAL_OVERHEAD_BYTES) {
+        return refuse(why, why_bytes, -EPROTO, "too short for anything sealed");
+    }
     memcpy(envelope_out->id, header + ID_AT, SBX_PAYLOAD_ID_BYTES);
+    memcpy(envelope_out->key_id, header + KEY_AT, SBX_SEAL_KEY_ID_BYTES);
+    envelope_out->is_sealed = is_sealed;
     envelope_out->body = body;
     envelope_out->body_bytes = body_bytes;
     return 0;
@@ -144,6 +161,9 @@ int sbx_envelope_read(const void *bytes, size_t byte_count, struct sbx_envelope 
 int sbx_envelope_payload(const struct sbx_envelope *envelope, uint8_t **payload_out, size_t *bytes_out, char *why,
                          size_t why_bytes)
 {
+    if (envelope->is_sealed) {
+        return refuse(why, why_bytes, -ENOKEY, "sealed: only who has the key it is sealed to can open it");
+    }
     if (envelope->body_bytes < 4 || get_u32(envelope->body) != ZSTD_MAGICNUMBER) {
         return refuse(why, why_bytes, -EPROTO, "the body is not one zstd frame"); /* nor a skippable one */
     }

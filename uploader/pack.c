@@ -9,12 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "audit.h"
 #include "durable_file.h"
 #include "encode.h"
+#include "identity.h"
 #include "snapshot.h"
+#include "names.h"
+#include "spool_ages.h"
 #include "spool_folders.h"
+#include "stall_sampling.h"
 
 enum {
     RAW_BYTES_MAX = 256 << 20
@@ -23,6 +29,17 @@ enum {
 static void report(const struct sbx_spool *spool, const char *name, const char *reason, struct sbx_pack_counts *counts)
 {
     snprintf(counts->why, sizeof counts->why, "%.100s/raw/%.80s: %.120s", spool->path, name, reason);
+}
+
+/* The program itself; NULL: it has no identity, and what it calls its messages is nobody's. */
+static const struct sbx_module_entry *app_of(const struct sbx_snapshot *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        if ((snapshot->modules[i].flags & SBX_MODULE_MAIN) != 0 && snapshot->modules[i].build_id_bytes != 0) {
+            return &snapshot->modules[i];
+        }
+    }
+    return NULL;
 }
 
 /* A hint for `stallbox report`; without it modules are searched for. So errors are not passed on. */
@@ -35,29 +52,110 @@ static void note_modules(struct sbx_spool *spool, const struct sbx_snapshot *sna
             return;
         }
     }
+    for (uint32_t i = 0; i < snapshot->watch_count; i++) {
+        if (sbx_spool_note_watch(spool, snapshot->watches[i].what, snapshot->watches[i].name) == -ENOMEM) {
+            return;
+        }
+    }
+    const struct sbx_module_entry *app = app_of(snapshot);
+    for (uint32_t i = 1; i < snapshot->kind_count && app != NULL; i++) {
+        uint64_t what = sbx_message_kind_what(app->build_id, app->build_id_bytes, i);
+        if (snapshot->kinds[i].name[0] != 0 && sbx_spool_note_watch(spool, what, snapshot->kinds[i].name) == -ENOMEM) {
+            return;
+        }
+    }
     if (sbx_spool_save_modules(spool) != 0) {
         return; /* still noted: the next snapshot saves it */
     }
 }
 
+/* May it leave, and for how many does it stand? *sampled_out is untouched where nobody samples. 0 or -errno. */
+static int ask_gate(const struct sbx_spool *spool, const struct sbx_snapshot *snapshot,
+                    const struct sbx_delivery_gate *gate, bool *withheld_out, struct sbx_sampled *sampled_out)
+{
+    enum sbx_stall_fate fate = SBX_FATE_TOLD;
+    struct sbx_delivery_terms terms;
+    *withheld_out = false;
+    if (gate == NULL) {
+        return 0;
+    }
+    if (gate->terms == NULL) {
+        *withheld_out = !gate->may_pack(gate->context, snapshot->header.trigger.kind);
+        return 0;
+    }
+    gate->terms(gate->context, &terms);
+    int result = sbx_stall_sampling_decide(spool->root, snapshot, &terms.sampling, gate, &fate, sampled_out);
+    *withheld_out = fate != SBX_FATE_TOLD;
+    return result;
+}
+
+/* Seal a plain envelope when that is demanded, note in the audit log what was made of the snapshot, and put it. */
+static int put(struct sbx_spool *spool, struct sbx_sealer *sealer, const uint8_t *id, const uint8_t *plain,
+               size_t plain_bytes, size_t raw_bytes, char *why, size_t why_bytes)
+{
+    const uint8_t *envelope = plain;
+    size_t bytes = plain_bytes;
+    uint8_t *sealed = NULL;
+    int result = 0;
+    if (sealer != NULL) {
+        result = sbx_sealer_seal(sealer, plain, plain_bytes, &sealed, &bytes, why, why_bytes);
+        envelope = sealed;
+    }
+    if (result == 0) {
+        result = sbx_audit_packed(spool, plain, plain_bytes, envelope, bytes, raw_bytes);
+        if (result == 0) {
+            result = sbx_spool_put(spool, id, envelope, bytes);
+        }
+        if (result != 0) {
+            snprintf(why, why_bytes, "cannot write the payload: %s", strerror(-result));
+        }
+    }
+    free(sealed);
+    return result;
+}
+
 /* One snapshot's bytes to a durable payload. 0 or -errno with `why`. */
-static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redaction, const uint8_t *raw,
-                      size_t raw_bytes, char *why, size_t why_bytes)
+static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                      const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, const uint8_t *raw,
+                      size_t raw_bytes, bool *withheld_out, char *why, size_t why_bytes)
 {
     struct sbx_snapshot *snapshot;
-    int result = sbx_snapshot_read(raw, raw_bytes, &snapshot, why, why_bytes);
+    bool is_sealing = sealer != NULL && sbx_sealer_is_demanded(sealer);
+    /* Asked first, and before the gate, which would count the snapshot each time it is tried. */
+    int result = is_sealing ? sbx_sealer_check(sealer, why, why_bytes) : 0;
+    if (result == 0) {
+        result = sbx_snapshot_read(raw, raw_bytes, &snapshot, why, why_bytes);
+    }
     if (result != 0) {
+        return result;
+    }
+    struct sbx_sampled sampled = {0, 0};
+    result = ask_gate(spool, snapshot, gate, withheld_out, &sampled);
+    if (result != 0 || *withheld_out) {
+        snprintf(why, why_bytes, "what is sent of it cannot be decided: %s", strerror(-result));
+        sbx_snapshot_destroy(snapshot);
         return result;
     }
     uint8_t *envelope;
     size_t bytes;
-    result = sbx_encode(snapshot, redaction, &envelope, &bytes, why, why_bytes);
+    /* Without an id that can be deleted by, no payload. */
+    struct sbx_redaction own = *redaction;
+    time_t now = time(NULL);
+    result = sbx_identity_rotating_id(spool, (uint32_t)(now > 0 ? now / 86400 / SBX_ROTATING_PERIOD_DAYS : 0),
+                                      own.rotating_id);
+    own.has_rotating_id = true;
+    if (result != 0) {
+        snprintf(why, why_bytes, "SPOOL/identity: %s", strerror(-result));
+        sbx_snapshot_destroy(snapshot);
+        return result;
+    }
+    result = sbx_encode_sampled(snapshot, &own, sampled.weight != 0 ? &sampled : NULL, &envelope, &bytes, why,
+                                why_bytes);
     if (result == 0) {
-        result = sbx_spool_put(spool, snapshot->header.snapshot_id, envelope, bytes);
+        result = put(spool, is_sealing ? sealer : NULL, snapshot->header.snapshot_id, envelope, bytes, raw_bytes, why,
+                     why_bytes);
         free(envelope);
-        if (result != 0) {
-            snprintf(why, why_bytes, "cannot write the payload: %s", strerror(-result));
-        } else {
+        if (result == 0) {
             note_modules(spool, snapshot);
         }
     }
@@ -72,9 +170,11 @@ static bool is_final(int result)
            result == -EOVERFLOW;
 }
 
-static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redaction, const char *name,
+static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                     const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, const char *name,
                      struct sbx_pack_counts *counts)
 {
+    bool is_withheld = false;
     char why[200] = "";
     uint8_t *raw;
     size_t raw_bytes;
@@ -85,11 +185,12 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
     if (result != 0) {
         snprintf(why, sizeof why, "%s", strerror(-result));
     } else {
-        result = pack_bytes(spool, redaction, raw, raw_bytes, why, sizeof why);
+        result = pack_bytes(spool, redaction, gate, sealer, raw, raw_bytes, &is_withheld, why, sizeof why);
         free(raw);
     }
     if (result == 0) {
-        counts->packed++;
+        counts->withheld += is_withheld;
+        counts->packed += !is_withheld;
         if (unlinkat(spool->raw, name, 0) != 0 && errno != ENOENT) {
             report(spool, name, strerror(errno), counts); /* it will be packed again into the same payload */
         }
@@ -100,6 +201,33 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
         counts->unreadable++;
     } else {
         counts->later++;
+        counts->unsealed += result == -ENOKEY;
+    }
+}
+
+/* How much may wait, from the next payload on. Whoever packs is the one who puts. */
+static void take_limits(struct sbx_spool *spool, const struct sbx_delivery_gate *gate)
+{
+    struct sbx_delivery_terms terms;
+    if (gate != NULL && gate->terms != NULL) {
+        gate->terms(gate->context, &terms);
+        spool->limits.bytes_max = (uint64_t)terms.spool_kib * 1024u;
+        spool->limits.files_max = terms.spool_files;
+        spool->limits.hours_max = terms.spool_hours;
+    }
+}
+
+/* What has waited for too long goes, whether or not it could have been packed or sent now. */
+static void drop_what_is_old(struct sbx_spool *spool, struct sbx_pack_counts *counts)
+{
+    struct sbx_delivery_now now;
+    sbx_delivery_now_read(&now);
+    int gone = sbx_spool_ages_look(spool, &now);
+    if (gone > 0) {
+        counts->expired = (uint32_t)gone;
+        if (sbx_audit_expired(spool, (unsigned)gone, spool->limits.hours_max) != 0) {
+            /* That it is gone shows in that it is not there. */
+        }
     }
 }
 
@@ -110,9 +238,12 @@ static bool is_raw_name(const char *name)
 }
 
 int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                        const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer,
                         struct sbx_pack_counts *counts_out)
 {
     *counts_out = (struct sbx_pack_counts){.packed = 0};
+    take_limits(spool, gate);
+    drop_what_is_old(spool, counts_out);
     DIR *listing;
     int result = sbx_spool_list(spool->raw, &listing);
     if (result != 0) {
@@ -128,9 +259,16 @@ int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *red
         struct stat status;
         if (is_raw_name(entry->d_name) && fstatat(spool->raw, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(status.st_mode)) {
-            pack_one(spool, redaction, entry->d_name, counts_out);
+            if (!sbx_spool_is_denied(spool)) { /* if he said no, also just now, what was made before goes unread */
+                pack_one(spool, redaction, gate, sealer, entry->d_name, counts_out);
+            } else if (unlinkat(spool->raw, entry->d_name, 0) != 0 && errno != ENOENT) {
+                report(spool, entry->d_name, strerror(errno), counts_out);
+            }
         }
     }
     closedir(listing);
+    /* He who says no writes the word before he deletes: a payload that was put meanwhile is either seen by him, or he is
+     * heard here. */
+    (void)sbx_spool_empty_when_refused(spool);
     return result;
 }

@@ -11,7 +11,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 48,
+    COLUMNS_MAX = 56,
     FORMAT = 1
 };
 
@@ -90,6 +90,16 @@ static void encode_frames(const struct sbx_redacted *redacted, Stallbox__V1__Fra
         out->offset[i] = (int64_t)frame->offset - last;
         last = (int64_t)frame->offset;
         out->exact[i] = frame->exact;
+    }
+}
+
+static void encode_functions(const struct sbx_redacted *redacted, Stallbox__V1__Functions *out, struct columns *columns)
+{
+    size_t rows = redacted->function_count;
+    COLUMN(out, function_id, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        struct sbx_redacted_function *function = &redacted->functions[i];
+        out->function_id[i] = (ProtobufCBinaryData){.len = sizeof function->id, .data = function->id};
     }
 }
 
@@ -183,15 +193,45 @@ static void encode_records(const struct sbx_redacted *redacted, Stallbox__V1__Re
     }
 }
 
+static void encode_watches(const struct sbx_redacted *redacted, Stallbox__V1__Watches *out, struct columns *columns)
+{
+    size_t rows = redacted->watch_count;
+    COLUMN(out, kind, rows);
+    COLUMN(out, state, rows);
+    COLUMN(out, thread, rows);
+    COLUMN(out, what, rows);
+    COLUMN(out, timeout_ms, rows);
+    COLUMN(out, age_us, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        const struct sbx_redacted_watch *watch = &redacted->watches[i];
+        out->kind[i] = watch->kind;
+        out->state[i] = watch->state;
+        out->thread[i] = watch->thread;
+        out->what[i] = watch->what;
+        out->timeout_ms[i] = watch->timeout_ms;
+        out->age_us[i] = watch->age_us;
+    }
+}
+
 static uint32_t at_most(uint64_t value, uint32_t max)
 {
     return value < max ? (uint32_t)value : max;
 }
 
+enum {
+    MICROSECONDS_MAX = 1000000000,
+    SHARE_MAX_PPM = 1000000000
+};
+
+static uint32_t share_ppm(uint64_t cost_ns, uint64_t whole_ns)
+{
+    double share = whole_ns != 0 ? (double)cost_ns / (double)whole_ns * 1e6 : 0;
+    return share < SHARE_MAX_PPM ? (uint32_t)share : SHARE_MAX_PPM;
+}
+
 static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_level, Stallbox__V1__Policy *out)
 {
     enum {
-        MICROSECONDS_MAX = 1000000000,
         MILLISECONDS_MAX = 86400000
     };
     const struct sbx_capture_settings *settings = &snapshot->settings;
@@ -206,13 +246,34 @@ static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_l
     out->async_interval_us = at_most(snapshot->header.async_interval_ns / 1000, MICROSECONDS_MAX);
 }
 
-static void encode_platform(const struct sbx_platform *platform, Stallbox__V1__Platform *out)
+/* Shares, not times: how long the process has run is told in steps alone. */
+static void encode_overhead(const struct sbx_snapshot *snapshot, Stallbox__V1__Overhead *out)
+{
+    enum {
+        PERMILLE_MAX = 1000
+    };
+    const struct sbx_overhead *overhead = &snapshot->header.overhead;
+    uint64_t cost_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
+    out->budget_permille = at_most(overhead->budget_permille, PERMILLE_MAX);
+    out->cost_ppm = share_ppm(cost_ns, overhead->application_ns);
+    out->window_ppm = at_most(overhead->window_ppm, SHARE_MAX_PPM);
+    out->modules_ppm = share_ppm(overhead->modules_ns, overhead->application_ns);
+    out->interval_us = at_most(overhead->interval_us, MICROSECONDS_MAX);
+    out->gap_us = at_most(overhead->gap_us, MICROSECONDS_MAX);
+    out->shed = overhead->shed & SBX_POINTS_KNOWN;
+    out->changes = overhead->changes;
+}
+
+static void encode_platform(const struct sbx_platform *platform, const struct sbx_snapshot *snapshot,
+                            Stallbox__V1__Platform *out)
 {
     out->os = platform->os;
     out->os_major = platform->os_major;
     out->kernel_major = platform->kernel_major;
     out->kernel_minor = platform->kernel_minor;
-    out->arch = platform->arch;
+    /* Not the encoder's: a recording may have been made under an emulator, or elsewhere. */
+    uint32_t architecture = snapshot->header.architecture;
+    out->arch = architecture < SBX_ARCHITECTURE_COUNT ? architecture : SBX_ARCHITECTURE_OTHER;
     out->log2_cores = platform->log2_cores;
     out->log2_ram_gib = platform->log2_ram_gib;
 }
@@ -226,6 +287,12 @@ static void encode_trigger(const struct sbx_redacted *redacted, Stallbox__V1__Tr
     out->in_progress = redacted->trigger.in_progress;
     out->message = redacted->trigger.message;
     out->history_us = redacted->trigger.history_us;
+    out->watch = redacted->trigger.watch;
+    out->after_ms = redacted->trigger.after_ms;
+    out->frames = redacted->trigger.frames;
+    out->message_kind = redacted->trigger.message_kind;
+    out->signal = redacted->trigger.signal;
+    out->fault = redacted->trigger.fault;
 }
 
 static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1__Redactions *out)
@@ -238,7 +305,8 @@ static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1_
 }
 
 int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot, uint32_t detail_level,
-                       const struct sbx_platform *platform, uint8_t **payload_out, size_t *bytes_out)
+                       const struct sbx_platform *platform, const struct sbx_sampled *sampled,
+                       uint8_t **payload_out, size_t *bytes_out)
 {
     struct columns columns = {.count = 0};
     Stallbox__V1__Payload payload = STALLBOX__V1__PAYLOAD__INIT;
@@ -250,19 +318,30 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Frames frames = STALLBOX__V1__FRAMES__INIT;
     Stallbox__V1__Callstacks callstacks = STALLBOX__V1__CALLSTACKS__INIT;
     Stallbox__V1__Records records = STALLBOX__V1__RECORDS__INIT;
+    Stallbox__V1__Functions functions = STALLBOX__V1__FUNCTIONS__INIT;
     Stallbox__V1__Redactions redactions = STALLBOX__V1__REDACTIONS__INIT;
+    Stallbox__V1__Watches watches = STALLBOX__V1__WATCHES__INIT;
+    Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
+    Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
 
-    encode_platform(platform, &platform_out);
+    encode_overhead(snapshot, &overhead);
+    if (sampled != NULL) {
+        sampling.weight = sampled->weight < SBX_WEIGHT_MAX ? sampled->weight : SBX_WEIGHT_MAX;
+        sampling.one_in = at_most(sampled->one_in, SBX_WEIGHT_MAX);
+    }
+    encode_platform(platform, snapshot, &platform_out);
     encode_policy(snapshot, detail_level, &policy);
     encode_trigger(redacted, &trigger);
     encode_redactions(redacted, &redactions);
     encode_modules(redacted, &modules, &columns);
     encode_threads(redacted, &threads, &columns);
     encode_frames(redacted, &frames, &columns);
+    encode_functions(redacted, &functions, &columns);
     encode_callstacks(redacted, &callstacks, &columns);
     encode_records(redacted, &records, &columns);
+    encode_watches(redacted, &watches, &columns);
 
-    uint8_t ids[2][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
+    uint8_t ids[3][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
     memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
     memcpy(ids[1], snapshot->header.session_id, sizeof ids[1]);
     payload.format = FORMAT;
@@ -271,6 +350,10 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     if (redacted->app_module != 0) {
         struct sbx_redacted_module *app = &redacted->modules[redacted->app_module - 1];
         payload.app_build_id = (ProtobufCBinaryData){.len = app->build_id_bytes, .data = app->build_id};
+    }
+    if (redacted->has_rotating_id) {
+        memcpy(ids[2], redacted->rotating_id, sizeof ids[2]);
+        payload.rotating_id = (ProtobufCBinaryData){.len = sizeof ids[2], .data = ids[2]};
     }
     payload.created_day = redacted->created_day;
     payload.uptime_bucket = redacted->uptime_bucket;
@@ -283,6 +366,10 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     payload.callstacks = &callstacks;
     payload.records = &records;
     payload.redactions = &redactions;
+    payload.watches = &watches;
+    payload.overhead = &overhead;
+    payload.sampling = sampled != NULL ? &sampling : NULL;
+    payload.functions = redacted->function_count != 0 ? &functions : NULL;
     uint64_t drops[SBX_DROP_COUNT];
     memcpy(drops, redacted->drops, sizeof drops);
     payload.n_drops = SBX_DROP_COUNT;

@@ -10,12 +10,14 @@
 #include "marks.h"
 #include "platform.h"
 #include "redacted.h"
+#include "sampling.h"
 #include "snapshot.h"
 
-/* Encode `redacted`; of `snapshot` only the ids and the settings in force are taken. Returns 0 and malloc'ed bytes
+/* Encode `redacted`; of `snapshot` only the ids, the settings in force and what recording
+ * cost are taken. `sampled` NULL: it stands for itself. Returns 0 and malloc'ed bytes
  * (given: free) or -ENOMEM. */
 SBX_MUST_CHECK int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot,
-                                      uint32_t detail_level, const struct sbx_platform *platform, uint8_t **payload_out,
-                                      size_t *bytes_out);
+                                      uint32_t detail_level, const struct sbx_platform *platform,
+                                      const struct sbx_sampled *sampled, uint8_t **payload_out, size_t *bytes_out);
 
 #endif

@@ -10,7 +10,9 @@ enum {
     ROWS_MAX = SBX_PAYLOAD_BYTES_MAX, /* a row takes a byte at least */
     MILLISECONDS_MAX = 86400000,
     MICROSECONDS_MAX = 1000000000,
-    FLAGS_MAX = SBX_FD_OTHER << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE,
+    SHARE_MAX = 1000000000, /* a thousand times what the program used itself */
+    FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL,
+    SBX_BURST_MAX = 32, /* frames among which a burst is looked for */
     NAMES_MAX = 4095, /* room for the tables of names.c to grow; the verifier looks the index up besides */
 };
 
@@ -58,9 +60,15 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     FLAG(SBX_IN_TRIGGER, 5, "in_progress", "whether it still went on"),
     NUMBER(SBX_IN_TRIGGER, 6, "message", SBX_NUMBER_MAX, "which message, from the oldest here"),
     NUMBER(SBX_IN_TRIGGER, 7, "history_us", 60000000, "how far back the records reach"),
+    NUMBER(SBX_IN_TRIGGER, 8, "signal", SBX_SIGNAL_MAX, "which signal ended the process"),
+    NUMBER(SBX_IN_TRIGGER, 9, "fault", SBX_FAULT_KINDS - 1, "what kind of fault that was, never where"),
+    NUMBER(SBX_IN_TRIGGER, 10, "watch", SBX_WATCHES_MAX, "which watch or deadline was not kept, by order"),
+    NUMBER(SBX_IN_TRIGGER, 11, "after_ms", MILLISECONDS_MAX, "how long recording went on afterwards"),
+    NUMBER(SBX_IN_TRIGGER, 12, "frames", SBX_BURST_MAX, "how many frames were dropped"),
+    NUMBER(SBX_IN_TRIGGER, 13, "message_kind", SBX_OP_MAX - 1, "number the program gives such messages"),
     CHILD(10, SBX_IN_MODULES, "modules", "framing of the group below"),
-    COLUMN(SBX_IN_MODULES, 1, SBX_FIELD_UINT, "kind", 5, "app, system, agent, vdso, other"),
-    COLUMN(SBX_IN_MODULES, 2, SBX_FIELD_BUILD_ID, "build_id", 0, "which build of a library; none for \"other\""),
+    COLUMN(SBX_IN_MODULES, 1, SBX_FIELD_UINT, "kind", 6, "app, system, agent, vdso, other, runtime"),
+    COLUMN(SBX_IN_MODULES, 2, SBX_FIELD_BUILD_ID, "build_id", 0, "which build of a library, or which kind of runtime"),
     COLUMN(SBX_IN_MODULES, 3, SBX_FIELD_UINT, "name", NAMES_MAX, "its place in a public table of library names"),
     CHILD(11, SBX_IN_THREADS, "threads", "framing of the group below"),
     COLUMN(SBX_IN_THREADS, 1, SBX_FIELD_UINT, "name", NAMES_MAX, "its place in a public table of thread names"),
@@ -73,7 +81,8 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_THREADS, 8, SBX_FIELD_UINT, "last_stack", ROWS_MAX, "its newest stack: a row of callstacks"),
     CHILD(12, SBX_IN_FRAMES, "frames", "framing of the group below"),
     COLUMN(SBX_IN_FRAMES, 1, SBX_FIELD_UINT, "module", ROWS_MAX, "a row of modules"),
-    COLUMN(SBX_IN_FRAMES, 2, SBX_FIELD_SINT, "offset", SBX_NUMBER_MAX, "place in the file of that module"),
+    COLUMN(SBX_IN_FRAMES, 2, SBX_FIELD_SINT, "offset", SBX_NUMBER_MAX,
+           "place in that module's file; a runtime's function, line"),
     COLUMN(SBX_IN_FRAMES, 3, SBX_FIELD_BOOL, "exact", 1, "whether it is the interrupted instruction"),
     CHILD(13, SBX_IN_CALLSTACKS, "callstacks", "framing of the group below"),
     COLUMN(SBX_IN_CALLSTACKS, 1, SBX_FIELD_UINT, "frame", ROWS_MAX, "a row of frames"),
@@ -82,7 +91,8 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     LIST(SBX_IN_RECORDS, 1, "thread_rows", ROWS_MAX, "how many records each thread has"),
     COLUMN(SBX_IN_RECORDS, 2, SBX_FIELD_UINT, "kind", SBX_RECORD_KINDS - 1, "sample or kind of wait"),
     COLUMN(SBX_IN_RECORDS, 3, SBX_FIELD_UINT, "op", SBX_OP_MAX - 1, "function observed, by number"),
-    COLUMN(SBX_IN_RECORDS, 4, SBX_FIELD_UINT, "flags", FLAGS_MAX, "at the trigger, failed, has usage, descriptor class"),
+    COLUMN(SBX_IN_RECORDS, 4, SBX_FIELD_UINT, "flags", FLAGS_MAX,
+           "at the trigger, failed, has usage, descriptor class"),
     COLUMN(SBX_IN_RECORDS, 5, SBX_FIELD_SINT, "end_us", SBX_LONGEST_US, "when, relative to the trigger"),
     COLUMN(SBX_IN_RECORDS, 6, SBX_FIELD_UINT, "duration_us", SBX_LONGEST_US, "how long; an hour at most"),
     COLUMN(SBX_IN_RECORDS, 7, SBX_FIELD_SINT, "cpu_us", SBX_NUMBER_MAX, "CPU time since the thread's first record"),
@@ -107,6 +117,29 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_REDACTIONS, 3, "thread_names_hidden", UINT32_MAX, "thread names not in the public table"),
     NUMBER(SBX_IN_REDACTIONS, 4, "objects_renumbered", UINT32_MAX, "addresses and descriptors made ordinals"),
     NUMBER(SBX_IN_REDACTIONS, 5, "records_cut", SBX_NUMBER_MAX, "records outside the history or over the size"),
+    CHILD(18, SBX_IN_FUNCTIONS, "functions", "framing of the group below"),
+    COLUMN(SBX_IN_FUNCTIONS, 1, SBX_FIELD_FUNCTION, "function_id", 0, "functions of a script or the like, by a hash"),
+    CHILD(19, SBX_IN_WATCHES, "watches", "framing of the group below"),
+    COLUMN(SBX_IN_WATCHES, 1, SBX_FIELD_UINT, "kind", SBX_WATCH_DEADLINE, "watch or deadline"),
+    COLUMN(SBX_IN_WATCHES, 2, SBX_FIELD_UINT, "state", SBX_WATCH_LATE, "open, resting, kept too late"),
+    COLUMN(SBX_IN_WATCHES, 3, SBX_FIELD_UINT, "thread", ROWS_MAX, "whose it is, by order"),
+    COLUMN(SBX_IN_WATCHES, 4, SBX_FIELD_UINT, "what", SBX_NUMBER_MAX, "40 bits of a hash of its name"),
+    COLUMN(SBX_IN_WATCHES, 5, SBX_FIELD_UINT, "timeout_ms", MILLISECONDS_MAX, "its limit"),
+    COLUMN(SBX_IN_WATCHES, 6, SBX_FIELD_UINT, "age_us", SBX_LONGEST_US, "how long it was open; an hour at most"),
+    CHILD(20, SBX_IN_OVERHEAD, "overhead", "framing of the group below"),
+    NUMBER(SBX_IN_OVERHEAD, 1, "budget_permille", 1000, "share of the program's CPU time that recording may cost"),
+    NUMBER(SBX_IN_OVERHEAD, 2, "cost_ppm", SHARE_MAX, "the share it cost"),
+    NUMBER(SBX_IN_OVERHEAD, 3, "window_ppm", SHARE_MAX, "the same of the last second"),
+    NUMBER(SBX_IN_OVERHEAD, 4, "modules_ppm", SHARE_MAX, "the same of reading modules at the start"),
+    NUMBER(SBX_IN_OVERHEAD, 5, "interval_us", MICROSECONDS_MAX, "sampling interval it came to"),
+    NUMBER(SBX_IN_OVERHEAD, 6, "gap_us", MICROSECONDS_MAX, "gap it came to"),
+    NUMBER(SBX_IN_OVERHEAD, 7, "shed", SBX_POINTS_KNOWN, "kinds of calls no longer observed, as bits"),
+    NUMBER(SBX_IN_OVERHEAD, 8, "changes", UINT32_MAX, "how often one of these was changed"),
+    CHILD(21, SBX_IN_SAMPLING, "sampling", "framing of the group below"),
+    NUMBER(SBX_IN_SAMPLING, 1, "weight", SBX_WEIGHT_MAX, "how many stalls this one stands for"),
+    NUMBER(SBX_IN_SAMPLING, 2, "one_in", SBX_WEIGHT_MAX, "it was picked with the chance of one in so many"),
+    {SBX_IN_PAYLOAD, 30, SBX_FIELD_ID, 0, false, false, 0, "rotating_id",
+     "a machine's for 90 days: to count machines, and to delete what carries it on request"},
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 
@@ -129,7 +162,8 @@ const char *sbx_payload_message_name(enum sbx_payload_message message)
         [SBX_IN_PAYLOAD] = "payload",       [SBX_IN_PLATFORM] = "platform", [SBX_IN_POLICY] = "policy",
         [SBX_IN_TRIGGER] = "trigger",       [SBX_IN_MODULES] = "modules",   [SBX_IN_THREADS] = "threads",
         [SBX_IN_FRAMES] = "frames",         [SBX_IN_CALLSTACKS] = "callstacks", [SBX_IN_RECORDS] = "records",
-        [SBX_IN_REDACTIONS] = "redactions",
+        [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",
+        [SBX_IN_FUNCTIONS] = "functions",   [SBX_IN_OVERHEAD] = "overhead", [SBX_IN_SAMPLING] = "sampling",
     };
     return names[message];
 }

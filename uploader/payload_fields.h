@@ -21,6 +21,10 @@ enum sbx_payload_message {
     SBX_IN_CALLSTACKS,
     SBX_IN_RECORDS,
     SBX_IN_REDACTIONS,
+    SBX_IN_WATCHES,
+    SBX_IN_FUNCTIONS,
+    SBX_IN_OVERHEAD,
+    SBX_IN_SAMPLING,
     SBX_PAYLOAD_MESSAGES
 };
 
@@ -30,6 +34,7 @@ enum sbx_payload_type {
     SBX_FIELD_BOOL,     /* varint 0 or 1 */
     SBX_FIELD_ID,       /* exactly 16 bytes */
     SBX_FIELD_BUILD_ID, /* 8..32 bytes; a row of a table may have 0 */
+    SBX_FIELD_FUNCTION, /* exactly 8 bytes, one entry a row */
     SBX_FIELD_MESSAGE,
 };
 
@@ -45,7 +50,9 @@ struct sbx_payload_field {
     const char *meaning;
 };
 
-enum { SBX_PAYLOAD_FIELDS_MAX = 96 };
+enum {
+    SBX_PAYLOAD_FIELDS_MAX = 128
+};
 
 extern const struct sbx_payload_field sbx_payload_fields[];
 extern const size_t sbx_payload_field_count; /* <= SBX_PAYLOAD_FIELDS_MAX */

@@ -23,7 +23,8 @@ enum {
     VARINT_BYTES_MAX = 10
 };
 enum {
-    KIND_OTHER = 5
+    KIND_OTHER = 5,
+    KIND_RUNTIME = 6
 }; /* Modules.kind */
 
 struct walk {
@@ -124,8 +125,9 @@ static int check_packed(const struct walk *walk, const struct sbx_payload_field 
 static int check_identifier(const struct walk *walk, const struct sbx_payload_field *field, size_t bytes,
                             struct sbx_field_survey *survey)
 {
-    bool right = field->type == SBX_FIELD_ID ? bytes == SBX_PAYLOAD_ID_BYTES
-                                             : (bytes >= 8 && bytes <= 32) || (bytes == 0 && field->repeated);
+    bool right = field->type == SBX_FIELD_ID         ? bytes == SBX_PAYLOAD_ID_BYTES
+                 : field->type == SBX_FIELD_FUNCTION ? bytes == 8
+                                                     : (bytes >= 8 && bytes <= 32) || (bytes == 0 && field->repeated);
     if (!right) {
         return refuse(walk, "field %s.%s: %zu bytes are no identifier", sbx_payload_message_name(field->message),
                       field->name, bytes);
@@ -141,7 +143,7 @@ static int walk_field(const struct walk *walk, const struct sbx_payload_field *f
                       const uint8_t *begin, struct bytes *bytes)
 {
     struct sbx_field_survey *survey = &walk->survey->fields[field - sbx_payload_fields];
-    bool may_come_again = field->repeated && field->type == SBX_FIELD_BUILD_ID;
+    bool may_come_again = field->repeated && (field->type == SBX_FIELD_BUILD_ID || field->type == SBX_FIELD_FUNCTION);
     if (survey->at != NULL && !may_come_again) {
         return refuse_field(walk, field, "is there twice");
     }
@@ -260,7 +262,7 @@ static int check_reference(const struct walk *walk, enum sbx_payload_message mes
 }
 
 struct rows {
-    uint64_t modules, threads, frames, callstacks, records;
+    uint64_t modules, threads, frames, callstacks, records, watches, functions;
 };
 
 static int check_references(const struct walk *walk, const struct rows *rows)
@@ -271,6 +273,8 @@ static int check_references(const struct walk *walk, const struct rows *rows)
         uint64_t limit;
     } references[] = {
         {SBX_IN_TRIGGER, 2, rows->threads == 0 ? 0 : rows->threads - 1},
+        {SBX_IN_TRIGGER, 10, rows->watches},
+        {SBX_IN_WATCHES, 3, rows->threads},
         {SBX_IN_THREADS, 6, rows->threads},
         {SBX_IN_THREADS, 7, objects},
         {SBX_IN_THREADS, 8, rows->callstacks},
@@ -328,6 +332,9 @@ static int check_modules(const struct walk *walk)
         if (kind == KIND_OTHER && (length != 0 || name != 0)) {
             return refuse(walk, "field modules.%s: a hidden module has one", length != 0 ? "build_id" : "name");
         }
+        if (kind == KIND_RUNTIME && (length != 8 || name != 0)) {
+            return refuse(walk, "field modules.%s: not that of a runtime", length != 8 ? "build_id" : "name");
+        }
     }
     return 0;
 }
@@ -356,6 +363,9 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
         int64_t limit = module == rows->modules ? 15 : 0; /* the end marker has the reason there */
         if (kind == KIND_OTHER && offset > limit) {
             return refuse(walk, "field frames.offset: row %" PRIu64 " tells a place in a hidden module", i);
+        }
+        if (kind == KIND_RUNTIME && (uint64_t)offset >> SBX_LOGICAL_LINE_BITS > rows->functions) {
+            return refuse(walk, "field frames.offset: row %" PRIu64 " tells a function that is not there", i);
         }
     }
     return 0;
@@ -440,6 +450,7 @@ static int check_whole(const struct walk *walk)
     } tables[] = {
         {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads}, {SBX_IN_FRAMES, &rows.frames},
         {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},
+        {SBX_IN_WATCHES, &rows.watches}, {SBX_IN_FUNCTIONS, &rows.functions},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
@@ -453,7 +464,10 @@ static int check_whole(const struct walk *walk)
         return refuse(walk, "payload: format 1 and both ids are not there");
     }
     for (size_t i = 0; i < sbx_payload_field_count; i++) {
-        if (sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && walk->survey->fields[i].at == NULL) {
+        uint8_t child = sbx_payload_fields[i].child;
+        bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE &&
+                         child != SBX_IN_FUNCTIONS && child != SBX_IN_SAMPLING; /* which not all have */
+        if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }
     }

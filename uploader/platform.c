@@ -122,11 +122,6 @@ void sbx_platform_read(struct sbx_platform *platform_out)
     if (uname(&name) == 0) {
         sbx_platform_parse_kernel(name.release, platform_out);
     }
-#if defined(__x86_64__)
-    platform_out->arch = 1;
-#elif defined(__aarch64__)
-    platform_out->arch = 2;
-#endif
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     platform_out->log2_cores = cores > 0 ? sbx_platform_log2((uint64_t)cores) : 0;
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* platform.h - the machine in seven small numbers.
+/* platform.h - the machine in six small numbers.
  *
  * Coarse on purpose: distribution and major version, kernel's two numbers, powers of two. Enough to tell a regression
- * of one platform, too little to tell one machine. */
+ * of one platform, too little to tell one machine. Platform.arch is not the machine's but the recording's. */
 #ifndef SBX_PLATFORM_H
 #define SBX_PLATFORM_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct sbx_platform {
-    uint32_t os, os_major, kernel_major, kernel_minor, arch, log2_cores, log2_ram_gib; /* payload.proto, Platform */
+    uint32_t os, os_major, kernel_major, kernel_minor, log2_cores, log2_ram_gib; /* payload.proto, Platform */
 };
 
 /* Ask the system. What it does not tell is 0. */

@@ -16,7 +16,10 @@
 #define NS_PER_US INT64_C(1000)
 
 enum {
-    THREAD_NOT_KEPT = UINT32_MAX
+    THREAD_NOT_KEPT = UINT32_MAX,
+    WATCH_TIMEOUT_MAX_MS = 86400000, /* as agent/watch_table.h and the table of fields have it */
+    AFTER_MAX_MS = 86400000,
+    SBX_BURST_FRAMES_MAX = 32,
 };
 
 /* Everything one redaction works with. */
@@ -35,7 +38,8 @@ struct work {
 
 /* ---- time ---- */
 
-/* To the nearest: a time that the recording rounded down by less than half of it (record_codec.h) comes back right. */
+/* To the nearest: a time that the recording rounded down by less than half of it (record_codec.h: all but those of samples)
+ * comes back right. */
 static int64_t microseconds(int64_t ns)
 {
     const int64_t half = NS_PER_US / 2;
@@ -78,7 +82,8 @@ static bool died(const struct sbx_snapshot *snapshot)
 }
 
 /* Whether the rules let a record leave: it ended in the history and began before the trigger, or was taken because of
- * it. When the process died, the trigger's end is its last noted sign of life, and what is later is evidence too. */
+ * it. What was recorded after the trigger because it was asked for leaves too. When the process died, the trigger's end is
+ * its last noted sign of life, and what is later is evidence too. */
 static bool is_in_time(const struct work *work, const struct sbx_record *record)
 {
     if (record->thread >= work->snapshot->thread_count) {
@@ -89,7 +94,8 @@ static bool is_in_time(const struct work *work, const struct sbx_record *record)
     }
     uint64_t history_ns = (uint64_t)work->redaction->history_ms * 1000000u;
     uint64_t oldest_ns = work->now_ns > history_ns ? work->now_ns - history_ns : 0;
-    return record->end_ns >= oldest_ns && (record->begin_ns <= work->now_ns || died(work->snapshot));
+    uint64_t newest_ns = work->now_ns + (uint64_t)work->snapshot->header.trigger.after_ms * 1000000u;
+    return record->end_ns >= oldest_ns && (record->begin_ns <= newest_ns || died(work->snapshot));
 }
 
 static void choose_records(struct work *work, size_t records_max)
@@ -118,7 +124,7 @@ static void choose_records(struct work *work, size_t records_max)
 static bool is_main_thread(const struct sbx_snapshot *snapshot, uint32_t thread)
 {
     const struct sbx_snapshot_thread *it = &snapshot->threads[thread];
-    return (it->entry.flags & 1) != 0 || it->index == snapshot->header.main_thread;
+    return (it->entry.flags & SBX_THREAD_FLAG_MAIN) != 0 || it->index == snapshot->header.main_thread;
 }
 
 /* The thread of the snapshot with kernel id `tid`, the living one when the number was used twice. */
@@ -209,7 +215,8 @@ static int fill_thread(struct work *work, uint32_t ordinal)
     if (thread->name == 0 && entry->name[0] != '\0') {
         work->redacted->redactions.thread_names_hidden++;
     }
-    thread->flags = (is_main ? 1u : 0u) | (entry->flags & 2u) | (ended ? 4u : 0u);
+    thread->flags = (is_main ? (uint32_t)SBX_THREAD_FLAG_MAIN : 0) | (entry->flags & SBX_THREAD_FLAG_LOOP) |
+                    (ended ? (uint32_t)SBX_THREAD_FLAG_ENDED : 0);
     /* A call that began after the trigger is not the one the thread was in when it fired. */
     if (entry->call_kind != 0 && !ended && (entry->call_begin_ns <= work->now_ns || died(snapshot))) {
         thread->call_kind = entry->call_kind < SBX_RECORD_KINDS ? entry->call_kind : 0;
@@ -235,6 +242,8 @@ struct thread_base {
     bool has_cpu, has_alloc;
     bool has_usage;
     uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches; /* of the last reading */
+    uint64_t kernel[SBX_KERNEL_COUNTS]; /* first value of each of the kernel's counts */
+    bool has_kernel[SBX_KERNEL_COUNTS];
     int64_t last_count, last_bytes; /* of the row before: carried over a row that did not read the counters */
 };
 
@@ -302,18 +311,35 @@ static int wait_of(struct work *work, uint32_t wait, uint32_t *wait_out)
     return result;
 }
 
+/* Totals since the machine started would tell one machine from another: only their growth leaves. */
+static uint64_t kernel_count_of(const struct sbx_record *record, struct thread_base *base)
+{
+    uint32_t what = record->op;
+    if (what >= SBX_KERNEL_COUNTS) {
+        return 0;
+    }
+    if (what == SBX_KERNEL_SWAPPED_KIB) {
+        return record->amount;
+    }
+    if (!base->has_kernel[what]) {
+        base->has_kernel[what] = true;
+        base->kernel[what] = record->amount;
+    }
+    return record->amount > base->kernel[what] ? record->amount - base->kernel[what] : 0;
+}
+
 static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *base,
                        struct sbx_redacted_record *row)
 {
     row->thread = work->ordinal[record->thread];
     row->kind = record->kind < SBX_RECORD_KINDS ? record->kind : 0;
     row->op = record->op < SBX_OP_MAX ? record->op : 0;
-    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE);
+    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL);
     row->repeats = record->repeats;
     if ((record->flags & SBX_FLAG_USAGE) != 0) {
         fill_usage(record, base, row);
     }
-    if (work->redaction->detail_level >= 2 && record->fd_class <= SBX_FD_OTHER) {
+    if (record->fd_class <= SBX_FD_LAST) { /* what kind of thing was waited for: a cause hangs on it, nobody is told apart by it */
         row->flags |= (uint32_t)record->fd_class << 8;
     }
     row->end_us = relative_us(work, record->end_ns);
@@ -331,7 +357,7 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
     row->alloc_count = base->last_count;
     row->alloc_bytes = base->last_bytes;
     row->message = relative_message(base, record->message);
-    row->amount = bounded(record->amount);
+    row->amount = bounded(record->kind == SBX_RECORD_KERNEL ? kernel_count_of(record, base) : record->amount);
     row->peer = peer_of(work, record->peer);
     int result = object_of(work, record->object, &row->object);
     if (result == 0) {
@@ -383,6 +409,50 @@ free_scratch:
     return result;
 }
 
+/* ---- watches and deadlines ---- */
+
+/* The threads that made promises are among those kept. */
+static void choose_threads_of_watches(struct work *work)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    for (uint32_t i = 0; i < snapshot->watch_count; i++) {
+        if (snapshot->watches[i].thread < snapshot->thread_count) {
+            give_ordinal(work, snapshot->watches[i].thread);
+        }
+    }
+}
+
+/* Of a name its hash leaves, cut so that it cannot be taken for an address. What began after the trigger is no news. */
+static int fill_watches(struct work *work)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    struct sbx_redacted *redacted = work->redacted;
+    redacted->watches = calloc((size_t)snapshot->watch_count + 1, sizeof *redacted->watches);
+    if (redacted->watches == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < snapshot->watch_count; i++) {
+        const struct sbx_watch_entry *watch = &snapshot->watches[i];
+        bool is_triggers = snapshot->header.trigger.watch == i + 1;
+        if (watch->opened_ns > work->now_ns && !is_triggers) {
+            continue;
+        }
+        /* A beat after the trigger, while recording went on, is not what fired. */
+        uint64_t begin_ns = is_triggers ? snapshot->header.trigger.begin_ns : watch->begin_ns;
+        uint32_t thread = watch->thread < snapshot->thread_count ? work->ordinal[watch->thread] : THREAD_NOT_KEPT;
+        redacted->watches[redacted->watch_count++] = (struct sbx_redacted_watch){
+            .kind = watch->kind,
+            .state = sbx_watch_state_of(watch->word),
+            .thread = thread != THREAD_NOT_KEPT ? thread + 1 : 0,
+            .what = watch->what & SBX_NUMBER_MAX,
+            .timeout_ms = watch->timeout_ms < WATCH_TIMEOUT_MAX_MS ? watch->timeout_ms : WATCH_TIMEOUT_MAX_MS,
+            .age_us = begin_ns < work->now_ns ? longest_us(work->now_ns - begin_ns) : 0,
+        };
+        redacted->trigger.watch = is_triggers ? redacted->watch_count : redacted->trigger.watch;
+    }
+    return 0;
+}
+
 /* ---- the rest ---- */
 
 static void fill_trigger(struct work *work)
@@ -391,7 +461,12 @@ static void fill_trigger(struct work *work)
     struct sbx_redacted *redacted = work->redacted;
     redacted->trigger.kind = trigger->kind < SBX_TRIGGER_KINDS ? trigger->kind : 0;
     redacted->trigger.threshold_ms = trigger->threshold_ms;
+    redacted->trigger.signal = trigger->signal <= SBX_SIGNAL_MAX ? trigger->signal : 0;
+    redacted->trigger.fault = trigger->fault < SBX_FAULT_KINDS ? trigger->fault : 0;
     redacted->trigger.in_progress = trigger->in_progress != 0;
+    redacted->trigger.after_ms = trigger->after_ms < AFTER_MAX_MS ? trigger->after_ms : AFTER_MAX_MS;
+    redacted->trigger.frames = trigger->frames < SBX_BURST_FRAMES_MAX ? trigger->frames : SBX_BURST_FRAMES_MAX;
+    redacted->trigger.message_kind = trigger->message_kind < SBX_MESSAGE_KINDS ? trigger->message_kind : 0;
     redacted->trigger.duration_us =
         trigger->begin_ns != 0 && trigger->begin_ns < work->now_ns ? longest_us(work->now_ns - trigger->begin_ns) : 0;
     for (uint32_t i = 0; i < work->snapshot->thread_count; i++) {
@@ -424,6 +499,8 @@ static void fill_age(struct work *work)
         bucket++;
     }
     work->redacted->uptime_bucket = bucket;
+    work->redacted->has_rotating_id = work->redaction->has_rotating_id;
+    memcpy(work->redacted->rotating_id, work->redaction->rotating_id, sizeof work->redacted->rotating_id);
     work->redacted->created_day = (uint32_t)((header->started_real_s + age_s) / 86400u % 100000u);
 }
 
@@ -438,6 +515,7 @@ static int redact(struct work *work, size_t records_max)
     sbx_callstack_forest_init(&work->forest, snapshot, work->verdicts);
     choose_records(work, records_max);
     choose_threads(work);
+    choose_threads_of_watches(work);
     fill_trigger(work);
     fill_age(work);
     redacted->records = calloc(redacted->record_count + 1, sizeof *redacted->records);
@@ -446,6 +524,9 @@ static int redact(struct work *work, size_t records_max)
         return -ENOMEM;
     }
     int result = fill_records(work);
+    if (result == 0) {
+        result = fill_watches(work);
+    }
     for (uint32_t i = 0; i < redacted->thread_count && result == 0; i++) {
         result = fill_thread(work, i);
     }
@@ -509,7 +590,9 @@ void sbx_redacted_destroy(struct sbx_redacted *redacted)
     free(redacted->modules);
     free(redacted->threads);
     free(redacted->frames);
+    free(redacted->functions);
     free(redacted->callstacks);
     free(redacted->records);
+    free(redacted->watches);
     free(redacted);
 }

@@ -31,13 +31,22 @@ struct sbx_redacted_thread {
 
 struct sbx_redacted_frame {
     uint32_t module; /* row; module_count: end marker; + 1: generated code; + 2: frames left out */
-    uint64_t offset;
+    uint64_t offset; /* of a runtime: function + 1 and line, as payload.proto says */
     bool exact;
+};
+
+struct sbx_redacted_function {
+    uint8_t id[8]; /* big endian */
 };
 
 struct sbx_redacted_callstack {
     uint32_t frame;  /* row */
     uint32_t parent; /* callstack number (row + 1); 0: outermost. Smaller than the own */
+};
+
+struct sbx_redacted_watch {
+    uint32_t kind, state, thread, timeout_ms; /* thread: ordinal + 1; 0 unknown */
+    uint64_t what, age_us;
 };
 
 struct sbx_redacted_record {
@@ -57,18 +66,24 @@ struct sbx_redacted {
     struct sbx_redacted_module *modules;
     struct sbx_redacted_thread *threads;
     struct sbx_redacted_frame *frames;
+    struct sbx_redacted_function *functions;
     struct sbx_redacted_callstack *callstacks;
     struct sbx_redacted_record *records; /* by thread, then by end */
-    uint32_t module_count, thread_count, frame_count, callstack_count;
+    struct sbx_redacted_watch *watches;
+    uint32_t watch_count;
+    uint32_t module_count, thread_count, frame_count, function_count, callstack_count;
     size_t record_count;
     uint64_t drops[SBX_DROP_COUNT];
     struct {
-        uint32_t kind, thread, threshold_ms;
+        uint32_t kind, thread, threshold_ms, signal, fault;
         bool in_progress;
         uint64_t duration_us, message, history_us;
+        uint32_t watch, after_ms, frames, message_kind; /* watch: row + 1; 0 none */
     } trigger;
     uint32_t app_module; /* row + 1 of the executable; 0: not known */
     uint32_t created_day, uptime_bucket;
+    bool has_rotating_id;
+    uint8_t rotating_id[16];
     struct {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
     } redactions;

@@ -49,7 +49,22 @@ static int encode_raw(uint8_t **bytes, size_t *byte_count, char *why, size_t why
     return result;
 }
 
-static int print(FILE *out, const struct sbx_show_style *style, const struct sbx_envelope *envelope,
+static void print_hex(FILE *out, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "%02x", bytes[i]);
+    }
+}
+
+/* What anybody sees of a sealed one. */
+static void print_seal(FILE *out, const struct sbx_envelope *sealed)
+{
+    fprintf(out, "envelope: %zu bytes leave, sealed to key ", SBX_ENVELOPE_HEADER_BYTES + sealed->body_bytes);
+    print_hex(out, sealed->key_id, sizeof sealed->key_id);
+    fprintf(out, ": who carries it sees its id, that key, and a size that is padded to a power of two\n");
+}
+
+static int print(FILE *out, const struct sbx_show_style *style, const struct sbx_envelope *envelope, bool was_sealed,
                  const uint8_t *payload, size_t payload_bytes, bool what_leaves)
 {
     char why[256] = "";
@@ -61,15 +76,12 @@ static int print(FILE *out, const struct sbx_show_style *style, const struct sbx
         snprintf(why, sizeof why, "field payload.payload_id: differs from the one on the envelope");
     }
     fprintf(out, "%spayload ", style->bold);
-    for (int i = 0; i < SBX_PAYLOAD_ID_BYTES; i++) {
-        fprintf(out, "%02x", envelope->id[i]);
-    }
+    print_hex(out, envelope->id, sizeof envelope->id);
     fprintf(out, "%s\n", style->plain);
-    fprintf(out,
-            "envelope: %zu bytes leave: header %d + body %zu (one zstd frame, %.1f x smaller than its %zu bytes), not "
-            "sealed\n\n",
-            SBX_ENVELOPE_HEADER_BYTES + envelope->body_bytes, SBX_ENVELOPE_HEADER_BYTES, envelope->body_bytes,
-            (double)payload_bytes / (double)envelope->body_bytes, payload_bytes);
+    fprintf(out, "%s: %zu bytes%s: header %d + body %zu (one zstd frame, %.1f x smaller than its %zu bytes)%s\n\n",
+            was_sealed ? "inside" : "envelope", SBX_ENVELOPE_HEADER_BYTES + envelope->body_bytes,
+            was_sealed ? "" : " leave", SBX_ENVELOPE_HEADER_BYTES, envelope->body_bytes,
+            (double)payload_bytes / (double)envelope->body_bytes, payload_bytes, was_sealed ? "" : ", not sealed");
     int result = 0;
     if (what_leaves || !passed) { /* what did not pass is not decoded, only counted */
         sbx_show_fields(out, style, &survey, payload_bytes);
@@ -85,15 +97,36 @@ static int print(FILE *out, const struct sbx_show_style *style, const struct sbx
     return passed && result == 0 && fflush(out) == 0 ? 0 : 1;
 }
 
-int sbx_show(FILE *out, const char *path, bool what_leaves, bool colour)
+/* Open a sealed envelope in place of itself, telling what was seen of it. Returns 0, or -errno with `why`. */
+static int open_seal(FILE *out, const struct sbx_show_opener *opener, uint8_t **bytes, size_t *byte_count,
+                     struct sbx_envelope *envelope, char *why, size_t why_bytes)
+{
+    uint8_t *plain;
+    size_t plain_bytes;
+    print_seal(out, envelope);
+    if (opener == NULL) {
+        snprintf(why, why_bytes, "sealed: only who has the key it is sealed to can look inside");
+        return -ENOKEY;
+    }
+    int result = opener->open(opener->context, *bytes, *byte_count, &plain, &plain_bytes, why, why_bytes);
+    if (result != 0) {
+        return result;
+    }
+    free(*bytes);
+    *bytes = plain;
+    *byte_count = plain_bytes;
+    return sbx_envelope_read(plain, plain_bytes, envelope, why, why_bytes);
+}
+
+int sbx_show(FILE *out, const char *path, const struct sbx_show_opener *opener, bool what_leaves, bool colour)
 {
     char why[256] = "";
     uint8_t *bytes = NULL, *payload = NULL;
     size_t byte_count = 0, payload_bytes = 0;
     int result = sbx_durable_file_read(AT_FDCWD, path, FILE_BYTES_MAX, &bytes, &byte_count);
     if (result != 0) {
-        fprintf(stderr, "%s: %s\n", path,
-                result == -EINVAL  ? "not a regular file"
+        fprintf(stderr, "stallbox show: %s: %s\n", path,
+                result == -EINVAL  ? "not a regular file; of a spool, name one of its *.sbx or raw/*.raw"
                 : result == -ELOOP ? "a symbolic link, which is not followed"
                                    : strerror(-result));
         return 1;
@@ -106,18 +139,22 @@ int sbx_show(FILE *out, const char *path, bool what_leaves, bool colour)
     if (result == 0) {
         result = sbx_envelope_read(bytes, byte_count, &envelope, why, sizeof why);
     }
+    bool was_sealed = result == 0 && envelope.is_sealed;
+    if (was_sealed) {
+        result = open_seal(out, opener, &bytes, &byte_count, &envelope, why, sizeof why);
+    }
     if (result == 0) {
         result = sbx_envelope_payload(&envelope, &payload, &payload_bytes, why, sizeof why);
     }
     if (result != 0) {
-        fprintf(stderr, "%s: %s\n", path, why);
+        fprintf(stderr, "stallbox show: %s: %s\n", path, why);
         result = 1;
         goto free_bytes;
     }
     if (was_raw) {
         fprintf(out, "a raw snapshot, which stays here; below is what would leave under the default policy\n");
     }
-    result = print(out, colour ? &coloured : &uncoloured, &envelope, payload, payload_bytes, what_leaves);
+    result = print(out, colour ? &coloured : &uncoloured, &envelope, was_sealed, payload, payload_bytes, what_leaves);
 
 free_bytes:
     free(payload);

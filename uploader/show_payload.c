@@ -70,6 +70,9 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
                 style->bold, style->plain, sbx_trigger_name(trigger->kind), (double)trigger->duration_us / 1e3,
                 trigger->threshold_ms, trigger->thread, trigger->message,
                 trigger->in_progress ? "still going on" : "over", (double)trigger->history_us / 1e6);
+        if (trigger->signal != 0) {
+            fprintf(out, "           ended by %s, %s\n", sbx_signal_name(trigger->signal), sbx_fault_text(trigger->fault));
+        }
     }
     if (policy != NULL) {
         fprintf(out,
@@ -79,6 +82,23 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
                 style->bold, style->plain, policy->epoch, policy->seq, policy->points, policy->interval_us,
                 policy->gap_us, policy->async_interval_us, policy->wait_min_us, policy->anr_ms, policy->slow_message_ms,
                 policy->slow_frame_ms, policy->detail_level);
+    }
+}
+
+static void print_overhead(FILE *out, const struct sbx_show_style *style, const Stallbox__V1__Payload *payload)
+{
+    const Stallbox__V1__Overhead *overhead = payload->overhead;
+    if (overhead != NULL) {
+        fprintf(out,
+                "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
+                "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32 " changes\n",
+                style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
+                overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,
+                overhead->shed, overhead->changes);
+    }
+    if (payload->sampling != NULL) {
+        fprintf(out, "%ssampling%s   one in %" PRIu32 ", stands for %" PRIu64 "\n", style->bold, style->plain,
+                payload->sampling->one_in, payload->sampling->weight);
     }
 }
 
@@ -116,6 +136,27 @@ static void print_threads(FILE *out, const struct sbx_show_style *style, const S
             fprintf(out, ", held by thread %" PRIu32, threads->call_peer[i] - 1);
         }
         fputc('\n', out);
+    }
+}
+
+static void print_watches(FILE *out, const struct sbx_show_style *style, const Stallbox__V1__Payload *payload)
+{
+    const Stallbox__V1__Watches *watches = payload->watches;
+    size_t count = watches == NULL ? 0 : watches->n_kind;
+    if (count == 0) {
+        return;
+    }
+    fprintf(out, "\n%swatches and deadlines (%zu)%s\n%s    #  what        kind      limit%s\n", style->bold, count,
+            style->plain, style->dim, style->plain);
+    for (size_t i = 0; i < count; i++) {
+        bool is_triggers = payload->trigger != NULL && payload->trigger->watch == i + 1;
+        fprintf(out, "  %3zu  %010" PRIx64 "  %-8s %8" PRIu32 " ms, %s for %.1f ms", i, watches->what[i],
+                sbx_watch_kind_name(watches->kind[i]), watches->timeout_ms[i],
+                sbx_watch_state_name(watches->state[i]), (double)watches->age_us[i] / 1e3);
+        if (watches->thread[i] != 0) {
+            fprintf(out, ", thread %" PRIu32, watches->thread[i] - 1);
+        }
+        fprintf(out, "%s\n", is_triggers ? ": not kept" : "");
     }
 }
 
@@ -163,8 +204,10 @@ int sbx_show_tables(FILE *out, const struct sbx_show_style *style, const uint8_t
         return 1;
     }
     print_head(out, style, payload);
+    print_overhead(out, style, payload);
     print_modules(out, style, payload->modules);
     print_threads(out, style, payload->threads, payload->records);
+    print_watches(out, style, payload);
     print_counts(out, style, payload);
     stallbox__v1__payload__free_unpacked(payload, NULL);
     return 0;

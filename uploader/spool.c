@@ -13,12 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "durable_file.h"
+#include "recording_format.h"
 #include "spool_folders.h"
 
-static const struct sbx_spool_limits default_limits = {.bytes_max = 16 << 20, .files_max = 200, .sent_kept = 20};
+enum {
+    FUTURE_S = 60, /* a clock that is put right by a little makes nothing old */
+    CONSENT_BYTES = 16,
+};
+
+static const struct sbx_spool_limits default_limits = {.bytes_max = 16 << 20, .files_max = 200, .sent_kept = 20, .hours_max = 168};
 
 /* A folder other users may write into could be filled, emptied or have its files swapped by them. */
 static int check_owner(int folder, const char *path, char *why, size_t why_bytes)
@@ -138,6 +145,7 @@ int sbx_spool_open(const char *path, const struct sbx_spool_limits *limits, stru
         spool->limits.bytes_max = limits->bytes_max != 0 ? limits->bytes_max : default_limits.bytes_max;
         spool->limits.files_max = limits->files_max != 0 ? limits->files_max : default_limits.files_max;
         spool->limits.sent_kept = limits->sent_kept != 0 ? limits->sent_kept : default_limits.sent_kept;
+        spool->limits.hours_max = limits->hours_max != 0 ? limits->hours_max : default_limits.hours_max;
     }
     result = make_path(spool->path);
     if (result != 0) {
@@ -233,15 +241,20 @@ static bool parse_name(const char *name, uint8_t id_out[SBX_PAYLOAD_ID_BYTES])
 struct listed {
     char name[256];
     struct timespec changed;
+    bool is_future; /* changed at a time that has not come yet: the clock was set back */
     uint64_t bytes;
     uint8_t id[SBX_PAYLOAD_ID_BYTES];
 };
 
-/* By age, then by name so that the order is the same for everybody. The clock may have been set in between; then the
- * order is wrong for a while and nothing else is. */
+/* By age, then by name so that the order is the same for everybody. What seems to come from the future was there before
+ * the clock was set back, so it is older than all that was made since: else it would never be the oldest, and would
+ * push out everything that comes. */
 static int by_age(const void *left, const void *right)
 {
     const struct listed *a = left, *b = right;
+    if (a->is_future != b->is_future) {
+        return a->is_future ? -1 : 1;
+    }
     if (a->changed.tv_sec != b->changed.tv_sec) {
         return a->changed.tv_sec < b->changed.tv_sec ? -1 : 1;
     }
@@ -277,6 +290,7 @@ static int list_folder(int folder, bool payloads_only, struct listed **files_out
     }
     struct listed *files = NULL;
     size_t count = 0, room = 0;
+    time_t now = time(NULL);
     for (;;) {
         errno = 0;
         struct dirent *entry = readdir(listing);
@@ -296,6 +310,7 @@ static int list_folder(int folder, bool payloads_only, struct listed **files_out
         }
         strcpy(file.name, entry->d_name);
         file.changed = status.st_mtim;
+        file.is_future = status.st_mtim.tv_sec > now + FUTURE_S;
         file.bytes = (uint64_t)status.st_size;
         if (count == room) {
             room = room == 0 ? 32 : 2 * room;
@@ -368,12 +383,26 @@ int sbx_spool_put(struct sbx_spool *spool, const uint8_t id[16], const void *env
         return 0; /* refused for good counts as known too: the same bytes would be refused again */
     }
     int result = sbx_durable_file_write(spool->root, name, envelope, bytes);
+    if ((result == -ENOSPC || result == -EDQUOT) &&
+        prune_folder(spool->sent, false, 0, 0, NULL) + prune_folder(spool->bad, false, 0, 0, NULL) != 0) {
+        /* What only a person would have looked at gives its room to what has still to be sent. */
+        result = sbx_durable_file_write(spool->root, name, envelope, bytes);
+    }
     if (result != 0) {
         return result;
     }
     /* Only now, when the new one is safe, may it push out older ones. */
     spool->dropped += prune_folder(spool->root, true, spool->limits.files_max, spool->limits.bytes_max, name);
     return 0;
+}
+
+int sbx_spool_replace(struct sbx_spool *spool, const uint8_t id[16], const void *envelope, size_t bytes)
+{
+    char name[SBX_SPOOL_NAME_BYTES];
+    sbx_spool_name(id, SBX_ENVELOPE_SUFFIX, name);
+    return bytes > SBX_ENVELOPE_BYTES_MAX ? -EFBIG
+           : !has_file(spool->root, name) ? -ENOENT
+                                          : sbx_durable_file_write(spool->root, name, envelope, bytes);
 }
 
 int sbx_spool_read(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BYTES], uint8_t **envelope_out,
@@ -445,4 +474,58 @@ int sbx_spool_mark_bad(struct sbx_spool *spool, const uint8_t id[16])
     char name[SBX_SPOOL_NAME_BYTES];
     sbx_spool_name(id, SBX_ENVELOPE_SUFFIX, name);
     return sbx_spool_move_to_bad(spool, spool->root, name);
+}
+
+/* What the file says, as agent/consent.c writes it: NULL: there is none; "": not known. */
+static const char *read_consent(const struct sbx_spool *spool, char text[CONSENT_BYTES])
+{
+    int file = openat(spool->root, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    text[0] = '\0';
+    if (file < 0) {
+        return errno == ENOENT ? NULL : text;
+    }
+    ssize_t got = read(file, text, CONSENT_BYTES - 1);
+    close(file);
+    text[got > 0 ? got : 0] = '\0';
+    return text;
+}
+
+bool sbx_spool_is_denied(const struct sbx_spool *spool)
+{
+    char text[CONSENT_BYTES];
+    const char *said = read_consent(spool, text);
+    return said != NULL && strcmp(said, "granted\n") != 0;
+}
+
+bool sbx_spool_empty_when_refused(struct sbx_spool *spool)
+{
+    char text[CONSENT_BYTES];
+    const char *said = read_consent(spool, text);
+    return said != NULL && strcmp(said, "denied\n") == 0 && sbx_spool_empty(spool) == 0;
+}
+
+/* Unlink what ends in `suffix`. */
+static int empty_folder(int folder, const char *suffix)
+{
+    DIR *listing;
+    int result = sbx_spool_list(folder, &listing);
+    if (result != 0) {
+        return result;
+    }
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        size_t length = strlen(entry->d_name), suffix_length = strlen(suffix);
+        if (length > suffix_length && strcmp(entry->d_name + length - suffix_length, suffix) == 0 &&
+            unlinkat(folder, entry->d_name, 0) != 0 && errno != ENOENT && result == 0) {
+            result = -errno;
+        }
+    }
+    closedir(listing);
+    return result;
+}
+
+int sbx_spool_empty(struct sbx_spool *spool)
+{
+    int payloads = empty_folder(spool->root, SBX_ENVELOPE_SUFFIX);
+    int raw = empty_folder(spool->raw, SBX_RAW_SUFFIX);
+    return payloads != 0 ? payloads : raw;
 }

@@ -7,7 +7,11 @@
  *     sent/ID.sbx        delivered; the newest few are kept so that a person can look at what left
  *     bad/               what the server refused for good or nobody could read, kept for a person
  *     .NAME.PID.tmp      being written; whoever opens the spool removes those of dead processes
- *     modules            lines "BUILD-ID-HEX PATH" of this machine, for offline symbolization; never sent
+ *     modules            lines "BUILD-ID-HEX PATH" of this machine, for offline symbolization, and "=HASH NAME" of watches
+ *                        and deadlines; never sent
+ *     .ages              how old each file is (spool_ages.h)
+ *     .deliver.state     what the server asked for, and what was tried in vain (delivery_memory.h)
+ *     consent            "granted" or "denied": what the user said (agent/consent.h); no file: he was not asked
  *
  * A payload is in the spool when its final name is there: it is written under a temporary name, every write's count is
  * checked, then fsync, rename, fsync of the folder. Several processes may use one spool. */
@@ -25,6 +29,7 @@ struct sbx_spool_limits {
     uint64_t bytes_max;      /* waiting payloads; default 16 MiB */
     uint32_t files_max;      /* default 200 */
     uint32_t sent_kept;      /* default 20 */
+    uint32_t hours_max;      /* how long anything stays (spool_ages.h); default 168 */
 };
 
 /* Open, making the folders as needed (0700). Refuses a folder that is not ours or that others may write (-EPERM).
@@ -35,8 +40,13 @@ void sbx_spool_close(struct sbx_spool *spool);
 const char *sbx_spool_path(const struct sbx_spool *spool);
 
 /* Put one envelope; durable when it returns 0. Putting an id that waits or was sent already is 0 and changes nothing.
+ * On a full disk what sent/ and bad/ keep for a person makes room first.
  * -ENOSPC, -EIO ...: nothing is left behind and whatever was spooled before is untouched. */
 int sbx_spool_put(struct sbx_spool *spool, const uint8_t id[16], const void *envelope, size_t bytes);
+
+/* Put other bytes in the place of a waiting payload: the same, sealed. Durable. 0 or -errno; then the old ones are
+ * there. */
+int sbx_spool_replace(struct sbx_spool *spool, const uint8_t id[16], const void *envelope, size_t bytes);
 
 /* The waiting payloads, oldest first: calls `each` until it returns non-zero, and returns that. */
 int sbx_spool_each(struct sbx_spool *spool, int (*each)(void *context, const char *path, const uint8_t id[16]),
@@ -44,10 +54,20 @@ int sbx_spool_each(struct sbx_spool *spool, int (*each)(void *context, const cha
 
 int sbx_spool_mark_sent(struct sbx_spool *spool, const uint8_t id[16]); /* to sent/, durable */
 int sbx_spool_mark_bad(struct sbx_spool *spool, const uint8_t id[16]);  /* to bad/, durable */
+/* Remove every waiting payload and every raw snapshot, unsent. Returns 0 or -errno of the first that could not be. */
+int sbx_spool_empty(struct sbx_spool *spool);
 uint64_t sbx_spool_dropped(const struct sbx_spool *spool);
 
 /* Remember where modules lie on this machine: merges "HEX PATH" lines into SPOOL/modules, atomically replaced. */
 int sbx_spool_note_module(struct sbx_spool *spool, const uint8_t *build_id, size_t build_id_bytes, const char *path);
+/* The same of what a watch or deadline is called; `what` is the hash that a payload has of it (40 bits). */
+int sbx_spool_note_watch(struct sbx_spool *spool, uint64_t what, const char *name);
 int sbx_spool_save_modules(struct sbx_spool *spool);
+
+/* Has the user said no? Then nothing of the spool may be packed or sent. A file that cannot be read is a no. */
+bool sbx_spool_is_denied(const struct sbx_spool *spool);
+/* Has he said no in so many words? Then sbx_spool_empty(): what was being packed while he said it came after his own
+ * deletion. Returns whether nothing waits any more for that reason. */
+bool sbx_spool_empty_when_refused(struct sbx_spool *spool);
 
 #endif

@@ -2,7 +2,7 @@
 /* spool_modules.c - where modules lie on this machine: SPOOL/modules.
  *
  * A payload names modules by build-id only; this file, which never leaves, lets `stallbox report` find them again
- * without a search. Lines are "HEX PATH", newest first; it is a hint, so a lost race between two processes costs a
+ * without a search. Lines are "HEX PATH", or "=HASH NAME" of a watch, newest first; it is a hint, so a lost race between two processes costs a
  * line. */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +89,22 @@ int sbx_spool_note_module(struct sbx_spool *spool, const uint8_t *build_id, size
         return 0;
     }
     return append_line(spool->modules, line, bytes);
+}
+
+int sbx_spool_note_watch(struct sbx_spool *spool, uint64_t what, const char *name)
+{
+    if (name[0] == '\0' || strlen(name) >= SBX_WATCH_NAME_MAX || strchr(name, '\n') != NULL) {
+        return -EINVAL;
+    }
+    if (spool->modules == NULL && (spool->modules = calloc(1, sizeof *spool->modules)) == NULL) {
+        return -ENOMEM;
+    }
+    char line[LINE_BYTES + 1];
+    size_t bytes = (size_t)snprintf(line, sizeof line, "=%010llx %s\n",
+                                    (unsigned long long)what & 0xffffffffff, name);
+    return has_line(spool->modules->text, spool->modules->bytes, line, bytes)
+               ? 0
+               : append_line(spool->modules, line, bytes);
 }
 
 /* Take the folder's lock for the merge; after 200 ms go on without: a stopped holder must not stop us. Returns a

@@ -84,6 +84,12 @@ static void clean_frames(struct sbx_snapshot *snapshot)
         }
         uint32_t module = (uint32_t)(*frame >> SBX_FRAME_MODULE_SHIFT);
         *frame &= ~SBX_FRAME_TAG_MASK;
+        if (sbx_is_logical(*frame)) {
+            bool is_known = module - SBX_MODULE_LOGICAL < snapshot->header.provider_count &&
+                            sbx_logical_function(*frame) < snapshot->id_count;
+            *frame = is_known ? *frame : sbx_frame_word(SBX_MODULE_NONE, 0, 0);
+            continue;
+        }
         if (module >= snapshot->module_count && module != SBX_MODULE_END && module != SBX_MODULE_NONE &&
             module != SBX_MODULE_CUT) {
             *frame = sbx_frame_word(SBX_MODULE_NONE, 0, 0);

@@ -11,8 +11,9 @@ enum { SBX_STACK_DEPTH_MAX = 1024 }; /* twice what the walker keeps: deeper chai
 
 /* Empty every node that cannot be trusted: not of the current or the previous epoch, its frame unknown, its chain of
  * parents not leading to an outermost frame within SBX_STACK_DEPTH_MAX steps. Also take the epochs' tags off the frames,
- * empty those of other epochs, and turn frames of modules that are not in the module list into SBX_MODULE_NONE. After that a node that is not 0 is the leaf of a whole stack. Returns 0 or
- * -ENOMEM. */
+ * empty those of other epochs, and turn frames of modules that are not in the module list, and logical frames of unknown
+ * providers or functions, into SBX_MODULE_NONE. After that a node that is not 0 is the leaf of a whole stack. Returns 0
+ * or -ENOMEM. */
 SBX_MUST_CHECK int sbx_callstacks_clean(struct sbx_snapshot *snapshot);
 
 /* The place in snapshot->nodes of a cleaned table where callstack id `stack` begins; 0 when it leads nowhere. */

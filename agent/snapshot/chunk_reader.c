@@ -7,7 +7,8 @@
  *
  * What a run of equal samples has to tell is in its thread's entry until it is told, and a copy may hold it in both
  * places (C3 of snapshot_copy.h). The record in the ring is then the later one of the two and has all the looks, so the
- * entry's is left out: a run is known by its thread, stack, kind and begin. */
+ * entry's is left out: a run is known by its thread, stack, kind and begin. The ring tells the begin less exactly than the
+ * entry; two runs of a thread lie much farther apart. */
 #include "chunk_reader.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "record_codec.h"
 #include "sample_run.h"
 
@@ -106,7 +108,7 @@ static void tame(struct sbx_record *record)
     if (record->op >= SBX_OP_MAX) {
         record->op = SBX_OP_NONE;
     }
-    if (record->fd_class > SBX_FD_OTHER) {
+    if (record->fd_class > SBX_FD_LAST) {
         record->fd_class = SBX_FD_UNKNOWN;
     }
     if (!is_sample_kind(record->kind)) {
@@ -162,6 +164,12 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
 }
 
 /* ---- runs that were not told ---- */
+
+/* Whether a begin that the ring tells is that of this run: samples are told to two units below (record_codec.h). */
+static bool is_same_begin(const struct sbx_record *told, const struct sbx_record *run)
+{
+    return told->begin_ns - run->begin_ns + 2 * SBX_SAMPLE_UNIT_NS <= 4 * SBX_SAMPLE_UNIT_NS; /* either may be later */
+}
 
 static uint64_t in_units(uint64_t ns)
 {
@@ -241,7 +249,7 @@ static int leave_out_told(const struct sbx_snapshot *snapshot, struct sbx_record
         uint32_t entry = entry_of[record->thread];
         for (uint32_t k = 0; k < 2 && entry != 0 && record->repeats != 0; k++) {
             struct sbx_record *run = &pending[2 * (entry - 1) + k];
-            if (run->begin_ns == record->begin_ns && run->stack == record->stack && run->kind == record->kind) {
+            if (is_same_begin(record, run) && run->stack == record->stack && run->kind == record->kind) {
                 run->kind = SBX_RECORD_NONE;
             }
         }
@@ -323,6 +331,33 @@ static int sort_records(struct sbx_snapshot *snapshot)
     return 0;
 }
 
+/* ---- CPU time ---- */
+
+/* A thread tells its CPU time by a line that runs ahead while a hypervisor has the processor, by what the line's life
+ * allows at most (thread_clock.h), and holds it until it is true again; who looks at the thread from outside asks the
+ * kernel, and a rough sample may be told a little late (record_codec.h). Here they meet: what is a little less than what
+ * this thread told before is held too. A larger step back was not made by clocks, and stays for who reads it to see. */
+static int hold_cpu_times(struct sbx_snapshot *snapshot)
+{
+    uint64_t *told = calloc((size_t)snapshot->thread_count + 1, sizeof *told); /* by thread; 0: nothing yet */
+    if (told == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        struct sbx_record *record = &snapshot->records[i];
+        if (record->cpu_ns == 0) {
+            continue; /* not read */
+        }
+        uint64_t *floor = &told[record->thread];
+        if (record->cpu_ns < *floor && *floor - record->cpu_ns <= SBX_CLOCK_REBASE_NS) {
+            record->cpu_ns = *floor;
+        }
+        *floor = record->cpu_ns;
+    }
+    free(told);
+    return 0;
+}
+
 /* ---- entry ---- */
 
 /* The fixed part of a chunk, copied out because the bytes may lie at any address. */
@@ -366,6 +401,9 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
     }
     if (error == 0) {
         error = sort_records(snapshot);
+    }
+    if (error == 0) {
+        error = hold_cpu_times(snapshot);
     }
     free(reading.extras);
     free(places);

@@ -47,11 +47,20 @@ const char *sbx_recording_check(const struct sbx_recording_header *header, uint6
     if (!section_fits(&header->threads, whole, sizeof(struct sbx_thread_entry), SBX_THREADS_MAX)) {
         return "is a damaged recording (threads)";
     }
+    if (!section_fits(&header->watches, whole, sizeof(struct sbx_watch_entry), SBX_WATCHES_MAX)) {
+        return "is a damaged recording (watches)";
+    }
+    if (!section_fits(&header->kinds, whole, sizeof(struct sbx_kind_entry), SBX_MESSAGE_KINDS)) {
+        return "is a damaged recording (message kinds)";
+    }
     if (!section_fits(&header->frames, whole, sizeof(uint64_t), SBX_FRAMES_LIMIT) || header->frames.count % 2 != 0) {
         return "is a damaged recording (frames)";
     }
     if (!section_fits(&header->nodes, whole, sizeof(uint64_t), SBX_NODES_LIMIT) || header->nodes.count % 2 != 0) {
         return "is a damaged recording (callstacks)";
+    }
+    if (!section_fits(&header->ids, whole, sizeof(uint64_t), SBX_IDS_MAX)) {
+        return "is a damaged recording (functions)";
     }
     if (!section_fits(&header->chunks, whole, sizeof(struct sbx_chunk), SBX_CHUNKS_LIMIT)) {
         return "is a damaged recording (ring)";

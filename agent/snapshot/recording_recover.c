@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recording_recover.c - what a process left behind: decide, and make the snapshot of a stall that killed it. */
+/* recording_recover.c - what a process left behind: decide, and make the snapshot of a stall or a fault that killed it.
+ *
+ * Also runs inside applications, so: memory by mmap and given back, no stream, and the recording is read into memory of
+ * our own, because a mapped file that somebody cuts short is a SIGBUS. */
 #include "recording_recover.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,139 +26,9 @@
  * milliseconds; what is still empty after this long never began. */
 enum { EMPTY_KEPT_S = 60 };
 
-/* ---- decisions ---- */
-
-enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header, const struct sbx_process_facts *facts)
-{
-    if (facts->is_running && facts->start_ticks == header->process_start_ticks &&
-        memcmp(facts->boot_id, header->boot_id, sizeof facts->boot_id) == 0) {
-        return SBX_RECOVERY_LIVE;
-    }
-    if (header->state == SBX_STATE_CLEAN) {
-        return SBX_RECOVERY_CLEAN;
-    }
-    return header->state == SBX_STATE_LIVE && header->note.open == 1 ? SBX_RECOVERY_KILLED : SBX_RECOVERY_QUIET;
-}
-
-struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_snapshot *recording)
-{
-    const struct sbx_recording_header *header = &recording->header;
-    uint64_t end_ns = header->heartbeat_ns;
-    if (recording->record_count > 0 && recording->records[recording->record_count - 1].end_ns > end_ns) {
-        end_ns = recording->records[recording->record_count - 1].end_ns;
-    }
-    return (struct sbx_trigger_entry){
-        .kind = SBX_TRIGGER_KILLED,
-        .thread = header->note.thread,
-        .begin_ns = header->note.begin_ns,
-        .end_ns = end_ns > header->note.begin_ns ? end_ns : header->note.begin_ns,
-        .message = header->note.message,
-        .threshold_ms = recording->settings.note_ms,
-        .in_progress = 1,
-    };
-}
-
-void sbx_recovery_snapshot_id(const uint8_t session_id[16], uint8_t snapshot_id_out[16])
-{
-    static const uint8_t recovered[16] = {'k', 'i', 'l', 'l', 'e', 'd', ' ', 'i',
-                                          'n', ' ', 'a', ' ', 's', 't', 'a', 'l'};
-    for (unsigned i = 0; i < sizeof recovered; i++) {
-        snapshot_id_out[i] = session_id[i] ^ recovered[i];
-    }
-}
-
-/* ---- facts ---- */
-
-/* Read a small file whole and end it with NUL. Returns its length or -errno. */
-static int read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    ssize_t got;
-    do {
-        got = read(fd, text, size - 1);
-    } while (got < 0 && errno == EINTR);
-    int error = got < 0 ? -errno : 0;
-    close(fd);
-    if (error != 0) {
-        return error;
-    }
-    text[got] = 0;
-    return (int)got;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* "8a6b...-....\n": 16 bytes as the kernel writes a UUID, dashes anywhere. */
-static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
-{
-    unsigned digits = 0;
-    for (; *text != 0 && *text != '\n' && digits < 32; text++) {
-        int digit = hex_digit(*text);
-        if (digit >= 0) {
-            boot_id_out[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : boot_id_out[digits / 2] | digit);
-            digits++;
-        } else if (*text != '-') {
-            return -EINVAL;
-        }
-    }
-    return digits == 32 ? 0 : -EINVAL;
-}
-
-/* State and field 22 of a line of /proc/PID/stat. The name may hold anything, so count from the last ')'. */
-static int parse_stat(const char *text, char *state_out, uint64_t *start_ticks_out)
-{
-    const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] != ' ' || at[2] == 0) {
-        return -EINVAL;
-    }
-    *state_out = at[2];
-    at += 2; /* field 3 */
-    for (int field = 3; field < 22; field++) {
-        at = strchr(at, ' ');
-        if (at == NULL) {
-            return -EINVAL;
-        }
-        at++;
-    }
-    char *end;
-    errno = 0;
-    *start_ticks_out = strtoull(at, &end, 10);
-    return errno == 0 && end != at ? 0 : -EINVAL;
-}
-
-int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
-{
-    char path[64], text[1024], state = 0;
-    *facts_out = (struct sbx_process_facts){.is_running = false};
-    int got = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    if (got < 0) {
-        return got;
-    }
-    int error = parse_boot_id(text, facts_out->boot_id);
-    if (error != 0) {
-        return error;
-    }
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    got = read_text(path, text, sizeof text);
-    if (got == -ENOENT || got == -ESRCH) { /* gone before the open, gone before the read */
-        return access("/proc/self/stat", F_OK) == 0 ? 0 : -errno; /* unless there is no /proc to ask */
-    }
-    if (got < 0) {
-        return got;
-    }
-    error = parse_stat(text, &state, &facts_out->start_ticks);
-    facts_out->is_running = error == 0 && state != 'Z' && state != 'X'; /* a zombie records nothing any more */
-    return error;
-}
+/* Of another version: left behind by a program that died before an upgrade, and nobody's news each time one is started. Its
+ * own version may still come for it, when two are installed side by side; after so long nobody will. */
+enum { FOREIGN_KEPT_S = 7 * 24 * 3600 };
 
 /* ---- the snapshot ---- */
 
@@ -174,29 +48,65 @@ static int sync_folder(const char *path)
     return error;
 }
 
-/* Write the snapshot of `data`, a private copy of a whole recording, durably to FOLDER/ID.raw. Returns 0 or -errno. */
-static int write_raw(const void *data, const char *folder, const struct sbx_trigger_entry *trigger,
-                     const uint8_t id[16])
+/* Where a recording's snapshot goes: the folder, the name it will have there, and the one it has until it is whole. */
+struct place {
+    char folder[SBX_PATH_MAX + 8], path[SBX_PATH_MAX + 64], temporary[SBX_PATH_MAX + 64];
+};
+
+/* Of the snapshot `id`, written by process `writer`; 0: by a recoverer. Returns 0, with the folders made, or -errno. */
+static int find_place(const struct sbx_recording_header *header, const uint8_t id[16], const char *default_spool,
+                      uint32_t writer, struct place *place_out)
 {
-    char name[33], path[SBX_PATH_MAX + 64], temporary[SBX_PATH_MAX + 96];
+    char name[33], of_writer[16] = "";
+    const char *spool = header->spool_path[0] == '/' ? header->spool_path : default_spool;
+    if (writer != 0) {
+        snprintf(of_writer, sizeof of_writer, ".%u", writer); /* agent/snapshot_maker.c */
+    }
     for (unsigned i = 0; i < 16; i++) {
         snprintf(name + 2 * i, 3, "%02x", id[i]);
     }
-    if (snprintf(path, sizeof path, "%s/%s" SBX_RAW_SUFFIX, folder, name) >= (int)sizeof path ||
-        snprintf(temporary, sizeof temporary, "%s/.%s" SBX_RAW_SUFFIX ".%ld.tmp", folder, name, (long)getpid()) >=
-            (int)sizeof temporary) {
+    if (snprintf(place_out->folder, sizeof place_out->folder, "%s/raw", spool) >= (int)sizeof place_out->folder) {
         return -ENAMETOOLONG;
     }
-    void *scratch = malloc(SBX_COPY_SCRATCH_MIN);
+    snprintf(place_out->path, sizeof place_out->path, "%s/%s" SBX_RAW_SUFFIX, place_out->folder, name);
+    snprintf(place_out->temporary, sizeof place_out->temporary, "%s/.%s" SBX_RAW_SUFFIX "%s.tmp", place_out->folder, name,
+             of_writer);
+    int error = make_folder(spool);
+    return error != 0 ? error : make_folder(place_out->folder);
+}
+
+/* The same of the recording's own snapshot. */
+static int find_own_place(const struct sbx_recording_header *header, const char *default_spool, struct place *place_out)
+{
+    uint8_t id[16];
+    sbx_recovery_snapshot_id(header->session_id, id);
+    return find_place(header, id, default_spool, 0, place_out);
+}
+
+/* Private memory that is zero and given back with munmap(); NULL without any. Not malloc(): in an application this would
+ * be some megabytes of its heap. */
+static void *take_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+/* Write the snapshot of `data`, a private copy of a whole recording, durably to its temporary name. Returns 0 or -errno. */
+static int write_snapshot(const struct sbx_recording_header *data, const struct place *place,
+                          const struct sbx_trigger_entry *trigger)
+{
+    uint8_t id[16];
+    void *scratch = take_memory(SBX_COPY_SCRATCH_MIN);
     if (scratch == NULL) {
         return -ENOMEM;
     }
     int error;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(place->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         error = -errno;
         goto free_scratch;
     }
+    sbx_recovery_snapshot_id(data->session_id, id);
     error = sbx_snapshot_copy(data, fd, trigger, id, sbx_now_ns(), scratch, SBX_COPY_SCRATCH_MIN);
     if (error == 0 && fsync(fd) != 0) {
         error = -errno;
@@ -204,49 +114,69 @@ static int write_raw(const void *data, const char *folder, const struct sbx_trig
     if (close(fd) != 0 && error == 0) {
         error = -errno;
     }
-    if (error == 0 && rename(temporary, path) != 0) {
-        error = -errno;
-    }
     if (error != 0) {
-        unlink(temporary);
-        goto free_scratch;
+        unlink(place->temporary);
     }
-    error = sync_folder(folder);
 free_scratch:
-    free(scratch);
+    munmap(scratch, SBX_COPY_SCRATCH_MIN);
     return error;
+}
+
+/* Give the snapshot its name. A temporary file that is not there has it already. Returns 0 or -errno. */
+static int publish(const struct place *place)
+{
+    if (rename(place->temporary, place->path) != 0 && errno != ENOENT) {
+        return -errno;
+    }
+    return sync_folder(place->folder);
+}
+
+/* From here on no snapshot is made of this recording any more. Returns 0 or -errno. */
+static int mark_published(int fd)
+{
+    const uint32_t state = SBX_STATE_PUBLISHED;
+    ssize_t written;
+    do {
+        written = pwrite(fd, &state, sizeof state, offsetof(struct sbx_recording_header, state));
+    } while (written < 0 && errno == EINTR);
+    return written == (ssize_t)sizeof state ? 0 : written < 0 ? -errno : -EIO;
 }
 
 /* ---- one recording ---- */
 
 struct recovery {
-    const char *default_spool;
-    sbx_recovery_complain *complain;
-    void *context;
+    const struct sbx_recovery_order *order;
     struct sbx_recovery_counts counts;
+};
+
+/* The first two pages of a recording, which decide about it. */
+struct head {
+    struct sbx_recording_header header;
+    struct sbx_capture_settings settings; /* those that were in force */
+    struct sbx_process_facts facts;
 };
 
 static void __attribute__((format(printf, 3, 4))) fail(struct recovery *recovery, const char *path, const char *format,
                                                        ...)
 {
     recovery->counts.failed++;
-    if (recovery->complain != NULL) {
+    if (recovery->order->complain != NULL) {
         char why[512];
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(why, sizeof why, format, arguments);
         va_end(arguments);
-        recovery->complain(recovery->context, path, why);
+        recovery->order->complain(recovery->order->context, path, why);
     }
 }
 
-/* Read the first `bytes` bytes of a file, or what it has of them. Returns the count or -errno. */
-static ssize_t read_up_to(int fd, void *to, size_t bytes)
+/* Read `bytes` bytes of a file from `at` on, or what it has of them. Returns the count or -errno. */
+static ssize_t read_up_to(int fd, off_t at, void *to, size_t bytes)
 {
     uint8_t *data = to;
     size_t have = 0;
     while (have < bytes) {
-        ssize_t got = pread(fd, data + have, bytes - have, (off_t)have);
+        ssize_t got = pread(fd, data + have, bytes - have, at + (off_t)have);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -261,104 +191,146 @@ static ssize_t read_up_to(int fd, void *to, size_t bytes)
     return (ssize_t)have;
 }
 
-/* Read a recording whole: a private copy, so that what is judged does not change whoever else has the file mapped.
- * Returns 0 and bytes and value (given: free, sbx_snapshot_destroy), or -errno with `why` told. */
-static int read_recording(int fd, size_t bytes, void **data_out, struct sbx_snapshot **recording_out, char *why,
-                          size_t why_bytes)
+/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
+static bool save(struct recovery *recovery, const char *path, int fd, size_t bytes, const struct head *head,
+                 enum sbx_recovery verdict)
 {
-    void *data = malloc(bytes);
+    struct place place;
+    int error = 0;
+    struct sbx_recording_header *data = take_memory(bytes);
     if (data == NULL) {
-        snprintf(why, why_bytes, "does not fit into memory");
-        return -ENOMEM;
-    }
-    ssize_t got = read_up_to(fd, data, bytes);
-    int error = got < 0 ? (int)got : 0;
-    if (error != 0) {
-        snprintf(why, why_bytes, "cannot be read: %s", strerror(-error));
-    } else {
-        error = sbx_snapshot_read(data, (size_t)got, recording_out, why, why_bytes);
-    }
-    if (error != 0) {
-        free(data);
-        return error;
-    }
-    *data_out = data;
-    return 0;
-}
-
-/* Make the snapshot of a killed process's recording. False when it could not be made (told). */
-static bool save_killed(struct recovery *recovery, const char *path, int fd, size_t bytes)
-{
-    struct sbx_snapshot *recording;
-    void *data;
-    char why[256], folder[SBX_PATH_MAX + 8];
-    uint8_t id[16];
-    int error = read_recording(fd, bytes, &data, &recording, why, sizeof why);
-    if (error != 0) {
-        fail(recovery, path, "%s", why);
+        fail(recovery, path, "does not fit into memory");
         return false;
     }
-    struct sbx_trigger_entry trigger = sbx_recovery_trigger(recording);
-    sbx_recovery_snapshot_id(recording->header.session_id, id);
-    const char *spool = recording->header.spool_path[0] == '/' ? recording->header.spool_path : recovery->default_spool;
-    if (snprintf(folder, sizeof folder, "%s/raw", spool) >= (int)sizeof folder) {
-        error = -ENAMETOOLONG;
+    ssize_t got = read_up_to(fd, 0, data, bytes);
+    const char *complaint = got < 0 ? strerror((int)-got) : sbx_recording_check(data, (uint64_t)got, &error);
+    if (complaint != NULL) {
+        fail(recovery, path, "%s", complaint);
+        munmap(data, bytes);
+        return false;
+    }
+    data->spool_path[sizeof data->spool_path - 1] = 0;
+    struct sbx_trigger_entry trigger =
+        sbx_recovery_trigger(data, &head->settings, verdict, &head->facts, sbx_recovery_last_sign_ns(data));
+    error = find_own_place(data, recovery->order->default_spool, &place);
+    if (error == 0) {
+        error = write_snapshot(data, &place, &trigger);
     }
     if (error == 0) {
-        error = make_folder(spool);
+        error = mark_published(fd);
     }
     if (error == 0) {
-        error = make_folder(folder);
-    }
-    if (error == 0) {
-        error = write_raw(data, folder, &trigger, id);
+        error = publish(&place);
     }
     if (error != 0) {
-        fail(recovery, path, "is the recording of a killed process, but %s/raw cannot take its snapshot: %s", spool,
-             strerror(-error));
+        const char *spool = data->spool_path[0] == '/' ? data->spool_path : recovery->order->default_spool;
+        fail(recovery, path, "is the recording of a %s process, but %.255s/raw cannot take its snapshot: %s",
+             verdict == SBX_RECOVERY_CRASHED  ? "crashed"
+             : verdict == SBX_RECOVERY_KILLED ? "killed"
+                                              : "dead",
+             spool, strerror(-error));
     }
-    sbx_snapshot_destroy(recording);
-    free(data);
+    munmap(data, bytes);
     return error == 0;
 }
 
-/* Whether a file that is no recording was abandoned before it became one. */
-static bool never_began(const struct sbx_recording_header *header, const struct stat *status)
+/* End what a recoverer began that was broken off. False when it could not be ended (told). */
+static bool finish(struct recovery *recovery, const char *path, const struct sbx_recording_header *header)
+{
+    struct place place;
+    int error = find_own_place(header, recovery->order->default_spool, &place);
+    if (error == 0) {
+        error = publish(&place);
+    }
+    if (error != 0) {
+        fail(recovery, path, "has a snapshot that cannot be given its name: %s", strerror(-error));
+    }
+    return error == 0;
+}
+
+/* What the dead process had begun to write: name it when it is whole, else take it away. 0 or -errno. */
+static int end_pending(const struct recovery *recovery, const struct sbx_recording_header *header, bool *has_name_out)
+{
+    struct place place;
+    int error = find_place(header, header->pending.snapshot_id, recovery->order->default_spool, header->pid, &place);
+    *has_name_out = false;
+    /* order: acquire pending.state - by the lock, which its dead writer has let go of */
+    if (header->pending.state != SBX_PENDING_DURABLE || header->consent != SBX_CONSENT_GRANTED) {
+        if (error == 0) {
+            unlink(place.temporary); /* or it stays; nobody takes it for a snapshot */
+        }
+        return 0;
+    }
+    if (error == 0) {
+        *has_name_out = access(place.temporary, F_OK) == 0;
+        error = publish(&place);
+    }
+    return error;
+}
+
+static bool is_older_than(const struct stat *status, int64_t seconds)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - status->st_mtime > seconds;
+}
+
+/* Whether a file is no recording yet: its process is just making it, or was killed at that. */
+static bool has_not_begun(const struct sbx_recording_header *header)
 {
     static const char no_magic[sizeof header->magic];
-    struct timespec now;
-    return memcmp(header->magic, no_magic, sizeof no_magic) == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
-           now.tv_sec - status->st_mtime > EMPTY_KEPT_S;
+    return memcmp(header->magic, no_magic, sizeof no_magic) == 0;
+}
+
+/* What its parent knows of its death. */
+static uint32_t known_signal(const struct recovery *recovery, const struct sbx_recording_header *header)
+{
+    const struct sbx_known_death *death = recovery->order->death;
+    bool is_it = death != NULL && death->start_ticks != 0 && death->pid == header->pid &&
+                 death->start_ticks == header->process_start_ticks;
+    return is_it ? death->signal : 0;
 }
 
 /* Judge a locked recording. False when it cannot be judged (told). */
 static bool judge(struct recovery *recovery, const char *path, int fd, const struct stat *status,
-                  enum sbx_recovery *verdict_out)
+                  struct head *head_out, enum sbx_recovery *verdict_out)
 {
-    struct sbx_recording_header header = {.version = 0};
-    struct sbx_process_facts facts;
+    struct sbx_recording_header *header = &head_out->header;
     int error;
-    ssize_t got = read_up_to(fd, &header, sizeof header);
+    memset(head_out, 0, sizeof *head_out);
+    ssize_t got = read_up_to(fd, 0, header, sizeof *header);
+    if (got >= 0) {
+        got = read_up_to(fd, SBX_CONTROL_AT + (off_t)offsetof(struct sbx_control_page, in_force), &head_out->settings,
+                         sizeof head_out->settings);
+    }
     if (got < 0) {
         fail(recovery, path, "cannot be read: %s", strerror((int)-got));
         return false;
     }
-    const char *complaint = sbx_recording_check(&header, (uint64_t)status->st_size, &error);
-    if (complaint != NULL && never_began(&header, status)) {
-        *verdict_out = SBX_RECOVERY_QUIET;
+    header->spool_path[sizeof header->spool_path - 1] = 0;
+    const char *complaint = sbx_recording_check(header, (uint64_t)status->st_size, &error);
+    if (complaint != NULL && has_not_begun(header)) {
+        /* A young one is somebody's who starts at this moment. */
+        *verdict_out = is_older_than(status, EMPTY_KEPT_S) ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
         return true;
+    }
+    if (complaint != NULL && error == -EPROTO) {
+        recovery->counts.foreign++;
+        *verdict_out = SBX_RECOVERY_QUIET;
+        return is_older_than(status, FOREIGN_KEPT_S);
     }
     if (complaint != NULL) {
         fail(recovery, path, "%s", complaint);
         return false;
     }
-    error = sbx_process_facts_read(header.pid, &facts);
+    error = sbx_process_facts_read(header->pid, &head_out->facts);
     if (error != 0) {
-        fail(recovery, path, "cannot be judged: /proc does not tell about process %u: %s", header.pid,
+        fail(recovery, path, "cannot be judged: /proc does not tell about process %u: %s", header->pid,
              strerror(-error));
         return false;
     }
-    *verdict_out = sbx_recovery_decide(&header, &facts);
+    head_out->facts.has_let_go = true; /* we hold the lock */
+    head_out->facts.signal = known_signal(recovery, header);
+    *verdict_out = sbx_recovery_decide(header, &head_out->settings, &head_out->facts);
     return true;
 }
 
@@ -366,14 +338,24 @@ static bool judge(struct recovery *recovery, const char *path, int fd, const str
 static void settle(struct recovery *recovery, const char *path, int fd, const struct stat *status)
 {
     enum sbx_recovery verdict;
-    if (!judge(recovery, path, fd, status, &verdict)) {
+    struct head head;
+    if (!judge(recovery, path, fd, status, &head, &verdict)) {
         return;
     }
     if (verdict == SBX_RECOVERY_LIVE) {
         recovery->counts.live++;
         return;
     }
-    if (verdict == SBX_RECOVERY_KILLED && !save_killed(recovery, path, fd, (size_t)status->st_size)) {
+    bool has_name = false;
+    int error = head.header.pending.state != SBX_PENDING_NONE ? end_pending(recovery, &head.header, &has_name) : 0;
+    if (error != 0) {
+        fail(recovery, path, "has begun a snapshot that cannot be ended: %s", strerror(-error));
+        return;
+    }
+    recovery->counts.named += has_name;
+    bool has_snapshot = verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
+    if ((has_snapshot && !save(recovery, path, fd, (size_t)status->st_size, &head, verdict)) ||
+        (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, path, &head.header))) {
         return; /* it stays; the next recoverer tries again */
     }
     if (unlink(path) != 0) {
@@ -382,6 +364,9 @@ static void settle(struct recovery *recovery, const char *path, int fd, const st
     }
     recovery->counts.clean += verdict == SBX_RECOVERY_CLEAN;
     recovery->counts.killed += verdict == SBX_RECOVERY_KILLED;
+    recovery->counts.crashed += verdict == SBX_RECOVERY_CRASHED;
+    recovery->counts.fired += verdict == SBX_RECOVERY_FIRED;
+    recovery->counts.published += verdict == SBX_RECOVERY_PUBLISHED;
     recovery->counts.quiet += verdict == SBX_RECOVERY_QUIET;
 }
 
@@ -414,6 +399,11 @@ static void recover_file(struct recovery *recovery, const char *path)
         fail(recovery, path, "is not a file of this user");
         goto close_file;
     }
+    uint64_t bytes_max = recovery->order->bytes_max;
+    if (bytes_max != 0 && (uint64_t)status.st_size > bytes_max) {
+        recovery->counts.live++; /* left for who has more room */
+        goto close_file;
+    }
     if (status.st_size > (off_t)SBX_CHUNKS_LIMIT * SBX_CHUNK_BYTES * 2) {
         fail(recovery, path, "is too large for a recording");
         goto close_file;
@@ -429,17 +419,22 @@ static bool ends_with(const char *name, const char *suffix)
     return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
 }
 
-int sbx_recording_recover_folder(const char *folder, const char *default_spool, sbx_recovery_complain *complain,
-                                 void *context, struct sbx_recovery_counts *counts_out)
+static bool is_enough(const struct recovery *recovery)
 {
-    struct recovery recovery = {.default_spool = default_spool, .complain = complain, .context = context};
+    uint32_t made = recovery->counts.killed + recovery->counts.crashed + recovery->counts.fired;
+    return recovery->order->snapshots_max != 0 && made >= recovery->order->snapshots_max;
+}
+
+int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_recovery_counts *counts_out)
+{
+    struct recovery recovery = {.order = order};
     int error = 0;
     *counts_out = recovery.counts;
-    DIR *listing = opendir(folder);
+    DIR *listing = opendir(order->folder);
     if (listing == NULL) {
         return errno == ENOENT ? 0 : -errno;
     }
-    for (;;) {
+    while (!is_enough(&recovery)) {
         errno = 0;
         const struct dirent *entry = readdir(listing);
         if (entry == NULL) {
@@ -450,7 +445,7 @@ int sbx_recording_recover_folder(const char *folder, const char *default_spool, 
             continue;
         }
         char path[4096];
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path) {
+        if (snprintf(path, sizeof path, "%s/%s", order->folder, entry->d_name) >= (int)sizeof path) {
             fail(&recovery, entry->d_name, "has too long a path");
             continue;
         }
@@ -459,4 +454,12 @@ int sbx_recording_recover_folder(const char *folder, const char *default_spool, 
     closedir(listing);
     *counts_out = recovery.counts;
     return error;
+}
+
+int sbx_recording_recover_folder(const char *folder, const char *default_spool, sbx_recovery_complain *complain,
+                                 void *context, struct sbx_recovery_counts *counts_out)
+{
+    const struct sbx_recovery_order order = {
+        .folder = folder, .default_spool = default_spool, .complain = complain, .context = context};
+    return sbx_recording_recover(&order, counts_out);
 }

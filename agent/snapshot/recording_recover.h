@@ -1,61 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recording_recover.h - what a process left behind: its recording becomes a snapshot when it died in the middle of a
- * stall, and goes away when it did not.
+ * stall or of a fault of its own, and goes away when it did not.
  *
- * Runs in the companion and in `stallbox deliver`, never in the application. Any number of recoverers may look at one
- * folder at a time: a lock on each recording makes one of them act, and the snapshot's id follows from the recording's,
- * so that a recovery that was broken off and repeated yields the same snapshot again and never a second one. */
+ * Runs in the companion, in `stallbox deliver`, and on the module thread of a starting agent. Any number of recoverers
+ * may look at one folder at a time, and any of them may be killed anywhere; each recording yields one snapshot:
+ *
+ *   1  lock the recording (flock); who does not get it leaves it. While its process lives, that one holds the lock
+ *   2  write the snapshot to raw/.ID.raw.tmp and sync it. ID follows from the recording's session: a repetition after a
+ *      break writes the same file
+ *   3  store SBX_STATE_PUBLISHED in the recording: from here on no recoverer makes a snapshot of it
+ *   4  rename .ID.raw.tmp to ID.raw: from here on the courier may take it. Who finds PUBLISHED begins here, and when the
+ *      temporary file is gone it was renamed by the one who was broken off
+ *   5  unlink the recording, and with it the lock
+ *
+ * Before all that comes what the dead process itself had begun: a snapshot that it had made durable, and not yet named
+ * (SBX_PENDING_DURABLE), is given its name; one that is gone has it. What had fired and is not durable has left half a
+ * file, which goes away; its snapshot is made as above, with its own trigger. */
 #ifndef SBX_RECORDING_RECOVER_H
 #define SBX_RECORDING_RECOVER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "marks.h"
 #include "recording_format.h"
-#include "snapshot.h"
-
-enum sbx_recovery {
-    SBX_RECOVERY_LIVE = 0,   /* its process is running: leave it */
-    SBX_RECOVERY_CLEAN = 1,  /* stopped in order: unlink */
-    SBX_RECOVERY_KILLED = 2, /* died with a message open too long: make a snapshot, then unlink */
-    SBX_RECOVERY_QUIET = 3,  /* died, but not in a stall: unlink */
-};
-
-/* What is known now of the process a recording names. */
-struct sbx_process_facts {
-    bool is_running;          /* a process with that pid exists and is no zombie */
-    uint64_t start_ticks;     /* when it started, field 22 of its stat */
-    uint8_t boot_id[16];      /* of the running kernel */
-};
-
-/* Pure: what becomes of a recording. A process is its pid, its start and the boot: a pid that was given anew, or that
- * comes from before a reboot, is a dead process. */
-enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header, const struct sbx_process_facts *facts);
-
-/* Pure: the trigger of a killed process's snapshot, from its note and the last sign of life. */
-struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_snapshot *recording);
-
-/* Pure: the snapshot id of a recording's recovery; differs from the session id and is always the same. */
-void sbx_recovery_snapshot_id(const uint8_t session_id[16], uint8_t snapshot_id_out[16]);
-
-/* Ask /proc. Returns 0, or -errno when it cannot be asked; "no such process" is an answer. */
-SBX_MUST_CHECK int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out);
+#include "recovery_decision.h"
 
 struct sbx_recovery_counts {
     uint32_t live, clean, killed, quiet; /* recordings by what became of them */
-    uint32_t locked;                     /* another recoverer is at it */
+    uint32_t crashed;                    /* died of a fatal signal */
+    uint32_t fired;                      /* died before the snapshot of what had fired was durable */
+    uint32_t named;                      /* died before the durable snapshot of it had its name: now it has */
+    uint32_t published;                  /* what an earlier recoverer had begun was ended */
+    uint32_t locked;                     /* its process lives, or another recoverer is at it */
     uint32_t failed;                     /* unreadable, or the snapshot could not be written: still there */
+    uint32_t foreign;   /* of another version of stallbox, which may still come for them; removed after a week */
 };
 
 /* Told about each recording that could not be dealt with: `why` is a sentence fragment. */
 typedef void sbx_recovery_complain(void *context, const char *path, const char *why);
 
-/* Deal with every recording (*.rec of this user) in `folder`. A snapshot goes to raw/ of the spool the recording names,
- * or of `default_spool` where it names none; the folders are made as needed (0700). When it is durable the recording is
- * unlinked. `complain` may be NULL. Returns 0, also when single recordings failed (see the counts), or -errno when the
- * folder itself cannot be read; a folder that does not exist holds nothing, 0. */
+/* The death of one process, as its parent learned it. */
+struct sbx_known_death {
+    uint32_t pid;
+    uint64_t start_ticks; /* sbx_process_start_ticks() while it lived; 0: not known, and then nothing is believed */
+    uint32_t signal;      /* that ended it; 0: it exited */
+};
+
+/* What to do; strings and `death` are borrowed until the call returns. */
+struct sbx_recovery_order {
+    const char *folder;        /* of recordings */
+    const char *default_spool; /* for recordings that name none */
+    const struct sbx_known_death *death; /* may be NULL */
+    uint32_t snapshots_max;    /* stop after so many; 0: all */
+    uint64_t bytes_max;        /* leave larger recordings alone; 0: none is too large */
+    sbx_recovery_complain *complain; /* may be NULL */
+    void *context;             /* for `complain` */
+};
+
+/* Deal with every recording (*.rec of this user) in the folder. A snapshot goes to raw/ of the spool the recording names,
+ * or of the default; the folders are made as needed (0700). Returns 0, also when single recordings failed (see the
+ * counts), or -errno when the folder itself cannot be read; a folder that does not exist holds nothing, 0. */
+SBX_MUST_CHECK int sbx_recording_recover(const struct sbx_recovery_order *order,
+                                         struct sbx_recovery_counts *counts_out);
+
+/* The same, with nothing known and without a limit. */
 SBX_MUST_CHECK int sbx_recording_recover_folder(const char *folder, const char *default_spool,
                                                 sbx_recovery_complain *complain, void *context,
                                                 struct sbx_recovery_counts *counts_out);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "callstack_reader.h"
 #include "chunk_reader.h"
+#include "logical_splice.h"
 #include "clock.h"
 #include "recording_check.h"
 #include "snapshot_copy.h"
@@ -98,13 +100,62 @@ static int read_threads(struct sbx_snapshot *snapshot, const uint8_t *data)
     return 0;
 }
 
+/* What was begun and neither kept nor given back. Its words were stored one by one while it was copied: what does not
+ * fit together is left out. */
+static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
+{
+    uint32_t count = snapshot->header.watches.count, named = snapshot->header.trigger.watch;
+    snapshot->watches = calloc(count == 0 ? 1 : count, sizeof *snapshot->watches);
+    if (snapshot->watches == NULL) {
+        return -ENOMEM;
+    }
+    snapshot->header.trigger.watch = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_watch_entry *watch = &snapshot->watches[snapshot->watch_count];
+        memcpy(watch, data + snapshot->header.watches.at + (size_t)i * sizeof *watch, sizeof *watch);
+        enum sbx_watch_state state = sbx_watch_state_of(watch->word);
+        bool is_kind = watch->kind == SBX_WATCH_WATCHDOG || watch->kind == SBX_WATCH_DEADLINE;
+        if (!is_kind || (state != SBX_WATCH_OPEN && state != SBX_WATCH_RESTING && state != SBX_WATCH_LATE)) {
+            continue;
+        }
+        if (watch->thread >= snapshot->header.thread_count ||
+            snapshot->threads[watch->thread].entry.generation != watch->thread_generation) {
+            watch->thread = UINT32_MAX; /* its thread ended, and the entry may be another's */
+        }
+        watch->name[sizeof watch->name - 1] = 0;
+        snapshot->watch_count++;
+        if (named == i + 1) {
+            snapshot->header.trigger.watch = snapshot->watch_count;
+        }
+    }
+    return 0;
+}
+
+/* What was being written while it was copied has no name yet. */
+static int read_kinds(struct sbx_snapshot *snapshot, const uint8_t *data)
+{
+    snapshot->kind_count = snapshot->header.kinds.count;
+    snapshot->kinds = calloc(snapshot->kind_count == 0 ? 1 : snapshot->kind_count, sizeof *snapshot->kinds);
+    if (snapshot->kinds == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < snapshot->kind_count; i++) {
+        struct sbx_kind_entry *kind = &snapshot->kinds[i];
+        memcpy(kind, data + snapshot->header.kinds.at + (size_t)i * sizeof *kind, sizeof *kind);
+        kind->name[kind->state == SBX_KIND_SET ? sizeof kind->name - 1 : 0] = 0;
+    }
+    return 0;
+}
+
 static int read_callstacks(struct sbx_snapshot *snapshot, const uint8_t *data)
 {
     snapshot->frame_count = snapshot->header.frames.count;
     snapshot->node_count = snapshot->header.nodes.count;
     snapshot->frames = copy_section(data, &snapshot->header.frames, snapshot->frame_count);
     snapshot->nodes = copy_section(data, &snapshot->header.nodes, snapshot->node_count);
-    if (snapshot->frames == NULL || snapshot->nodes == NULL) {
+    snapshot->id_count = snapshot->header.ids.count;
+    snapshot->ids = copy_section(data, &snapshot->header.ids, snapshot->id_count);
+    if (snapshot->frames == NULL || snapshot->nodes == NULL || snapshot->ids == NULL) {
         return -ENOMEM;
     }
     return sbx_callstacks_clean(snapshot);
@@ -140,11 +191,21 @@ static void tame_header(struct sbx_recording_header *header)
     if (header->note.thread >= header->thread_count) {
         header->note.thread = header->main_thread;
     }
+    if (header->consent > SBX_CONSENT_DENIED) {
+        header->consent = SBX_CONSENT_DENIED;
+    }
+    if (header->trigger.message_kind >= SBX_MESSAGE_KINDS) {
+        header->trigger.message_kind = 0;
+    }
     if (header->trigger.kind >= SBX_TRIGGER_KINDS) {
         header->trigger.kind = SBX_TRIGGER_NONE;
     }
     if (header->trigger.end_ns < header->trigger.begin_ns) {
         header->trigger.end_ns = header->trigger.begin_ns;
+    }
+    header->provider_count = smaller(header->provider_count, SBX_PROVIDERS_MAX);
+    for (uint32_t i = 0; i < SBX_PROVIDERS_MAX; i++) {
+        header->providers[i].name[SBX_PROVIDER_NAME_MAX - 1] = 0;
     }
     header->spool_path[sizeof header->spool_path - 1] = 0;
     header->executable_path[sizeof header->executable_path - 1] = 0;
@@ -177,6 +238,7 @@ int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snap
     snapshot->settings = control.in_force;
     memcpy(snapshot->drops, snapshot->header.drops, sizeof snapshot->drops);
     if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 ||
+        read_watches(snapshot, file) != 0 || read_kinds(snapshot, file) != 0 ||
         read_callstacks(snapshot, file) != 0 ||
         sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0) {
         goto out_of_memory; /* nothing else fails there: damage costs records */
@@ -310,11 +372,10 @@ close_file:
     return error;
 }
 
-size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames_out, size_t max)
+/* The frame words from node `place` out. */
+static size_t native_stack(const struct sbx_snapshot *snapshot, uint32_t place, uint32_t half_at, uint64_t *frames_out,
+                           size_t max)
 {
-    uint32_t half_count = snapshot->node_count / 2;
-    uint32_t place = sbx_callstack_find(snapshot, stack);
-    uint32_t half_at = place < half_count ? 0 : half_count;
     size_t count = 0;
     while (place != 0) { /* ends: sbx_callstacks_clean() left only nodes that lead to an outermost frame */
         uint64_t node = snapshot->nodes[place];
@@ -328,6 +389,30 @@ size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, u
     return count;
 }
 
+/* The same of a stack with logical frames, each in its place. */
+static size_t logical_stack(const struct sbx_snapshot *snapshot, uint32_t place, uint32_t half_at, uint64_t *frames_out,
+                            size_t max)
+{
+    uint64_t words[SBX_STACK_DEPTH_MAX], room[SBX_STACK_DEPTH_MAX];
+    size_t count = native_stack(snapshot, place, half_at, words, SBX_STACK_DEPTH_MAX); /* no more: callstack_reader.h */
+    count = sbx_logical_splice(snapshot, words, count, room);
+    for (size_t i = 0; i < count && i < max; i++) {
+        frames_out[i] = words[i];
+    }
+    return count;
+}
+
+size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames_out, size_t max)
+{
+    uint32_t half_count = snapshot->node_count / 2;
+    uint32_t place = sbx_callstack_find(snapshot, stack);
+    uint32_t half_at = place < half_count ? 0 : half_count;
+    if (place != 0 && sbx_is_logical(snapshot->frames[snapshot->nodes[place] & SBX_NODE_FRAME_MASK])) {
+        return logical_stack(snapshot, place, half_at, frames_out, max);
+    }
+    return native_stack(snapshot, place, half_at, frames_out, max);
+}
+
 void sbx_snapshot_destroy(struct sbx_snapshot *snapshot)
 {
     if (snapshot == NULL) {
@@ -335,8 +420,11 @@ void sbx_snapshot_destroy(struct sbx_snapshot *snapshot)
     }
     free(snapshot->modules);
     free(snapshot->threads);
+    free(snapshot->watches);
+    free(snapshot->kinds);
     free(snapshot->records);
     free(snapshot->frames);
     free(snapshot->nodes);
+    free(snapshot->ids);
     free(snapshot);
 }

@@ -29,6 +29,13 @@ struct sbx_snapshot {
                                                    header.main_thread and header.trigger.thread index it */
     struct sbx_record *records;                 /* record_count, by end_ns, then as written; `thread` indexes `threads`;
                                                    `stack` is 0, SBX_STACK_OVERFLOW or valid for sbx_snapshot_stack() */
+    struct sbx_watch_entry *watches;            /* watch_count: those that were open, in the order of the recording;
+                                                   `thread` indexes `threads` or is UINT32_MAX; name NUL-terminated;
+                                                   header.trigger.watch is 0 or one of them + 1 */
+    uint32_t watch_count;
+    struct sbx_kind_entry *kinds;               /* kind_count, by kind: what the application calls its messages; name "" or
+                                                   NUL-terminated */
+    uint32_t kind_count;
     uint32_t module_count;
     uint32_t thread_count;
     size_t record_count;
@@ -37,6 +44,8 @@ struct sbx_snapshot {
     uint64_t *frames;                           /* SBX frame words by frame id */
     uint64_t *nodes;                            /* both halves */
     uint32_t frame_count, node_count;
+    uint64_t *ids;                              /* functions of providers, by index; 0: none */
+    uint32_t id_count;
 };
 
 /* Read the `bytes` bytes at `data` (borrowed; a private copy or a mapping nobody truncates meanwhile). Returns 0 and a
@@ -49,7 +58,8 @@ SBX_MUST_CHECK int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_
 SBX_MUST_CHECK int sbx_snapshot_read_file(const char *path, struct sbx_snapshot **snapshot_out, char *why,
                                           size_t why_bytes);
 
-/* The frame words of callstack `stack`, leaf first, into frames_out[0..max). Returns how many there are in all (may
+/* The frame words of callstack `stack`, leaf first, into frames_out[0..max), logical frames where the interpreter that
+ * runs them stands (logical_splice.h). Returns how many there are in all (may
  * exceed max: the outermost are then missing), 0 for "no stack", the overflow id or an id that does not resolve. The
  * walk is bounded whatever the bytes say. */
 size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames_out, size_t max);

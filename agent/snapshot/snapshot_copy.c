@@ -30,9 +30,11 @@ enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4, RUN_TRIES = 4 };
 
 struct copy {
     const uint8_t *live;
+    const struct sbx_recording_header *head; /* as it was checked: the live one may say something else by now */
     int fd;
     uint64_t *scratch; /* SBX_COPY_SCRATCH_MIN bytes are used */
     uint64_t torn_chunks;
+    uint64_t since_ns;   /* what was recorded before the user agreed stays where it is */
     uint32_t thread_count, module_count; /* entries copied: what begins later is not part of the copy */
 };
 
@@ -125,7 +127,9 @@ READS_LIVE_MEMORY static void copy_chunk(struct copy *copy, const struct sbx_chu
             read_words(words, chunk, filled);
             /* order: acquire fence - the second look at the turn comes after the bytes; pairs with claim_chunk() */
             sbx_fence_acquire();
-            if (sbx_chunk_turn_of(sbx_load_relaxed(&chunk->state)) == sbx_chunk_turn_of(before)) {
+            if (out->base_ns < copy->since_ns) {
+                filled = 0; /* begun before consent: what it holds of the time after goes with it */
+            } else if (sbx_chunk_turn_of(sbx_load_relaxed(&chunk->state)) == sbx_chunk_turn_of(before)) {
                 out->state = before;
                 out->committed = committed;
                 uint8_t *bytes = (uint8_t *)out;
@@ -149,10 +153,10 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
     /* Chunks that no ticket was ever drawn for were never touched: not looking keeps their pages unallocated. */
     uint64_t tickets = sbx_load_relaxed(&header->ring_ticket); /* relaxed: a chunk opened from now on may be missed */
-    uint32_t used = tickets < header->chunks.count ? (uint32_t)tickets : header->chunks.count;
+    uint32_t used = tickets < copy->head->chunks.count ? (uint32_t)tickets : copy->head->chunks.count;
     for (uint32_t first = 0; first < used; first += batch_max) {
         uint32_t count = used - first < batch_max ? used - first : batch_max;
-        uint64_t at = header->chunks.at + (uint64_t)first * sizeof *batch;
+        uint64_t at = copy->head->chunks.at + (uint64_t)first * sizeof *batch;
         const struct sbx_chunk *chunks = (const struct sbx_chunk *)(const void *)(copy->live + at);
         for (uint32_t i = 0; i < count; i++) {
             copy_chunk(copy, &chunks[i], &batch[i]);
@@ -165,15 +169,15 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     return 0;
 }
 
-static uint32_t count_threads(const struct sbx_recording_header *header)
+static uint32_t count_threads(const struct copy *copy, const struct sbx_recording_header *header)
 {
     /* order: acquire header.thread_count - the entries below it are begun; pairs with the thread registry */
     uint32_t count = sbx_load_acquire(&header->thread_count);
-    return count < header->threads.count ? count : header->threads.count;
+    return count < copy->head->threads.count ? count : copy->head->threads.count;
 }
 
-/* Copy a run; its sequence is odd when it could not be had whole. */
-READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, struct sbx_repeat *out)
+/* Copy a run that began at since_ns or later; its sequence is odd when it could not be had whole. */
+READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, uint64_t since_ns, struct sbx_repeat *out)
 {
     static_assert(sizeof *run % WORD == 0, "runs are copied in words");
     for (int tries = 0; tries < RUN_TRIES; tries++) {
@@ -184,6 +188,9 @@ READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, struct sbx_
         sbx_fence_acquire(); /* order: acquire run.sequence - the second look comes after the fields */
         if (before % 2 == 0 && sbx_load_relaxed(&run->sequence) == before) {
             out->sequence = before;
+            if (out->begin_ns < since_ns) {
+                *out = (struct sbx_repeat){.sequence = before};
+            }
             return;
         }
     }
@@ -194,20 +201,20 @@ READS_LIVE_MEMORY static void copy_run(const struct sbx_repeat *run, struct sbx_
  * ring, over what is written here. */
 static int copy_runs(struct copy *copy, const struct sbx_recording_header *header)
 {
-    uint32_t thread_count = count_threads(header);
+    uint32_t thread_count = count_threads(copy, header);
     struct sbx_thread_entry *batch = (struct sbx_thread_entry *)(void *)copy->scratch;
     const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
     for (uint32_t first = 0; first < thread_count; first += batch_max) {
         uint32_t count = thread_count - first < batch_max ? thread_count - first : batch_max;
-        uint64_t at = header->threads.at + (uint64_t)first * sizeof *batch;
+        uint64_t at = copy->head->threads.at + (uint64_t)first * sizeof *batch;
         const struct sbx_thread_entry *entries = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
         for (uint32_t i = 0; i < count; i++) {
             batch[i] = (struct sbx_thread_entry){.state = SBX_THREAD_FREE};
             batch[i].run_tid = sbx_load_relaxed(&entries[i].tid); /* relaxed: a name for former threads, no more */
             /* order: acquire entry.generation - what is read of the runs is of this thread or a later one */
             batch[i].run_generation = sbx_load_acquire(&entries[i].generation);
-            copy_run(&entries[i].own, &batch[i].own);
-            copy_run(&entries[i].observed, &batch[i].observed);
+            copy_run(&entries[i].own, copy->since_ns, &batch[i].own);
+            copy_run(&entries[i].observed, copy->since_ns, &batch[i].observed);
             if (sbx_load_relaxed(&entries[i].generation) != batch[i].run_generation) {
                 batch[i].own.sequence |= 1; /* given away meanwhile: whose run it is is not known */
                 batch[i].observed.sequence |= 1;
@@ -227,9 +234,9 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
 {
     enum { PART = offsetof(struct sbx_thread_entry, own) };
     static_assert(PART % WORD == 0 && offsetof(struct sbx_thread_entry, observed) > PART, "the runs come last");
-    copy->thread_count = count_threads(header);
+    copy->thread_count = count_threads(copy, header);
     for (uint32_t i = 0; i < copy->thread_count; i++) {
-        uint64_t at = header->threads.at + (uint64_t)i * sizeof(struct sbx_thread_entry);
+        uint64_t at = copy->head->threads.at + (uint64_t)i * sizeof(struct sbx_thread_entry);
         const struct sbx_thread_entry *entry = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
         uint32_t before, after;
         int tries = 0;
@@ -241,6 +248,10 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
             sbx_fence_acquire();
             after = sbx_load_relaxed(&entry->generation);
         } while (before != after && ++tries < THREAD_TRIES);
+        struct sbx_thread_entry *copied = (struct sbx_thread_entry *)(void *)copy->scratch;
+        if (copied->last_record_ns < copy->since_ns) {
+            copied->last_stack = SBX_STACK_NONE;
+        }
         int error = write_all(copy->fd, copy->scratch, PART, at);
         if (error != 0) {
             return error;
@@ -253,8 +264,8 @@ static int copy_modules(struct copy *copy, const struct sbx_recording_header *he
 {
     /* order: acquire header.module_count - the entries below it are whole; pairs with the module list */
     uint32_t count = sbx_load_acquire(&header->module_count);
-    copy->module_count = count < header->modules.count ? count : header->modules.count;
-    return copy_words(copy, header->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
+    copy->module_count = count < copy->head->modules.count ? count : copy->head->modules.count;
+    return copy_words(copy, copy->head->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
 }
 
 /* The header last (keeps C4), and with it the newest epoch: callstacks are judged by it. */
@@ -262,7 +273,20 @@ static int write_header(const struct copy *copy, const struct sbx_trigger_entry 
                         uint64_t now_ns)
 {
     struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy->scratch;
+    /* order: acquire header.provider_count - the entries below it are whole */
+    const struct sbx_recording_header *live = (const struct sbx_recording_header *)(const void *)copy->live;
+    uint32_t provider_count = sbx_load_acquire(&live->provider_count);
     read_words(copy->scratch, copy->live, sizeof *header / WORD);
+    header->provider_count = provider_count;
+    header->file_bytes = copy->head->file_bytes;
+    header->modules = copy->head->modules;
+    header->threads = copy->head->threads;
+    header->frames = copy->head->frames;
+    header->nodes = copy->head->nodes;
+    header->ids = copy->head->ids;
+    header->chunks = copy->head->chunks;
+    header->watches = copy->head->watches;
+    header->kinds = copy->head->kinds;
     header->state = SBX_STATE_SNAPSHOT;
     header->snapshot_ns = now_ns;
     header->trigger = trigger != NULL ? *trigger : (struct sbx_trigger_entry){.kind = SBX_TRIGGER_NONE};
@@ -275,24 +299,32 @@ static int write_header(const struct copy *copy, const struct sbx_trigger_entry 
     return write_all(copy->fd, header, sizeof *header, 0);
 }
 
-int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd, const struct sbx_trigger_entry *trigger,
-                      const uint8_t snapshot_id[16], uint64_t now_ns, void *scratch, size_t scratch_bytes)
+int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t live_bytes, int out_fd,
+                              const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16], uint64_t now_ns,
+                              void *scratch, size_t scratch_bytes)
 {
     static_assert(sizeof(struct sbx_recording_header) % WORD == 0, "the header is copied in words");
     static_assert(sizeof(struct sbx_module_entry) % WORD == 0, "module entries are copied in words");
+    static_assert(sizeof(struct sbx_watch_entry) % WORD == 0, "watches are copied in words");
+    static_assert(sizeof(struct sbx_kind_entry) % WORD == 0, "message kinds are copied in words");
     static_assert(sizeof(struct sbx_control_page) % WORD == 0, "the control page is copied in words");
+    struct sbx_recording_header head;
     int error;
     if (scratch == NULL || scratch_bytes < SBX_COPY_SCRATCH_MIN || (uintptr_t)scratch % WORD != 0 ||
-        (uintptr_t)live % WORD != 0) {
+        (uintptr_t)live % WORD != 0 || live_bytes < SBX_CONTROL_AT + PAGE) {
         return -EINVAL;
     }
-    if (sbx_recording_check(live, live->file_bytes, &error) != NULL) {
+    read_words((uint64_t *)(void *)&head, live, sizeof head / WORD);
+    if (sbx_recording_check(&head, live_bytes, &error) != NULL) {
         return error;
     }
-    struct copy copy = {.live = (const uint8_t *)live, .fd = out_fd, .scratch = scratch};
+    /* order: acquire header.consent - pairs with sbx_agent_set_consent() */
+    uint64_t since_ns = sbx_load_acquire(&live->consent) == SBX_CONSENT_GRANTED ? live->consent_ns : UINT64_MAX;
+    struct copy copy = {
+        .live = (const uint8_t *)live, .head = &head, .fd = out_fd, .scratch = scratch, .since_ns = since_ns};
     long truncated;
     do {
-        truncated = sbx_raw_ftruncate(out_fd, live->file_bytes);
+        truncated = sbx_raw_ftruncate(out_fd, head.file_bytes);
     } while (truncated == -EINTR);
     if (truncated != 0) {
         return (int)truncated;
@@ -300,11 +332,21 @@ int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd, const
     /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
     if ((error = copy_runs(&copy, live)) != 0 || (error = copy_chunks(&copy, live)) != 0 ||
         (error = copy_threads(&copy, live)) != 0 ||
-        (error = copy_words(&copy, live->nodes.at, (uint64_t)live->nodes.count * WORD)) != 0 ||
-        (error = copy_words(&copy, live->frames.at, (uint64_t)live->frames.count * WORD)) != 0 ||
+        (error = copy_words(&copy, head.nodes.at, (uint64_t)head.nodes.count * WORD)) != 0 ||
+        (error = copy_words(&copy, head.frames.at, (uint64_t)head.frames.count * WORD)) != 0 ||
+        (error = copy_words(&copy, head.ids.at, (uint64_t)head.ids.count * WORD)) != 0 ||
         (error = copy_modules(&copy, live)) != 0 ||
+        (error = copy_words(&copy, head.watches.at, (uint64_t)head.watches.count * sizeof(struct sbx_watch_entry))) != 0 ||
+        (error = copy_words(&copy, head.kinds.at, (uint64_t)head.kinds.count * sizeof(struct sbx_kind_entry))) != 0 ||
         (error = copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page))) != 0) {
         return error;
     }
     return write_header(&copy, trigger, snapshot_id, now_ns);
+}
+
+int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd, const struct sbx_trigger_entry *trigger,
+                      const uint8_t snapshot_id[16], uint64_t now_ns, void *scratch, size_t scratch_bytes)
+{
+    return sbx_snapshot_copy_bounded(live, live->file_bytes, out_fd, trigger, snapshot_id, now_ns, scratch,
+                                     scratch_bytes);
 }

@@ -13,7 +13,8 @@
  *       and clears it afterwards: where the run was gone already, its record is in the ring that is copied next. It may
  *       be there in both places; the reader knows the two by their thread, stack, kind and begin (chunk_reader.c). A
  *       run that is written again and again while it is read stays odd in the copy, and the reader counts it.
- *   C4  The header is written last: a copy that was broken off is no recording. */
+ *   C4  The header is written last: a copy that was broken off is no recording.
+ *   C5  Nothing recorded before the user's consent (header.consent_ns) is in the copy. */
 #ifndef SBX_SNAPSHOT_COPY_H
 #define SBX_SNAPSHOT_COPY_H
 
@@ -34,5 +35,12 @@ enum { SBX_COPY_SCRATCH_MIN = 64 * 1024 };
 SBX_MUST_CHECK int sbx_snapshot_copy(const struct sbx_recording_header *live, int out_fd,
                                      const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
                                      uint64_t now_ns, void *scratch, size_t scratch_bytes);
+
+/* The same of a recording that another process maps and may write anything into at any time: `live_bytes` are mapped, and
+ * what lies outside of them is never read. What the header says is believed as it was when it was checked, once. A file
+ * that is cut short meanwhile is a SIGBUS, which is the caller's to survive: nothing is held then but the scratch. */
+SBX_MUST_CHECK int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t live_bytes, int out_fd,
+                                             const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16],
+                                             uint64_t now_ns, void *scratch, size_t scratch_bytes);
 
 #endif

@@ -2,7 +2,7 @@
 /* capture_order.c - settings for a running process, by its control page: how the server benchmarks ask for all points
  * at one millisecond whatever the default is, and for "installed but switched off".
  *
- * usage: capture_order PID [interval_us=N] [points=all] [enabled=0|1] [min_gap_ms=N]
+ * usage: capture_order PID [interval_us=N] [gap_us=N] [points=all] [enabled=0|1] [min_gap_ms=N] [max_cpu_permille=N]
  * Prints what is in force then, and what was recorded so far: "interval_us N enabled N points HEX captures N". */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 int main(int count, char **arguments)
 {
     if (count < 2 || atoi(arguments[1]) <= 0) {
-        fprintf(stderr, "usage: capture_order PID [interval_us=N] [points=all] [enabled=0|1] [min_gap_ms=N]\n");
+        fprintf(stderr, "usage: capture_order PID [interval_us=N] [gap_us=N] [points=all] [enabled=0|1] [min_gap_ms=N] "
+                        "[max_cpu_permille=N]\n");
         return 2;
     }
     struct sbx_recording_header *header = NULL;
@@ -34,7 +35,10 @@ int main(int count, char **arguments)
         uint32_t number = value != NULL ? (uint32_t)strtoul(value + 1, NULL, 10) : 0;
         if (strncmp(arguments[i], "interval_us=", 12) == 0) {
             wanted.interval_us = number;
+        } else if (strncmp(arguments[i], "gap_us=", 7) == 0) {
             wanted.gap_us = number;
+        } else if (strncmp(arguments[i], "max_cpu_permille=", 17) == 0) {
+            wanted.max_cpu_permille = number; /* 0: no budget, which no policy can ask for */
         } else if (strcmp(arguments[i], "points=all") == 0) {
             wanted.points = SBX_POINTS_ALL;
         } else if (strncmp(arguments[i], "enabled=", 8) == 0) {

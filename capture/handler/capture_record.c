@@ -5,65 +5,22 @@
  * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
 #include "capture.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include "clock.h"
 #include "raw_syscall.h"
 #include "sample_run.h"
+#include "stack_copy.h"
 
-/* One sample in 64 tells faults and context switches, and no more than one in 64 ms: where samples come thick the system
- * call (some 250 ns) would cost more than all the rest, and where they are few its numbers would double their size. Waits
- * and messages tell them besides. */
+/* One sample in 64 tells faults and context switches, the first of a message, and the one at a trigger; and no more than
+ * one in 64 ms: where samples come thick the system call (some 250 ns) would cost more than all the rest, and where they
+ * are few its numbers would double their size. Waits and messages tell them besides. The first and the last are what a
+ * stall in progress is told by: a thread that touches pages is met at one instruction again and again, which is one run. */
 #define USAGE_EVERY_NS UINT64_C(64000000)
 enum {
     USAGE_EVERY = 64
 };
 
-/* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
- * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */
-SBX_SIGNAL_SAFE static size_t copy_by_file(uint64_t from, size_t bytes, uint8_t *to)
-{
-    long file = sbx_raw_open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return 0;
-    }
-    long got = sbx_raw_pread((int)file, to, bytes, from);
-    sbx_raw_close((int)file);
-    return got > 0 ? (size_t)got : 0;
-}
-
-void sbx_copy_stack_start(void)
-{
-    uint8_t copy[8] = {0};
-    const uint64_t word = UINT64_C(0x5ba11b0c5ba11b0c);
-    sbx_the_capture.copies_by_file = false;
-    size_t got = sbx_copy_stack((uint64_t)(uintptr_t)&word, sizeof word, copy);
-    sbx_the_capture.copies_by_file = got != sizeof word || __builtin_memcmp(copy, &word, sizeof word) != 0;
-}
-
-SBX_SIGNAL_SAFE size_t sbx_copy_stack(uint64_t from, size_t bytes, uint8_t *to)
-{
-    if (SBX_UNLIKELY(sbx_the_capture.copies_by_file)) {
-        return copy_by_file(from, bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES, to);
-    }
-    /* Page by page: the copy ends at the first page that is not there, and what came before counts. */
-    struct iovec pages[2 + SBX_STACK_COPY_BYTES / 4096];
-    unsigned count = 0;
-    uint64_t at = from, end = from + (bytes < SBX_STACK_COPY_BYTES ? bytes : SBX_STACK_COPY_BYTES);
-    while (at < end && count < SBX_COUNT_OF(pages)) {
-        uint64_t next = (at | 4095) + 1;
-        pages[count].iov_base = (void *)at;
-        pages[count].iov_len = (next < end ? next : end) - at;
-        count++;
-        at = next;
-    }
-    struct iovec whole = {to, end - from};
-    long got = syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, &whole, 1, pages, count, 0);
-    return got > 0 ? (size_t)got : 0;
-}
+/* A helper that polls has returned long before: uv__io_poll() reads the clock once more, and goes. */
+#define POLLER_RETURNS_NS UINT64_C(500000)
 
 /* After a walk on the loop thread: was the function that polls still on the stack? (points/message_loop.c) */
 static void learn_loop(struct sbx_thread *thread)
@@ -81,8 +38,13 @@ static void learn_loop(struct sbx_thread *thread)
         loop->poller_asked = true;
         loop->poller_is_gone = !sbx_replay_has_frame(replay, loop->slots[0], loop->callers[0]);
     }
+    uint64_t message = thread->entry->message;
     if (loop->poller_is_gone) {
-        loop->poller_gone_in = thread->entry->message;
+        sbx_store_relaxed(&loop->poller_gone_in, message); /* relaxed: the watch thread only looks */
+    } else if (loop->poller_kept_in != message && loop->poller_kept < SBX_POLLER_KEPT_ENOUGH &&
+               sbx_thread_wall_ns(thread) - thread->entry->message_begin_ns >= POLLER_RETURNS_NS) {
+        loop->poller_kept_in = message;
+        sbx_store_relaxed(&loop->poller_kept, loop->poller_kept + 1); /* relaxed: the watch thread only looks */
     }
 }
 
@@ -110,7 +72,7 @@ SBX_NOINLINE static uint32_t capture_copy(struct sbx_thread *thread, const struc
  * bounds nobody has asked for yet) is copied first: one system call, which fails where a load would fault. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start)
 {
-    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    /* order: acquire code_map - pairs with sbx_module_map_publish() */
     const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
     if (SBX_UNLIKELY(map == NULL)) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
@@ -127,6 +89,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     }
     if (thread->has_loop) {
         learn_loop(thread);
+    }
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint; read again behind it */
+        return sbx_logical_append(thread, start, stack);
     }
     return stack;
 }
@@ -184,8 +149,11 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
         if (SBX_UNLIKELY(sbx_run_tell(&entry->own, thread->index, &told))) {
             put(thread, &told); /* the run stays open until the next begins: readers know one told twice */
         }
-        if (SBX_UNLIKELY(++thread->samples >= USAGE_EVERY && record->end_ns - thread->usage_ns >= USAGE_EVERY_NS)) {
+        bool is_wanted = ++thread->samples >= USAGE_EVERY || record->message != thread->usage_message;
+        if (SBX_UNLIKELY((is_wanted && record->end_ns - thread->usage_ns >= USAGE_EVERY_NS) ||
+                         (record->flags & SBX_FLAG_AT_TRIGGER) != 0)) {
             thread->samples = 0;
+            thread->usage_message = record->message;
             thread->usage_ns = record->end_ns;
             sbx_capture_read_usage(record);
         }

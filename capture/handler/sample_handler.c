@@ -40,26 +40,34 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         errno = saved_errno;
         return;
     }
-    struct sbx_thread *thread = sbx_self;
-    if (!sbx_capture_is_open()) {
-        if (sbx_thread_is_registered(thread)) { /* answered all the same: nobody may wait for it when the gate opens again */
-            sbx_store_seq_cst(&thread->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
+    struct sbx_thread *thread = sbx_self, *asked = thread;
+    if (SBX_UNLIKELY(!sbx_thread_is_registered(thread))) {
+        asked = sbx_thread_block_of((uint32_t)(value & 0xffff), (uint32_t)syscall(SYS_gettid));
+        if (asked == NULL) {
+            errno = saved_errno;
+            return;
         }
-        errno = saved_errno;
-        return;
+        if (thread == NULL && sbx_capture_is_open()) {
+            sbx_thread_become(asked); /* the watch thread adopted it, and it has not passed a hook yet */
+            thread = asked;
+        }
     }
-    if (thread == NULL) {
-        thread = sbx_thread_adopted_self((uint32_t)(value & 0xffff), (uint32_t)syscall(SYS_gettid));
+    /* Every signal is answered, with or without a sample: who asked waits for it, a blocking call yields until it came, and
+     * this thread is not asked again before. */
+    if (!sbx_capture_is_open()) {
+        goto answer;
     }
-    if (!sbx_thread_is_registered(thread)) {
-        errno = saved_errno;
-        return;
-    }
-    if (thread->inside != 0) {
+    /* Not registered: it is just about to be, or to end; that is our own code as well. */
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0) {
         sbx_count_drop(SBX_DROP_NESTED);
     } else {
         thread->inside = 1;
         sbx_order_with_handler();
+        if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && /* relaxed: a hint */
+            sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
+                              (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
+            goto leave;
+        }
         const ucontext_t *interrupted = context;
         struct sbx_walk_registers registers;
         sbx_registers_interrupted(&registers, interrupted);
@@ -75,9 +83,14 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         record.stack = sbx_capture_stack(thread, &registers);
         sbx_capture_put(thread, &record);
         sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1);
+        if (sbx_cost_capture(&thread->cost, SBX_COST_SIGNAL)) {
+            sbx_cost_timed(&thread->cost, SBX_COST_SIGNAL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+        }
+    leave:
         sbx_order_with_handler();
         thread->inside = 0;
     }
-    sbx_store_seq_cst(&thread->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
+answer:
+    sbx_store_seq_cst(&asked->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
     errno = saved_errno;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_pace.c - where a presenting thread's frames begin and end. */
+/* frame_pace.c - where a thread's frames begin and end. */
 #include "frame_pace.h"
 
 #include <errno.h>
@@ -54,21 +54,49 @@ static void merge_frame(struct sbx_thread *thread, uint8_t op, uint64_t begin_ns
     merged->alloc_bytes = thread->entry->alloc_bytes;
 }
 
-/* Leave the numbers of a slow frame where the watch thread takes them, as message_loop.c does with slow messages. One
- * at a time: until it took the last, the next is recorded but not told. */
-static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
+/* Leave the numbers of a slow frame, or of a burst of dropped ones, where the watch thread takes them, as message_loop.c
+ * does with slow messages. One at a time: until it took the last, the next is recorded but not told. */
+static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns, uint32_t burst)
 {
     struct sbx_frame_pace *pace = &thread->frame;
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_frame_ms);
-    if (limit_ms == 0 || end_ns - begin_ns < (uint64_t)limit_ms * 1000000u ||
+    bool is_slow = end_ns - begin_ns >= (uint64_t)limit_ms * 1000000u;
+    if (limit_ms == 0 || (!is_slow && burst == 0) ||
         sbx_load_acquire(&pace->slow_frame) != 0) { /* order: acquire frame.slow_frame - the last was taken */
         return;
     }
     pace->slow_begin_ns = begin_ns;
     pace->slow_end_ns = end_ns;
+    pace->slow_dropped = 0;
+    if (!is_slow) { /* it reaches back to the first of them */
+        uint32_t oldest = 31 - (uint32_t)__builtin_clz(pace->dropped);
+        pace->slow_begin_ns = pace->begins_ns[(pace->count - oldest) % SBX_BURST_FRAMES];
+        pace->slow_dropped = burst;
+        pace->dropped = 0;
+    }
     /* order: release frame.slow_frame - the watch thread reads the times above */
     sbx_store_release(&pace->slow_frame, pace->count);
+    sbx_add_acq_rel(&sbx_the_capture.news, 1); /* order: release capture.news */
     sbx_capture_ring_bell();
+}
+
+static void end_frame(struct sbx_thread *thread, uint8_t op, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct sbx_frame_pace *pace = &thread->frame;
+    uint64_t took_ns = end_ns - begin_ns;
+    pace->count++;
+    pace->begins_ns[pace->count % SBX_BURST_FRAMES] = begin_ns;
+    pace->dropped = pace->dropped << 1 | sbx_frame_is_dropped(took_ns, pace->usual_ns);
+    pace->usual_ns = sbx_frame_usual_ns(pace->usual_ns, pace->count, took_ns);
+    if (took_ns < SHORT_FRAME_NS) {
+        merge_frame(thread, op, begin_ns, end_ns);
+    } else {
+        flush_merged(thread);
+        struct sbx_record record = {
+            .kind = SBX_RECORD_FRAME, .op = op, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
+        put_frame(thread, &record);
+    }
+    tell_slow(thread, begin_ns, end_ns, sbx_frame_burst(pace->dropped, pace->count));
 }
 
 SBX_HOOK_SAFE void sbx_present_begin(struct sbx_blocking *call, uint8_t op)
@@ -84,7 +112,7 @@ SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed)
         is_inner |= outer->group == SBX_GROUP_FRAME;
     }
     sbx_blocking_end(call, 0, failed, -1);
-    if (thread == NULL || is_inner || !sbx_capture_is_open()) {
+    if (thread == NULL || is_inner || thread->frame.is_told || !sbx_capture_is_open()) {
         return;
     }
     int saved_errno = errno;
@@ -92,16 +120,51 @@ SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed)
     uint64_t begin_ns = pace->begin_ns, now_ns = sbx_thread_wall_ns(thread);
     pace->begin_ns = now_ns;
     if (begin_ns != 0) {
-        pace->count++;
-        if (now_ns - begin_ns < SHORT_FRAME_NS) {
-            merge_frame(thread, call->op, begin_ns, now_ns);
-        } else {
-            flush_merged(thread);
-            struct sbx_record record = {
-                .kind = SBX_RECORD_FRAME, .op = call->op, .begin_ns = begin_ns, .end_ns = now_ns, .amount = 1};
-            put_frame(thread, &record);
-        }
-        tell_slow(thread, begin_ns, now_ns);
+        end_frame(thread, call->op, begin_ns, now_ns);
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_enter(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL)) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || thread->frame.entered++ != 0) {
+        return;
+    }
+    int saved_errno = errno;
+    struct sbx_frame_pace *pace = &thread->frame;
+    if (!pace->is_told) {
+        flush_merged(thread); /* what presents told so far */
+        pace->is_told = true;
+        sbx_store_seq_cst(&sbx_the_capture.has_frames, 1); /* order: seq_cst has_frames - before the first entered_ns */
+        pace->begin_ns = 0;
+    }
+    /* order: seq_cst frame.entered_ns - Dekker with `resting`, as message_begin_ns */
+    sbx_store_seq_cst(&pace->entered_ns, sbx_thread_wall_ns(thread));
+    if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
+        sbx_capture_ring_bell();
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_leave(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || SBX_UNLIKELY(!sbx_capture_is_ours())) {
+        return;
+    }
+    struct sbx_frame_pace *pace = &thread->frame;
+    if (pace->entered == 0 || --pace->entered != 0) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t begin_ns = sbx_load_relaxed(&pace->entered_ns);
+    sbx_store_release(&pace->entered_ns, 0); /* order: release frame.entered_ns - closed before it is judged */
+    if (begin_ns != 0 && sbx_capture_is_open()) {
+        end_frame(thread, SBX_OP_NONE, begin_ns, sbx_thread_wall_ns(thread));
     }
     errno = saved_errno;
 }

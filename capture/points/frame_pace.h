@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frame_pace.h - frames, understood from presents alone.
+/* frame_pace.h - frames, understood from presents alone, or as the application says.
  *
  * A frame is the time from the end of one present of a thread to the end of its next: what was drawn, and the wait for
  * the display in it. The first present of a thread only begins. Where the thread's outermost loop waited for work in
- * between, the frame begins when that wait ended: an application that has nothing to draw is not slow. */
+ * between, the frame begins when that wait ended: an application that has nothing to draw is not slow. A thread that
+ * once said itself where a frame begins is asked no more: its presents are parts of its frames.
+ *
+ * A burst of dropped frames is more than a quarter of the last SBX_BURST_FRAMES. A frame is dropped when it took 50 ms
+ * or more and twice what this thread's frames usually take. The quarter and the 50 ms are those of Android vitals' "slow
+ * session" (a frame shown 50 ms or more after the one before is slow, a session with more than 25 % of them is), the
+ * factor 2 is that of AndroidX JankStats (jankHeuristicMultiplier): what always draws ten frames a second is not
+ * stalling. */
 #ifndef SBX_FRAME_PACE_H
 #define SBX_FRAME_PACE_H
 
@@ -17,12 +24,45 @@
 SBX_HOOK_SAFE void sbx_present_begin(struct sbx_blocking *call, uint8_t op);
 SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed);
 
+/* The calling thread begins a frame, and has finished it. A frame inside another is part of it; a leave without its
+ * enter does nothing. For any thread; takes no lock; errno is kept. */
+SBX_HOOK_SAFE void sbx_frame_enter(void);
+SBX_HOOK_SAFE void sbx_frame_leave(void);
+
 /* The thread's outermost loop waited for work until `now_ns`. */
 SBX_HOOK_SAFE static inline void sbx_frame_rested(struct sbx_thread *thread, uint64_t now_ns)
 {
     if (thread->frame.begin_ns != 0) {
         thread->frame.begin_ns = now_ns;
     }
+}
+
+enum {
+    SBX_FRAME_DROPPED_NS = 50000000,
+    SBX_FRAME_DROPPED_FACTOR = 2,
+    SBX_FRAME_WARM_UP = 64, /* frames until what is usual is known; until then no burst is told */
+    SBX_FRAME_USUAL_MAX_NS = 1000000000,
+};
+
+/* Pure: the moving mean of what frames take, after frame number `count` (from 1 on). A single long one moves it little. */
+static inline uint64_t sbx_frame_usual_ns(uint64_t usual_ns, uint64_t count, uint64_t took_ns)
+{
+    int64_t weight = count < SBX_FRAME_WARM_UP ? (int64_t)count : SBX_FRAME_WARM_UP;
+    int64_t took = took_ns < SBX_FRAME_USUAL_MAX_NS ? (int64_t)took_ns : SBX_FRAME_USUAL_MAX_NS;
+    return (uint64_t)((int64_t)usual_ns + (took - (int64_t)usual_ns) / (weight > 0 ? weight : 1));
+}
+
+/* Pure: was a frame of a thread whose frames usually take `usual_ns` dropped? */
+static inline bool sbx_frame_is_dropped(uint64_t took_ns, uint64_t usual_ns)
+{
+    return took_ns >= SBX_FRAME_DROPPED_NS && took_ns >= SBX_FRAME_DROPPED_FACTOR * usual_ns;
+}
+
+/* Pure: how many of the last frames were dropped, when that makes a burst after frame number `count`; else 0. */
+static inline uint32_t sbx_frame_burst(uint32_t dropped, uint64_t count)
+{
+    uint32_t many = (uint32_t)__builtin_popcount(dropped);
+    return count >= SBX_FRAME_WARM_UP && (dropped & 1) != 0 && many > SBX_BURST_FRAMES / 4 ? many : 0;
 }
 
 #endif

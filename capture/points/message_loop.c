@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message_loop.c - where the main thread's loop begins and ends a message. */
+/* message_loop.c - where a message begins and ends. */
 #include "message_loop.h"
 
 #include <errno.h>
 
 #include "clock.h"
 #include "frame_pace.h"
+#include "process_barrier.h"
+#include "stack_copy.h"
 
 enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
      * for what could explain a stall. */
     SHORT_MESSAGE_NS = 1000000,
+    WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
     MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
+    /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
+    LOOP_PASSES = 4,
 };
 
 /* Walk the caller's stack into thread->replay. */
@@ -30,7 +35,7 @@ static bool is_our_code(uint64_t pc)
     return pc - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin;
 }
 
-/* Remember this poll call as the loop's: place and innermost activations. An activation is named by the stack slot of
+/* Remember the innermost activations at the loop's poll call. An activation is named by the stack slot of
  * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
  * itself: they are alive whatever the program does.
  *
@@ -38,18 +43,24 @@ static bool is_our_code(uint64_t pc)
  * loop itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is
  * handled (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the
  * helper gone, and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and
- * returns for good, would make every later loop of its caller look like a handler of it. */
-static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+ * returns for good, would make every later loop of its caller look like a handler of it.
+ *
+ * A loop whose messages are too short for any sample never proves it. There a poll call from elsewhere is taken for a
+ * handler's when the loop has gone on for some passes and a function that led to the poller is still active: for one
+ * call. Is the loop's own place met next, that was right, and the habit is proven; is the new place met again, it is the
+ * loop. */
+static void name_activations(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_replay *replay = &thread->replay;
-    loop->site_pc = pc;
-    loop->site_sp = sp;
-    loop->hits = 0;
     loop->slot_count = 0;
+    loop->walked_ns = sbx_thread_wall_ns(thread);
+    loop->is_unclear = replay->end == SBX_WALK_ROWS_PENDING || replay->depth == 0; /* no modules yet */
     loop->poller_gone_in = 0;
     loop->poller_asked = false;
     loop->poller_returns = false;
+    sbx_store_relaxed(&loop->poller_kept, 0); /* relaxed: the watch thread only looks */
+    loop->poller_kept_in = 0;
     /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
      * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
      * begins with the marker of code without rows, libc's, main. */
@@ -74,17 +85,51 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     }
 }
 
-/* Is one of the loop's innermost activations on the stack just walked? */
-static bool loop_is_alive(const struct sbx_thread *thread)
+/* This poll call is the loop's from now on. */
+static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    thread->loop.site_pc = pc;
+    thread->loop.site_sp = sp;
+    thread->loop.hits = 0;
+    thread->loop.other_pc = 0;
+    thread->loop.doubt_message = 0;
+    thread->loop.maybe_pc = 0;
+    name_activations(thread);
+}
+
+/* Is one of the loop's innermost activations on the stack just walked: the poller, or with `callers` one of those that
+ * led to it? */
+static bool loop_is_alive(const struct sbx_thread *thread, bool callers)
 {
     const struct sbx_message_loop *loop = &thread->loop;
-    uint32_t asked = loop->poller_returns || loop->slot_count == 0 ? loop->slot_count : 1;
-    for (uint32_t k = 0; k < asked; k++) {
+    for (uint32_t k = 0; k < loop->slot_count && (k == 0 || callers); k++) {
         if (sbx_replay_has_frame(&thread->replay, loop->slots[k], loop->callers[k])) {
             return true;
         }
     }
     return false;
+}
+
+/* The stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
+ * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
+SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    if (loop->slot_count == 0 || loop->poller_returns || loop->is_entered ||
+        sbx_load_relaxed(&loop->poller_kept) < SBX_POLLER_KEPT_ENOUGH) {
+        return false;
+    }
+    if (sbx_load_relaxed(&loop->poller_gone_in) == thread->entry->message) {
+        return true;
+    }
+    /* order: acquire entry.call - the call's place is that of this call or of a later one */
+    bool is_in_call = sbx_load_acquire(&thread->entry->call_kind) != SBX_RECORD_NONE;
+    uint64_t sp = sbx_load_relaxed(&thread->call_sp), slot = loop->slots[0], word = 0;
+    if (!is_in_call || sp < thread->stack_low || sp >= thread->stack_high) {
+        return false;
+    }
+    return slot < sp || (sbx_copy_stack(slot, sizeof word, (uint8_t *)&word) == sizeof word &&
+                         sbx_plain_address(word) != loop->callers[0]);
 }
 
 /* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
@@ -105,7 +150,8 @@ static void flush_merged(struct sbx_thread *thread)
 
 static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
-    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
+    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .op = thread->loop.kind, .begin_ns = begin_ns,
+                                .end_ns = end_ns, .amount = 1};
     thread->inside = 1;
     sbx_order_with_handler();
     record.cpu_ns = sbx_thread_times(thread).cpu_ns;
@@ -120,11 +166,12 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
     struct sbx_message_loop *loop = &thread->loop;
     /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
     if (loop->merged.amount != 0 &&
-        (end_ns - loop->merged.begin_ns >= MERGE_NS || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
+        (loop->merged.op != loop->kind || end_ns - loop->merged.begin_ns >= MERGE_NS || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
         flush_merged(thread);
     }
     if (loop->merged.amount == 0) {
-        loop->merged = (struct sbx_record){.kind = SBX_RECORD_MESSAGE, .begin_ns = begin_ns, .thread = thread->index};
+        loop->merged = (struct sbx_record){.kind = SBX_RECORD_MESSAGE, .op = loop->kind, .begin_ns = begin_ns,
+                                           .thread = thread->index};
     }
     loop->merged.amount++;
     loop->merged.end_ns = end_ns;
@@ -133,7 +180,23 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
     loop->merged.alloc_bytes = thread->entry->alloc_bytes;
 }
 
-static void end_message(struct sbx_thread *thread, uint64_t now_ns)
+/* Leave the numbers of a slow message where the watch thread takes them. */
+static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t kind, uint64_t begin_ns, uint64_t end_ns)
+{
+    if (sbx_load_acquire(&loop->slow_message) != 0) { /* order: acquire loop.slow_message - the last was not taken yet */
+        return;
+    }
+    loop->slow_kind = kind;
+    loop->slow_begin_ns = begin_ns;
+    loop->slow_end_ns = end_ns;
+    /* order: release loop.slow_message - the watch thread reads the times above */
+    sbx_store_release(&loop->slow_message, message);
+    sbx_add_acq_rel(&sbx_the_capture.news, 1); /* order: release capture.news */
+    sbx_capture_ring_bell();
+}
+
+/* is_in_doubt: whether it was a message is not known yet. */
+static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
 {
     struct sbx_message_loop *loop = &thread->loop;
     struct sbx_thread_entry *entry = thread->entry;
@@ -150,28 +213,87 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns)
     } else {
         merge_message(thread, begin_ns, now_ns);
     }
+    uint8_t kind = loop->kind;
+    sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
-    if (limit_ms != 0 && took_ns >= (uint64_t)limit_ms * 1000000u) {
-        loop->slow_begin_ns = begin_ns;
-        loop->slow_end_ns = now_ns;
-        /* order: release loop.slow_message - the watch thread reads the times above */
-        sbx_store_release(&loop->slow_message, entry->message);
+    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u) {
+        return;
+    }
+    if (is_in_doubt) {
+        loop->doubt_begin_ns = begin_ns;
+        loop->doubt_kind = kind;
+        loop->doubt_end_ns = now_ns;
+        loop->doubt_message = entry->message;
+    } else {
+        tell_slow(loop, entry->message, kind, begin_ns, now_ns);
+    }
+}
+
+/* Count a message and, where it is judged, open it: now_ns 0 leaves it closed. */
+static void begin_message(struct sbx_thread *thread, uint64_t now_ns)
+{
+    thread->entry->message++;
+    if (now_ns != 0) {
+        /* order: barrier message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
+         * sees the open message and does not */
+        sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
+    }
+    if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
         sbx_capture_ring_bell();
     }
 }
 
-/* Decide whether this poll call is the outermost loop's. */
-static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+/* Decide whether this poll call is the outermost loop's.
+ *
+ * A loop may poll from several places of its function: a compiler that sees a rare turn makes two loops of one. So a
+ * call from another place of the same activation is the loop's as well. But it may also be the first of the function's
+ * next loop, and what lay between the two then was no message: a slow one is told when the first place is met again. */
+static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp, bool *in_doubt_out)
 {
     struct sbx_message_loop *loop = &thread->loop;
+    *in_doubt_out = false;
+    if (loop->other_pc == pc && loop->site_sp == sp) {
+        return true;
+    }
     if (loop->site_pc == pc && loop->site_sp == sp) {
+        if (SBX_UNLIKELY(loop->doubt_message != 0)) {
+            tell_slow(loop, loop->doubt_message, loop->doubt_kind, loop->doubt_begin_ns, loop->doubt_end_ns);
+            loop->doubt_message = 0;
+        }
+        /* A loop that begins as soon as the program does is met before there are rows to walk it with: once more then,
+         * or else no poll call from a handler could be told from the loop's. */
+        if (SBX_UNLIKELY(loop->is_unclear) && sbx_thread_wall_ns(thread) - loop->walked_ns >= WALK_AGAIN_NS) {
+            thread->inside = 1;
+            sbx_order_with_handler();
+            walk_here(thread);
+            name_activations(thread);
+            sbx_order_with_handler();
+            thread->inside = 0;
+        }
         loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
+        loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
+        loop->maybe_pc = 0;
         return true;
     }
     thread->inside = 1;
     sbx_order_with_handler();
     walk_here(thread);
-    bool nested = loop->site_pc != 0 && sp < loop->site_sp && loop->hits >= 1 && loop_is_alive(thread);
+    if (sp == loop->site_sp && loop->hits >= 2 && loop->slot_count != 0 &&
+        sbx_replay_has_frame(&thread->replay, loop->slots[0], loop->callers[0])) {
+        loop->other_pc = pc;
+        *in_doubt_out = true;
+        sbx_order_with_handler();
+        thread->inside = 0;
+        return true;
+    }
+    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. */
+    bool nested = loop->site_pc != 0 && loop->hits >= 1;
+    if (nested && !loop_is_alive(thread, loop->poller_returns)) {
+        nested = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
+                 (loop->is_unclear || loop_is_alive(thread, true));
+        loop->maybe_pc = pc;
+        loop->maybe_sp = sp;
+    }
     if (!nested) {
         sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
         adopt_site(thread, pc, sp);
@@ -181,39 +303,40 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     return !nested;
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp)
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
+                                               bool has_fds)
 {
-    sbx_blocking_begin(call, SBX_GROUP_POLL, SBX_RECORD_POLL, op, 0, 0);
+    sbx_blocking_begin(call, SBX_GROUP_POLL, has_fds ? SBX_RECORD_POLL : SBX_RECORD_SLEEP, op, 0, 0);
     struct sbx_thread *thread = call->thread;
     if (thread != NULL) { /* the hook is our caller, not that of the function above */
         thread->call_pc = call->pc = (uint64_t)__builtin_return_address(0);
         thread->call_sp = call->sp = (uint64_t)__builtin_dwarf_cfa();
     }
-    if (thread == NULL || !thread->has_loop || call->outer != NULL) {
+    if (thread == NULL || !thread->has_loop || call->outer != NULL || thread->loop.is_entered) {
         return;
     }
     int saved_errno = errno;
-    if (is_loop_call(thread, pc, sp)) {
+    bool is_in_doubt;
+    if (is_loop_call(thread, pc, sp, &is_in_doubt)) {
         call->is_loop = true;
         call->kind = SBX_RECORD_IDLE;
         sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE);
-        end_message(thread, call->begin_ns);
+        end_message(thread, call->begin_ns, is_in_doubt);
         thread->loop.hits++;
-        thread->entry->flags |= 2;
+        thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
     }
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
+SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
 {
     struct sbx_thread *thread = call->thread;
     if (thread == NULL || !call->is_loop) {
-        sbx_blocking_end(call, 0, failed, -1);
+        sbx_blocking_end(call, 0, failed, fd);
         return;
     }
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread);
-    struct sbx_thread_entry *entry = thread->entry;
     if (now_ns - thread->loop.idle_ns >= MERGE_NS || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
         /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
         thread->loop.idle_ns = now_ns;
@@ -231,16 +354,71 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed)
         sbx_frame_rested(thread, now_ns);
     }
     if (sbx_capture_is_open()) {
-        entry->message++;
         /* A loop is judged from its second pass on: a program that never loops is never judged. */
-        if (thread->loop.hits >= 2) {
-            /* order: seq_cst message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
-             * sees the open message and does not */
-            sbx_store_seq_cst(&entry->message_begin_ns, now_ns);
-        }
-        if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
-            sbx_capture_ring_bell();
-        }
+        begin_message(thread, thread->loop.hits >= 2 ? now_ns : 0);
     }
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_enter(uint32_t kind)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL)) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0) {
+        return;
+    }
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->entered++ != 0) {
+        return;
+    }
+    uint8_t known_kind = kind <= SBX_MESSAGE_KIND_MAX ? (uint8_t)kind : 0;
+    if (sbx_load_relaxed(&thread->entry->message_begin_ns) != 0) {
+        if (loop->kind == 0) {
+            sbx_store_relaxed(&loop->kind, known_kind); /* part of what a poll call began: that has a name now */
+        }
+        return;
+    }
+    int saved_errno = errno;
+    sbx_store_relaxed(&loop->kind, known_kind);
+    loop->is_entered = true;
+    thread->entry->flags |= 2;
+    begin_message(thread, sbx_thread_wall_ns(thread));
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || SBX_UNLIKELY(!sbx_capture_is_ours())) {
+        return;
+    }
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->entered == 0 || --loop->entered != 0 || !loop->is_entered) {
+        return;
+    }
+    int saved_errno = errno;
+    loop->is_entered = false;
+    end_message(thread, sbx_thread_wall_ns(thread), false);
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)
+{
+    const struct sbx_section *section = &sbx_the_capture.header->kinds;
+    uint32_t expected = SBX_KIND_FREE;
+    if (kind == 0 || kind >= section->count) {
+        return;
+    }
+    struct sbx_kind_entry *entry =
+        (struct sbx_kind_entry *)(void *)((uint8_t *)sbx_the_capture.header + section->at) + kind;
+    /* order: acq_rel kind.state - one writer a kind */
+    if (!sbx_cas_acq_rel(&entry->state, &expected, SBX_KIND_FILLING)) {
+        return;
+    }
+    for (uint32_t i = 0; i < sizeof entry->name - 1 && name[i] != 0; i++) {
+        entry->name[i] = name[i];
+    }
+    sbx_store_release(&entry->state, SBX_KIND_SET); /* order: release kind.state - the name is whole */
 }

@@ -30,7 +30,8 @@ extern const struct sbx_point_list sbx_points_alloc, sbx_points_lock, sbx_points
     sbx_points_file, sbx_points_socket, sbx_points_loader;
 extern const struct sbx_point_list sbx_points_map, sbx_points_open, sbx_points_sync, sbx_points_file_lock,
     sbx_points_stat, sbx_points_directory, sbx_points_stdio, sbx_points_process, sbx_points_clock, sbx_points_frame;
-extern const struct sbx_point_list sbx_points_rwlock, sbx_points_spin, sbx_points_wait, sbx_points_futex;
+extern const struct sbx_point_list sbx_points_rwlock, sbx_points_spin, sbx_points_wait, sbx_points_futex,
+    sbx_points_shield, sbx_points_sandbox, sbx_points_jump, sbx_points_privileges;
 
 /* All of them, for the installer. */
 extern const struct sbx_point_list *const sbx_point_lists[];
@@ -121,6 +122,16 @@ extern const size_t sbx_point_list_count;
     {                              \
         array, SBX_COUNT_OF(array) \
     }
+
+/* The program asks for seccomp `mode` (SECCOMP_MODE_*) with these flags of seccomp(2) and this struct sock_fprog: leave
+ * first if that would end it for what we call. Keeps errno. May take as long as a stop of the recorder. */
+SBX_HOOK_SAFE void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program);
+
+/* The program calls unshare(2) with `flags`, setns(2) with `type`, or what else only a process of one thread should: leave
+ * first if the program has but one, or nothing tells. Keep errno, and may take as long. */
+SBX_HOOK_SAFE void sbx_unshare_begins(uint64_t flags);
+SBX_HOOK_SAFE void sbx_setns_begins(uint64_t type);
+SBX_HOOK_SAFE void sbx_one_thread_wanted(void);
 
 /* Set by a loader hook: modules came or went. The module thread looks and clears it. */
 extern uint32_t sbx_modules_dirty;

@@ -39,7 +39,13 @@ NAMES(closedir, (DIR * folder), (folder), SBX_OP_CLOSE)
 LISTS(DIR *, opendir, (const char *path), (path), SBX_OP_OPENDIR, result == NULL)
 LISTS(struct dirent *, readdir, (DIR * folder), (folder), SBX_OP_READDIR, false)
 LISTS(struct dirent64 *, readdir64, (DIR * folder), (folder), SBX_OP_READDIR, false)
-SBX_BLOCKING_HOOK(ssize_t, getdents64, (int fd, void *out, size_t bytes), (fd, out, bytes), SBX_GROUP_DIRECTORY,
+
+#ifdef __GLIBC__
+typedef ssize_t listed_bytes;
+#else
+typedef int listed_bytes; /* musl's: the upper half of the register is anything, and an error would look like 4 GiB */
+#endif
+SBX_BLOCKING_HOOK(listed_bytes, getdents64, (int fd, void *out, size_t bytes), (fd, out, bytes), SBX_GROUP_DIRECTORY,
                   SBX_RECORD_FILE, SBX_OP_GETDENTS, (uint64_t)fd + 1, result > 0 ? result : 0, result < 0, fd)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_DIRECTORY)

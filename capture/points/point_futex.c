@@ -6,64 +6,154 @@
 #include "point.h"
 
 #include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "raw_syscall.h"
 #include "syscall_gate.h"
 
-#if defined(__x86_64__)
-#define FUTEX_NUMBER "202"
-static_assert(SYS_futex == 202, "the gate has the number as text");
-#elif defined(__aarch64__)
-#define FUTEX_NUMBER "98"
-static_assert(SYS_futex == 98, "the gate has the number as text");
+/* The calls that syscall() hands to us: futex, and those that the kernel does not restart after a handler (signal(7)),
+ * which our signal is kept away from (point_shield.c has the same by name), and those that begin a sandbox. An architecture
+ * has not all of them. */
+#ifdef SYS_poll
+#define OLD_CALLS(X) X(SYS_poll) X(SYS_select) X(SYS_epoll_wait) X(SYS_pause)
+#else
+#define OLD_CALLS(X)
 #endif
+#define GATED_CALLS(X)                                                                                                 \
+    X(SYS_futex) X(SYS_ppoll) X(SYS_pselect6) X(SYS_epoll_pwait) X(SYS_nanosleep) X(SYS_clock_nanosleep)               \
+    X(SYS_rt_sigsuspend) X(SYS_rt_sigtimedwait) X(SYS_msgrcv) X(SYS_msgsnd) X(SYS_semop) X(SYS_semtimedop)             \
+    X(SYS_mq_timedsend) X(SYS_mq_timedreceive) X(SYS_io_getevents) X(SYS_recvfrom) X(SYS_recvmsg) X(SYS_recvmmsg)      \
+    X(SYS_sendto) X(SYS_sendmsg) X(SYS_sendmmsg) X(SYS_connect) X(SYS_accept) X(SYS_accept4) OLD_CALLS(X)              \
+    X(SYS_seccomp) X(SYS_prctl) X(SYS_unshare) X(SYS_setns) X(LANDLOCK_RESTRICT_SELF)             \
+    X(IO_PGETEVENTS) X(IO_URING_ENTER) X(EPOLL_PWAIT2) X(FUTEX_WAITV)
+
+enum { /* younger than some headers we are built with; from 424 on numbers are the same everywhere */
+#ifdef __x86_64__
+    IO_PGETEVENTS = 333,
+#else
+    IO_PGETEVENTS = 292,
+#endif
+    IO_URING_ENTER = 426,
+    EPOLL_PWAIT2 = 441,
+    LANDLOCK_RESTRICT_SELF = 446,
+    FUTEX_WAITV = 449,
+};
+
+#define IN_WORD(word, call) ((call) / 64 == (word) ? UINT64_C(1) << ((call) % 64) : 0)
+#define IN_0(call) | IN_WORD(0, call)
+#define IN_1(call) | IN_WORD(1, call)
+#define IN_2(call) | IN_WORD(2, call)
+#define IN_3(call) | IN_WORD(3, call)
+#define IN_4(call) | IN_WORD(4, call)
+#define IN_5(call) | IN_WORD(5, call)
+#define IN_6(call) | IN_WORD(6, call)
+#define IN_7(call) | IN_WORD(7, call)
+extern const uint64_t sbx_gated_calls[8];
+__attribute__((visibility("hidden"))) const uint64_t sbx_gated_calls[8] = {
+    0 GATED_CALLS(IN_0), 0 GATED_CALLS(IN_1), 0 GATED_CALLS(IN_2), 0 GATED_CALLS(IN_3),
+    0 GATED_CALLS(IN_4), 0 GATED_CALLS(IN_5), 0 GATED_CALLS(IN_6), 0 GATED_CALLS(IN_7),
+};
 
 /* Seven words in the registers and on the stack, as a variadic call of integers passes them on both architectures. */
 typedef long syscall_function(long number, long a, long b, long c, long d, long e, long f);
 
 /* Seen by the gate, so not static; hidden like everything here. */
 extern syscall_function *sbx_real_syscall;
-extern syscall_function sbx_hook_futex, sbx_hook_syscall;
+extern syscall_function sbx_hook_gated_call, sbx_hook_syscall;
 
 syscall_function *sbx_real_syscall __attribute__((visibility("hidden")));
 
-SBX_SYSCALL_GATE(sbx_hook_syscall, FUTEX_NUMBER, sbx_hook_futex, sbx_real_syscall);
+SBX_SYSCALL_GATE(sbx_hook_syscall, sbx_gated_calls, sbx_hook_gated_call, sbx_real_syscall);
 
-/* The holder of a priority-inheriting futex: the kernel's own reading of the word (FUTEX_TID_MASK), copied by the
- * kernel because the address is the program's. */
-static uint32_t holder_of(uint64_t word)
+/* What a lock without an owner holds while somebody waits for it: 0 free, 1 held, 2 held and waited for. From Drepper,
+ * "Futexes Are Tricky", mutexes 2 and 3, and so in GLib, in Rust's standard library, in libc itself and in most locks
+ * that programs make for themselves. */
+enum { CONTENDED = 2 };
+
+/* What kind of thing a futex is. */
+enum use {
+    USE_WAIT,   /* somebody will change the word: a condition, a counter, a flag */
+    USE_LOCK,   /* a lock by the way it uses its word; a counter may stand at 2 as well */
+    USE_OWNED,  /* a lock that the kernel keeps, with its owner in the word */
+};
+
+/* The word, copied by the kernel because the address is the program's; 0 when it cannot be. */
+static uint32_t value_of(uint64_t word)
 {
     uint32_t value = 0;
     struct iovec to = {&value, sizeof value}, from = {(void *)(uintptr_t)word, sizeof value};
     long got = sbx_raw_syscall(SYS_process_vm_readv, (long)sbx_the_capture.header->pid, (long)(uintptr_t)&to, 1,
                                (long)(uintptr_t)&from, 1, 0);
-    return got == (long)sizeof value ? value & FUTEX_TID_MASK : 0;
+    return got == (long)sizeof value ? value : 0;
 }
 
-SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, long f, bool is_lock)
+SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, long f, enum use use)
 {
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
-    uint32_t holder = is_lock && sbx_capture_is_open() ? holder_of((uint64_t)a) : 0;
-    sbx_wait_begin(&call, SBX_GROUP_FUTEX, is_lock ? SBX_RECORD_LOCK : SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, (uint64_t)a,
-                   holder);
+    uint32_t holder = use == USE_OWNED && sbx_capture_is_open() ? value_of((uint64_t)a) & FUTEX_TID_MASK : 0;
+    sbx_wait_begin(&call, SBX_GROUP_FUTEX, use == USE_WAIT ? SBX_RECORD_WAIT : SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT,
+                   (uint64_t)a, holder);
     long result = sbx_real_syscall(SYS_futex, a, b, c, d, e, f);
+    if (use == USE_LOCK && call.thread != NULL && value_of((uint64_t)a) > CONTENDED) {
+        call.kind = SBX_RECORD_WAIT; /* it goes on counting: no lock */
+    }
     sbx_blocking_end(&call, 0, result != 0, -1);
     return result;
 }
 
-long sbx_hook_futex(long number, long a, long b, long c, long d, long e, long f)
+SBX_NOINLINE static long shielded(long number, long a, long b, long c, long d, long e, long f)
 {
+    SBX_SAVE_FRAME_POINTER();
+    struct sbx_thread *thread = sbx_shield_begin();
+    long result = sbx_real_syscall(number, a, b, c, d, e, f);
+    sbx_shield_end(thread);
+    return result;
+}
+
+static bool begins_sandbox(long number)
+{
+    return number == SYS_seccomp || number == SYS_prctl || number == SYS_unshare || number == SYS_setns ||
+           number == LANDLOCK_RESTRICT_SELF;
+}
+
+static long sandboxed(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (number == SYS_prctl && a == PR_SET_SECCOMP) {
+        sbx_sandbox_begins((uint64_t)b, 0, (uint64_t)c);
+    } else if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
+        sbx_sandbox_begins(a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, (uint64_t)b,
+                           (uint64_t)c);
+    } else if (number == SYS_unshare) {
+        sbx_unshare_begins((uint64_t)a);
+    } else if (number == SYS_setns) {
+        sbx_setns_begins((uint64_t)b);
+    } else if (number == LANDLOCK_RESTRICT_SELF) {
+        sbx_one_thread_wanted();
+    }
+    return sbx_real_syscall(number, a, b, c, d, e, f);
+}
+
+long sbx_hook_gated_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (begins_sandbox(number)) {
+        return sandboxed(number, a, b, c, d, e, f);
+    }
+    if (number != SYS_futex) {
+        return shielded(number, a, b, c, d, e, f);
+    }
     switch ((int)b & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
+        return wait_in_futex(a, b, c, d, e, f, (uint32_t)c == CONTENDED ? USE_LOCK : USE_WAIT);
     case FUTEX_WAIT_REQUEUE_PI:
-        return wait_in_futex(a, b, c, d, e, f, false);
+        return wait_in_futex(a, b, c, d, e, f, USE_WAIT);
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
-        return wait_in_futex(a, b, c, d, e, f, true);
+        return wait_in_futex(a, b, c, d, e, f, USE_OWNED);
     case FUTEX_WAKE_OP:
         sbx_wake_check((uint64_t)e, SBX_OP_FUTEX_WAKE, SBX_WAKE_ALL); /* may wake at the second word as well */
         break;

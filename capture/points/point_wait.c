@@ -15,13 +15,14 @@
 /* ---- semaphores ---- */
 
 /* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with
- * 64-bit atomics) and in musl alike. It is a hint: wrong, and one wait is unmeasured, or a call that does not wait is
- * measured. Not a sem_trywait(): that is no cancellation point, and a wait is one also when it need not sleep. */
+ * 64-bit atomics) and in musl alike; in musl before 1.2.4 all bits are set while somebody waits. It is a hint: wrong, and
+ * one wait is unmeasured, or a call that does not wait is measured. Not a sem_trywait(): that is no cancellation point, and
+ * a wait is one also when it need not sleep. */
 static bool has_count(const sem_t *semaphore)
 {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the count is in the first bytes");
-    /* relaxed: a hint */
-    return (sbx_load_relaxed((const uint32_t *)(const void *)semaphore) & INT32_MAX) != 0;
+    uint32_t word = sbx_load_relaxed((const uint32_t *)(const void *)semaphore); /* relaxed: a hint */
+    return (word & INT32_MAX) != 0 && word != UINT32_MAX;
 }
 
 #define SEM_HOOK(name, parameters, arguments, op)                                                         \

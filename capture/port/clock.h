@@ -13,6 +13,13 @@ struct sbx_times {
     uint64_t cpu_ns;  /* of the thread */
 };
 
+/* How old the line may be by which a thread tells its times (thread_clock.h), and so the most that it can be ahead.
+ * Bounds what stolen time, NTP and a wrong rate can do: at 10 ms a clock that is 500 ppm off shows 5 us. At 1 ms a thread
+ * that captures each millisecond would never find a fresh line; at 100 ms a steal stays visible ten times as long. */
+enum {
+    SBX_CLOCK_REBASE_NS = 10 * 1000 * 1000
+};
+
 SBX_SIGNAL_SAFE static inline uint64_t sbx_read_clock_ns(clockid_t clock)
 {
     struct timespec now = {0, 0};

@@ -290,10 +290,3 @@ void sbx_clock_limit(enum sbx_clock_source limit)
 {
     sbx_store_relaxed(&sbx_the_clock_scale.limit, limit);
 }
-
-const char *sbx_clock_source_name(enum sbx_clock_source source)
-{
-    static const char *const names[] = {
-        [SBX_CLOCK_KERNEL] = "kernel", [SBX_CLOCK_CYCLES] = "cycles", [SBX_CLOCK_RSEQ] = "rseq"};
-    return (size_t)source < SBX_COUNT_OF(names) ? names[source] : "kernel";
-}

@@ -14,12 +14,12 @@
  *
  * Both lines are thrown away after SBX_CLOCK_REBASE_NS and drawn anew, the CPU line too although rseq says
  * "unswitched": while a hypervisor has stolen the processor the counter goes on, the guest's kernel does not charge the
- * thread, and nothing in the guest sees a switch. One system call in 10 ms of a thread that reads often is 0.003 % of
- * its time, so there is no reason to redraw the two apart. (Readings of wall time alone redraw only their own line: no
- * system call.)
+ * thread, and nothing in the guest sees a switch; likewise during an interrupt where the kernel keeps their time apart
+ * (CONFIG_IRQ_TIME_ACCOUNTING). One system call in 10 ms of a thread that reads often is 0.003 % of its time, so there is
+ * no reason to redraw the two apart. (Readings of wall time alone redraw only their own line: no system call.)
  *
  * No reading of a thread is less than one before, of either clock: a line that ran ahead is held until it is true
- * again.
+ * again. What another thread asks the kernel about this one is held by the reader (chunk_reader.c).
  *
  * Interruptions. The lines are a thread's own, and a signal handler on that thread may read the same clock at any
  * instruction. `sequence` tells the interrupted one:
@@ -52,13 +52,6 @@ enum sbx_clock_source {
     SBX_CLOCK_KERNEL = 0, /* clock_gettime for both: 25 ns and 250 ns */
     SBX_CLOCK_CYCLES = 1, /* wall time from the cycle counter, CPU time from the kernel */
     SBX_CLOCK_RSEQ = 2    /* both without a system call: 12 ns together */
-};
-
-/* How old a line may be. Bounds what stolen time, NTP and a wrong rate can do: at 10 ms a clock that is 500 ppm off
- * shows 5 us. At 1 ms a thread that captures each millisecond would never find a fresh line; at 100 ms a steal stays
- * visible ten times as long. */
-enum {
-    SBX_CLOCK_REBASE_NS = 10 * 1000 * 1000
 };
 
 /* One thread's. Zeroed memory is a valid clock that has read nothing. Must be zeroed before another thread uses it: CPU
@@ -170,8 +163,13 @@ void sbx_clock_limit(enum sbx_clock_source limit);
 /* What readings use now. Signal safe. */
 SBX_SIGNAL_SAFE enum sbx_clock_source sbx_clock_source(void);
 
-/* "kernel", "cycles", "rseq"; never NULL. */
-const char *sbx_clock_source_name(enum sbx_clock_source source);
+/* "kernel", "cycles", "rseq"; "unknown" for a number out of a recording that is none of these. */
+static inline const char *sbx_clock_source_name(uint32_t source)
+{
+    static const char *const names[] = {
+        [SBX_CLOCK_KERNEL] = "kernel", [SBX_CLOCK_CYCLES] = "cycles", [SBX_CLOCK_RSEQ] = "rseq"};
+    return source < SBX_COUNT_OF(names) ? names[source] : "unknown";
+}
 
 /* ---- between thread_clock.c and clock_calibration.c ---- */
 

@@ -2,46 +2,65 @@
 /* record_codec.h - one record as delta-coded bytes, and back.
  *
  * Times are kept in units of SBX_TIME_UNIT_NS, rounded down: begin <= end and the order of a thread's records stay what
- * they were, and a duration is off by less than one unit. A CPU time that was read (not 0) never becomes 0. Everything
- * else comes back exactly. Differences are taken modulo 2^64, so counters may wrap and times go backwards.
+ * they were, and a duration is off by less than one unit. A CPU time that was read (not 0) never becomes 0. Differences
+ * are taken modulo 2^64, so counters may wrap and times go backwards. In the long form everything else comes back exactly.
  *
- * A sample, four records of five, takes the short form: a head of 16 bits (little endian), then what the head says,
- * numbers of a stated length as plain little-endian bytes, so that neither side loops over them.
+ * A sample, nine records of ten, takes the short form, which tells some numbers roughly:
+ *   times         rounded down to SBX_SAMPLE_UNIT_NS after the last record, CPU time likewise and to SBX_CPU_SLACK
+ *   alloc_count   its growth rounded down by less than a sixteenth
+ *   alloc_bytes   its growth rounded down by less than a sixteenth, or by less than SBX_ALLOC_UNIT where that is more
+ *   amount        of an ASYNC record, how long the signal waited: rounded down to a power of two
+ * Both sides go on from what was told, not from what was true: what a sample left out of a time or a counter is told
+ * with the next record, so no error ever adds to another, counters and wall time never go backwards by it (CPU time by a
+ * unit at most; the reader holds it), and the next long record (a wait, a message, a frame: what a judgement is made of)
+ * is exact again. The idea is that of differential
+ * pulse code modulation (C. Cutler, US patent 2605361, 1952).
  *
- *   bits 0..1   kind          1 ALLOC, 2 LEAF, 3 ASYNC (0: the long form)
- *   bit 2       op            1: a byte with the op follows; 0: that of the last short record of the kind
- *   bit 3       end           0: 2 bytes, 1: 3 bytes; units since the last record
- *   bits 4..5   off-CPU time  0: CPU time was not read; else so many bytes: how much end - cpu has grown since it was
- *                             last known, zigzag. Near 0 while a thread computes
- *   bits 6..8   stack         0..5: that of the recent stacks; 6: 2 bytes, 7: 3 bytes of a new one, whose epoch is that
- *                             of the last one
- *   bits 9..10  alloc_count   0..3 bytes, growth
- *   bits 11..12 alloc_bytes   0..3 bytes, growth
- *   bit 13      message       1 byte, growth
- *   bit 14      run           two varints: end - begin in units, repeats
- *   bit 15      amount        varint
- * in the order op, end, off-CPU, stack, alloc_count, alloc_bytes, message, run, amount. It is taken when all fields it
- * has no place for are 0, the thread is the chunk's, and every number fits; everything else takes the long form:
+ * The short form: a head of one byte, then what it says, numbers of a stated length as plain little-endian bytes, so
+ * that neither side loops over them.
  *
- *   byte 0      kind << 2
- *   byte 1, 2   field mask, little endian: which of the following are present, in this order
+ *   bits 0..5   1 + 21 * kind + 7 * off + stack
+ *                 kind     0 ALLOC, 1 LEAF, 2 ASYNC
+ *                 off      bytes of the off-CPU time: 0, 1 or 2
+ *                 stack    0..5: that of the recent stacks; 6: 2 bytes of a new one, whose epoch is that of the last one
+ *   bit 6       allocations: a byte each for the growth of alloc_count and of alloc_bytes: rough numbers, see below
+ *   bit 7       more: a second byte of the head follows
+ *      bit 0    op           1 byte; else its upper four bits are those of the last short record of the kind
+ *      bit 1    run          1 byte: repeats, not 0; begin is the end of the last record
+ *      bit 2    message      1 byte, growth
+ *      bit 3    wide         on-CPU time has 3 bytes, and so has off-CPU time where it has 2 else
+ *      bit 4    amount       varint, exactly; else 0 or, of ASYNC, as its code says
+ *      bit 5    far          a new stack has 3 bytes
+ *      bit 6    usage        four varints: growth, modulo 2^32, of minor_faults, major_faults, voluntary_switches,
+ *                            involuntary_switches; flags is SBX_FLAG_USAGE, else 0
+ *      bit 7    0
+ * in the order on-CPU time, off-CPU time, stack, allocations, run, message, op, amount, usage. On-CPU time is 2 bytes: in bits 4
+ * and up how much CPU time has grown since the last record, in units of SBX_SAMPLE_UNIT_NS; off-CPU time is by how much
+ * more the wall clock has; near 0 while a thread computes. Bits 0..3 are a code: of ASYNC, 0 where amount is 0, else c for
+ * an amount from 2^(c+15) to the next power of two; of the other kinds the lower four bits of op.
+ *
+ * A rough number is a byte: up to 31 itself, else, with e = (byte >> 4) - 1, (16 + (byte & 15)) << e; below 2^19. That of
+ * alloc_bytes counts SBX_ALLOC_UNIT.
+ *
+ * The short form is taken when all fields it has no place for are 0, the thread is the chunk's, CPU time was read, and
+ * every number fits; everything else takes the long form:
+ *
+ *   3 bytes     little endian: bits 0..5 are 0, bits 6..10 kind, bits 11..23 which of these are present besides `end`
  *   varints     (LEB128, 7 bits a byte; "zigzag" where a difference may be negative)
- *       bit 0   end              zigzag units against the last record; always present
- *       bit 1   end - begin      units
- *       bit 2   stack            plain
- *       bit 3   off-CPU time     zigzag; absent: CPU time was not read (0)
- *       bit 4   alloc_count      zigzag delta; absent: unchanged
- *       bit 5   alloc_bytes      zigzag delta; absent: unchanged
- *       bit 6   message          zigzag delta; absent: unchanged
- *       bit 7   op
- *       bit 8   object
- *       bit 9   amount
- *       bit 10  peer
- *       bit 11  flags | fd_class << 8
- *       bit 12  thread           absent: the chunk's
- *       bit 13  repeats
- *       bit 14  wait
- *       bit 15  minor_faults, major_faults, voluntary_switches, involuntary_switches (SBX_FLAG_USAGE)
+ *               end              zigzag units against the last record
+ *       bit 11  end - begin      units
+ *       bit 12  stack            plain
+ *       bit 13  off-CPU time     end - cpu, zigzag growth in units; absent: CPU time was not read (0)
+ *       bit 14  alloc_count, alloc_bytes     zigzag growth of each; absent: neither has
+ *       bit 15  message          zigzag growth; absent: unchanged
+ *       bit 16  op
+ *       bit 17  object
+ *       bit 18  amount
+ *       bit 19  peer
+ *       bit 20  flags | fd_class << 8; with SBX_FLAG_USAGE the four of usage, as above, follow at the end
+ *       bit 21  thread           absent: the chunk's
+ *       bit 22  repeats
+ *       bit 23  wait
  * Other fields are 0 when absent. Both directions keep a state, started from the chunk's base values. */
 #ifndef SBX_RECORD_CODEC_H
 #define SBX_RECORD_CODEC_H
@@ -52,25 +71,33 @@
 #include "marks.h"
 #include "recording_format.h"
 
-/* 128 ns: an eighth of what a payload tells, five readings of the clock, and 16 bits of it are 8 ms. */
+/* 128 ns: an eighth of what a payload tells, and five readings of the clock. */
 #define SBX_TIME_UNIT_NS UINT64_C(128)
+
+/* Of samples: 2 us is a thousandth of the time between two of them, and 12 bits of it are 8 ms, more than the default
+ * interval. */
+#define SBX_SAMPLE_UNIT_NS UINT64_C(2048)
 
 enum {
     SBX_RECORD_BYTES_MAX = 3 + 19 * 10,
-    SBX_RECENT_STACKS = 6, /* what three bits of the head leave beside two lengths */
+    SBX_RECENT_STACKS = 6, /* what one byte has place for beside the rest of the head */
+    SBX_ALLOC_UNIT = 64,   /* bytes; 2^19 of it are 32 MiB, more than most threads allocate between two samples */
+    SBX_CPU_SLACK = 32,    /* units by which off-CPU time may seem to shrink in a sample: the clocks are read one after
+                              the other. A larger step is told exactly, in the long form */
 };
 
 struct sbx_codec_state {
-    uint64_t last_end, last_off; /* units; off: end minus CPU time where that was last read */
-    uint64_t last_alloc_count, last_alloc_bytes, last_message;
+    uint64_t last_end, last_off; /* units, as told; off: end minus CPU time where that was last read */
+    uint64_t last_alloc_count, last_alloc_bytes, last_message; /* as told */
     uint32_t recent[SBX_RECENT_STACKS]; /* the newest distinct stacks, replaced in turn; 0: none yet */
     uint32_t thread;                    /* the chunk's own */
     uint8_t stack_epoch;                /* bits 24..31 of the last stack */
     uint8_t next_recent;
-    uint8_t last_op[4];                 /* by kind in the short form */
     uint8_t reserved[6];                /* 0: a state can be compared as bytes */
+    uint8_t last_family[4];             /* op >> 4, by kind in the short form */
+    uint32_t last_usage[4];             /* faults and switches, in the order of the record; a chunk begins with 0 */
 };
-static_assert(sizeof(struct sbx_codec_state) == 80, "no padding");
+static_assert(sizeof(struct sbx_codec_state) == 96, "no padding");
 
 /* The state in which a chunk begins: from its base values and nothing else. */
 SBX_SIGNAL_SAFE static inline struct sbx_codec_state sbx_codec_begin(const struct sbx_chunk *chunk)

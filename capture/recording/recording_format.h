@@ -10,10 +10,16 @@
  *                   | modules           struct sbx_module_entry[n]     |  immortal: the ring never eats it
  *   threads_at      +--------------------------------------------------+
  *                   | threads           struct sbx_thread_entry[n]     |  immortal; entries of dead threads are reused
- *   frames_at       +--------------------------------------------------+         with a new generation
+ *   watches_at      +--------------------------------------------------+         with a new generation
+ *                   | watches           struct sbx_watch_entry[n]      |  watches and deadlines that are open now
+ *   kinds_at        +--------------------------------------------------+
+ *                   | message kinds     struct sbx_kind_entry[n]       |  immortal; what the application calls them
+ *   frames_at       +--------------------------------------------------+
  *                   | frames            uint64_t[2][n]                 |  interned (module, offset); two halves, one an epoch
  *   nodes_at        +--------------------------------------------------+
  *                   | callstack nodes   uint64_t[2][n]                 |  two halves, one an epoch
+ *   ids_at          +--------------------------------------------------+
+ *                   | functions         uint64_t[n]                    |  immortal; ids that providers gave their functions
  *   chunks_at       +--------------------------------------------------+
  *                   | ring              struct sbx_chunk[n] of 4 KiB   |  recycled oldest first
  *                   +--------------------------------------------------+
@@ -31,6 +37,12 @@
  * Callstack id: bits 0..23 node index of the leaf, bits 24..31 low byte of the epoch. Half of an epoch: epoch & 1.
  *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
  *
+ * A logical frame, of the stack of an embedded runtime (docs/PROVIDERS.md), has the module SBX_MODULE_LOGICAL + the index
+ * of its provider, and as offset: bits 0..19 line (0: not known), bits 20..38 index of its function in the functions'
+ * section (0: not known, there was no room). Its `exact` bit means that the frames nearer the leaf are the provider's
+ * own, made by its asking for this sample. Logical frames stand at the leaf end of the stack, in order; the reader puts
+ * them where the interpreter's own frames are.
+ *
  * A stack that could not be followed to its end has as its outermost frame a word with module SBX_MODULE_END and the
  * reason (enum sbx_walk_end) as offset; SBX_WALK_COMPLETE is never stored. */
 #ifndef SBX_RECORDING_FORMAT_H
@@ -43,7 +55,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 4u
+#define SBX_RECORDING_VERSION 8u
 #define SBX_RECORDING_SUFFIX ".rec"
 #define SBX_RAW_SUFFIX ".raw"
 
@@ -51,15 +63,23 @@ enum {
     SBX_CONTROL_AT = 4096,
     SBX_MODULES_MAX = 1024,
     SBX_THREADS_MAX = 1024,
+    SBX_WATCHES_MAX = 256,        /* a watch's id has its index in its lowest byte */
+    SBX_WATCH_NAME_MAX = 48,
+    SBX_MESSAGE_KINDS = 224,      /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
     SBX_FRAMES_MAX = 1 << 17,     /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
                                      one frame, so frames are never what fills up first by much */
     SBX_NODES_MAX = 1 << 16,      /* per half, power of two; 2 x 512 KiB */
     SBX_CHUNK_BYTES = 4096,
     SBX_CHUNKS_DEFAULT = 1024,    /* 4 MiB of ring */
+    SBX_IDS_MAX = 1 << 13,        /* functions of providers, power of two; 64 KiB */
+    SBX_PROVIDERS_MAX = 4,
+    SBX_PROVIDER_NAME_MAX = 24,
+    SBX_LOGICAL_LINE_BITS = 20,
     SBX_BUILD_ID_MAX = 32,
     SBX_PATH_MAX = 256,
     SBX_MODULE_END = 0xffff,      /* module index of the "walk ended here" frame */
     SBX_MODULE_NONE = 0xfffe,     /* code outside every module: generated code; offset 0 */
+    SBX_MODULE_LOGICAL = 0xfff0,  /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
     SBX_MODULE_CUT = 0xfffd,      /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
 };
 
@@ -71,6 +91,7 @@ enum sbx_recording_state {
     SBX_STATE_LIVE = 2,
     SBX_STATE_CLEAN = 3,    /* stopped or exited in order */
     SBX_STATE_SNAPSHOT = 4, /* this file is a copy; header.trigger says why */
+    SBX_STATE_PUBLISHED = 5, /* of a dead process: its snapshot is durable under its temporary name (recording_recover.h) */
 };
 
 /* Why a snapshot was made. Times are CLOCK_MONOTONIC nanoseconds. */
@@ -82,6 +103,19 @@ struct sbx_trigger_entry {
     uint64_t message;      /* sequence number of the judged message; 0: none */
     uint32_t threshold_ms; /* the limit that was crossed */
     uint32_t in_progress;  /* 1: the stall had not ended when the snapshot was made */
+    uint32_t watch;        /* index + 1 of the watch or deadline that was not kept; 0: none */
+    uint32_t after_ms;     /* recording went on for so long after the trigger, before the copy was made */
+    uint32_t frames;       /* `slow_frame`: frames dropped, when it was a burst of them; else 0 or 1 */
+    uint32_t signal;       /* number of the signal that ended the process; 0: none, or not known */
+    uint32_t fault;        /* enum sbx_fault: what kind of signal that was */
+    uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
+};
+
+/* What the user said about recording (docs: stallbox.h). Only what was recorded after GRANTED may be kept. */
+enum sbx_consent {
+    SBX_CONSENT_UNKNOWN = 0,
+    SBX_CONSENT_GRANTED = 1,
+    SBX_CONSENT_DENIED = 2,
 };
 
 /* Left while a message is open too long, withdrawn when it ends: an open note of a dead process is a stall that killed
@@ -91,6 +125,56 @@ struct sbx_note {
     uint32_t thread;
     uint64_t message;
     uint64_t begin_ns;
+    uint32_t message_kind;
+    uint32_t reserved;
+};
+
+enum sbx_pending_state {
+    SBX_PENDING_NONE = 0,
+    SBX_PENDING_FIRED = 1,   /* nothing of it is durable yet */
+    SBX_PENDING_DURABLE = 2, /* it is durable under its temporary name */
+};
+
+/* The snapshot that is being made because something fired, so that a process which dies at that moment is not silent
+ * about it. Written by the watch thread: fields first, then `state` with release. A snapshot made by hand has none: who
+ * asked for it is gone. */
+struct sbx_pending {
+    uint32_t state; /* enum sbx_pending_state */
+    uint32_t reserved;
+    uint8_t snapshot_id[16]; /* its file is raw/.ID.raw.PID.tmp, then raw/ID.raw */
+    struct sbx_trigger_entry trigger;
+};
+
+/* The fatal signal that is ending the process (handler/crash_handler.h). The first thread that gets one takes `claim`,
+ * fills in the rest, then `signal` with release; whoever is second leaves it alone. */
+struct sbx_crash {
+    uint32_t claim;  /* 1: taken */
+    uint32_t signal; /* its number; 0: none */
+    uint32_t fault;  /* enum sbx_fault */
+    uint32_t thread; /* index of the thread it came to; UINT32_MAX: one without an entry */
+    uint64_t at_ns;
+};
+
+/* An embedded runtime that tells its logical frames. Filled before header.provider_count says so; never changed. */
+struct sbx_provider_entry {
+    uint64_t code_begin, code_end; /* addresses of the interpreter's loop; end 0: the whole module that holds begin;
+                                      begin 0: not told */
+    char name[SBX_PROVIDER_NAME_MAX]; /* "lua": local only */
+};
+
+/* What recording costs the application, and what the governor made of it (agent/governor.h). Written by the watch thread,
+ * word by word, once a window: numbers for people. CPU times since the start. */
+struct sbx_overhead {
+    uint64_t application_ns; /* the process's, without the four below */
+    uint64_t watch_ns;       /* the watch thread's */
+    uint64_t modules_ns;     /* the module thread's: rows and hooks, mostly at the start; not governed */
+    uint64_t captures_ns;    /* of the application's threads: captures, counted and one in 16 timed */
+    uint64_t calls_ns;       /* the same: calls through points that recorded nothing, counted and estimated */
+    uint32_t budget_permille; /* 0: none */
+    uint32_t window_ppm;     /* cost of the last window by its application time, in millionths */
+    uint32_t interval_us, gap_us; /* in force */
+    uint32_t shed;           /* SBX_POINT_BIT() of the groups that are out */
+    uint32_t changes;        /* steps taken, either way */
 };
 
 struct sbx_section {
@@ -114,7 +198,7 @@ struct sbx_recording_header {
     uint64_t started_real_s;      /* CLOCK_REALTIME seconds; only its UTC day ever leaves */
     uint64_t snapshot_ns;         /* CLOCK_MONOTONIC when the copy was begun */
     uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC of the watch thread's last tick: the last sign of life */
-    struct sbx_section modules, threads, frames, nodes, chunks; /* nodes.count counts both halves */
+    struct sbx_section modules, threads, frames, nodes, ids, chunks; /* nodes.count counts both halves */
     uint32_t module_count;        /* entries in use, append only, release-stored */
     uint32_t thread_count;        /* entries ever used */
     uint32_t epoch;               /* current callstack epoch, starts at 1 */
@@ -132,13 +216,53 @@ struct sbx_recording_header {
     uint32_t hooked_slots;        /* GOT slots patched now; 0 when off */
     uint32_t async_signal;        /* signal number of the gap filler; 0: off */
     uint32_t clock_source;        /* enum sbx_clock_source (capture/port/thread_clock.h): what times come from */
-    uint32_t reserved_clock;
+    uint32_t architecture;        /* enum sbx_architecture: of the code that was recorded; 0: not told */
+    uint32_t crash_signals;       /* 1 << number of each fatal signal whose handler is ours now */
+    uint32_t provider_count;      /* entries in use, append only, release-stored */
+    uint32_t reserved_provider;
+    struct sbx_provider_entry providers[SBX_PROVIDERS_MAX];
     char spool_path[SBX_PATH_MAX];/* where snapshots go: raw/ below it; local only, never in a payload */
     char executable_path[SBX_PATH_MAX]; /* local only */
+    struct sbx_section watches;
+    uint32_t watch_count;         /* watches and deadlines open now, those that rest among them */
+    uint32_t consent;             /* enum sbx_consent: may what is recorded be kept and sent */
+    uint64_t consent_ns;          /* CLOCK_MONOTONIC since when it was given; nothing older may be kept */
     uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's byte in a callstack id comes round: a
                                      record older than this names a stack of an earlier epoch */
+    struct sbx_crash crash;
+    uint64_t pid_namespace;       /* inode of /proc/self/ns/pid: in another one `pid` names somebody else; 0: not known */
+    uint32_t owner_locked;        /* 1: the process holds a lock (flock) on this file as long as it lives */
+    uint32_t reserved_owner;
+    struct sbx_overhead overhead;
+    struct sbx_pending pending;
+    struct sbx_section kinds;
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
+
+/* A snapshot that the process could not write by itself, asked of its companion (agent/handover.h, tool/handover_taker.h). The
+ * watch thread fills it, bumps `request` and writes one byte of `wake` through a descriptor, which inotify(7) tells the
+ * companion; that one bumps the bell when it has answered. Who reads it outside of the process believes nothing of it. */
+struct sbx_handover {
+    uint64_t key;      /* the companion's (preload.h): whose recording this is; 0: nobody's */
+    uint32_t request;  /* bumped by the watch thread when the rest is whole */
+    uint32_t answer;   /* last request that was answered, by the companion; release-stored */
+    uint32_t result;   /* 0, or errno of that answer */
+    uint32_t error;    /* errno with which the process itself could not write it */
+    uint64_t until_ns; /* CLOCK_MONOTONIC: nobody waits for it any more */
+    uint32_t made;     /* snapshots that the companion made */
+    uint32_t wake;     /* its first byte is written, with what it holds */
+    struct sbx_trigger_entry trigger;
+};
+
+/* What the user said, on its way to the agent: enum sbx_consent + 1, or one of two words more. */
+enum sbx_consent_order {
+    SBX_CONSENT_ORDER_NONE = 0,
+    SBX_CONSENT_ORDER_UNKNOWN = 1,
+    SBX_CONSENT_ORDER_GRANTED = 2,
+    SBX_CONSENT_ORDER_DENIED = 3,
+    SBX_CONSENT_ORDER_NOT_ASKED = 4, /* as at a start without an answer: it is the application's own decision what that is */
+    SBX_CONSENT_ORDER_READ = 5,      /* read it in the spool */
+};
 
 /* The one door for settings: policy -> numbers -> here -> capture. Writers (the agent at start, the companion, ctl) fill
  * `wanted`, then add 1 to `generation` (release) and ring `bell`; the watch thread takes them over. */
@@ -150,10 +274,12 @@ struct sbx_control_page {
     uint32_t snapshot_answer;   /* last request that was answered */
     uint32_t snapshot_result;   /* 0, or errno of that answer */
     uint32_t hooked_points;     /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
-    uint32_t reserved;
+    uint32_t consent_order;     /* enum sbx_consent_order: taken by the watch thread, which puts it back to 0 */
     struct sbx_capture_settings wanted;
     struct sbx_capture_settings in_force; /* written by the agent: what is true now */
+    struct sbx_handover handover;
 };
+static_assert(sizeof(struct sbx_control_page) <= 4096, "the control page is one page");
 
 enum sbx_module_flag {
     SBX_MODULE_MAIN = 1,      /* the executable */
@@ -196,7 +322,7 @@ struct sbx_thread_entry {
     uint32_t state;      /* enum sbx_thread_state */
     uint32_t tid;
     uint32_t generation; /* bumped each time the entry is taken: index and generation name one thread */
-    uint32_t flags;      /* 1: main thread, 2: runs a loop */
+    uint32_t flags;      /* enum sbx_thread_flag */
     char name[16];       /* as the kernel has it; local only */
     uint64_t born_ns;
     uint64_t died_ns;
@@ -231,6 +357,45 @@ struct sbx_thread_entry {
 static_assert(sizeof(struct sbx_repeat) == 80, "no padding");
 static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a thread");
 
+/* A watch or a deadline: something that must happen by begin + timeout. Any thread takes a free entry, keeps it and gives
+ * it back, each by one compare-and-swap of `word` (agent/watch_table.h); the watch thread looks at the times. Two cache
+ * lines: what a beat touches lies on the first. */
+struct sbx_watch_entry {
+    uint64_t word;       /* generation << 8 | enum sbx_watch_state; the generation is 0 until it is first used */
+    uint64_t begin_ns;   /* CLOCK_MONOTONIC: when it was begun, or the newest beat */
+    uint64_t end_ns;     /* LATE: when it was kept */
+    uint32_t kind;       /* enum sbx_watch_kind */
+    uint32_t timeout_ms;
+    uint32_t thread;     /* index of the thread that began it or beat last; UINT32_MAX: not known */
+    uint32_t thread_generation;
+    uint64_t what;       /* its name as a number: FNV-1a, 64 bits */
+    uint64_t opened_ns;
+    uint64_t beats;
+    char name[SBX_WATCH_NAME_MAX]; /* local only */
+    uint64_t reserved[2];
+};
+static_assert(sizeof(struct sbx_watch_entry) == 128, "two cache lines");
+
+/* What the application calls the messages of a kind; the kind is the index. The first name stays: who takes `state` from
+ * FREE to FILLING writes it, then stores SET with release. */
+enum sbx_kind_state { SBX_KIND_FREE = 0, SBX_KIND_FILLING = 1, SBX_KIND_SET = 2 };
+
+struct sbx_kind_entry {
+    uint32_t state; /* enum sbx_kind_state */
+    uint32_t reserved;
+    char name[SBX_WATCH_NAME_MAX]; /* local only */
+};
+
+static inline uint64_t sbx_watch_word(uint64_t generation, enum sbx_watch_state state)
+{
+    return generation << 8 | (uint64_t)state;
+}
+
+static inline enum sbx_watch_state sbx_watch_state_of(uint64_t word)
+{
+    return (enum sbx_watch_state)(word & 0xff);
+}
+
 /* Samples and waits that the application's threads recorded of themselves. `header` heads a whole recording that may be
  * live: a number for people. */
 static inline uint64_t sbx_captures_by_threads(const struct sbx_recording_header *header)
@@ -244,7 +409,7 @@ static inline uint64_t sbx_captures_by_threads(const struct sbx_recording_header
     return captures;
 }
 
-/* One record as a value. The ring holds it delta-coded (record_codec.h). */
+/* One record as a value. The ring holds it delta-coded, and some numbers of samples roughly (record_codec.h). */
 struct sbx_record {
     uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
     uint64_t cpu_ns;           /* the thread's CPU time at end; 0: not read */
@@ -335,12 +500,32 @@ static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exac
     return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | offset;
 }
 
+/* The word of a logical frame; `function` is an index of the functions' section. Lines that have no room are not known. */
+static inline uint64_t sbx_logical_word(uint32_t provider, uint32_t function, uint32_t line, int is_root)
+{
+    uint64_t fits = line < (UINT32_C(1) << SBX_LOGICAL_LINE_BITS) ? line : 0;
+    return sbx_frame_word(SBX_MODULE_LOGICAL + provider, (uint64_t)function << SBX_LOGICAL_LINE_BITS | fits, is_root);
+}
+
+/* Whether a frame word is one of a provider, known here or not. */
+static inline int sbx_is_logical(uint64_t frame_word)
+{
+    return frame_word >> SBX_FRAME_MODULE_SHIFT >= SBX_MODULE_LOGICAL &&
+           frame_word >> SBX_FRAME_MODULE_SHIFT < SBX_MODULE_LOGICAL + SBX_PROVIDERS_MAX;
+}
+
+static inline uint32_t sbx_logical_function(uint64_t frame_word)
+{
+    return (uint32_t)((frame_word & SBX_FRAME_OFFSET_MASK) >> SBX_LOGICAL_LINE_BITS);
+}
+
 /* A number that changes when any struct of this file does (FNV-1a over sizes). */
 static inline uint32_t sbx_layout_hash(void)
 {
     const uint32_t sizes[] = {sizeof(struct sbx_recording_header), sizeof(struct sbx_control_page),
                               sizeof(struct sbx_module_entry),     sizeof(struct sbx_thread_entry),
                               sizeof(struct sbx_chunk),            sizeof(struct sbx_capture_settings),
+                              sizeof(struct sbx_watch_entry),      sizeof(struct sbx_kind_entry),
                               SBX_DROP_COUNT,                      SBX_RECORDING_VERSION};
     uint32_t hash = 2166136261u;
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

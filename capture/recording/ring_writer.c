@@ -26,6 +26,17 @@ void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header)
     ring->drops = header->drops;
 }
 
+void sbx_ring_close_whole(struct sbx_ring *ring)
+{
+    sbx_store_relaxed(&ring->chunk_count, 0); /* relaxed: no writer has seen another number yet */
+}
+
+void sbx_ring_open_whole(struct sbx_ring *ring, const struct sbx_recording_header *header)
+{
+    /* order: release ring.chunk_count - the memory is reserved */
+    sbx_store_release(&ring->chunk_count, (uint32_t)header->chunks.count);
+}
+
 /* Claim the chunk of one ticket: it becomes OPENING with our turn. False when its owner still has it, or when a writer
  * with a later ticket was there before us. */
 static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
@@ -50,10 +61,14 @@ static bool claim_chunk(struct sbx_chunk *chunk, uint64_t turn)
 static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread, uint32_t generation,
                        uint32_t tid, const struct sbx_record *first)
 {
+    uint32_t chunk_count = sbx_load_acquire(&ring->chunk_count); /* order: acquire ring.chunk_count */
     writer->chunk = NULL;
-    for (int tries = 0; tries < SBX_CHUNK_TRIES && ring->chunk_count != 0; tries++) {
+    if (SBX_UNLIKELY(chunk_count == 0)) {
+        return false; /* recording has not begun: nothing is lost */
+    }
+    for (int tries = 0; tries < SBX_CHUNK_TRIES; tries++) {
         uint64_t ticket = sbx_add_relaxed(ring->ticket, 1); /* relaxed: only uniqueness matters */
-        struct sbx_chunk *chunk = &ring->chunks[ticket % ring->chunk_count];
+        struct sbx_chunk *chunk = &ring->chunks[ticket % chunk_count];
         uint64_t turn = ticket + 1;
         if (!claim_chunk(chunk, turn)) {
             continue;

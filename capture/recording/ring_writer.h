@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "marks.h"
+#include "order.h"
 #include "record_codec.h"
 #include "recording_format.h"
 
@@ -41,6 +42,17 @@ struct sbx_ring_writer {
 };
 
 void sbx_ring_init(struct sbx_ring *ring, struct sbx_recording_header *header);
+
+/* Take the whole ring away from its writers, who then drop what they have, uncounted, because recording has not begun; and
+ * give it to them once its memory is reserved. The first before any writer, the second from any thread. */
+void sbx_ring_close_whole(struct sbx_ring *ring);
+void sbx_ring_open_whole(struct sbx_ring *ring, const struct sbx_recording_header *header);
+
+/* Is it the writers'? */
+static inline bool sbx_ring_is_open(const struct sbx_ring *ring)
+{
+    return sbx_load_acquire(&ring->chunk_count) != 0; /* order: acquire ring.chunk_count */
+}
 
 /* Append one record for the thread entry (index, generation, tid). Returns 1, or 0 when it was dropped (counted). */
 SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *writer, uint32_t thread,

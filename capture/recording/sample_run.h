@@ -6,7 +6,8 @@
  * one record tells of the others. A run is ended after SBX_RUN_NS, so that CPU time and counters are known that often.
  *
  * Synchronization: one writer at a time (the thread itself under its `inside` flag, or the watch thread for `observed`,
- * or whoever retires a dead thread). Readers copy and check `sequence` (sbx_run_read()); they exclude nobody. */
+ * or whoever retires a dead thread). Readers copy and look at `sequence` before and after (copy_run() in
+ * agent/snapshot/snapshot_copy.c, word by word); they exclude nobody. */
 #ifndef SBX_SAMPLE_RUN_H
 #define SBX_SAMPLE_RUN_H
 
@@ -92,15 +93,6 @@ SBX_SIGNAL_SAFE static inline bool sbx_run_tell(const struct sbx_repeat *run, ui
                                       .fd_class = run->fd_class,
                                       .flags = run->flags};
     return true;
-}
-
-/* A reader's copy of a run that may be written meanwhile; false: it was. Try again, or count it. */
-static inline bool sbx_run_read(const struct sbx_repeat *run, struct sbx_repeat *copy_out)
-{
-    uint32_t before = sbx_load_acquire(&run->sequence); /* order: acquire run.sequence - pairs with sbx_run_close() */
-    *copy_out = *run;
-    sbx_fence_acquire(); /* order: acquire run.sequence - the second look comes after the fields */
-    return before % 2 == 0 && sbx_load_relaxed(&run->sequence) == before;
 }
 
 /* No run is open any more. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# agent_side_libraries.sh ROOT - one file knows libcurl, two know protobuf-c, one knows zstd.
+# agent_side_libraries.sh ROOT - one file knows libcurl, two know protobuf-c, one knows zstd, two know mbedTLS.
 #
 # So that a library can be changed in one place, and what talks to the network can be read in one sitting.
 set -eu
@@ -21,7 +21,8 @@ expect() {
     fi
 }
 
-expect libcurl 'curl/' uploader/send.c
+expect libcurl 'curl/' uploader/http_exchange.c
 expect protobuf-c '(protobuf-c/|.*\.pb-c\.h)' uploader/payload_encode.c uploader/show_payload.c
 expect zstd 'zstd' uploader/envelope.c
+expect mbedTLS 'mbedtls/' policy/signature.c uploader/hpke_sender.c
 exit $failed

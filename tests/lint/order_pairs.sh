@@ -21,7 +21,7 @@ names() { # acquire-like or release-like names in the order comments
 }
 # Without a partner in the sources: table words whose readers depend on nothing else (callstack_table.c says why), and the
 # note, which is read from the file of a dead process.
-alone=$'frames\nnodes\nnote.open'
+alone=$'frames\nids\nnodes\nnote.open'
 unpaired=$(comm -23 <(comm -23 <(names release) <(names acquire)) <(echo "$alone"))
 if [ -n "$unpaired" ]; then
     echo "order_pairs: released, but nobody says that he acquires it:" >&2

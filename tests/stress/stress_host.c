@@ -5,7 +5,6 @@
  * Threads that allocate, contend for locks, wait for conditions, sleep, poll and block in pipes; threads that live for
  * microseconds; modules that come and go; forks; snapshots all the while. It must end in order, every snapshot must be
  * readable, and the host's own sums must be right. Prints what was recorded and lost. */
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #include "names.h"
-#include "snapshot.h"
+#include "snapshot_folder.h"
 #include "stallbox/stallbox.h"
 
 enum { WORKERS = 8 };
@@ -168,38 +167,38 @@ static void fork_once(void)
     forks++;
 }
 
+struct read_back {
+    unsigned count;
+    unsigned long records, drops[SBX_DROP_COUNT];
+};
+
+/* One after the other: there may be hundreds. */
+static const char *read_back(void *context, const char *path, struct sbx_snapshot *snapshot)
+{
+    struct read_back *all = context;
+    bool is_damaged = snapshot->drops[SBX_DROP_BAD_RECORD] != 0;
+    all->count++;
+    all->records += snapshot->record_count;
+    for (int i = 0; i < SBX_DROP_COUNT; i++) {
+        all->drops[i] = snapshot->drops[i] > all->drops[i] ? snapshot->drops[i] : all->drops[i];
+    }
+    sbx_snapshot_destroy(snapshot);
+    unlink(path);
+    return is_damaged ? "holds bytes that are no record" : NULL;
+}
+
 /* Read every snapshot back. Returns how many there are; exits when one is damaged. */
 static unsigned check_snapshots(const char *raw)
 {
-    unsigned count = 0;
-    unsigned long records = 0, drops[SBX_DROP_COUNT] = {0};
-    DIR *listing = opendir(raw);
-    for (struct dirent *entry = listing != NULL ? readdir(listing) : NULL; entry != NULL; entry = readdir(listing)) {
-        char path[600], why[200];
-        struct sbx_snapshot *snapshot;
-        if (strstr(entry->d_name, SBX_RAW_SUFFIX) == NULL) {
-            continue;
-        }
-        snprintf(path, sizeof path, "%s/%s", raw, entry->d_name);
-        if (sbx_snapshot_read_file(path, &snapshot, why, sizeof why) != 0) {
-            fprintf(stderr, "stress_host: %s: %s\n", path, why);
-            exit(1);
-        }
-        if (snapshot->drops[SBX_DROP_BAD_RECORD] != 0) {
-            fprintf(stderr, "stress_host: %s holds bytes that are no record\n", path);
-            exit(1);
-        }
-        records += snapshot->record_count;
-        for (int i = 0; i < SBX_DROP_COUNT; i++) {
-            drops[i] = snapshot->drops[i] > drops[i] ? snapshot->drops[i] : drops[i];
-        }
-        sbx_snapshot_destroy(snapshot);
-        unlink(path);
-        count++;
+    struct read_back all = {0};
+    char why[700];
+    if (snapshot_folder_visit(raw, read_back, &all, why, sizeof why) != 0) {
+        fprintf(stderr, "stress_host: %s\n", why);
+        exit(1);
     }
-    if (listing != NULL) {
-        closedir(listing);
-    }
+    unsigned count = all.count;
+    unsigned long records = all.records;
+    const unsigned long *drops = all.drops;
     printf("%u snapshots, %lu records read back\n", count, records);
     for (int i = 0; i < SBX_DROP_COUNT; i++) {
         if (drops[i] != 0) {

@@ -6,14 +6,17 @@
  *     +- thread                 calls as nested slices, measured waits as their leaves
  *          +- NAME: state       on CPU, lock, sleep, ... with what was waited for
  *          +- NAME: messages    one slice a message of its loop
- *          +- NAME: CPU time, NAME: allocated    counters
+ *          +- NAME: CPU time, NAME: ready, NAME: allocated    counters
+ *     +- memory pressure, I/O pressure, ...      counters of the machine and the control group
  *   and every record with a stack once more as a sample, for Perfetto's flame graphs.
  *
  * pids and tids are ordinals + 1: a payload has no others. Times before the trigger are negative in a report and a
  * trace has none such, so the trace's clock begins one second before the history. A wait that began even earlier (a
  * worker that had been idle for an hour) is drawn from time zero; its note has the true duration. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "call_path.h"
 #include "clean_text.h"
@@ -23,13 +26,15 @@
 #include "report.h"
 #include "slice_builder.h"
 #include "thread_spans.h"
+#include "wait_links.h"
 
 enum {
     PID = 1,
     TRACK_PROCESS = 1,
     TRACK_STALL = 2,
     TRACKS_PER_THREAD = 8,
-    FIRST_THREAD_TRACK = 16,
+    FIRST_MACHINE_TRACK = 8, /* and one for each of the kernel's counts */
+    FIRST_THREAD_TRACK = 32,
     SLICES_MAX = 1 << 20,     /* in all; some 150 MB of trace. A payload's 10 s of 8 threads give a tenth of that */
     LOOKS_MAX = 128,          /* of one run: an agent ends a run sooner */
     CALLSTACKS_MAX = 1 << 17, /* samples of further callstacks are left out */
@@ -38,7 +43,15 @@ enum {
 #define NS_PER_S INT64_C(1000000000)
 
 /* Places of a thread's tracks, from FIRST_THREAD_TRACK + ordinal * TRACKS_PER_THREAD. */
-enum thread_track { OF_CALLS = 0, OF_STATE = 1, OF_MESSAGES = 2, OF_CPU_TIME = 3, OF_ALLOCATED = 4 };
+enum thread_track {
+    OF_CALLS = 0,
+    OF_STATE = 1,
+    OF_MESSAGES = 2,
+    OF_CPU_TIME = 3,
+    OF_ALLOCATED = 4,
+    OF_READY = 5
+};
+static_assert(FIRST_MACHINE_TRACK + SBX_KERNEL_COUNTS <= FIRST_THREAD_TRACK, "tracks have numbers of their own");
 
 static uint64_t track_of(uint32_t thread, enum thread_track which)
 {
@@ -57,6 +70,7 @@ struct printer {
     size_t slices_left;
     uint64_t flows; /* made so far */
     bool slices_cut, samples_cut;
+    char *message_names[2 * SBX_OP_MAX]; /* by kind, short messages after: the trace borrows what it is given */
 };
 
 /* ---- tracks ---- */
@@ -290,6 +304,22 @@ static void print_states(struct printer *printer, uint32_t thread, const struct 
     print_state(printer, thread, &run);
 }
 
+static const char *message_name(struct printer *printer, const struct sbx_message_span *message)
+{
+    const char *usual = message->merged > 1 ? "short messages" : "message";
+    if (message->kind == 0 || message->kind >= SBX_OP_MAX) {
+        return usual;
+    }
+    char **name = &printer->message_names[message->kind + (message->merged > 1 ? SBX_OP_MAX : 0)];
+    if (*name == NULL) {
+        char kind[SBX_KIND_TEXT_BYTES], text[SBX_KIND_TEXT_BYTES + 16];
+        sbx_report_kind_text(printer->report, message->kind, kind);
+        snprintf(text, sizeof text, "%s %s", usual, kind);
+        *name = strdup(text);
+    }
+    return *name != NULL ? *name : usual;
+}
+
 static void print_messages(struct printer *printer, uint32_t thread, const struct sbx_thread_spans *spans)
 {
     struct sbx_perfetto *trace = &printer->trace;
@@ -302,8 +332,7 @@ static void print_messages(struct printer *printer, uint32_t thread, const struc
     print_named_track(printer, thread, OF_MESSAGES, label, "messages", NULL);
     for (size_t i = 0; i < spans->message_count; i++) {
         const struct sbx_message_span *message = &spans->messages[i];
-        sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, message->begin_ns,
-                                 message->merged > 1 ? "short messages" : "message");
+        sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, message->begin_ns, message_name(printer, message));
         sbx_perfetto_note_count(trace, "message", (int64_t)message->message);
         sbx_perfetto_note_number(trace, "duration_ms", ms_of(message->end_ns - message->begin_ns));
         if (message->merged > 1) {
@@ -341,6 +370,90 @@ static void print_counters(struct printer *printer, uint32_t thread)
             last_bytes = record->alloc_bytes;
         }
     }
+}
+
+/* What the kernel counted: of a thread on a track beside its CPU time, of the machine on tracks of the process. */
+static void print_kernel_counts(struct printer *printer)
+{
+    static const struct {
+        const char *name, *unit;
+        double scale;
+    } counts[SBX_KERNEL_COUNTS] = {
+        [SBX_KERNEL_RUN_DELAY] = {"ready", "ms", 1e-3},
+        [SBX_KERNEL_MEMORY_SOME] = {"memory pressure, some", "ms", 1e-3},
+        [SBX_KERNEL_MEMORY_FULL] = {"memory pressure, full", "ms", 1e-3},
+        [SBX_KERNEL_IO_SOME] = {"I/O pressure, some", "ms", 1e-3},
+        [SBX_KERNEL_IO_FULL] = {"I/O pressure, full", "ms", 1e-3},
+        [SBX_KERNEL_CPU_SOME] = {"CPU pressure, some", "ms", 1e-3},
+        [SBX_KERNEL_GROUP_MEMORY_SOME] = {"memory pressure of the group, some", "ms", 1e-3},
+        [SBX_KERNEL_GROUP_MEMORY_FULL] = {"memory pressure of the group, full", "ms", 1e-3},
+        [SBX_KERNEL_GROUP_THROTTLED] = {"group throttled", "ms", 1e-3},
+        [SBX_KERNEL_MINOR_FAULTS] = {"minor faults", "faults", 1},
+        [SBX_KERNEL_MAJOR_FAULTS] = {"major faults", "faults", 1},
+        [SBX_KERNEL_SWAPPED_KIB] = {"swapped out", "KiB", 1},
+    };
+    const struct sbx_stall *stall = printer->report->stall;
+    bool is_begun[SBX_KERNEL_COUNTS] = {false};
+    uint32_t last_thread = UINT32_MAX;
+    for (size_t i = 0; i < stall->count_count; i++) {
+        const struct sbx_stall_count *count = &stall->counts[i];
+        if (count->what >= SBX_KERNEL_COUNTS || counts[count->what].name == NULL) {
+            continue;
+        }
+        bool is_of_thread = count->what == SBX_KERNEL_RUN_DELAY;
+        uint64_t track = is_of_thread ? track_of(count->thread, OF_READY) : FIRST_MACHINE_TRACK + count->what;
+        if (is_of_thread && count->thread != last_thread) {
+            char label[LABEL_BYTES];
+            sbx_thread_label(stall, count->thread, label, sizeof label);
+            print_named_track(printer, count->thread, OF_READY, label, counts[count->what].name,
+                              counts[count->what].unit);
+            last_thread = count->thread;
+        } else if (!is_of_thread && !is_begun[count->what]) {
+            sbx_perfetto_counter(&printer->trace, track, TRACK_PROCESS, counts[count->what].name,
+                                 counts[count->what].unit);
+            is_begun[count->what] = true;
+        }
+        sbx_perfetto_count(&printer->trace, track, count->at_ns, (double)count->value * counts[count->what].scale);
+    }
+}
+
+/* An arrow from where a thread let another one go to where that one went on. */
+static void print_wake(struct printer *printer, const struct sbx_wait_link *link)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    char waiter[LABEL_BYTES], waker[LABEL_BYTES];
+    sbx_thread_label(stall, link->waiter, waiter, sizeof waiter);
+    sbx_thread_label(stall, link->other, waker, sizeof waker);
+    uint64_t flow = ++printer->flows;
+    int64_t woke_ns = link->at_ns < link->end_ns ? link->at_ns : link->end_ns;
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of(link->other, OF_CALLS), woke_ns, "wakes");
+    sbx_perfetto_flow(trace, flow, false);
+    sbx_perfetto_note_text(trace, "waiter", waiter);
+    sbx_perfetto_note_number(trace, "after_ms", ms_of(link->end_ns - link->begin_ns));
+    if (link->object != 0) {
+        sbx_perfetto_note_count(trace, link->kind == SBX_RECORD_LOCK ? "lock" : "object", link->object - 1);
+    }
+    sbx_perfetto_callstack(trace, link->stack);
+    sbx_perfetto_event_end(trace);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of(link->waiter, OF_CALLS), link->end_ns, "woken");
+    sbx_perfetto_flow(trace, flow, true);
+    sbx_perfetto_note_text(trace, "waker", waker);
+    sbx_perfetto_event_end(trace);
+}
+
+static int print_wakes(struct printer *printer)
+{
+    struct sbx_wait_link *links = NULL;
+    size_t count = 0;
+    int result = sbx_wait_links_create(printer->report->stall, &links, &count);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (links[i].woke) {
+            print_wake(printer, &links[i]);
+        }
+    }
+    free(links);
+    return result;
 }
 
 /* One sample a look. Of a run's looks only the last has a time of its own, the first is a record before; the others are
@@ -405,9 +518,10 @@ static void note_verdict(struct printer *printer)
     if (verdict->runnable_ms >= 0) {
         sbx_perfetto_note_number(trace, "runnable_ms", verdict->runnable_ms);
     }
-    static const char *const evidence_names[] = {"evidence 1", "evidence 2",  "evidence 3",  "evidence 4",
-                                                 "evidence 5", "evidence 6",  "evidence 7",  "evidence 8",
-                                                 "evidence 9", "evidence 10", "evidence 11", "evidence 12"};
+    static const char *const evidence_names[] = {"evidence 1",  "evidence 2",  "evidence 3",  "evidence 4",
+                                                 "evidence 5",  "evidence 6",  "evidence 7",  "evidence 8",
+                                                 "evidence 9",  "evidence 10", "evidence 11", "evidence 12",
+                                                 "evidence 13", "evidence 14", "evidence 15", "evidence 16"};
     for (size_t i = 0; i < verdict->evidence_count && i < sizeof evidence_names / sizeof evidence_names[0]; i++) {
         char text[SBX_CLEAN_TEXT_BYTES];
         snprintf(text, sizeof text, "%s: %s", verdict->evidence[i].kind, verdict->evidence[i].text);
@@ -490,8 +604,15 @@ int sbx_print_perfetto(const struct sbx_report *report, FILE *out)
     for (uint32_t thread = 0; thread < report->stall->thread_count && result == 0; thread++) {
         result = print_thread(&printer, thread);
     }
+    if (result == 0) {
+        print_kernel_counts(&printer);
+        result = print_wakes(&printer);
+    }
     print_verdict(&printer); /* last, because it also says what had to be left out */
     int written = sbx_perfetto_finish(&printer.trace);
+    for (size_t i = 0; i < sizeof printer.message_names / sizeof printer.message_names[0]; i++) {
+        free(printer.message_names[i]);
+    }
     sbx_call_paths_destroy(paths);
     if (result == 0) {
         result = written;

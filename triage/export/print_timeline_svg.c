@@ -6,10 +6,14 @@
  *   judged thread:  messages of its loop                    |                  |
  *                   state, with the function it was in      |                  |
  *   other threads:  state; the culprit first                |                  |
- *   legend */
+ *   legend
+ *
+ * An arrow comes from who let the judged thread, or one it waited for, go; a dashed one leads to who holds a lock that
+ * is still waited for. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "call_path.h"
 #include "clean_text.h"
@@ -18,6 +22,7 @@
 #include "svg_writer.h"
 #include "thread_spans.h"
 #include "timeline_columns.h"
+#include "wait_links.h"
 
 enum {
     WIDTH = 1200,
@@ -36,6 +41,10 @@ enum {
     LEGEND_HEIGHT = 34,
     LABEL_BYTES = 128,
     TITLE_BYTES = 1536,
+    LINKS_DRAWN = 24,    /* the longest waits; more lines are a thicket */
+    LINK_WIDTH_MIN = 24, /* px; a shorter wait has no room for an arrow at its end */
+    ARROW = 5,           /* px: half the width of its head */
+    CHAIN_MAX = 8,       /* links of a chain of waits that are followed */
 };
 #define NS_PER_MS      INT64_C(1000000)
 #define JUDGED_BAND    "#fdf1dc"
@@ -56,8 +65,72 @@ struct picture {
     int64_t begin_ns, end_ns; /* of the plot; times are report times */
     struct lane *lanes;       /* in order of drawing */
     size_t lane_count, threads_left_out;
+    struct sbx_wait_link *links; /* those that are drawn */
+    size_t link_count;
     unsigned states; /* bits of those that appear */
 };
+
+/* ---- who waited for whom ---- */
+
+static bool is_in(const uint32_t *threads, size_t count, uint32_t thread)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (threads[i] == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of all links those of the judged thread, of whom it waited for, and so on: in the judged interval, and of a wait
+ * whose end is known only the one to who ended it. */
+static void choose_links(struct picture *picture)
+{
+    const struct sbx_verdict *verdict = &picture->report->verdict;
+    uint32_t chain[CHAIN_MAX + 1] = {picture->report->stall->trigger.thread};
+    size_t chain_count = 1, kept = 0, before;
+    do {
+        before = chain_count;
+        for (size_t i = 0; i < picture->link_count && chain_count <= CHAIN_MAX; i++) {
+            const struct sbx_wait_link *link = &picture->links[i];
+            bool is_judged = link->end_ns > verdict->interval_begin_ns && link->begin_ns < verdict->interval_end_ns;
+            bool is_long =
+                (link->end_ns - link->begin_ns) * 10 >= verdict->interval_end_ns - verdict->interval_begin_ns;
+            if (is_judged && is_long && is_in(chain, chain_count, link->waiter) &&
+                !is_in(chain, chain_count, link->other)) {
+                chain[chain_count++] = link->other;
+            }
+        }
+    } while (chain_count != before);
+    for (size_t i = 0; i < picture->link_count && kept < LINKS_DRAWN; i++) {
+        const struct sbx_wait_link *link = &picture->links[i];
+        bool has_waker = false;
+        for (size_t k = 0; k < kept && !link->woke; k++) {
+            const struct sbx_wait_link *other = &picture->links[k];
+            has_waker |= other->woke && other->waiter == link->waiter && other->begin_ns == link->begin_ns;
+        }
+        if (is_in(chain, chain_count, link->waiter) && is_in(chain, chain_count, link->other) && !has_waker &&
+            link->end_ns > verdict->interval_begin_ns) {
+            picture->links[kept++] = *link;
+        }
+    }
+    picture->link_count = kept;
+}
+
+/* The link of a wait that a block of a lane shows most of; NULL none. */
+static const struct sbx_wait_link *link_of_block(const struct picture *picture, uint32_t thread, int64_t begin_ns,
+                                                 int64_t end_ns)
+{
+    for (size_t i = 0; i < picture->link_count; i++) {
+        const struct sbx_wait_link *link = &picture->links[i];
+        int64_t from_ns = link->begin_ns > begin_ns ? link->begin_ns : begin_ns;
+        int64_t to_ns = link->end_ns < end_ns ? link->end_ns : end_ns;
+        if (link->waiter == thread && (to_ns - from_ns) * 2 > end_ns - begin_ns) {
+            return link;
+        }
+    }
+    return NULL;
+}
 
 static double x_at(const struct picture *picture, int64_t at_ns)
 {
@@ -99,6 +172,16 @@ static int compare_lanes(const void *left, const void *right)
     return a->score != b->score ? (a->score > b->score ? -1 : 1) : (a->thread < b->thread ? -1 : a->thread > b->thread);
 }
 
+static bool is_linked(const struct picture *picture, uint32_t thread)
+{
+    for (size_t i = 0; i < picture->link_count; i++) {
+        if (picture->links[i].other == thread || picture->links[i].waiter == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Keep the lanes that are drawn, most telling first, and raster them. */
 static int choose_lanes(struct picture *picture, const struct sbx_call_paths *paths)
 {
@@ -119,6 +202,8 @@ static int choose_lanes(struct picture *picture, const struct sbx_call_paths *pa
             lane->score = INFINITY;
         } else if ((int64_t)thread == picture->report->verdict.culprit_thread) {
             lane->score = 1e300;
+        } else if (is_linked(picture, thread)) {
+            lane->score = 1e299;
         } else if (lane->spans.count == 0) {
             lane->score = -1;
         }
@@ -171,7 +256,8 @@ static void name_block(const struct sbx_block *block, char *out, size_t out_byte
     }
 }
 
-static void draw_block(const struct picture *picture, const struct sbx_block *block, double y, double height)
+static void draw_block(const struct picture *picture, uint32_t thread, const struct sbx_block *block, double y,
+                       double height)
 {
     char name[512], length[32], from[32], to[32], title[TITLE_BYTES];
     name_block(block, name, sizeof name);
@@ -190,8 +276,16 @@ static void draw_block(const struct picture *picture, const struct sbx_block *bl
         struct sbx_svg_text_look look = {.size = 11.5, .fill = sbx_svg_state_ink(block->state)};
         bool two_lines = height >= 32 && name[0] != '\0';
         double baseline = y + height / 2 + 4;
-        char second[96];
-        snprintf(second, sizeof second, "%s, %s", sbx_span_state_name(block->state), length);
+        char second[96 + LABEL_BYTES], label[LABEL_BYTES] = "";
+        const struct sbx_wait_link *link = link_of_block(picture, thread, block->begin_ns, block->end_ns);
+        if (link != NULL) {
+            sbx_thread_label(picture->report->stall, link->other, label, sizeof label);
+        }
+        snprintf(second, sizeof second, "%s, %s%s%s", sbx_span_state_name(block->state), length,
+                 link == NULL ? ""
+                 : link->woke ? ", ended by "
+                              : ", held by ",
+                 label);
         sbx_svg_text_within(picture->out, x + 5, two_lines ? baseline - 7 : baseline, width - 10, &look,
                             name[0] == '\0' ? second : name);
         look.size = 10.5;
@@ -250,13 +344,22 @@ static void draw_lane(const struct picture *picture, const struct lane *lane, do
     }
     bool culprit = (int64_t)lane->thread == picture->report->verdict.culprit_thread;
     double baseline = y + height / 2 + 4;
-    if (judged || culprit) {
+    const struct sbx_stall_thread *thread = &picture->report->stall->threads[lane->thread];
+    char second[48] = ""; /* sentences say "thread 4 (python#)": of several of one name, which */
+    if (judged) {
+        snprintf(second, sizeof second, "did not answer");
+    } else if (!thread->is_main && strcmp(thread->name, "other") != 0) {
+        snprintf(second, sizeof second, "%sthread %u", culprit ? "culprit, " : "", lane->thread);
+    } else if (culprit) {
+        snprintf(second, sizeof second, "culprit");
+    }
+    if (second[0] != '\0') {
         baseline -= judged ? 5 : 4;
-        sbx_svg_text(picture->out, PLOT_LEFT - 10, baseline + 12, &small, judged ? "did not answer" : "culprit");
+        sbx_svg_text(picture->out, PLOT_LEFT - 10, baseline + 12, &small, second);
     }
     sbx_svg_text_within(picture->out, PLOT_LEFT - 10, baseline, PLOT_LEFT - 20, &look, label);
     for (size_t i = 0; i < lane->blocks.count; i++) {
-        draw_block(picture, &lane->blocks.blocks[i], y, height);
+        draw_block(picture, lane->thread, &lane->blocks.blocks[i], y, height);
     }
 }
 
@@ -322,6 +425,80 @@ static void draw_trigger(const struct picture *picture, double bottom)
     sbx_svg_text(picture->out, x, AXIS_Y - 14, &look, text);
 }
 
+/* The bar of a thread's lane; false when it is not drawn. */
+static bool find_bar(const struct picture *picture, uint32_t thread, double *top_out, double *bottom_out)
+{
+    double y = LANES_Y;
+    for (size_t i = 0; i < picture->lane_count; i++) {
+        const struct lane *lane = &picture->lanes[i];
+        double height = lane_height(picture, lane);
+        if (lane->thread == thread) {
+            *bottom_out = y + height;
+            *top_out = *bottom_out - (is_judged(picture, lane) ? (double)JUDGED_HEIGHT : (double)OTHER_HEIGHT);
+            return true;
+        }
+        y += height + LANE_GAP;
+    }
+    return false;
+}
+
+/* A line that can be seen on any bar. */
+static void draw_stroke(const struct picture *picture, double x1, double y1, double x2, double y2, const char *dashes)
+{
+    sbx_svg_line(picture->out, x1, y1, x2, y2, SBX_SVG_PAPER, 3.5, NULL);
+    sbx_svg_line(picture->out, x1, y1, x2, y2, SBX_SVG_INK, 1.5, dashes);
+}
+
+/* From where `other` let the waiter go to the end of its wait; of a lock that is still held, from the waiter to its
+ * holder. At the end of the bar, because its text is at the begin. Arrows that would lie upon each other are moved
+ * apart. */
+static void draw_link(const struct picture *picture, const struct sbx_wait_link *link, double *taken,
+                      size_t taken_count)
+{
+    double waiter_top, waiter_bottom, other_top, other_bottom;
+    double x = x_at(picture, link->woke ? link->at_ns : link->end_ns) - 1.5 * ARROW;
+    if (x_at(picture, link->end_ns) - x_at(picture, link->begin_ns) < LINK_WIDTH_MIN ||
+        !find_bar(picture, link->waiter, &waiter_top, &waiter_bottom) ||
+        !find_bar(picture, link->other, &other_top, &other_bottom)) {
+        return;
+    }
+    for (size_t i = 0; i < taken_count; i++) {
+        if (fabs(taken[i] - x) < 2 * ARROW) {
+            x = taken[i] - 3 * ARROW;
+            i = (size_t)-1; /* look again: it only moves to the left, and ends when nobody is near */
+        }
+    }
+    taken[taken_count] = x;
+    double from = link->woke ? (other_top + other_bottom) / 2 : (waiter_top + waiter_bottom) / 2;
+    double to_top = link->woke ? waiter_top : other_top, to_bottom = link->woke ? waiter_bottom : other_bottom;
+    double to = from > to_bottom ? to_bottom : to_top, back = from > to ? ARROW * 1.4 : -ARROW * 1.4;
+    char waiter[LABEL_BYTES], other[LABEL_BYTES], length[32], title[2 * LABEL_BYTES + 96];
+    sbx_thread_label(picture->report->stall, link->waiter, waiter, sizeof waiter);
+    sbx_thread_label(picture->report->stall, link->other, other, sizeof other);
+    sbx_svg_ms(length, sizeof length, link->end_ns - link->begin_ns);
+    snprintf(title, sizeof title,
+             link->woke ? "%s let %s go after %s" : "%s holds the lock that %s waits for, %s so far", other, waiter,
+             length);
+    sbx_svg_group_begin(picture->out, title);
+    draw_stroke(picture, x, to, x - ARROW, to + back, NULL);
+    draw_stroke(picture, x, to, x + ARROW, to + back, NULL);
+    draw_stroke(picture, x, from, x, to, link->woke ? NULL : "4 3");
+    sbx_svg_rect(picture->out, x - 3.5, from - 3.5, 7, 7, SBX_SVG_PAPER);
+    sbx_svg_rect(picture->out, x - 2.5, from - 2.5, 5, 5, SBX_SVG_INK);
+    sbx_svg_group_end(picture->out);
+}
+
+static void draw_links(const struct picture *picture)
+{
+    double taken[LINKS_DRAWN];
+    for (size_t i = 0; i < LINKS_DRAWN; i++) {
+        taken[i] = -INFINITY;
+    }
+    for (size_t i = 0; i < picture->link_count; i++) {
+        draw_link(picture, &picture->links[i], taken, i);
+    }
+}
+
 static void draw(const struct picture *picture)
 {
     const struct sbx_report *report = picture->report;
@@ -354,11 +531,14 @@ static void draw(const struct picture *picture)
         y += lane_height(picture, &picture->lanes[i]) + LANE_GAP;
     }
     draw_trigger(picture, bottom - LANE_GAP / 2.0);
+    draw_links(picture);
+    const char *arrows = picture->link_count > 0 ? "; arrow: who ended the wait; dashed: who holds the lock" : "";
     double x = sbx_svg_legend(picture->out, PLOT_LEFT, bottom + 18, picture->states);
     if (picture->threads_left_out > 0) {
-        snprintf(text, sizeof text, "blank: not known; %zu quieter threads not shown", picture->threads_left_out);
+        snprintf(text, sizeof text, "blank: not known; %zu quieter threads not shown%s", picture->threads_left_out,
+                 arrows);
     } else {
-        snprintf(text, sizeof text, "blank: not known");
+        snprintf(text, sizeof text, "blank: not known%s", arrows);
     }
     const struct sbx_svg_text_look note = {.size = 11, .fill = SBX_SVG_FAINT};
     sbx_svg_text(picture->out, x, bottom + 18, &note, text);
@@ -374,8 +554,9 @@ int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
     struct picture picture = {.report = report, .out = out};
     int result = -ENOMEM;
     picture.lanes = calloc((size_t)report->stall->thread_count + 1, sizeof *picture.lanes);
-    if (picture.lanes != NULL) {
+    if (picture.lanes != NULL && sbx_wait_links_create(report->stall, &picture.links, &picture.link_count) == 0) {
         choose_range(&picture);
+        choose_links(&picture);
         result = choose_lanes(&picture, paths);
     }
     if (result == 0) {
@@ -386,6 +567,7 @@ int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out)
         sbx_thread_spans_finish(&picture.lanes[i].spans);
         sbx_blocks_finish(&picture.lanes[i].blocks);
     }
+    free(picture.links);
     free(picture.lanes);
     sbx_call_paths_destroy(paths);
     return result;

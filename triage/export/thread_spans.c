@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_growth.h"
 #include "names.h"
 #include "record_kinds.h"
 
 enum {
     NS_PER_US = 1000,
-    REACH_FACTOR = 4, /* samples of a running thread come at most one interval apart when the gap filler works; four
-                         allow for a late one and for a signal that was not answered */
+    REACH_FACTOR = 6, /* samples of a running thread come up to five gaps apart while nothing is near to being a stall
+                         (agent/watch.c, FAR_TICK_GAPS and its jitter), and one when it is */
     REACH_MIN_US = 5000,
     REACH_MAX_US = 100000,
 };
@@ -77,6 +78,22 @@ static enum sbx_span_state state_of_syscall(uint64_t number)
     return SBX_SPAN_OFF_CPU;
 }
 
+/* What a thread is drawn as that waits for a descriptor: as the cause of it says (cause.c). */
+static enum sbx_span_state state_of_descriptor(uint32_t fd_class, enum sbx_span_state otherwise)
+{
+    switch (fd_class) {
+    case SBX_FD_SOCKET:
+        return SBX_SPAN_NETWORK;
+    case SBX_FD_PIPE:
+    case SBX_FD_UNIX:
+    case SBX_FD_OTHER: /* an event counter, a timer */
+    case SBX_FD_TTY:
+        return SBX_SPAN_WAIT;
+    default:
+        return otherwise;
+    }
+}
+
 /* What a thread is drawn as that waits in a record of this kind. */
 static enum sbx_span_state state_of_kind(uint32_t kind, uint32_t fd_class)
 {
@@ -91,11 +108,12 @@ static enum sbx_span_state state_of_kind(uint32_t kind, uint32_t fd_class)
     case SBX_RECORD_SLEEP:
         return SBX_SPAN_SLEEP;
     case SBX_RECORD_FILE:
+        return state_of_descriptor(fd_class, SBX_SPAN_IO);
     case SBX_RECORD_SYNC:
     case SBX_RECORD_LOADER:
-        return fd_class == SBX_FD_SOCKET ? SBX_SPAN_NETWORK : SBX_SPAN_IO;
+        return SBX_SPAN_IO;
     case SBX_RECORD_SOCKET:
-        return SBX_SPAN_NETWORK;
+        return state_of_descriptor(fd_class, SBX_SPAN_NETWORK);
     case SBX_RECORD_IDLE:
         return SBX_SPAN_IDLE;
     default:
@@ -417,6 +435,23 @@ static void join_neighbours(struct sbx_thread_spans *out, struct item *items, si
     }
 }
 
+/* Off the processor, in nothing that is known: the kernel may have counted that the thread was ready meanwhile. */
+static void tell_runnable(struct sbx_span *span, const struct sbx_kernel_series *delay)
+{
+    struct sbx_interval own = {span->begin_ns, span->end_ns}, tail = {span->end_ns, span->until_ns};
+    struct sbx_kernel_growth in_own = sbx_kernel_series_growth(delay, own);
+    struct sbx_kernel_growth in_tail = sbx_kernel_series_growth(delay, tail);
+    /* Most of what it did not run for. */
+    double own_ns = (double)(own.end_ns - own.begin_ns) * (1 - span->own_cpu_share);
+    double tail_ns = (double)(tail.end_ns - tail.begin_ns) * (1 - span->tail_cpu_share);
+    if (span->state == SBX_SPAN_OFF_CPU && !span->measured && in_own.is_known && in_own.value * 2000 >= own_ns) {
+        span->state = SBX_SPAN_RUNNABLE;
+    }
+    if (span->tail == SBX_SPAN_OFF_CPU && in_tail.is_known && in_tail.value * 2000 >= tail_ns) {
+        span->tail = SBX_SPAN_RUNNABLE;
+    }
+}
+
 static int64_t reach_of(const struct sbx_stall *stall)
 {
     int64_t interval_us = stall->policy.interval_us;
@@ -437,7 +472,8 @@ static void settle_messages(struct sbx_thread_spans *spans, const struct sbx_sta
     }
     if (judged_is_open) {
         spans->messages[spans->message_count++] = (struct sbx_message_span){
-            .begin_ns = -stall->trigger.duration_ns, .message = stall->trigger.message, .merged = 1};
+            .begin_ns = -stall->trigger.duration_ns, .message = stall->trigger.message, .merged = 1,
+            .kind = stall->trigger.message_kind};
     }
     qsort(spans->messages, spans->message_count, sizeof *spans->messages, compare_messages);
     size_t kept = 0;
@@ -461,7 +497,9 @@ int sbx_thread_spans_init(struct sbx_thread_spans *spans, const struct sbx_stall
     struct item *items = calloc(max, sizeof *items);
     spans->messages = calloc(max, sizeof *spans->messages);
     spans->spans = calloc(max, sizeof *spans->spans);
-    if (items == NULL || spans->messages == NULL || spans->spans == NULL) {
+    struct sbx_kernel_series delay = {NULL, 0};
+    if (items == NULL || spans->messages == NULL || spans->spans == NULL ||
+        sbx_kernel_series_init(&delay, stall, thread, SBX_KERNEL_RUN_DELAY) != 0) {
         free(items);
         sbx_thread_spans_finish(spans);
         return -ENOMEM;
@@ -472,6 +510,7 @@ int sbx_thread_spans_init(struct sbx_thread_spans *spans, const struct sbx_stall
         if (record->kind == SBX_RECORD_MESSAGE) {
             spans->messages[spans->message_count++] = (struct sbx_message_span){.begin_ns = record->begin_ns,
                                                                                 .end_ns = record->end_ns,
+                                                                                .kind = record->op,
                                                                                 .message = record->message,
                                                                                 .merged = record->amount};
         } else if (sbx_kind_is_wait(record->kind) || sbx_kind_is_sample(record->kind)) {
@@ -485,8 +524,10 @@ int sbx_thread_spans_init(struct sbx_thread_spans *spans, const struct sbx_stall
     count = settle(items, count);
     join_neighbours(spans, items, count);
     for (size_t i = 0; i < count; i++) {
+        tell_runnable(&items[i].span, &delay);
         spans->spans[i] = items[i].span;
     }
+    sbx_kernel_series_finish(&delay);
     spans->count = count;
     free(items);
     return 0;

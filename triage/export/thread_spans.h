@@ -63,6 +63,7 @@ struct sbx_span {
 
 struct sbx_message_span {
     int64_t begin_ns, end_ns;
+    uint32_t kind;            /* as the application numbers them; 0: not told */
     uint64_t message, merged; /* merged: how many short messages this is; 0 or 1: one */
 };
 

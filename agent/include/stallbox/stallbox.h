@@ -6,14 +6,49 @@
  *     #include <stallbox/stallbox.h>
  *     int main(void) { stallbox_start(NULL); ... }
  *
- * From then on the call stacks of all threads go into a fixed-size recording. When the main thread's loop does not answer
- * for `anr_ms`, when one message takes longer than `slow_message_ms`, or when you ask, the seconds before are kept as a
- * file in SPOOL/raw, from where `stallbox deliver` (or `stallbox run`) encodes, redacts and uploads them. An application
- * that cannot be changed is run as `stallbox run -- ./application` instead: the same library, preloaded.
+ * From then on the call stacks of all threads go into a fixed-size recording. When something does not answer in time, the
+ * seconds *before* are kept as a file in SPOOL/raw, from where `stallbox deliver` (or `stallbox run`) encodes, redacts and
+ * uploads them. An application that cannot be changed is run as `stallbox run -- ./application`: the same library,
+ * preloaded.
  *
- * The library links nothing but libc, starts two threads, and never calls exit, abort or printf. Everything here may be
- * called from any thread; what may be called from a signal handler says so. All calls are harmless before the start and
- * after the stop. Usable from C99, C11, C17 and C++. */
+ * WHAT IS NOTICED WITHOUT ANOTHER CALL
+ *
+ *   anr           the main thread's loop has not come back to its poll, epoll_wait or select for anr_ms
+ *   slow_message  it came back, after slow_message_ms or more
+ *   slow_frame    a thread took slow_frame_ms between two presents (SDL, EGL, GLX, Vulkan), or dropped more than a
+ *                 quarter of its last 32 frames
+ *   killed        the process died in the middle of such a thing (the next `stallbox run` or `deliver` finds it)
+ *
+ * WHAT A FEW CALLS ADD
+ *
+ *   messages   stallbox_message_begin(kind); handle(); stallbox_message_end();
+ *              for a loop that does not poll, and for loops of other threads: slow_message and anr for them too
+ *   frames     stallbox_frame_begin(); draw(); stallbox_frame_end();
+ *              for a renderer whose presents are not known: slow_frame
+ *   deadlines  id = stallbox_deadline_begin("save", 2000); ... stallbox_deadline_end(id);
+ *              something is done by a time, whoever does it; many may run at once: deadline
+ *   watches    id = stallbox_watch_open("worker", 5000); for (;;) { stallbox_watch_rest(id); job = wait_for_job();
+ *              stallbox_watch_beat(id); work(job); }
+ *              a thread lives: watchdog
+ *   by hand    stallbox_snapshot(1000): manual
+ *
+ * Everything here may be called from any thread, unless it says otherwise, and is harmless before the start and after the
+ * stop: messages, frames, deadlines and watches then cost one predictable branch. None of these four allocates, takes a
+ * lock or waits; when the recorder has gone to rest with the application, the first of them wakes it (one system call).
+ * Their tables have a fixed size: what does not fit is counted and nobody looks after it.
+ *
+ * The library links nothing but libc, starts two threads, and never calls exit, abort or printf. It takes no part in
+ * C++ exceptions: what a longjmp() or an exception leaves open stays open until the next begin or end of that thread
+ * ends it, so put the ends where your cleanup is. errno is kept by all but stallbox_start(), stallbox_stop(),
+ * stallbox_snapshot(), stallbox_snapshot_after() and stallbox_set_consent().
+ *
+ * NAMES AND NUMBERS THAT YOU GIVE. The name of a deadline or a watch stays on this machine: a payload has 40 bits of its
+ * FNV-1a hash instead, and `stallbox report` says the name where it finds it in the spool beside the payload. Message
+ * kinds are small numbers, and leave as such; their names stay and are said like those. Make none of anything personal.
+ *
+ * VERSIONS. Structs begin with their size, so that they may grow: a program that was compiled against an older or a newer
+ * header works. Symbols are versioned (STALLBOX_0.1); numbers of enumerations are fixed, new ones are appended. Usable
+ * from C99, C11, C17 and C++. */
 #ifndef STALLBOX_H
 #define STALLBOX_H
 
@@ -33,45 +68,54 @@ extern "C" {
 #define STALLBOX_EXPORT
 #endif
 
+/* ---- life ---- */
+
 /* What a call came to. Numbers are fixed; new ones are appended. */
 enum stallbox_result {
     STALLBOX_OK = 0,
-    STALLBOX_NOT_RUNNING = 1,     /* no recorder is running in this process */
+    STALLBOX_NOT_RUNNING = 1,     /* no recorder is running in this process, or it is switched off */
     STALLBOX_ALREADY_RUNNING = 2, /* it was started before (by `stallbox run`, perhaps): that one stays */
-    STALLBOX_BAD_ARGUMENT = 3,    /* an option is out of range, or sizeof_options is not known */
+    STALLBOX_BAD_ARGUMENT = 3,    /* an option is out of range, or the struct's size is not known */
     STALLBOX_NO_MEMORY = 4,
     STALLBOX_TIMED_OUT = 5,
     STALLBOX_DECLINED = 6,        /* switched off: STALLBOX_DISABLE is set, or the process runs set-user-id */
     STALLBOX_UNSUPPORTED = 7,     /* this kernel or C library lacks something without which nothing works */
-    STALLBOX_IO_FAILED = 8        /* the recording or the spool could not be created */
+    STALLBOX_IO_FAILED = 8,       /* the recording or the spool could not be created */
+    STALLBOX_NO_CONSENT = 9       /* the user has not agreed: nothing was kept */
 };
 
-/* How to start. Zero the struct, set sizeof_options, then what you want to differ; zero means the default. The size lets
- * the struct grow without breaking programs compiled against an older header. */
+/* A limit that is never reached: the trigger is off. */
+#define STALLBOX_OFF UINT32_MAX
+
+/* How to start. Zero the struct, set sizeof_options, then what you want to differ; zero means the default. */
 struct stallbox_options {
     size_t sizeof_options;      /* sizeof(struct stallbox_options) */
     const char *spool_path;     /* borrowed until return. Default: $XDG_STATE_HOME/stallbox/spool, else
                                    ~/.local/state/stallbox/spool */
     const char *recording_path; /* folder of the recording file; borrowed until return. Default: /dev/shm/stallbox-UID,
                                    else below the temporary folder */
-    uint32_t anr_ms;            /* default 5000 */
-    uint32_t slow_message_ms;   /* default 1000 */
-    uint32_t interval_us;       /* a thread records a sample this often at most; 1000..1000000, default 5000 */
-};
-
-/* Running totals since the start. Zero the struct and set sizeof_counts; fields beyond it are not written. */
-struct stallbox_counts {
-    size_t sizeof_counts;
-    uint64_t captures_sync;     /* records made by the threads themselves, at capture points */
-    uint64_t captures_async;    /* samples of running threads taken by signal */
-    uint64_t captures_observed; /* samples of blocked threads read from outside */
-    uint64_t messages;          /* messages seen on the main thread's loop */
-    uint64_t snapshots;         /* snapshots written */
-    uint64_t dropped;           /* everything lost, of every kind; `stallbox ctl PID status` tells the kinds */
+    uint32_t anr_ms;            /* a message open for so long fires `anr`; 100..600000, default 5000 */
+    uint32_t slow_message_ms;   /* one that took so long fires `slow_message` when it ends; 10..600000, default 1000 */
+    uint32_t interval_us;       /* a thread records a sample this often at most; 1000..1000000, default 1000 */
+    uint32_t slow_frame_ms;     /* a frame that took so long fires `slow_frame`; 10..60000, default 700, Android's
+                                   "frozen frame". Off: bursts are off too */
+    uint32_t after_ms;          /* recording goes on for so long after a trigger before it is kept: at most 10000,
+                                   default 0. A process that exits meanwhile does not wait for the rest */
+    uint32_t consent_required;  /* 1: nothing is kept before stallbox_set_consent(STALLBOX_CONSENT_GRANTED), in this
+                                   run or one before with the same spool. 0: you have another basis to record */
+    uint32_t leave_crashes;     /* 1: no handler for fatal signals, and no snapshot of a crash. By default those of
+                                   SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS and SIGTRAP whose action is the
+                                   default one get a handler that records the stack and lets the signal end the process
+                                   as ever; a handler of yours, installed before or after, is never touched */
+    uint32_t max_cpu_permille;  /* recording may cost so many thousandths of the application's CPU time; 1..50, default
+                                   5. Over that, samples are taken less often and capture points are taken out, by the
+                                   recorder itself, until a stall begins (docs/GOVERNOR.md) */
+    uint32_t recording_kib;     /* size of the recording's ring; 1024..65536, default 4096 */
 };
 
 /* Start recording. `options` is copied and may be NULL for the defaults. The calling thread pays some milliseconds once.
- * Returns STALLBOX_OK, or why not; the application goes on unharmed in every case. */
+ * Returns STALLBOX_OK, or why not; the application goes on unharmed in every case. A recorder that was stopped cannot be
+ * started again in the same process (STALLBOX_UNSUPPORTED). Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_start(const struct stallbox_options *options);
 
 /* Stop: take every hook out, stop our threads and remove the recording. What is in the spool stays. Waits for a snapshot
@@ -81,12 +125,187 @@ STALLBOX_EXPORT enum stallbox_result stallbox_stop(uint32_t timeout_ms);
 /* Say whether a recorder is running in this process. May be called from a signal handler. */
 STALLBOX_EXPORT bool stallbox_is_running(void);
 
+/* ---- by hand ---- */
+
 /* Keep the recent past now, as a snapshot of kind `manual`. Waits until it is durable, at most `timeout_ms`; with 0 it
- * asks and returns at once. STALLBOX_IO_FAILED when the spool could not be written. Not from a signal handler. */
+ * asks and returns at once. Two manual snapshots within a second are one: the second call returns STALLBOX_OK and keeps
+ * nothing. STALLBOX_IO_FAILED when the spool could not be written. Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_snapshot(uint32_t timeout_ms);
+
+/* The same, but recording goes on for `after_ms` (at most 60000) first: what followed is often what explains. All threads'
+ * stacks are taken at once. `timeout_ms` counts from the call on and should be longer. */
+STALLBOX_EXPORT enum stallbox_result stallbox_snapshot_after(uint32_t timeout_ms, uint32_t after_ms);
+
+/* ---- messages ---- */
+
+/* The calling thread begins to handle a message, and has handled it. `kind` is a number of your own, 1 to 223, by which
+ * messages of a sort are known in a report; 0 or a larger one: none.
+ *
+ * What is begun inside another message is part of that one, also when the outer one is that of the main thread's poll
+ * loop: the outermost counts. An end without its begin does nothing. Not from a signal handler. */
+STALLBOX_EXPORT void stallbox_message_begin(uint32_t kind);
+STALLBOX_EXPORT void stallbox_message_end(void);
+
+/* Say what the messages of a kind (1 to 223) are called. `name` is borrowed until return, is copied as far as 47 bytes go, and
+ * stays on this machine (see above). After the start, once a kind: its first name stays, and calls that come too early or
+ * too often do nothing. From any thread; not from a signal handler. */
+STALLBOX_EXPORT void stallbox_message_name(uint32_t kind, const char *name);
+
+/* ---- frames ---- */
+
+/* The calling thread begins a frame, and has finished it (after its present). From the first call on, this thread's frames
+ * are what lies between these two, and its presents are not looked at. A frame that is open for anr_ms fires before it
+ * ends. What is begun inside another frame is part of that one. Not from a signal handler. */
+STALLBOX_EXPORT void stallbox_frame_begin(void);
+STALLBOX_EXPORT void stallbox_frame_end(void);
+
+/* ---- deadlines ---- */
+
+/* Promise that `what` is done within `timeout_ms` (1..86400000). Returns an id to end it with, or 0 when the recorder
+ * does not run, the timeout is out of range, or 256 watches and deadlines are open already (counted as dropped); 0 may be
+ * ended like any other and nothing happens. `what` may be NULL, is borrowed until return, and stays on this machine (see
+ * above). The thread that begins it is the one that is looked at when it is not kept. */
+STALLBOX_EXPORT uint64_t stallbox_deadline_begin(const char *what, uint32_t timeout_ms);
+
+/* It is done. From any thread, once: later calls, and calls after it has fired, do nothing. A deadline that is ended too
+ * late fires all the same. One that is never ended fires once and is then forgotten. */
+STALLBOX_EXPORT void stallbox_deadline_end(uint64_t id);
+
+/* ---- watches ---- */
+
+/* Watch the calling thread: from now on it beats at least every `timeout_ms` (1..86400000), or rests. Returns an id, or 0
+ * as stallbox_deadline_begin() does. The thread that beats is the watched one, so a watch may be opened for another. */
+STALLBOX_EXPORT uint64_t stallbox_watch_open(const char *what, uint32_t timeout_ms);
+
+/* The calling thread is alive and at work. Costs about a look at the clock; ends a rest. A silence fires once; the next
+ * beat begins anew. */
+STALLBOX_EXPORT void stallbox_watch_beat(uint64_t id);
+
+/* The thread has nothing to do: it is not judged until its next beat. Call it before every wait for work: a watch whose
+ * thread waits without having said so is a false alarm of yours. */
+STALLBOX_EXPORT void stallbox_watch_rest(uint64_t id);
+
+/* Watch no longer. A watch whose thread ended is closed by itself. */
+STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
+
+/* ---- consent ---- */
+
+/* What the user said about recording and sending. */
+enum stallbox_consent {
+    STALLBOX_CONSENT_UNKNOWN = 0, /* not asked yet: recorded in memory only, nothing is written to the spool */
+    STALLBOX_CONSENT_GRANTED = 1, /* what is recorded from now on may be kept and sent; nothing older is */
+    STALLBOX_CONSENT_DENIED = 2   /* every hook is taken out, nothing is recorded, what was is overwritten, and what waits in
+                                     the spool is deleted */
+};
+
+/* Say what the user said. Remembered in the spool (the file SPOOL/consent), for later runs and for whoever delivers
+ * from it: nothing is sent from a spool whose user said no. What was sent before is deleted on the server: whoever
+ * delivers from the spool asks it to, until it has (docs/PRIVACY.md). Returns STALLBOX_OK when it holds and is durable;
+ * STALLBOX_NOT_RUNNING before the start; STALLBOX_IO_FAILED when it could not be written down: it then holds for this
+ * run only. He may also have said it elsewhere (`stallbox consent`): that is put in force here too, and
+ * stallbox_read_counts() tells what is. Writes a file: not from a signal handler. */
+STALLBOX_EXPORT enum stallbox_result stallbox_set_consent(enum stallbox_consent consent);
+
+/* ---- when to send ---- */
+
+/* What a policy may wait for before payloads are sent (docs/POLICY.md, upload_conditions). */
+enum stallbox_condition {
+    STALLBOX_UNMETERED = 1, /* the network costs nothing by the byte */
+    STALLBOX_CHARGING = 2,  /* not running down a battery */
+    STALLBOX_IDLE = 4       /* nobody uses the machine now */
+};
+
+/* Say which of them hold now, as an or of enum stallbox_condition; those left out do not. Call it again whenever that
+ * changes, from the callbacks your platform has for it. While this process lives, its word replaces what the companion knows
+ * of itself (STALLBOX_CONDITIONS, the power supplies); of several processes with one spool the last that spoke counts. Returns
+ * STALLBOX_NOT_RUNNING before the start, STALLBOX_BAD_ARGUMENT for other bits, STALLBOX_IO_FAILED when it could not be written
+ * down. Writes a small file, without waiting for a disk: any thread, not from a signal handler. */
+STALLBOX_EXPORT enum stallbox_result stallbox_set_conditions(uint32_t conditions);
+
+/* ---- numbers ---- */
+
+/* Running totals since the start. Zero the struct and set sizeof_counts; fields beyond it are not written. */
+struct stallbox_counts {
+    size_t sizeof_counts;
+    uint64_t captures_sync;     /* records made by the threads themselves, at capture points */
+    uint64_t captures_async;    /* samples of running threads taken by signal */
+    uint64_t captures_observed; /* samples of blocked threads read from outside */
+    uint64_t messages;          /* messages of all living threads */
+    uint64_t snapshots;         /* snapshots written */
+    uint64_t dropped;           /* everything lost, of every kind; `stallbox ctl PID status` tells the kinds */
+    uint64_t frames;            /* frames of all living threads */
+    uint64_t watches;           /* watches and deadlines open now */
+    uint64_t watches_dropped;   /* those that found no room */
+    uint64_t triggers_dropped;  /* triggers that kept nothing: too soon after another, or without consent */
+    uint64_t snapshots_failed;  /* snapshots that could not be written */
+    uint64_t consent;           /* enum stallbox_consent */
+};
 
 /* Copy the running counts, up to counts->sizeof_counts. May be called from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_read_counts(struct stallbox_counts *counts);
+
+/* ---- logical frames of an embedded runtime ----
+ *
+ * A runtime that interprets or compiles a language of its own has functions that no native stack shows. Registered here,
+ * it is asked for them wherever one of its threads records itself. What is recorded and may leave the machine are numbers:
+ * a 64-bit id for each function (stallbox_function_id() makes one of its place in the source) and a line. Names come from
+ * a file beside the symbols when a report is made. docs/PROVIDERS.md has the design, examples/lua a provider for Lua. */
+
+/* A registered runtime; never freed. */
+struct stallbox_provider;
+
+enum stallbox_provider_flag {
+    /* `walk` may be called in a signal handler, at any instruction of the runtime. Without it `walk` is called in the
+     * middle of the thread's own calls of libc alone (malloc, read, pthread_mutex_lock ...), never below a handler. */
+    STALLBOX_PROVIDER_SIGNAL_SAFE = 1,
+    /* The runtime calls stallbox_provider_poll() wherever it can be asked, or soon after `want`. */
+    STALLBOX_PROVIDER_SAFEPOINTS = 2
+};
+
+/* What `walk` returns when the runtime is in the middle of something: the sample is then taken at the next safepoint. */
+#define STALLBOX_PROVIDER_NOT_NOW SIZE_MAX
+
+/* Zero the struct, set sizeof_options, name and walk, then what else applies. */
+struct stallbox_provider_options {
+    size_t sizeof_options; /* sizeof(struct stallbox_provider_options) */
+    const char *name;      /* copied: 1 to 23 of a-z 0-9 - _ . */
+    /* Tell the logical stack of the calling thread, whose `context` it is (stallbox_provider_enter()). Frame number 0 is
+     * the innermost; write those from number `first` on, `max` at most, into `functions` (ids; 0: not known) and `lines`
+     * (0: not known), and return how many frames there are in all, or
+     * STALLBOX_PROVIDER_NOT_NOW. Called twice for stacks deeper than 128. Must not
+     * allocate, lock, wait, or leave by longjmp or an exception, and keeps errno; calls of libc it makes are not
+     * recorded. */
+    size_t (*walk)(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max);
+    /* Ask for a safepoint soon. Called in a signal handler on the thread whose `context` it is; may be NULL. */
+    void (*want)(void *context);
+    /* The code of the interpreter's loop: logical frames are shown on top of the innermost native frame in it. With 0
+     * bytes, the whole module in which `code` lies; NULL: not told, and logical frames are shown at the leaf. */
+    const void *code;
+    size_t code_bytes;
+    uint32_t flags; /* enum stallbox_provider_flag */
+};
+
+/* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most
+ * four. `options` is copied, *provider_out is set on success. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a fifth. Any
+ * thread; not in a signal handler. */
+STALLBOX_EXPORT enum stallbox_result stallbox_provider_register(const struct stallbox_provider_options *options,
+                                                                struct stallbox_provider **provider_out);
+
+/* The calling thread runs in the runtime from now on: `walk` gets `context`, which stays valid until it is left. Returns
+ * the thread's former context, NULL when it was not in the runtime; give it to stallbox_provider_leave(). Calls nest, and
+ * an outer leave makes up for an inner one that was jumped over. A few instructions; any thread, also in a signal handler. With a
+ * NULL provider (registering failed) both do nothing. */
+STALLBOX_EXPORT void *stallbox_provider_enter(struct stallbox_provider *provider, void *context);
+STALLBOX_EXPORT void stallbox_provider_leave(struct stallbox_provider *provider, void *former);
+
+/* A safepoint: the calling thread's logical stack may be asked for now. Records a sample when one is wanted; otherwise it
+ * costs two loads. Any thread; not in a signal handler. */
+STALLBOX_EXPORT void stallbox_provider_poll(void);
+
+/* The id of a function by its place in the source: FNV-1a, 64 bits, of the bytes "SOURCE:LINE", and ":NAME" when `name` is
+ * not NULL (runtimes whose functions share lines). `line` in decimal. So ids can be made from the sources alone, on another
+ * machine. Never 0. Signal safe. */
+STALLBOX_EXPORT uint64_t stallbox_function_id(const char *source, size_t source_bytes, uint32_t line, const char *name);
 
 /* Name of a result, e.g. "STALLBOX_TIMED_OUT"; "STALLBOX_UNKNOWN" for other numbers; never NULL. Signal safe. */
 STALLBOX_EXPORT const char *stallbox_result_name(enum stallbox_result result);

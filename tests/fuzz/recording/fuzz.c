@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - the recording reader on arbitrary bytes: no crash, no leak, and what it lets through holds what it promises.
  *
+ * And the way of a dead process's recording: decided about, copied into a snapshot, and that read.
+ *
  * Each input is read twice: as it is, and with the few fields that only say "this is a recording of this version" put
  * right, so that mutations get past them and old corpus files stay useful when the layout changes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "recording_check.h"
+#include "recovery_decision.h"
 #include "snapshot.h"
+#include "snapshot_copy.h"
 
 static void require(int holds)
 {
@@ -37,7 +44,7 @@ static void read_and_check(const uint8_t *data, size_t bytes)
         require((count > 0) == (record->stack != SBX_STACK_NONE && record->stack != SBX_STACK_OVERFLOW));
         for (size_t j = 0; j < count && j < SBX_COUNT_OF(frames); j++) {
             uint32_t module = (uint32_t)(frames[j] >> SBX_FRAME_MODULE_SHIFT);
-            require(module < snapshot->module_count || module >= SBX_MODULE_NONE);
+            require(module < snapshot->module_count || module >= SBX_MODULE_CUT || sbx_is_logical(frames[j]));
         }
     }
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
@@ -49,6 +56,34 @@ static void read_and_check(const uint8_t *data, size_t bytes)
         require(snapshot->modules[i].build_id_bytes <= SBX_BUILD_ID_MAX);
     }
     sbx_snapshot_destroy(snapshot);
+}
+
+/* What a recoverer does with the file of a process that is gone. `data` is aligned as memory of malloc is. */
+static void recover_and_check(const uint8_t *data, size_t bytes)
+{
+    static uint64_t scratch[SBX_COPY_SCRATCH_MIN / sizeof(uint64_t)];
+    const struct sbx_recording_header *header = (const void *)data;
+    const struct sbx_process_facts facts = {.has_let_go = true};
+    struct sbx_capture_settings settings = {.enabled = 1, .crash = SBX_CRASH_SETTLED};
+    int error;
+    if (sbx_recording_check(header, bytes, &error) != NULL) {
+        return;
+    }
+    enum sbx_recovery verdict = sbx_recovery_decide(header, &settings, &facts);
+    uint64_t last_ns = sbx_recovery_last_sign_ns(header);
+    struct sbx_trigger_entry trigger = sbx_recovery_trigger(header, &settings, verdict, &facts, last_ns);
+    require(trigger.begin_ns <= trigger.end_ns);
+    require(trigger.kind == SBX_TRIGGER_KILLED || trigger.kind == SBX_TRIGGER_CRASH);
+    int fd = memfd_create("snapshot", MFD_CLOEXEC);
+    require(fd >= 0);
+    if (header->file_bytes <= UINT64_C(1) << 24 &&
+        sbx_snapshot_copy_bounded(header, bytes, fd, &trigger, header->session_id, last_ns, scratch, sizeof scratch) == 0) {
+        uint8_t *copy = malloc(header->file_bytes);
+        require(copy != NULL && pread(fd, copy, header->file_bytes, 0) == (ssize_t)header->file_bytes);
+        read_and_check(copy, header->file_bytes);
+        free(copy);
+    }
+    close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -68,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             header.file_bytes = bytes;
             memcpy(fixed, &header, sizeof header);
             read_and_check(fixed, bytes);
+            recover_and_check(fixed, bytes);
             free(fixed);
         }
     }

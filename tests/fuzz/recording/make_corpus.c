@@ -21,7 +21,7 @@ static void save(const struct sbx_recording_builder *builder, const char *folder
 /* One thread in a message, samples and a wait; the whole of it in one chunk. */
 static struct sbx_recording_builder *make_plain(void)
 {
-    const struct sbx_recording_shape shape = {2, 3, 32, 32, 2};
+    const struct sbx_recording_shape shape = {2, 3, 32, 32, 2, 2};
     struct sbx_recording_builder *builder = sbx_recording_builder_create(shape, NULL);
     builder->header->pid = 4000;
     sbx_recording_add_module(builder, "/usr/bin/application", 0x550000000000, 0x10000, SBX_MODULE_MAIN);
@@ -46,7 +46,9 @@ static struct sbx_recording_builder *make_plain(void)
         sbx_recording_put(builder, &wait);
         sbx_recording_put_observed(builder, 1, &wait);
     }
-    const struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE, .begin_ns = 5000, .end_ns = 6000,
+    sbx_recording_add_watch(builder, SBX_WATCH_WATCHDOG, "observer", 500, 5500, 1);
+    sbx_recording_add_watch(builder, SBX_WATCH_DEADLINE, "save", 1, 5000, 0);
+    const struct sbx_trigger_entry trigger = {.watch = 2, .kind = SBX_TRIGGER_SLOW_MESSAGE, .begin_ns = 5000, .end_ns = 6000,
                                               .message = 1, .threshold_ms = 1000};
     sbx_recording_set_trigger(builder, &trigger);
     return builder;

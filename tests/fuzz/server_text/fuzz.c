@@ -4,10 +4,12 @@
  * Properties: what comes out of the HTML writer has no markup and no harmful character, whatever went in; a JSON string
  * ends where it ends; no header opens the gate but the token. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "erasure_request.h"
 #include "gate.h"
 #include "html_writer.h"
 #include "json_document.h"
@@ -78,6 +80,20 @@ static void check_id(const char *text, size_t bytes)
     MUST(bytes == 32 && memcmp(back, text, 32) == 0);
 }
 
+/* What is taken says the same when it is printed again. */
+static void check_erasures(const char *text, size_t bytes)
+{
+    uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES];
+    size_t count = sbx_erasure_request_read(text, bytes, proofs);
+    MUST(count <= SBX_ERASURES_MAX && (count == 0 || bytes == count * 65));
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < SBX_ERASURE_PROOF_BYTES; k++) {
+            char hex[3];
+            snprintf(hex, sizeof(hex), "%02x", proofs[i][k]);
+            MUST(memcmp(text + 65 * i + 2 * k, hex, 2) == 0);
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
@@ -91,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     check_document(text);
     check_gate(text);
     check_id(text, bytes);
+    check_erasures(text, bytes);
     (void)sbx_listen_is_loopback(text, &is_loopback, why, sizeof(why));
     free(text);
     return 0;

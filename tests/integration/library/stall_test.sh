@@ -56,9 +56,10 @@ check "both are slow messages of about two seconds" \
     holds 'map(.trigger.kind == "slow_message" and .trigger.duration_ms >= 1900) == [true, true]'
 check "the first slept, in the function that did" \
     holds '.[0].attribution | .cause == "sleep" and .function == "fetch_slowly"'
-# Where others hold the cores, that is the cause, and the function still what was to run.
+# Where others hold the cores, that is the cause, and the function still what was to run. A comparison that a sort calls again
+# and again is a cheap function called very often: that is as right.
 check "the second computed, in the functions that did" \
-    holds '.[1].attribution | (.cause == "cpu" or .cause == "cpu_contention") and (.function == "sort_for_long" or .function == "compare" or .function == "sort")'
+    holds '.[1].attribution | ([.cause] | inside(["cpu", "high_frequency", "cpu_contention"])) and (.function == "sort_for_long" or .function == "compare" or .function == "sort")'
 check "and its callers are told" holds '[.[1].attribution | .. | strings] | any(test("sort_for_long"))'
 check "with line numbers" holds '.[0].attribution.file | endswith("stalling_program.c")'
 if [ "$depth" = libc ]; then

@@ -191,7 +191,7 @@ async function checkSamples() {
     const [flow, ...more] = await engine.query(
       `select o.name as waiter, o.dur, o.arg_set_id, i.name as holder, i.id as holder_id, t.name as holder_thread
        from flow f join slice o on f.slice_out = o.id join slice i on f.slice_in = i.id
-       join thread_track tt on i.track_id = tt.id join thread t using (utid)`
+       join thread_track tt on i.track_id = tt.id join thread t using (utid) where i.name = 'holds the lock'`
     );
     assert.equal(more.length, 0);
     assert.equal(flow.waiter, "pthread_mutex_lock");
@@ -202,6 +202,19 @@ async function checkSamples() {
     const said = await notes(flow);
     assert.equal(said.holder, "bio_aof");
     assert.equal(said.kind, "lock");
+  });
+
+  await check("who let a waiter go points at the end of the wait", async () => {
+    await load("lock");
+    const wakes = await engine.query(
+      `select o.name as wakes, i.name as woken, o.arg_set_id, t.name as waiter
+       from flow f join slice o on f.slice_out = o.id join slice i on f.slice_in = i.id
+       join thread_track tt on i.track_id = tt.id join thread t using (utid) where o.name = 'wakes'`
+    );
+    assert.deepEqual(wakes.map((wake) => [wake.wakes, wake.woken, wake.waiter]), [["wakes", "woken", "main"]]);
+    const said = await notes(wakes[0]);
+    assert.equal(said.waiter, "main");
+    assert.equal(Number(said.after_ms), 1500);
   });
 
   await check("file writes say how many bytes they moved", async () => {

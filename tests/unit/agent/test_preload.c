@@ -18,6 +18,7 @@ static void make(struct sbx_preload_orders *orders)
     orders->layout_hash = sbx_layout_hash();
     orders->settings.anr_ms = 1234;
     orders->settings.points = 0xfedcba98;
+    orders->companion_key = UINT64_C(0x8877665544332211);
 }
 
 static void test_orders_come_back_as_they_were(void **state)

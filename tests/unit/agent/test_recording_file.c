@@ -8,11 +8,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "recording_file.h"
@@ -53,6 +57,24 @@ static void test_a_new_recording_is_whole_and_private(void **state)
     assert_int_equal(stat(file.path, &status), -1);
 }
 
+static void test_its_ring_is_as_large_as_was_asked_for_within_limits(void **state)
+{
+    static const struct {
+        uint32_t kib, chunks;
+    } cases[] = {{0, SBX_CHUNKS_DEFAULT}, {1024, 256}, {4096, 1024}, {9999, 2499}, {65536, 16384}, {1, 256},
+                 {UINT32_MAX, 16384}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sbx_recording_file file = {0};
+        assert_int_equal(sbx_recording_create_sized(folder, "/some/spool", cases[i].kib, &file), 0);
+        assert_int_equal(file.header->chunks.count, cases[i].chunks);
+        uint64_t end = file.header->chunks.at + (uint64_t)cases[i].chunks * SBX_CHUNK_BYTES;
+        assert_true(end <= file.header->file_bytes && file.header->file_bytes - end < 4096);
+        sbx_recording_unlink(&file);
+        munmap(file.header, file.header->file_bytes);
+    }
+}
+
 static void test_a_folder_that_others_may_write_is_refused(void **state)
 {
     struct sbx_recording_file file = {0};
@@ -72,6 +94,71 @@ static void test_a_file_size_limit_is_an_error_and_no_signal(void **state)
     int result = sbx_recording_create(folder, "/some/spool", &file);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(result, -EFBIG);
+}
+
+static uint64_t bytes_on_disk(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+static void test_memory_is_reserved_in_two_steps_and_then_whole(void **state)
+{
+    struct sbx_recording_file file = {0};
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), 0);
+    assert_true(bytes_on_disk(file.path) >= file.header->frames.at);
+    assert_true(bytes_on_disk(file.path) < file.bytes);
+    assert_int_equal(sbx_recording_reserve(&file), 0);
+    assert_true(bytes_on_disk(file.path) >= file.bytes);
+    assert_int_equal(unlink(file.path), 0);
+    assert_int_equal(sbx_recording_reserve(&file), -ENOENT);
+}
+
+/* A memory file system of this test's own, with room for `bytes`; where it may not be mounted, nothing is tried. */
+static void make_small_memory(char *path, uint64_t bytes)
+{
+    char options[64];
+    snprintf(path, 128, "%s/small", folder);
+    snprintf(options, sizeof options, "mode=0700,size=%llu", (unsigned long long)bytes);
+    assert_int_equal(mkdir(path, 0700), 0);
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("small", path, "tmpfs", 0, options) != 0) {
+        print_message("no file system may be mounted here\n");
+        rmdir(path);
+        skip();
+    }
+}
+
+static void test_a_full_memory_file_system_is_an_error_before_anything_is_recorded(void **state)
+{
+    char path[128];
+    struct sbx_recording_file file = {0};
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), 0);
+    uint64_t whole = file.bytes, head = file.header->frames.at;
+    sbx_recording_unlink(&file);
+    make_small_memory(path, head / 2);
+    assert_int_equal(sbx_recording_create(path, "/some/spool", &file), -ENOSPC);
+    assert_int_equal(umount(path), 0);
+    assert_int_equal(mount("small", path, "tmpfs", 0, "mode=0700,size=4m"), 0);
+    assert_true(head < 4 << 20 && whole > 4 << 20);
+    assert_int_equal(sbx_recording_create(path, "/some/spool", &file), -ENOSPC); /* the head would have had room */
+    assert_int_equal(umount(path), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_a_recording_tells_the_architecture_of_its_code(void **state)
+{
+    struct sbx_recording_file file = {0};
+    struct utsname system;
+    (void)state;
+    assert_int_equal(sbx_recording_create(folder, "/some/spool", &file), 0);
+    assert_int_equal(uname(&system), 0);
+    assert_int_equal(file.header->architecture, strcmp(system.machine, "x86_64") == 0    ? SBX_ARCHITECTURE_X86_64
+                                                : strcmp(system.machine, "aarch64") == 0 ? SBX_ARCHITECTURE_AARCH64
+                                                                                         : SBX_ARCHITECTURE_OTHER);
 }
 
 static void test_what_the_same_process_recorded_before_exec_is_taken_away(void **state)
@@ -177,8 +264,12 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_a_new_recording_is_whole_and_private),
+        CASE(test_its_ring_is_as_large_as_was_asked_for_within_limits),
         CASE(test_a_folder_that_others_may_write_is_refused),
         CASE(test_a_file_size_limit_is_an_error_and_no_signal),
+        CASE(test_memory_is_reserved_in_two_steps_and_then_whole),
+        CASE(test_a_full_memory_file_system_is_an_error_before_anything_is_recorded),
+        CASE(test_a_recording_tells_the_architecture_of_its_code),
         CASE(test_what_the_same_process_recorded_before_exec_is_taken_away),
         CASE(test_what_another_process_of_that_pid_left_stays),
         CASE(test_missing_folders_are_made_for_the_owner_alone),

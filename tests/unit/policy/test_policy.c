@@ -72,11 +72,11 @@ static void test_what_this_build_does_not_know_is_refused(void **state)
 {
     (void)state;
     struct sbx_policy policy = *sbx_policy_default();
-    policy.capture.reserved[2] = 1;
-    assert_string_equal(sbx_policy_check(&policy), "reserved");
+    policy.capture.limits[SBX_GROUP_COUNT].interval_us = 5000;
+    assert_string_equal(sbx_policy_check(&policy), "limits");
     policy = *sbx_policy_default();
     policy.module_rule = (enum sbx_module_rule)2;
-    assert_string_equal(sbx_policy_check(&policy), "module_rule");
+    assert_string_equal(sbx_policy_check(&policy), "modules");
 }
 
 static void test_settings_and_redaction_say_what_the_policy_says(void **state)

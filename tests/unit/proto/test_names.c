@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
+
 #include <string.h>
 
 #include "names.h"
@@ -118,6 +120,10 @@ static void test_enum_names_are_those_of_the_reports(void **state)
     (void)state;
     assert_string_equal(sbx_trigger_name(SBX_TRIGGER_SLOW_MESSAGE), "slow_message");
     assert_string_equal(sbx_trigger_name(SBX_TRIGGER_KILLED), "killed");
+    assert_string_equal(sbx_signal_name(SIGSEGV), "SIGSEGV");
+    assert_string_equal(sbx_signal_name(SIGSYS), "SIGSYS");
+    assert_string_equal(sbx_signal_name(SBX_SIGNAL_MAX), "SIGRT");
+    assert_string_equal(sbx_fault_text(SBX_FAULT_UNMAPPED), "no memory at the address");
     assert_string_equal(sbx_record_name(SBX_RECORD_LOCK), "lock");
     assert_string_equal(sbx_op_name(SBX_OP_NANOSLEEP), "nanosleep");
     assert_string_equal(sbx_op_name(SBX_OP_MUTEX_LOCK), "pthread_mutex_lock");
@@ -136,6 +142,15 @@ static void test_every_enum_value_has_a_name_and_others_are_unknown(void **state
     for (uint32_t i = 0; i < SBX_TRIGGER_KINDS; i++) {
         assert_string_not_equal(sbx_trigger_name(i), "unknown");
     }
+    for (uint32_t i = 1; i <= SBX_SIGNAL_MAX; i++) {
+        assert_string_not_equal(sbx_signal_name(i), "unknown");
+    }
+    for (uint32_t i = 0; i < SBX_FAULT_KINDS; i++) {
+        assert_string_not_equal(sbx_fault_text(i), "unknown");
+    }
+    assert_string_equal(sbx_signal_name(0), "unknown");
+    assert_string_equal(sbx_signal_name(SBX_SIGNAL_MAX + 1), "unknown");
+    assert_string_equal(sbx_fault_text(SBX_FAULT_KINDS), "unknown");
     for (uint32_t i = 0; i < SBX_RECORD_KINDS; i++) {
         assert_string_not_equal(sbx_record_name(i), "unknown");
     }
@@ -160,6 +175,18 @@ static void test_every_enum_value_has_a_name_and_others_are_unknown(void **state
     assert_null(sbx_syscall_name(UINT64_MAX));
 }
 
+static void test_a_message_kind_is_known_by_its_program_and_number(void **state)
+{
+    static const uint8_t one[8] = {1, 2, 3, 4, 5, 6, 7, 8}, other[8] = {1, 2, 3, 4, 5, 6, 7, 9};
+    (void)state;
+    uint64_t what = sbx_message_kind_what(one, sizeof one, 7);
+    assert_int_equal(what, UINT64_C(0x8dad4b759e));
+    assert_true(what != sbx_message_kind_what(one, sizeof one, 8));
+    assert_true(what != sbx_message_kind_what(other, sizeof other, 7));
+    assert_int_equal(sbx_message_kind_what(one, 0, 7), 0); /* whose kind it is, is not known */
+    assert_int_equal(sbx_message_kind_what(one, sizeof one, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_main_is_not_given_by_name),
         cmocka_unit_test(test_every_pattern_has_an_index_that_names_it),
         cmocka_unit_test(test_enum_names_are_those_of_the_reports),
+        cmocka_unit_test(test_a_message_kind_is_known_by_its_program_and_number),
         cmocka_unit_test(test_every_enum_value_has_a_name_and_others_are_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "server_fixture.h"
 
 #include <ftw.h>
+#include <sqlite3.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "envelope_format.h"
 #include "snapshot_id.h"
+#include "unseal.h"
 
 static void die(const char *what)
 {
@@ -62,6 +64,43 @@ void fixture_finish(struct server_fixture *fixture)
     nftw(fixture->data_dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+void fixture_run_sql(const struct server_fixture *fixture, const char *sql)
+{
+    char path[128];
+    sqlite3 *db;
+    snprintf(path, sizeof(path), "%s/store.db", fixture->data_dir);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        die(sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+long fixture_count(const struct server_fixture *fixture, const char *sql)
+{
+    char path[128];
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    snprintf(path, sizeof(path), "%s/store.db", fixture->data_dir);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
+        die(sqlite3_errmsg(db));
+    long count = (long)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return count;
+}
+
+void fixture_grow_old(const struct server_fixture *fixture, unsigned days)
+{
+    char sql[300];
+    snprintf(sql, sizeof(sql),
+             "UPDATE snapshot SET received_ms = received_ms - %u * 86400000;"
+             "UPDATE sealed SET received_ms = received_ms - %u * 86400000;"
+             "UPDATE erased SET at_ms = at_ms - %u * 86400000;",
+             days, days, days);
+    fixture_run_sql(fixture, sql);
+}
+
 static void read_id(struct envelope *envelope)
 {
     if (envelope->count < SBX_ENVELOPE_HEADER_BYTES)
@@ -85,6 +124,19 @@ struct envelope envelope_of_builder(struct sbx_payload_builder *builder)
     sbx_payload_builder_destroy(builder);
     read_id(&envelope);
     return envelope;
+}
+
+struct envelope envelope_of_machine(enum sbx_scenario scenario, uint64_t seed, uint8_t machine)
+{
+    struct sbx_payload_builder *builder;
+    uint8_t proof[SBX_ERASURE_PROOF_BYTES];
+    static uint8_t ids[256][SBX_ROTATING_ID_BYTES]; /* the builder borrows them */
+    memset(proof, machine, sizeof(proof));
+    if (sbx_rotating_id_of_proof(proof, ids[machine]) != 0 || !sbx_scenario_build(scenario, false, seed, &builder))
+        die("no scenario");
+    sbx_builder_payload(builder)->rotating_id =
+        (ProtobufCBinaryData){.len = SBX_ROTATING_ID_BYTES, .data = ids[machine]};
+    return envelope_of_builder(builder);
 }
 
 void envelope_finish(struct envelope *envelope)

@@ -27,6 +27,8 @@ struct envelope {
 
 /* A whole stall with made-up symbols. */
 struct envelope envelope_of(enum sbx_scenario scenario, uint64_t seed);
+/* The same of the machine whose proof (proto/erasure_format.h) is 32 times `machine`. */
+struct envelope envelope_of_machine(enum sbx_scenario scenario, uint64_t seed, uint8_t machine);
 struct envelope envelope_of_builder(struct sbx_payload_builder *builder); /* takes the builder */
 void envelope_finish(struct envelope *envelope);
 
@@ -38,6 +40,15 @@ int wait_for_triage(uint16_t port, const char *id);
 
 /* The number behind a line of /metrics that begins with `name` and a space; -1 when there is none. */
 double metric(uint16_t port, const char *name);
+
+/* Run statements on the stopped server's store. */
+void fixture_run_sql(const struct server_fixture *fixture, const char *sql);
+
+/* The number that a query of it gives. */
+long fixture_count(const struct server_fixture *fixture, const char *sql);
+
+/* Say in the stopped server's store that everything came `days` days earlier. */
+void fixture_grow_old(const struct server_fixture *fixture, unsigned days);
 
 void sleep_ms(unsigned ms);
 

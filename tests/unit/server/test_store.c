@@ -43,7 +43,7 @@ static int tear_down(void **state)
 static struct sbx_stall stall_of(uint8_t name, uint8_t session, uint8_t build)
 {
     struct sbx_stall stall = {.payload_id = {name}, .session_id = {session}, .app_build_id = {build, build},
-                              .app_build_id_bytes = 8, .created_day = 20000,
+                              .app_build_id_bytes = 8, .created_day = 20000, .sampling = {.weight = 1, .one_in = 1},
                               .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = name * 1000000, .threshold_ms = 5}};
     return stall;
 }
@@ -154,6 +154,69 @@ static void test_issues_count_hits_and_processes_and_span_their_times(void **sta
     assert_string_equal(rows[0].newest.cause, "sleep");
     assert_string_equal(rows[1].newest.function, "g");
     assert_string_equal(rows[0].id_text, rows[0].newest.issue_text);
+}
+
+static void put_weighed(uint8_t name, uint32_t weight, uint32_t one_in)
+{
+    struct sbx_stall stall = stall_of(name, name, 1);
+    enum sbx_stored stored;
+    stall.sampling.weight = weight;
+    stall.sampling.one_in = one_in;
+    assert_int_equal(sbx_store_put(store, &stall, "x", 1, 1000 + name, &stored), 0);
+}
+
+static void test_weights_are_summed_and_so_is_their_variance(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    struct sbx_snapshot_row row;
+    const uint8_t id[SBX_ID_BYTES] = {3};
+    put_weighed(1, 1, 1), put_weighed(2, 8, 8), put_weighed(3, 1024 + 37, 1024), put_weighed(4, 2, 2);
+    judge(1, "sleep", "f"), judge(2, "sleep", "f"), judge(3, "sleep", "f"), judge(4, "lock", "g");
+    assert_int_equal(list_issues(rows), 2);
+    assert_int_equal(rows[0].hits, 3);
+    assert_int_equal(rows[0].weight, 1 + 8 + 1024 + 37);
+    assert_int_equal(rows[0].variance, 8 * 7 + 1024 * 1023);
+    assert_int_equal(rows[1].weight, 2);
+    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(row.weight, 1024 + 37);
+    assert_int_equal(row.one_in, 1024);
+    judge(3, "lock", "g"); /* a new verdict takes its weight along */
+    assert_int_equal(list_issues(rows), 2);
+    int64_t sum = rows[0].weight + rows[1].weight;
+    assert_int_equal(sum, 1 + 8 + 1024 + 37 + 2);
+}
+
+/* A store of the first schema: the same tables without weights. */
+static void test_a_store_without_weights_is_given_them(void **state)
+{
+    (void)state;
+    char path[100];
+    sqlite3 *db;
+    struct sbx_issue_row rows[4];
+    put(1, 1, 1, "x"), put(2, 2, 1, "y");
+    judge(1, "sleep", "f"), judge(2, "sleep", "f");
+    sbx_store_close(store);
+    snprintf(path, sizeof(path), "%s/store.db", folder.data_dir);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
+                                      "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
+                                      "ALTER TABLE issue DROP COLUMN variance;"
+                                      "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq);"
+                                      "PRAGMA user_version=1", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    for (int times = 0; times < 2; times++) { /* and left alone the second time */
+        open_store();
+        assert_int_equal(list_issues(rows), 1);
+        assert_int_equal(rows[0].weight, 2);
+        assert_int_equal(rows[0].variance, 0);
+        sbx_store_close(store);
+    }
+    open_store();
+    put_weighed(3, 16, 16);
+    judge(3, "sleep", "f");
+    assert_int_equal(list_issues(rows), 1);
+    assert_int_equal(rows[0].weight, 18);
 }
 
 static void test_a_new_verdict_moves_a_snapshot_between_issues(void **state)
@@ -275,6 +338,8 @@ int main(void)
         STORE_TEST(test_what_is_not_there_is_not_found),
         STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),
         STORE_TEST(test_issues_count_hits_and_processes_and_span_their_times),
+        STORE_TEST(test_weights_are_summed_and_so_is_their_variance),
+        STORE_TEST(test_a_store_without_weights_is_given_them),
         STORE_TEST(test_a_new_verdict_moves_a_snapshot_between_issues),
         STORE_TEST(test_an_issue_of_a_new_build_only_is_new),
         STORE_TEST(test_pending_ones_are_given_oldest_first_until_they_are_judged),

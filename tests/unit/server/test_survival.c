@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,7 +122,8 @@ static struct envelope store_untriaged(uint64_t seed, unsigned attempts)
     char why[200];
     assert_int_equal(sbx_store_open(fixture.data_dir, "0", &store, why, sizeof(why)), 0);
     assert_int_equal(sbx_stall_decode(envelope.bytes, envelope.count, &stall, why, sizeof(why)), 0);
-    assert_int_equal(sbx_store_put(store, stall, envelope.bytes, envelope.count, 1700000000000, &stored), 0);
+    assert_int_equal(sbx_store_put(store, stall, envelope.bytes, envelope.count, (int64_t)time(NULL) * 1000,
+                                   &stored), 0);
     for (unsigned i = 0; i < attempts; i++)
         assert_int_equal(sbx_store_begin_triage(store, stall->payload_id), 0);
     sbx_stall_destroy(stall);

@@ -72,6 +72,17 @@ static void test_missing_options_are_named(void **state)
     result = RUN_TOOL("deliver", "--spool", spool, "--server", NOBODY, "more");
     assert_int_equal(result.status, 2);
     assert_non_null(strstr(result.err, "'more'"));
+    result = RUN_TOOL("deliver", "--spool", spool, "--server", "ftp://x", "--once");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.err, "'ftp://x' is no http:// or https:// address"));
+}
+
+static void test_what_is_not_sealed_is_said_so(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN_TOOL("deliver", "--spool", spool, "--server", NOBODY, "--once");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "payloads are not sealed"));
 }
 
 static void test_an_impossible_spool_is_named(void **state)
@@ -101,6 +112,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_empty_spool_is_delivered_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_waits_for_work_and_ends_on_either_signal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_options_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_not_sealed_is_said_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_impossible_spool_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_token_that_others_may_read_is_refused, set_up, tear_down),
     };

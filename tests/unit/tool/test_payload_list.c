@@ -236,10 +236,10 @@ static void test_a_payload_that_moves_on_while_it_is_read_is_followed(void **sta
 
     char why[200];
     struct sbx_stall *stall = NULL;
-    assert_int_equal(sbx_payload_load(&list.entries[0], NULL, &stall, why, sizeof why), -ENOENT);
+    assert_int_equal(sbx_payload_load(&list.entries[0], NULL, NULL, &stall, why, sizeof why), -ENOENT);
     put_payload("sent/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.sbx", 0xaa, 10);
     /* Found where it went: the answer is about those bytes now, which are a head without a body. */
-    assert_int_equal(sbx_payload_load(&list.entries[0], NULL, &stall, why, sizeof why), -EPROTO);
+    assert_int_equal(sbx_payload_load(&list.entries[0], NULL, NULL, &stall, why, sizeof why), -EPROTO);
 }
 
 static void test_a_corrupt_payload_and_an_endless_one_are_refused_with_a_reason(void **state)
@@ -257,7 +257,7 @@ static void test_a_corrupt_payload_and_an_endless_one_are_refused_with_a_reason(
     for (size_t i = 0; i < list.count; i++) {
         char why[200] = "";
         struct sbx_stall *stall = NULL;
-        assert_true(sbx_payload_load(&list.entries[i], NULL, &stall, why, sizeof why) < 0);
+        assert_true(sbx_payload_load(&list.entries[i], NULL, NULL, &stall, why, sizeof why) < 0);
         assert_null(stall);
         assert_true(strlen(why) > 0);
         if (list.entries[i].id[0] == 'b') {

@@ -20,6 +20,8 @@ enum {
     LIBC,
     JEMALLOC,
     AGENT,
+    SQLITE, /* a library that is none of the application's and no base library */
+    GLIB,
     MODULES
 };
 
@@ -44,7 +46,7 @@ static void require(bool holds, const char *what)
 
 struct sbx_stall_scene *sbx_scene_create(uint32_t thread_count, uint32_t trigger_kind, uint64_t duration_us)
 {
-    static const uint8_t ids[MODULES][20] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}};
+    static const uint8_t ids[MODULES][20] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}};
     struct sbx_stall_scene *scene = calloc(1, sizeof *scene);
     require(scene != NULL && thread_count <= THREADS_MAX, "memory");
     scene->builder = sbx_payload_builder_create(42);
@@ -53,6 +55,8 @@ struct sbx_stall_scene *sbx_scene_create(uint32_t thread_count, uint32_t trigger
     scene->modules[JEMALLOC] =
         sbx_builder_module(scene->builder, SBX_MODULE_KIND_SYSTEM, ids[JEMALLOC], 20, "libjemalloc.so.2");
     scene->modules[AGENT] = sbx_builder_module(scene->builder, SBX_MODULE_KIND_AGENT, ids[AGENT], 20, NULL);
+    scene->modules[SQLITE] = sbx_builder_module(scene->builder, SBX_MODULE_KIND_SYSTEM, ids[SQLITE], 20, NULL);
+    scene->modules[GLIB] = sbx_builder_module(scene->builder, SBX_MODULE_KIND_SYSTEM, ids[GLIB], 20, NULL);
     for (uint32_t i = 0; i < thread_count; i++) {
         sbx_builder_thread(scene->builder, i == 0 ? "main" : "worker", i == 0 ? 3 : 0);
         scene->cpu_us[i] = 1000;
@@ -94,7 +98,7 @@ static struct sbx_build_frame frame_of(struct sbx_stall_scene *scene, const char
     static const struct {
         const char *prefix;
         int module;
-    } prefixes[] = {{"libc:", LIBC}, {"jemalloc:", JEMALLOC}, {"agent:", AGENT}};
+    } prefixes[] = {{"libc:", LIBC}, {"jemalloc:", JEMALLOC}, {"agent:", AGENT}, {"sqlite:", SQLITE}, {"glib:", GLIB}};
     if (strncmp(name, "gen:", 4) == 0) {
         return (struct sbx_build_frame){SBX_BUILD_GENERATED, 0, false};
     }
@@ -180,7 +184,8 @@ const struct sbx_stall *sbx_scene_stall(struct sbx_stall_scene *scene)
 
 static struct sbx_location location_of(struct sbx_stall_scene *scene, const struct sbx_stall_frame *frame)
 {
-    static const char *const modules[MODULES] = {"app", "libc.so.6", "libjemalloc.so.2", "libstallbox.so"};
+    static const char *const modules[MODULES] = {"app", "libc.so.6", "libjemalloc.so.2",
+                                                 "libstallbox.so", "libsqlite3.so.0", "libglib-2.0.so.0"};
     struct sbx_arena *arena = scene->report->arena;
     if (frame->kind != SBX_FRAME_CODE) {
         const char *name = sbx_arena_intern(arena, frame->kind == SBX_FRAME_END   ? "[end]"

@@ -50,6 +50,22 @@ static void test_leaf_skips_library_agent_and_language(void **state)
     assert_leaf(unnamed, "work");
 }
 
+static void test_own_code_comes_before_that_of_other_libraries(void **state)
+{
+    (void)state;
+    uint32_t called = sbx_scene_stack(scene, "sqlite:sqlite3_step < load_rows < main");
+    uint32_t by_main = sbx_scene_stack(scene, "libc:read < sqlite:sqlite3_step < main");
+    uint32_t only_main = sbx_scene_stack(scene, "libc:usleep < main");
+    uint32_t in_loop = sbx_scene_stack(scene, "sqlite:sqlite3_step < glib:g_main_context_dispatch < glib:g_main_loop_run < "
+                                              "run_window < main");
+    uint32_t handler = sbx_scene_stack(scene, "sqlite:sqlite3_step < on_click < glib:g_main_loop_run < run_window < main");
+    assert_leaf(called, "load_rows");
+    assert_leaf(by_main, "sqlite3_step");
+    assert_leaf(only_main, "main");
+    assert_leaf(in_loop, "sqlite3_step"); /* who runs the loop has no part in it */
+    assert_leaf(handler, "on_click");
+}
+
 static void test_leaf_takes_what_there_is(void **state)
 {
     (void)state;
@@ -126,6 +142,34 @@ static void test_recursion_and_call_sites_are_merged(void **state)
     assert_null(path.callers[1]);
 }
 
+static void test_a_lambda_counts_for_the_function_that_runs_it(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"rank()::{lambda}::operator() < std::sort<int*> < rank() < main",
+                                         "std::swap<int> < std::sort<int*> < rank() < main"};
+    static const double weights[] = {3, 1};
+    uint32_t ids[2];
+    assert_string_equal(heaviest(stacks, weights, 2, ids).location->function, "rank()");
+}
+
+static void test_a_lambda_of_main_counts_for_itself(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"main::{lambda}::operator() < std::function<void ()>::operator() < main"};
+    static const double weights[] = {1};
+    uint32_t ids[1];
+    assert_string_equal(heaviest(stacks, weights, 1, ids).location->function, "main::{lambda}::operator()");
+}
+
+static void test_a_look_at_the_clock_is_whose_who_looks(void **state)
+{
+    (void)state;
+    uint32_t looks = sbx_scene_stack(scene, "libc:clock_gettime < now_ms < burn < main");
+    uint32_t only_start = sbx_scene_stack(scene, "libc:flock < main < libc:__libc_start_call_main < _start");
+    assert_leaf(looks, "burn");
+    assert_leaf(only_start, "main");
+}
+
 static void test_unnamed_leaves_are_counted(void **state)
 {
     (void)state;
@@ -162,10 +206,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin, end),
+        cmocka_unit_test_setup_teardown(test_own_code_comes_before_that_of_other_libraries, begin, end),
         cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin, end),
         cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin, end),
         cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin, end),
         cmocka_unit_test_setup_teardown(test_recursion_and_call_sites_are_merged, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_lambda_counts_for_the_function_that_runs_it, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_lambda_of_main_counts_for_itself, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_look_at_the_clock_is_whose_who_looks, begin, end),
         cmocka_unit_test_setup_teardown(test_unnamed_leaves_are_counted, begin, end),
         cmocka_unit_test_setup_teardown(test_without_a_majority_the_heaviest_root_is_followed, begin, end),
         cmocka_unit_test_setup_teardown(test_no_weight_is_no_answer, begin, end),

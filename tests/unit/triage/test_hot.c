@@ -140,11 +140,25 @@ static void test_frames_cut_like_messages(void **state)
     assert_hot("b", 0, 70 + 480);
 }
 
+static void test_samples_at_calls_yield_to_looks_by_the_clock(void **state)
+{
+    (void)state;
+    for (int64_t at = -600; at < 0; at += 100) {
+        put(SBX_RECORD_ASYNC, at, at, 1, "compute < main");
+        put(SBX_RECORD_LEAF, at + 20, at + 20, 1, "read_clock < compute < main");
+        put(SBX_RECORD_LEAF, at + 40, at + 40, 1, "read_clock < compute < main");
+    }
+    assert_hot("compute", 540,
+               1000); /* from the first to the last, though readings of the clock lie between its looks */
+    assert_int_equal(sbx_report_hot(sbx_scene_report(scene), 0, hot, 8), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run_lasted_at_least_from_its_first_look_to_its_last, begin, end),
         cmocka_unit_test_setup_teardown(test_frames_cut_like_messages, begin, end),
+        cmocka_unit_test_setup_teardown(test_samples_at_calls_yield_to_looks_by_the_clock, begin, end),
         cmocka_unit_test_setup_teardown(test_measured_wait_is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_lone_sample_lies_between_its_neighbours, begin, end),
         cmocka_unit_test_setup_teardown(test_samples_in_a_row_last_at_least_from_first_to_last, begin, end),

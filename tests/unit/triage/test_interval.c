@@ -37,16 +37,22 @@ static void test_triggers_with_a_duration_are_judged_over_it(void **state)
     }
 }
 
-static void test_manual_judges_the_open_message(void **state)
+static struct sbx_stall_scene *manual_in_message_since(int64_t begin_ms)
 {
-    (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_MANUAL, 0);
     sbx_scene_payload(scene)->trigger->message = 5;
     put(scene, SBX_RECORD_ASYNC, -3000, -3000, 4);
     put(scene, SBX_RECORD_IDLE, -2600, -2500, 5);
-    put(scene, SBX_RECORD_ASYNC, -700, -700, 5);
+    put(scene, SBX_RECORD_ASYNC, begin_ms, begin_ms, 5);
     put(scene, SBX_RECORD_ASYNC, -10, -10, 5);
-    assert_int_equal(judged_ms(scene), 700);
+    return scene;
+}
+
+static void test_manual_judges_the_open_message_when_that_is_long(void **state)
+{
+    (void)state;
+    assert_int_equal(judged_ms(manual_in_message_since(-1700)), 1700);
+    assert_int_equal(judged_ms(manual_in_message_since(-300)), 5000); /* one of several, perhaps */
 }
 
 static void test_manual_without_an_open_message_judges_the_recent_past(void **state)
@@ -124,7 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_triggers_with_a_duration_are_judged_over_it),
-        cmocka_unit_test(test_manual_judges_the_open_message),
+        cmocka_unit_test(test_manual_judges_the_open_message_when_that_is_long),
         cmocka_unit_test(test_manual_without_an_open_message_judges_the_recent_past),
         cmocka_unit_test(test_nested_waits_count_once_for_the_outer_one),
         cmocka_unit_test(test_open_call_reaches_to_the_trigger_with_the_stack_seen_in_it),

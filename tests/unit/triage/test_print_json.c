@@ -56,22 +56,61 @@ static void test_contract_fields_are_there_in_one_line(void **state)
     print(sbx_scene_report(scene));
     assert_ptr_equal(strchr(text, '\n'), text + text_bytes - 1);
     assert_contains("\"app\":{\"name\":\"app\",\"version\":\"7.0.15\"}");
-    assert_contains("\"trigger\":{\"kind\":\"slow_message\",\"duration_ms\":1000,\"threshold_ms\":1000}");
+    assert_contains("\"trigger\":{\"kind\":\"slow_message\",\"duration_ms\":1000,\"threshold_ms\":1000,\"thread\":0,"
+                    "\"in_progress\":false,\"after_ms\":0,\"frames_dropped\":0,\"watch\":null}");
     assert_contains("\"interval\":{\"begin_ns\":-1000000000,\"end_ns\":0}");
     assert_contains(
         "\"attribution\":{\"cause\":\"lock\",\"class\":\"off_cpu\",\"function\":\"Cache::get(\\\"\\ufffd\\\")\","
         "\"module\":\"app\",\"file\":null,\"line\":null,\"confidence\":0.");
     assert_contains("\"culprit_thread\":{\"tid\":1,\"name\":\"worker\",\"function\":\"compact\"}");
     assert_contains("\"evidence\":[{\"kind\":\"blocked\",\"text\":\"900 ms in pthread_mutex_lock");
-    assert_contains("\"main\":{\"on_cpu_ms\":0,\"runnable_ms\":-1,\"off_cpu_ms\":900,\"messages\":0}");
+    assert_contains("\"main\":{\"on_cpu_ms\":0,\"runnable_ms\":0,\"off_cpu_ms\":900,\"unknown_ms\":100,"
+                    "\"off_cpu_by\":{\"idle\":0,\"lock\":900},\"messages\":0,\"runnable_counted\":false}");
     assert_contains("\"loss\":{\"no_chunk\":3,");
-    assert_contains("\"torn_run\":0}");
-    assert_contains("\"threads\":[{\"tid\":0,\"name\":\"main\",\"main\":true,\"frames\":[{\"function\":");
+    assert_contains("\"no_watch\":0,\"no_consent\":0,\"logical_skipped\":0}");
+    assert_contains("\"threads\":[{\"tid\":0,\"name\":\"main\",\"main\":true,\"stack_from\":\"interval\","
+                    "\"stack_at_ms\":0,\"frames\":[{\"function\":");
     assert_contains(
         "\"hot\":[{\"function\":\"Cache::get(\\\"\\ufffd\\\")\",\"module\":\"app\",\"ms_min\":900,\"ms_max\":900}]");
     assert_contains("\"history\":[{\"t_ms\":-50,\"kind\":\"lock\",\"thread\":0,\"duration_ms\":900,\"looks\":0,\"cpu_ms\":null,"
                     "\"alloc_count\":0,\"alloc_bytes\":0,\"stack\":[\"Cache::get(\\\"\\ufffd\\\")\",\"main\"]}]");
     assert_contains("\"headline\":\"main thread waited 900 ms for a lock");
+    assert_contains("\"watches\":[]");
+    free(text);
+    sbx_scene_destroy(scene);
+}
+
+/* A watch of the worker that rests, and a deadline of the main thread that was not kept. */
+static void test_an_unmet_deadline_is_told_without_its_name(void **state)
+{
+    (void)state;
+    Stallbox__V1__Watches watches = STALLBOX__V1__WATCHES__INIT;
+    uint32_t kinds[] = {SBX_WATCH_WATCHDOG, SBX_WATCH_DEADLINE}, states[] = {SBX_WATCH_RESTING, SBX_WATCH_LATE};
+    uint32_t threads[] = {2, 1}, timeouts[] = {5000, 400};
+    uint64_t whats[] = {0xab, UINT64_C(0x123456789a)}, ages[] = {250000, 1000000};
+    watches.n_kind = watches.n_state = watches.n_thread = watches.n_what = watches.n_timeout_ms = watches.n_age_us = 2;
+    watches.kind = kinds;
+    watches.state = states;
+    watches.thread = threads;
+    watches.what = whats;
+    watches.timeout_ms = timeouts;
+    watches.age_us = ages;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_DEADLINE, 1000000);
+    sbx_scene_payload(scene)->watches = &watches;
+    sbx_scene_payload(scene)->trigger->watch = 2;
+    sbx_scene_payload(scene)->trigger->after_ms = 300;
+    print(sbx_scene_report(scene));
+    assert_contains("\"trigger\":{\"kind\":\"deadline\",\"duration_ms\":1000,");
+    assert_contains("\"after_ms\":300,\"frames_dropped\":0,\"watch\":{\"kind\":\"deadline\",\"state\":\"late\","
+                    "\"what\":\"123456789a\",\"name\":null,\"thread\":0,\"timeout_ms\":400,\"age_ms\":1000}}");
+    assert_contains("\"watches\":[{\"kind\":\"watch\",\"state\":\"resting\",\"what\":\"00000000ab\",\"name\":null,\"thread\":1,"
+                    "\"timeout_ms\":5000,\"age_ms\":250},");
+    free(text);
+    FILE *out = open_memstream(&text, &text_bytes);
+    assert_int_equal(sbx_print_text(sbx_scene_report(scene), out, false), 0);
+    fclose(out);
+    assert_contains("promise      deadline 123456789a of main thread: 400 ms, kept too late");
+    assert_contains("afterwards   recorded for 300 ms after the trigger");
     free(text);
     sbx_scene_destroy(scene);
 }
@@ -126,7 +165,7 @@ static void test_another_parser_reads_it(void **state)
     FILE *parser = popen("python3 -c '"
                          "import json, sys\n"
                          "d = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))\n"
-                         "keys = \"payload_id app trigger interval attribution main loss threads headline history\"\n"
+                         "keys = \"payload_id app trigger interval attribution main loss threads watches headline history overhead sampling\"\n"
                          "assert set(keys.split()) == set(d), set(d)\n"
                          "assert d[\"attribution\"][\"culprit_thread\"][\"function\"] == \"compact\"\n"
                          "assert [t[\"main\"] for t in d[\"threads\"]] == [True, False]\n'",
@@ -155,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract_fields_are_there_in_one_line),
+        cmocka_unit_test(test_an_unmet_deadline_is_told_without_its_name),
         cmocka_unit_test(test_unknown_stays_honest),
         cmocka_unit_test(test_external_rival_has_no_thread),
         cmocka_unit_test(test_history_is_bounded),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_report.c - whole stalls with real symbol files: Debian's redis-server, which has dynamic symbols only. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include "build_id.h"
 #include "payload_builder.h"
+#include "provider_map.h"
 #include "report.h"
 
 static struct sbx_stall *stall;
@@ -221,9 +223,117 @@ static void test_hidden_modules_and_markers_have_words(void **state)
     assert_string_equal(report->app_name, "unknown application");
 }
 
+/* A payload of a Lua script: the frames {LUA, function + 1, line} over one of the program. */
+static void build_script(const struct sbx_build_frame *frames, size_t count, Stallbox__V1__Functions *functions)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    static const uint8_t build_id[20] = {7};
+    uint8_t lua[8];
+    for (int i = 0; i < 8; i++) {
+        lua[i] = (uint8_t)(sbx_provider_number("lua") >> (56 - 8 * i));
+    }
+    assert_int_equal(sbx_builder_module(builder, SBX_MODULE_KIND_RUNTIME, lua, 8, NULL), 0);
+    assert_int_equal(sbx_builder_module(builder, SBX_MODULE_KIND_APP, build_id, 20, NULL), 1);
+    sbx_builder_thread(builder, "main", 1);
+    uint32_t stack = sbx_builder_stack(builder, frames, count);
+    for (int i = 0; i < 100; i++) {
+        sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack,
+                                                              .cpu_us = 10000 * i + 1, .message = 1,
+                                                              .begin_us = -1000000 + 10000 * i,
+                                                              .end_us = -1000000 + 10000 * i});
+    }
+    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
+    trigger->duration_us = 1000000;
+    trigger->message = 1;
+    sbx_builder_columns(builder)->functions = functions;
+    decode(builder);
+    sbx_builder_columns(builder)->functions = NULL;
+    sbx_payload_builder_destroy(builder);
+}
+
+static void test_functions_of_a_script_are_named_by_a_file_and_blamed(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/stallbox-report-XXXXXX", path[64], command[64];
+    uint8_t ids[2][8] = {"\x01\x23\x45\x67\x89\xab\xcd\xef", "\0\0\0\0\0\0\0\xff"};
+    ProtobufCBinaryData columns[] = {{8, ids[0]}, {8, ids[1]}};
+    Stallbox__V1__Functions functions = STALLBOX__V1__FUNCTIONS__INIT;
+    functions.n_function_id = 2;
+    functions.function_id = columns;
+    const struct sbx_build_frame frames[] = {
+        {0, 1 << 20 | 17, false}, {0, 1 << 20, false}, {0, 2 << 20 | 5, false}, {0, 0, false}, {1, 0x900, false}};
+    build_script(frames, 5, &functions);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/provider-lua.map", folder);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("stallbox-provider-map 1\tlua\n0123456789abcdef\t12\tapp.lua\trun\n", file);
+    fclose(file);
+    const char *dirs[] = {folder};
+    symbolizer = sbx_symbolizer_create(dirs, 1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0); /* it has been read */
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    const struct sbx_location *at[8];
+    assert_int_equal(sbx_report_callstack(report, stall->records[0].stack, at, 8), 5);
+    assert_true(at[0]->logical && at[0]->app && at[0]->named && !at[0]->inlined);
+    assert_string_equal(at[0]->function, "run");
+    assert_string_equal(at[0]->module, "lua");
+    assert_string_equal(at[0]->file, "app.lua");
+    assert_int_equal(at[0]->line, 17);
+    assert_int_equal(at[1]->line, 12); /* its definition, where no line was told */
+    assert_string_equal(at[2]->function, "function 00000000000000ff");
+    assert_int_equal(at[2]->line, 5);
+    assert_false(at[2]->named);
+    assert_string_equal(at[3]->function, "[unknown function]");
+    assert_false(at[4]->logical);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_string_equal(report->verdict.location.function, "run");
+    assert_true(report->verdict.location.line == 17 || report->verdict.location.line == 12); /* it is there twice */
+}
+
+static void test_without_names_a_runtime_and_its_functions_are_numbers(void **state)
+{
+    (void)state;
+    uint8_t id[8] = "\0\0\0\0\0\0\0\xff";
+    ProtobufCBinaryData columns[] = {{8, id}};
+    Stallbox__V1__Functions functions = STALLBOX__V1__FUNCTIONS__INIT;
+    functions.n_function_id = 1;
+    functions.function_id = columns;
+    const struct sbx_build_frame frames[] = {{0, 1 << 20 | 17, false}, {1, 0x900, false}};
+    build_script(frames, 2, &functions);
+    assert_int_equal(sbx_report_create(stall, NULL, &report), 0);
+    assert_string_equal(report->verdict.location.function, "function 00000000000000ff");
+    assert_int_equal(strncmp(report->verdict.location.module, "runtime ", 8), 0);
+}
+
+static void test_a_frame_of_a_function_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    static const uint8_t lua[8] = {1};
+    const struct sbx_build_frame frame = {0, 1 << 20, false};
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    uint8_t *envelope;
+    size_t bytes;
+    char why[160];
+    sbx_builder_module(builder, SBX_MODULE_KIND_RUNTIME, lua, 8, NULL);
+    sbx_builder_thread(builder, "main", 1);
+    uint32_t stack = sbx_builder_stack(builder, &frame, 1);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack});
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, why, sizeof why), -EPROTO);
+    assert_non_null(strstr(why, "names a function that is not there"));
+    stall = NULL;
+    free(envelope);
+    sbx_payload_builder_destroy(builder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_functions_of_a_script_are_named_by_a_file_and_blamed, destroy),
+        cmocka_unit_test_teardown(test_without_names_a_runtime_and_its_functions_are_numbers, destroy),
+        cmocka_unit_test_teardown(test_a_frame_of_a_function_that_is_not_there_is_refused, destroy),
         cmocka_unit_test_teardown(test_sleep_of_redis, destroy),
         cmocka_unit_test_teardown(test_script_of_redis, destroy),
         cmocka_unit_test_teardown(test_lock_of_redis, destroy),

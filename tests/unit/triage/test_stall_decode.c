@@ -159,6 +159,42 @@ static void test_circumstances_come_back(void **state)
     sbx_payload_builder_destroy(builder);
 }
 
+static void test_a_payload_without_weight_stands_for_itself_and_none_for_more_than_the_wire_allows(void **state)
+{
+    (void)state;
+    static const struct {
+        bool is_told;
+        uint64_t weight;
+        uint32_t one_in, read_weight, read_one_in;
+    } cases[] = {{false, 0, 0, 1, 1},
+                 {true, 0, 0, 1, 1},
+                 {true, 1061, 1024, 1061, 1024},
+                 {true, SBX_WEIGHT_MAX, SBX_WEIGHT_MAX, SBX_WEIGHT_MAX, SBX_WEIGHT_MAX},
+                 {true, UINT64_MAX, UINT32_MAX, SBX_WEIGHT_MAX, SBX_WEIGHT_MAX}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
+        Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
+        struct sbx_payload_builder *builder = sbx_payload_builder_create(2);
+        sbx_builder_thread(builder, "main", 1);
+        sampling.weight = cases[i].weight;
+        sampling.one_in = cases[i].one_in;
+        overhead.budget_permille = 5;
+        overhead.cost_ppm = 3210;
+        overhead.interval_us = 32000;
+        overhead.shed = UINT32_MAX;
+        sbx_builder_payload(builder)->sampling = cases[i].is_told ? &sampling : NULL;
+        sbx_builder_payload(builder)->overhead = &overhead;
+        struct sbx_stall *stall = decode(builder);
+        assert_int_equal(stall->sampling.weight, cases[i].read_weight);
+        assert_int_equal(stall->sampling.one_in, cases[i].read_one_in);
+        assert_int_equal(stall->overhead.cost_ppm, 3210);
+        assert_int_equal(stall->overhead.shed, SBX_POINTS_KNOWN); /* bits that mean nothing are none */
+        assert_int_equal(stall->policy.interval_us, 32000);       /* so far apart samples were */
+        sbx_stall_destroy(stall);
+        sbx_payload_builder_destroy(builder);
+    }
+}
+
 static void test_other_id_in_the_envelope_is_refused(void **state)
 {
     (void)state;
@@ -269,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_payload_of_an_agent_without_runs_is_read),
         cmocka_unit_test(test_every_field_of_a_record_comes_back),
         cmocka_unit_test(test_circumstances_come_back),
+        cmocka_unit_test(test_a_payload_without_weight_stands_for_itself_and_none_for_more_than_the_wire_allows),
         cmocka_unit_test(test_other_id_in_the_envelope_is_refused),
         cmocka_unit_test(test_newer_format_is_not_supported),
         cmocka_unit_test(test_unknown_fields_of_a_newer_agent_are_skipped),

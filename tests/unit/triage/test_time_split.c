@@ -33,7 +33,8 @@ static void make_split(void)
 {
     const struct sbx_stall *stall = sbx_scene_stall(scene);
     assert_int_equal(sbx_time_split_make(stall, 0, sbx_interval_judged(stall), &split), 0);
-    double sum = split.on_cpu_ns + split.paused_ns + split.runnable_ns + split.idle_ns + split.unknown_ns;
+    double sum =
+        split.on_cpu_ns + split.paused_ns + split.runnable_ns + split.idle_ns + split.unknown_ns + split.faulting_ns;
     assert_true(sum > split.wall_ns * 0.9999 && sum < split.wall_ns * 1.0001); /* nothing is counted twice or lost */
 }
 
@@ -182,6 +183,104 @@ static void test_run_speaks_for_all_of_itself_where_the_clock_was_not_read(void 
     assert_true(split.on_cpu_ns >= 800e6);
 }
 
+/* ---- the kernel's own count of the time it was ready ---- */
+
+static void count(int64_t at_ms, uint8_t what, uint64_t value)
+{
+    sbx_scene_record(
+        scene, (struct sbx_build_record){
+                   .kind = SBX_RECORD_KERNEL, .op = what, .begin_us = MS(at_ms), .end_us = MS(at_ms), .amount = value});
+}
+
+/* A reading of the CPU clock, with as many major faults and voluntary switches since the last. */
+static void put_usage(int64_t at_ms, int64_t cpu_ms, uint32_t faults)
+{
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
+                                                      .flags = SBX_FLAG_USAGE,
+                                                      .begin_us = MS(at_ms),
+                                                      .end_us = MS(at_ms),
+                                                      .message = 1,
+                                                      .cpu_us = MS(cpu_ms),
+                                                      .usage = {0, faults, faults, 0}});
+}
+
+static void test_ready_is_what_the_kernel_counted(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500); /* 600 ms are left over */
+    count(0, SBX_KERNEL_RUN_DELAY, MS(200));
+    make_split();
+    assert_true(split.delay_known);
+    assert_ms(split.on_cpu_ns, 400);
+    assert_ms(split.runnable_ns, 200);
+    assert_ms(split.unknown_ns, 400); /* neither ran nor was ready, and nobody saw where */
+    assert_ms(split.faulting_ns, 0);
+}
+
+static void test_off_the_processor_with_pages_read_is_faulting(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put_usage(-1000, 100, 0);
+    put_usage(0, 500, 400);
+    count(0, SBX_KERNEL_RUN_DELAY, MS(200));
+    make_split();
+    assert_ms(split.runnable_ns, 200);
+    assert_ms(split.faulting_ns, 400);
+    assert_ms(split.unknown_ns, 0);
+}
+
+static void test_a_small_difference_of_two_clocks_is_let_be(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 500);
+    count(0, SBX_KERNEL_RUN_DELAY, MS(570));
+    make_split();
+    assert_ms(split.runnable_ns, 600);
+    assert_ms(split.unknown_ns, 0);
+}
+
+static void test_delay_beyond_what_is_left_lies_in_waits_that_ended(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_SYNC, SBX_OP_FSYNC, -900, -500, 200);
+    put(SBX_RECORD_SYNC, SBX_OP_FSYNC, -500, 0, 200);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 200);
+    count(0, SBX_KERNEL_RUN_DELAY, MS(300));
+    make_split();
+    assert_ms(split.paused_ns, 900);
+    assert_ms(split.delay_in_waits_ns, 300);
+}
+
+static void test_spinning_is_no_wait_that_a_processor_ends(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    put(SBX_RECORD_ASYNC, 0, -1000, -1000, 100);
+    put(SBX_RECORD_LOCK, SBX_OP_SPIN_LOCK, -1000, 0, 200);
+    put(SBX_RECORD_ASYNC, 0, 0, 0, 200);
+    count(0, SBX_KERNEL_RUN_DELAY, MS(500));
+    make_split();
+    assert_ms(split.paused_ns, 1000);
+    assert_ms(split.delay_in_waits_ns, 0);
+}
+
+static void test_without_a_cpu_clock_the_count_is_not_used(void **state)
+{
+    (void)state;
+    count(-1000, SBX_KERNEL_RUN_DELAY, 0);
+    count(0, SBX_KERNEL_RUN_DELAY, MS(500));
+    make_split();
+    assert_false(split.delay_known);
+    assert_ms(split.unknown_ns, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +295,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cpu_clock_that_steps_back_is_not_believed, begin, end),
         cmocka_unit_test_setup_teardown(test_more_cpu_than_time_is_clamped, begin, end),
         cmocka_unit_test_setup_teardown(test_nothing_is_unknown, begin, end),
+        cmocka_unit_test_setup_teardown(test_ready_is_what_the_kernel_counted, begin, end),
+        cmocka_unit_test_setup_teardown(test_off_the_processor_with_pages_read_is_faulting, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_small_difference_of_two_clocks_is_let_be, begin, end),
+        cmocka_unit_test_setup_teardown(test_delay_beyond_what_is_left_lies_in_waits_that_ended, begin, end),
+        cmocka_unit_test_setup_teardown(test_spinning_is_no_wait_that_a_processor_ends, begin, end),
+        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_the_count_is_not_used, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 #include "envelope_format.h"
 
 enum {
-    REQUESTS_MAX = 256,
+    REQUESTS_MAX = 2048,
     BODY_MAX = 4 << 20
 };
 
@@ -30,7 +30,7 @@ struct sbx_http_server {
     pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     struct sbx_http_request requests[REQUESTS_MAX];
-    size_t request_count;
+    size_t request_count, connection_count;
 };
 
 static _Noreturn void give_up(const char *what)
@@ -39,13 +39,27 @@ static _Noreturn void give_up(const char *what)
     abort();
 }
 
-/* Read one request. False when the peer broke off. */
-static bool read_request(int connection, struct sbx_http_request *request)
+/* What closing does from now on: nothing is sent but that it is over. */
+static void reset_at_close(int connection)
+{
+    setsockopt(connection, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0}, sizeof(struct linger));
+}
+
+/* Read one request. False when the peer broke off, or when it is not to be read to its end. */
+static bool read_request(int connection, const struct sbx_http_answer *how, struct sbx_http_request *request)
 {
     size_t head_bytes = 0;
     char *end = NULL;
     request->body = NULL;
     request->body_bytes = 0;
+    if (how->behaviour == SBX_HTTP_RESET_AT_ONCE || how->behaviour == SBX_HTTP_RESET_AT_FIRST) {
+        char first;
+        if (how->behaviour == SBX_HTTP_RESET_AT_FIRST && recv(connection, &first, 1, 0) != 1) {
+            return false;
+        }
+        reset_at_close(connection);
+        return false;
+    }
     while (end == NULL) {
         if (head_bytes + 1 >= sizeof request->head) {
             return false;
@@ -63,6 +77,24 @@ static bool read_request(int connection, struct sbx_http_request *request)
     if (length > BODY_MAX) {
         return false;
     }
+    if (how->behaviour == SBX_HTTP_STALL) {
+        char rest[4096];
+        if (how->bytes != 0) {
+            nanosleep(&(struct timespec){.tv_sec = (time_t)(how->bytes / 1000),
+                                         .tv_nsec = (long)(how->bytes % 1000) * 1000000},
+                      NULL);
+            reset_at_close(connection);
+            return false;
+        }
+        while (recv(connection, rest, sizeof rest, 0) > 0) {
+            /* until the peer goes, or the connection's time is over */
+        }
+        return false;
+    }
+    size_t all = length;
+    if (how->behaviour == SBX_HTTP_RESET_IN_BODY) {
+        length = how->bytes < length ? how->bytes : length;
+    }
     request->body = malloc(length + 1);
     request->body_bytes = length;
     size_t body_at = (size_t)(end - request->head) + 4, have = head_bytes - body_at;
@@ -77,6 +109,12 @@ static bool read_request(int connection, struct sbx_http_request *request)
         }
         have += (size_t)got;
     }
+    if (how->behaviour == SBX_HTTP_RESET_IN_BODY) {
+        reset_at_close(connection);
+        free(request->body);
+        return false;
+    }
+    request->body_bytes = all;
     return true;
 }
 
@@ -129,8 +167,7 @@ static void answer(int connection, const struct sbx_http_answer *how, const stru
     case SBX_HTTP_RESET:
         send_all(connection, text, strlen(text) - 10);
         pause_ms(20);
-        setsockopt(connection, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0},
-                   sizeof(struct linger));
+        reset_at_close(connection);
         break;
     case SBX_HTTP_DRIP:
         for (size_t i = 0; text[i] != '\0' && send_all(connection, text + i, 1); i++) {
@@ -147,24 +184,35 @@ static void answer(int connection, const struct sbx_http_answer *how, const stru
         while (send_all(connection, "X-More: 0123456789012345678901234567890123456789\r\n", 50)) {
         }
         break;
+    case SBX_HTTP_CONTINUES:
+        while (send_all(connection, "HTTP/1.1 100 Continue\r\n\r\n", 25)) {
+        }
+        break;
+    case SBX_HTTP_RESET_AT_ONCE:
+    case SBX_HTTP_RESET_AT_FIRST:
+    case SBX_HTTP_RESET_IN_BODY:
+    case SBX_HTTP_STALL:
+        break; /* it did not come to an answer */
     }
 }
 
 static void serve(struct sbx_http_server *server, int connection)
 {
+    static const struct sbx_http_answer store = {.behaviour = SBX_HTTP_STORE};
     struct sbx_http_request request;
+    pthread_mutex_lock(&server->lock);
+    size_t index = server->connection_count++;
+    pthread_mutex_unlock(&server->lock);
+    const struct sbx_http_answer *how = index < server->answer_count ? &server->answers[index] : &store;
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 20}, sizeof(struct timeval));
-    if (read_request(connection, &request)) {
+    if (read_request(connection, how, &request)) {
         pthread_mutex_lock(&server->lock);
-        size_t index = server->request_count;
-        if (index == REQUESTS_MAX) {
+        if (server->request_count == REQUESTS_MAX) {
             give_up("more requests than expected");
         }
-        server->requests[index] = request;
-        server->request_count++;
+        server->requests[server->request_count++] = request;
         pthread_mutex_unlock(&server->lock);
-        static const struct sbx_http_answer store = {.behaviour = SBX_HTTP_STORE};
-        answer(connection, index < server->answer_count ? &server->answers[index] : &store, &request);
+        answer(connection, how, &request);
     }
     close(connection);
 }
@@ -244,6 +292,14 @@ size_t sbx_http_server_request_count(struct sbx_http_server *server)
 {
     pthread_mutex_lock(&server->lock);
     size_t count = server->request_count;
+    pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+size_t sbx_http_server_connection_count(struct sbx_http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    size_t count = server->connection_count;
     pthread_mutex_unlock(&server->lock);
     return count;
 }

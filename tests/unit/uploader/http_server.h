@@ -17,11 +17,17 @@ enum sbx_http_behaviour {
     SBX_HTTP_DRIP,            /* the right answer, a byte each 20 ms */
     SBX_HTTP_FLOOD,           /* an endless body */
     SBX_HTTP_HEADERS,         /* endless headers */
+    SBX_HTTP_CONTINUES,       /* endless "100 Continue" */
+    SBX_HTTP_RESET_AT_ONCE,   /* RST before anything is read */
+    SBX_HTTP_RESET_AT_FIRST,  /* RST when the first bytes came: in the middle of a handshake */
+    SBX_HTTP_RESET_IN_BODY,   /* RST after `bytes` bytes of the body */
+    SBX_HTTP_STALL, /* take the head, then nothing until the peer has enough; `bytes` not 0: RST after so many ms */
 };
 
 struct sbx_http_answer {
     enum sbx_http_behaviour behaviour;
     const char *text;
+    size_t bytes;
 };
 
 struct sbx_http_request {
@@ -32,11 +38,13 @@ struct sbx_http_request {
 
 struct sbx_http_server;
 
-/* Listen on 127.0.0.1:`port` (0: any) and answer the n-th request as answers[n] says; after the last, store. `answers`
- * is borrowed until stop. Ends the program on failure. */
+/* Listen on 127.0.0.1:`port` (0: any) and answer the n-th connection as answers[n] says; after the last, store.
+ * `answers` is borrowed until stop. Ends the program on failure. */
 struct sbx_http_server *sbx_http_server_start(uint16_t port, const struct sbx_http_answer *answers, size_t count);
 const char *sbx_http_server_url(const struct sbx_http_server *server);
 uint16_t sbx_http_server_port(const struct sbx_http_server *server);
+/* Connections so far, whatever came of them. */
+size_t sbx_http_server_connection_count(struct sbx_http_server *server);
 /* Whole requests so far, in order; valid until stop. */
 size_t sbx_http_server_request_count(struct sbx_http_server *server);
 const struct sbx_http_request *sbx_http_server_request(struct sbx_http_server *server, size_t index);

@@ -101,7 +101,10 @@ struct sbx_recording_builder *sbx_scene_create(void)
     waiter->call_object = SBX_SCENE_LOCK;
     waiter->call_peer = 71001;
     builder->header->drops[SBX_DROP_NESTED] = 3;
+    sbx_recording_add_watch(builder, SBX_WATCH_WATCHDOG, "anna's mailbox", 5000, end - 300 * ms, 2);
+    sbx_recording_add_watch(builder, SBX_WATCH_DEADLINE, "send medical records", 2000, end - 2000 * ms, 1);
     struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_MESSAGE,
+                                        .watch = 2,
                                         .thread = SBX_SCENE_MAIN,
                                         .begin_ns = end - 2000 * ms,
                                         .end_ns = end,

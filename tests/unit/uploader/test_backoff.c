@@ -41,11 +41,12 @@ static void test_never_sooner_than_the_server_asked(void **state)
 {
     (void)state;
     assert_int_equal(sbx_backoff_ms(1, 120000, 0), 120000);
-    assert_int_equal(sbx_backoff_ms(1, 120000, UINT64_MAX), 120000);
-    assert_int_equal(sbx_backoff_ms(11, 1, UINT64_MAX), 600000);
+    assert_int_equal(sbx_backoff_ms(1, 120000, UINT64_MAX), 180000); /* spread over half as much again */
+    assert_int_equal(sbx_backoff_ms(1, 86400000, UINT64_MAX), 86400000 + 600000);
+    assert_int_equal(sbx_backoff_ms(11, 1, UINT64_MAX), 600001);
 }
 
-static void test_retry_after_is_clamped_to_a_day(void **state)
+static void test_net_05_retry_after_is_clamped_to_a_day(void **state)
 {
     (void)state;
     const int64_t now_s = 784111777; /* Sun, 06 Nov 1994 08:49:37 GMT */
@@ -59,7 +60,7 @@ static void test_retry_after_is_clamped_to_a_day(void **state)
     assert_int_equal(sbx_retry_after_ms("Sun, 06 Nov 1993 08:51:37 GMT", now_s), 0); /* libcurl: -349,817,049 */
 }
 
-static void test_retry_after_that_is_no_time_asks_for_nothing(void **state)
+static void test_net_05_retry_after_that_is_no_time_asks_for_nothing(void **state)
 {
     (void)state;
     const char *const values[] = {"",
@@ -78,14 +79,62 @@ static void test_retry_after_that_is_no_time_asks_for_nothing(void **state)
     }
 }
 
+/* NET-11 as numbers: 10,000 agents whose server is away for two hours, each waiting as sbx_backoff_ms() says. When it
+ * is back, no second brings more than three times what an even spread over the longest wait would. `asked_ms` is what
+ * the server's gateway asks for meanwhile. */
+static void assert_spread(uint64_t asked_ms, int is_one_moment)
+{
+    enum {
+        AGENTS = 10000,
+        SECONDS = 1300
+    };
+    const uint64_t outage_ms = 7200000;
+    unsigned arrivals[SECONDS] = {0};
+    uint64_t random = 42, span_ms = is_one_moment ? 600000 : 600000 + asked_ms;
+    for (int agent = 0; agent < AGENTS; agent++) {
+        uint64_t at_ms = (uint64_t)agent * 60; /* the first failures lie within ten minutes */
+        for (uint32_t attempt = 1; at_ms < outage_ms; attempt++) {
+            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            /* A date asks everybody to come at one moment, whenever he asked. */
+            uint64_t wait_ms = is_one_moment ? outage_ms - at_ms : asked_ms;
+            at_ms += sbx_backoff_ms(attempt, wait_ms, random);
+        }
+        assert_true(at_ms - outage_ms <= span_ms);
+        arrivals[(at_ms - outage_ms) / 1000]++;
+    }
+    unsigned most = 0;
+    for (int i = 0; i + 9 < SECONDS; i++) {
+        unsigned ten = 0;
+        for (int j = 0; j < 10; j++) {
+            ten += arrivals[i + j];
+        }
+        most = ten > most ? ten : most;
+    }
+    double mean = (double)AGENTS * 10000 / (double)span_ms;
+    if (most > 3 * mean) {
+        fail_msg("%u in ten seconds where the mean is %.0f (asked for %llu ms)", most, mean,
+                 (unsigned long long)asked_ms);
+    }
+}
+
+static void test_net_11_a_fleet_comes_back_spread_over_minutes(void **state)
+{
+    (void)state;
+    assert_spread(0, 0);
+    assert_spread(120000, 0);
+    assert_spread(600000, 0);
+    assert_spread(0, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_span_doubles_up_to_ten_minutes),
         cmocka_unit_test(test_waits_are_spread_over_the_whole_span),
         cmocka_unit_test(test_never_sooner_than_the_server_asked),
-        cmocka_unit_test(test_retry_after_is_clamped_to_a_day),
-        cmocka_unit_test(test_retry_after_that_is_no_time_asks_for_nothing),
+        cmocka_unit_test(test_net_05_retry_after_is_clamped_to_a_day),
+        cmocka_unit_test(test_net_05_retry_after_that_is_no_time_asks_for_nothing),
+        cmocka_unit_test(test_net_11_a_fleet_comes_back_spread_over_minutes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

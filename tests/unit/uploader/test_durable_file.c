@@ -130,7 +130,7 @@ static void test_temporary_names_are_told_from_others(void **state)
     }
 }
 
-static void test_what_dead_writers_left_is_swept_and_nothing_else(void **state)
+static void test_spl_03_what_dead_writers_left_is_swept_and_nothing_else(void **state)
 {
     const struct place *place = *state;
     pid_t child = fork();
@@ -167,7 +167,7 @@ int main(void)
                                         remove_place),
         cmocka_unit_test_setup_teardown(test_a_write_that_fails_leaves_what_was_there, make_place, remove_place),
         cmocka_unit_test(test_temporary_names_are_told_from_others),
-        cmocka_unit_test_setup_teardown(test_what_dead_writers_left_is_swept_and_nothing_else, make_place,
+        cmocka_unit_test_setup_teardown(test_spl_03_what_dead_writers_left_is_swept_and_nothing_else, make_place,
                                         remove_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,9 +109,21 @@ static void test_later_versions_and_sealed_ones_are_told_apart(void **state)
     uint8_t *envelope = make(&bytes);
     struct sbx_envelope header;
     char why[100];
-    envelope[5] = 1;
+    envelope[5] = 2;
     assert_int_equal(sbx_envelope_read(envelope, bytes, &header, why, sizeof why), -ENOTSUP);
+    assert_non_null(strstr(why, "sealed in a way"));
+    static const uint8_t key_id[8] = {9, 9};
+    uint8_t *payload;
+    size_t payload_bytes;
+    uint8_t sealed[40 + 53] = {0};
+    sbx_envelope_put_header(sealed, id, key_id, sealed + 40, 53);
+    assert_int_equal(sbx_envelope_read(sealed, sizeof sealed, &header, why, sizeof why), 0);
+    assert_true(header.is_sealed);
+    assert_memory_equal(header.key_id, key_id, 8);
+    assert_int_equal(sbx_envelope_payload(&header, &payload, &payload_bytes, why, sizeof why), -ENOKEY);
     assert_non_null(strstr(why, "sealed"));
+    sbx_envelope_put_header(sealed, id, key_id, sealed + 40, 52); /* a tag over nothing */
+    assert_int_equal(sbx_envelope_read(sealed, 40 + 52, &header, why, sizeof why), -EPROTO);
     envelope[5] = 0;
     envelope[4] = 2;
     assert_int_equal(sbx_envelope_read(envelope, bytes, &header, why, sizeof why), -ENOTSUP);

@@ -16,31 +16,13 @@
 #include <unistd.h>
 
 #include "envelope.h"
+#include "hpke_sender.h"
+#include "identity.h"
 #include "pack.h"
+#include "payload_verify.h"
 #include "scene.h"
+#include "spool_place.h"
 #include "test_folder.h"
-
-struct place {
-    char *path;
-    struct sbx_spool *spool;
-};
-
-static int make_place(void **state)
-{
-    struct place *place = calloc(1, sizeof *place);
-    place->path = sbx_test_folder_make();
-    *state = place;
-    return sbx_spool_open(place->path, NULL, &place->spool, NULL, 0);
-}
-
-static int remove_place(void **state)
-{
-    struct place *place = *state;
-    sbx_spool_close(place->spool);
-    sbx_test_folder_remove(place->path);
-    free(place);
-    return 0;
-}
 
 /* Leave a raw snapshot whose id begins with `number`, as the agent does. */
 static void leave_raw(const struct place *place, uint8_t number)
@@ -57,7 +39,7 @@ static struct sbx_pack_counts pack(struct place *place, uint32_t detail_level)
 {
     struct sbx_redaction redaction = sbx_scene_redaction(detail_level);
     struct sbx_pack_counts counts;
-    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, &counts), 0);
+    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, NULL, NULL, &counts), 0);
     return counts;
 }
 
@@ -88,6 +70,79 @@ static void test_where_the_modules_lie_is_remembered_here(void **state)
     assert_non_null(strstr(text, " /home/anna.smith/plugins/libmedical-records.so\n"));
     assert_non_null(strstr(text, " /usr/lib/x86_64-linux-gnu/libc.so.6\n"));
     free(text);
+}
+
+static void test_what_watches_are_called_is_remembered_here(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    assert_int_equal(pack(place, 1).packed, 1);
+    size_t bytes;
+    char *text = (char *)sbx_test_read(sbx_test_path(place->path, "modules"), &bytes);
+    assert_non_null(strstr(text, " send medical records\n"));
+    assert_non_null(strstr(text, " anna's mailbox\n"));
+    free(text);
+}
+
+static void test_a_payload_carries_the_rotating_id_of_its_spool(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    assert_int_equal(pack(place, 1).packed, 1);
+    size_t bytes, payload_bytes;
+    uint8_t *file = sbx_test_read(sbx_test_path(place->path, "01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), &bytes), *payload,
+            id[16];
+    struct sbx_envelope envelope;
+    struct sbx_payload_survey survey;
+    assert_int_equal(sbx_envelope_read(file, bytes, &envelope, NULL, 0), 0);
+    assert_int_equal(sbx_envelope_payload(&envelope, &payload, &payload_bytes, NULL, 0), 0);
+    assert_int_equal(sbx_payload_verify(payload, payload_bytes, &survey, NULL, 0), 0);
+    const struct sbx_field_survey *field = &survey.fields[sbx_payload_field_find(SBX_IN_PAYLOAD, 30)];
+    assert_int_equal(sbx_identity_rotating_id(place->spool, (uint32_t)(time(NULL) / 86400 / 90), id), 0);
+    assert_int_equal(field->at_bytes, 16);
+    assert_memory_equal(field->at, id, 16);
+    free(payload);
+    free(file);
+}
+
+static void test_of_a_user_who_said_no_nothing_is_packed_or_kept(void **state)
+{
+    struct place *place = *state;
+    static const char *const refusals[] = {"denied\n", "", "granted", "granted\nand more"};
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        sbx_test_write(sbx_test_path(place->path, "consent"), refusals[i], strlen(refusals[i]));
+        leave_raw(place, 1);
+        assert_int_equal(pack(place, 1).packed, 0);
+        assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
+    }
+    sbx_test_write(sbx_test_path(place->path, "consent"), "granted\n", 8);
+    leave_raw(place, 1);
+    assert_int_equal(pack(place, 1).packed, 1);
+}
+
+/* The gate is asked in the middle of packing: he says no, and deletes what there is. */
+static bool say_no_meanwhile(void *context, uint32_t kind)
+{
+    struct place *place = context;
+    (void)kind;
+    sbx_test_write(sbx_test_path(place->path, "consent"), "denied\n", 7);
+    return true;
+}
+
+static void test_a_no_in_the_middle_of_packing_leaves_nothing_that_waits(void **state)
+{
+    struct place *place = *state;
+    struct sbx_redaction redaction;
+    struct sbx_pack_counts counts;
+    const struct sbx_delivery_gate gate = {.context = place, .may_pack = say_no_meanwhile};
+    sbx_policy_redaction(sbx_policy_default(), &redaction);
+    sbx_test_write(sbx_test_path(place->path, "consent"), "granted\n", 8);
+    leave_raw(place, 1);
+    leave_raw(place, 2);
+    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, &gate, NULL, &counts), 0);
+    assert_int_equal(counts.packed, 1); /* after the word */
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
+    assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 0);
 }
 
 static void test_what_nobody_can_read_goes_to_bad_with_a_reason(void **state)
@@ -140,6 +195,47 @@ static void test_a_snapshot_sent_already_is_not_sent_again(void **state)
     assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ""), 0);
 }
 
+static struct sbx_pack_counts pack_sealed(struct place *place, struct sbx_sealer *sealer)
+{
+    struct sbx_redaction redaction = sbx_scene_redaction(1);
+    struct sbx_pack_counts counts;
+    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, NULL, sealer, &counts), 0);
+    return counts;
+}
+
+static void test_where_sealing_is_demanded_nothing_is_packed_plain(void **state)
+{
+    struct place *place = *state;
+    uint8_t secret[32];
+    struct sbx_seal_key key = {.not_before_s = 1, .not_after_s = 2}; /* long past */
+    struct sbx_sealer *sealer = sbx_sealer_create();
+    struct sbx_envelope envelope;
+    assert_int_equal(sbx_x25519_make(secret, key.key), 0);
+    leave_raw(place, 1);
+    sbx_sealer_follow(sealer, &key, 1, 1);
+    struct sbx_pack_counts counts = pack_sealed(place, sealer);
+    assert_int_equal(counts.packed, 0);
+    assert_int_equal(counts.unsealed, 1);
+    assert_int_equal(counts.later, 1);
+    assert_non_null(strstr(counts.why, "no seal key"));
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
+    assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 1); /* it waits */
+
+    sbx_sealer_await(sealer); /* a KEYSET that was not read yet is no leave either */
+    assert_int_equal(pack_sealed(place, sealer).unsealed, 1);
+
+    key.not_after_s = UINT64_MAX;
+    sbx_sealer_follow(sealer, &key, 1, 1);
+    assert_int_equal(pack_sealed(place, sealer).packed, 1);
+    size_t bytes;
+    uint8_t *sealed = sbx_test_read(sbx_test_path(place->path, "01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), &bytes);
+    assert_int_equal(sbx_envelope_read(sealed, bytes, &envelope, NULL, 0), 0);
+    assert_true(envelope.is_sealed);
+    assert_true((bytes & (bytes - 1)) == 0);
+    free(sealed);
+    sbx_sealer_destroy(sealer);
+}
+
 static void test_killed_at_any_moment_every_snapshot_becomes_one_payload(void **state)
 {
     enum {
@@ -158,7 +254,7 @@ static void test_killed_at_any_moment_every_snapshot_becomes_one_payload(void **
         if (child == 0) {
             struct sbx_redaction redaction = sbx_scene_redaction(1);
             struct sbx_pack_counts counts;
-            _exit(sbx_pack_raw_folder(place->spool, &redaction, &counts) == 0 ? 0 : 1);
+            _exit(sbx_pack_raw_folder(place->spool, &redaction, NULL, NULL, &counts) == 0 ? 0 : 1);
         }
         random = random * UINT64_C(6364136223846793005) + 1;
         nanosleep(&(struct timespec){.tv_nsec = (long)((random >> 33) % 15000000)}, NULL);
@@ -178,9 +274,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PACK_TEST(test_raw_snapshots_become_payloads_and_go),
         PACK_TEST(test_where_the_modules_lie_is_remembered_here),
+        PACK_TEST(test_what_watches_are_called_is_remembered_here),
+        PACK_TEST(test_a_payload_carries_the_rotating_id_of_its_spool),
+        PACK_TEST(test_of_a_user_who_said_no_nothing_is_packed_or_kept),
+        PACK_TEST(test_a_no_in_the_middle_of_packing_leaves_nothing_that_waits),
         PACK_TEST(test_what_nobody_can_read_goes_to_bad_with_a_reason),
         PACK_TEST(test_when_nothing_may_leave_the_snapshot_stays_here),
         PACK_TEST(test_a_snapshot_sent_already_is_not_sent_again),
+        PACK_TEST(test_where_sealing_is_demanded_nothing_is_packed_plain),
         PACK_TEST(test_killed_at_any_moment_every_snapshot_becomes_one_payload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ static const ProtobufCMessageDescriptor *descriptor_of(enum sbx_payload_message 
     case SBX_IN_PAYLOAD: return &stallbox__v1__payload__descriptor;
     case SBX_IN_PLATFORM: return &stallbox__v1__platform__descriptor;
     case SBX_IN_POLICY: return &stallbox__v1__policy__descriptor;
+    case SBX_IN_WATCHES: return &stallbox__v1__watches__descriptor;
     case SBX_IN_TRIGGER: return &stallbox__v1__trigger__descriptor;
     case SBX_IN_MODULES: return &stallbox__v1__modules__descriptor;
     case SBX_IN_THREADS: return &stallbox__v1__threads__descriptor;
@@ -25,6 +26,9 @@ static const ProtobufCMessageDescriptor *descriptor_of(enum sbx_payload_message 
     case SBX_IN_CALLSTACKS: return &stallbox__v1__callstacks__descriptor;
     case SBX_IN_RECORDS: return &stallbox__v1__records__descriptor;
     case SBX_IN_REDACTIONS: return &stallbox__v1__redactions__descriptor;
+    case SBX_IN_FUNCTIONS: return &stallbox__v1__functions__descriptor;
+    case SBX_IN_OVERHEAD: return &stallbox__v1__overhead__descriptor;
+    case SBX_IN_SAMPLING: return &stallbox__v1__sampling__descriptor;
     case SBX_PAYLOAD_MESSAGES: break;
     }
     return NULL;
@@ -72,7 +76,8 @@ static void test_types_and_labels_agree(void **state)
             assert_int_equal(field->type, SBX_FIELD_BOOL);
             break;
         case PROTOBUF_C_TYPE_BYTES:
-            assert_true(field->type == SBX_FIELD_ID || field->type == SBX_FIELD_BUILD_ID);
+            assert_true(field->type == SBX_FIELD_ID || field->type == SBX_FIELD_BUILD_ID ||
+                        field->type == SBX_FIELD_FUNCTION);
             break;
         case PROTOBUF_C_TYPE_MESSAGE:
             assert_int_equal(field->type, SBX_FIELD_MESSAGE);

@@ -96,13 +96,15 @@ static void test_unknown_fields_are_refused(void **state)
     append_and_expect("\xa2\x06\x04name", 7, "#100");                    /* a string, field 100 */
     append_and_expect("\xf8\xff\xff\xff\x0f\x01", 6, "not in the list"); /* the largest field number */
     append_and_expect("\x00\x01", 2, "#0");
-    append_and_expect("\x92\x01\x02\x08\x01", 5, "#18");
+    append_and_expect("\xb2\x01\x02\x08\x01", 5, "#22");
 }
 
 static void test_known_fields_in_another_shape_are_refused(void **state)
 {
     (void)state;
     append_and_expect("\x2a\x04name", 6, "created_day"); /* a string where a number belongs (and a second one) */
+    append_and_expect("\x92\x01\x02\x0a\x00", 5, "no identifier"); /* a function id of no bytes */
+    append_and_expect("\x92\x01\x0b\x0a\x09" "pay.lua:9", 14, "no identifier"); /* and one that is a place in a script */
     append_and_expect("\x2d\x01\x02\x03\x04", 5, "created_day"); /* fixed32 */
     append_and_expect("\x8a\x01\x04name", 7, "app_version"); /* text as packed numbers: too many, too large or odd */
     append_and_expect("\x88\x01\x01", 3, "app_version");     /* not packed */
@@ -205,12 +207,28 @@ static void hidden_module_with_name(Stallbox__V1__Payload *p) { p->modules->name
 static void hidden_module_with_build_id(Stallbox__V1__Payload *p) { p->modules->kind[1] = 5; p->modules->name[1] = 0; }
 static void hidden_frame_with_offset(Stallbox__V1__Payload *p) { p->frames->offset[p->frames->n_offset - 1] += 0x9999; }
 static void module_without_kind(Stallbox__V1__Payload *p) { p->modules->kind[0] = 0; }
+static void unknown_signal(Stallbox__V1__Payload *p) { p->trigger->signal = SBX_SIGNAL_MAX + 1; }
+static void address_as_fault(Stallbox__V1__Payload *p) { p->trigger->fault = 0x401000; }
+static void runtime_with_a_build_id(Stallbox__V1__Payload *p) { p->modules->kind[0] = 6; }
+static void runtime_without_functions(Stallbox__V1__Payload *p)
+{
+    p->modules->kind[0] = 6;
+    p->modules->build_id[0].len = 8;
+    p->frames->offset[0] = 1 << 20;
+}
 static void unknown_trigger(Stallbox__V1__Payload *p) { p->trigger->kind = SBX_TRIGGER_KINDS; }
 static void unknown_op(Stallbox__V1__Payload *p) { p->records->op[0] = SBX_OP_MAX; }
 static void unknown_flag(Stallbox__V1__Payload *p) { p->records->flags[0] = 0x1000; }
 static void wait_of_a_day(Stallbox__V1__Payload *p) { p->records->duration_us[0] = UINT64_C(86400000000); }
 static void wait_id_as_wait(Stallbox__V1__Payload *p) { p->records->wait[0] = 0x10000; }
 static void usage_without_values(Stallbox__V1__Payload *p) { p->records->flags[0] |= SBX_FLAG_USAGE; }
+static void address_as_name(Stallbox__V1__Payload *p) { p->watches->what[0] = UINT64_C(0x7f31a0001234); }
+static void watch_of_no_thread(Stallbox__V1__Payload *p) { p->watches->thread[1] = 4; }
+static void unknown_watch(Stallbox__V1__Payload *p) { p->watches->kind[0] = 3; }
+static void timeout_of_a_week(Stallbox__V1__Payload *p) { p->watches->timeout_ms[0] = 604800000; }
+static void shorter_watches(Stallbox__V1__Payload *p) { p->watches->n_state--; }
+static void trigger_of_no_watch(Stallbox__V1__Payload *p) { p->trigger->watch = 3; }
+static void burst_of_a_thousand(Stallbox__V1__Payload *p) { p->trigger->frames = 1000; }
 static void shorter_repeats(Stallbox__V1__Payload *p) { p->records->n_repeats--; }
 /* clang-format on */
 
@@ -257,13 +275,24 @@ static void test_each_forbidden_thing_is_found(void **state)
         {hidden_module_with_build_id, "modules.build_id"},
         {hidden_frame_with_offset, "frames.offset"},
         {module_without_kind, "modules.kind"},
+        {runtime_with_a_build_id, "modules.build_id"},
+        {runtime_without_functions, "function that is not there"},
         {unknown_trigger, "trigger.kind"},
+        {unknown_signal, "trigger.signal"},
+        {address_as_fault, "trigger.fault"},
         {unknown_op, "records.op"},
         {unknown_flag, "records.flags"},
         {wait_of_a_day, "records.duration_us"},
         {wait_id_as_wait, "records.wait"},
         {usage_without_values, "records.minor_faults: 0 values for 1 rows"},
         {shorter_repeats, "records.repeats: 103 values"},
+        {address_as_name, "watches.what"},
+        {watch_of_no_thread, "watches.thread"},
+        {unknown_watch, "watches.kind"},
+        {timeout_of_a_week, "watches.timeout_ms"},
+        {shorter_watches, "watches.state"},
+        {trigger_of_no_watch, "trigger.watch"},
+        {burst_of_a_thousand, "trigger.frames"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         change_and_expect(changes[i].apply, changes[i].what);

@@ -82,7 +82,7 @@ static void test_201_with_the_right_body_is_stored(void **state)
     assert_int_equal(result.http_status, 201);
 }
 
-static void test_anything_but_the_agreed_body_is_no_delivery(void **state)
+static void test_net_02_anything_but_the_agreed_body_is_no_delivery(void **state)
 {
     (void)state;
     const char *const answers[] = {
@@ -107,7 +107,7 @@ static void test_anything_but_the_agreed_body_is_no_delivery(void **state)
     }
 }
 
-static void test_redirects_are_not_followed(void **state)
+static void test_net_03_redirects_are_not_followed(void **state)
 {
     (void)state;
     struct sbx_http_server *target = sbx_http_server_start(0, NULL, 0);
@@ -118,15 +118,24 @@ static void test_redirects_are_not_followed(void **state)
         snprintf(text, sizeof text, "HTTP/1.1 %s\r\nLocation: %s/v1/snapshots\r\nContent-Length: 0\r\n\r\n",
                  statuses[i], sbx_http_server_url(target));
         assert_int_equal(send_text(text).verdict, SBX_SEND_LATER);
-        assert_int_equal(
-            send_text("HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n").verdict,
-            SBX_SEND_LATER);
+        snprintf(text, sizeof text, "HTTP/1.1 %s\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n",
+                 statuses[i]);
+        assert_int_equal(send_text(text).verdict, SBX_SEND_LATER);
     }
+    /* Back to itself, for ever. */
+    struct sbx_http_answer loop = {
+        .behaviour = SBX_HTTP_TEXT,
+        .text = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/snapshots\r\nContent-Length: 0\r\n\r\n"};
+    struct sbx_http_server *circle = sbx_http_server_start(0, &loop, 1);
+    assert_int_equal(sbx_send(sbx_http_server_url(circle), NULL, id, envelope, sizeof envelope).verdict,
+                     SBX_SEND_LATER);
+    assert_int_equal(sbx_http_server_connection_count(circle), 1);
+    sbx_http_server_stop(circle);
     assert_int_equal(sbx_http_server_request_count(target), 0);
     sbx_http_server_stop(target);
 }
 
-static void test_statuses_are_judged(void **state)
+static void test_net_04_statuses_are_judged(void **state)
 {
     (void)state;
     const struct {
@@ -150,16 +159,30 @@ static void test_statuses_are_judged(void **state)
         if (result.verdict != statuses[i].verdict) {
             fail_msg("verdict %d for %s", result.verdict, statuses[i].status);
         }
+        assert_int_equal(result.retry_after_ms,
+                         result.http_status == 410 ? 86400000 : 0); /* gone: left alone for a day */
     }
 }
 
-static void test_retry_after_is_taken_over_the_longest_wins(void **state)
+static void test_net_05_retry_after_is_taken_over_the_longest_wins(void **state)
 {
     (void)state;
     struct sbx_send_result result =
         send_text("HTTP/1.1 429 Slow Down\r\nretry-after: 120\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
     assert_int_equal(result.verdict, SBX_SEND_LATER);
     assert_int_equal(result.retry_after_ms, 120000);
+    /* A date counts from the server's clock, which here is some years behind ours. */
+    assert_int_equal(send_text("HTTP/1.1 503 No\r\nRetry-After: Sun, 06 Nov 1994 08:51:37 GMT\r\n"
+                               "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n")
+                         .retry_after_ms,
+                     120000);
+    for (int status = 408; status <= 504; status += status == 408 ? 21 : status == 429 ? 71 : status == 500 ? 2 : 1) {
+        char text[200]; /* 408, 429, 500, 502, 503, 504 */
+        snprintf(text, sizeof text, "HTTP/1.1 %d No\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n", status);
+        result = send_text(text);
+        assert_int_equal(result.verdict, SBX_SEND_LATER);
+        assert_int_equal(result.retry_after_ms, 120000);
+    }
     const char *const nothing[] = {"-5", "soon", "Sun, 06 Nov 1994 08:49:37 GMT", ""};
     for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
         char text[200];
@@ -189,10 +212,10 @@ static void test_connections_that_break_are_tried_later(void **state)
     assert_int_equal(result.http_status, 0);
 }
 
-static void test_endless_answers_are_cut_off(void **state)
+static void test_net_06_endless_answers_are_cut_off(void **state)
 {
     (void)state;
-    const enum sbx_http_behaviour behaviours[] = {SBX_HTTP_FLOOD, SBX_HTTP_HEADERS};
+    const enum sbx_http_behaviour behaviours[] = {SBX_HTTP_FLOOD, SBX_HTTP_HEADERS, SBX_HTTP_CONTINUES};
     for (size_t i = 0; i < sizeof behaviours / sizeof behaviours[0]; i++) {
         const struct sbx_http_answer answer = {.behaviour = behaviours[i]};
         struct sbx_send_result result = send_to(&answer, 1);
@@ -208,7 +231,7 @@ static void test_a_slow_server_is_waited_for(void **state)
     assert_int_equal(send_to(&answer, 1).verdict, SBX_SEND_STORED);
 }
 
-static void test_the_environment_is_not_asked(void **state)
+static void test_net_09_the_environment_is_not_asked(void **state)
 {
     (void)state;
     setenv("http_proxy", "http://127.0.0.1:1/", 1);
@@ -338,14 +361,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_request_is_as_agreed),
         cmocka_unit_test(test_201_with_the_right_body_is_stored),
-        cmocka_unit_test(test_anything_but_the_agreed_body_is_no_delivery),
-        cmocka_unit_test(test_redirects_are_not_followed),
-        cmocka_unit_test(test_statuses_are_judged),
-        cmocka_unit_test(test_retry_after_is_taken_over_the_longest_wins),
+        cmocka_unit_test(test_net_02_anything_but_the_agreed_body_is_no_delivery),
+        cmocka_unit_test(test_net_03_redirects_are_not_followed),
+        cmocka_unit_test(test_net_04_statuses_are_judged),
+        cmocka_unit_test(test_net_05_retry_after_is_taken_over_the_longest_wins),
         cmocka_unit_test(test_connections_that_break_are_tried_later),
-        cmocka_unit_test(test_endless_answers_are_cut_off),
+        cmocka_unit_test(test_net_06_endless_answers_are_cut_off),
         cmocka_unit_test(test_a_slow_server_is_waited_for),
-        cmocka_unit_test(test_the_environment_is_not_asked),
+        cmocka_unit_test(test_net_09_the_environment_is_not_asked),
         cmocka_unit_test(test_addresses_that_may_not_be_used_are_not_tried),
         cmocka_unit_test(test_a_token_cannot_end_its_header),
         cmocka_unit_test(test_the_host_keeps_its_signals_and_its_children_get_no_socket),

@@ -57,7 +57,7 @@ static char *show(const char *path, bool what_leaves, bool colour, int expected)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
-    assert_int_equal(sbx_show(out, path, what_leaves, colour), expected);
+    assert_int_equal(sbx_show(out, path, NULL, what_leaves, colour), expected);
     fclose(out);
     return text;
 }

@@ -60,8 +60,11 @@ struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_
     uint64_t at = SBX_CONTROL_AT + PAGE;
     place(&layout.modules, &at, shape.modules, sizeof(struct sbx_module_entry));
     place(&layout.threads, &at, shape.threads, sizeof(struct sbx_thread_entry));
+    place(&layout.watches, &at, shape.watches, sizeof(struct sbx_watch_entry));
+    place(&layout.kinds, &at, 16, sizeof(struct sbx_kind_entry));
     place(&layout.frames, &at, shape.frames, sizeof(uint64_t));
     place(&layout.nodes, &at, shape.nodes_per_half * 2, sizeof(uint64_t));
+    place(&layout.ids, &at, 64, sizeof(uint64_t));
     place(&layout.chunks, &at, shape.chunks, sizeof(struct sbx_chunk));
     uint8_t *memory = map(at, path);
     struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)memory;
@@ -73,6 +76,7 @@ struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_
     header->state = SBX_STATE_LIVE;
     header->pid = (uint32_t)getpid();
     header->epoch = 1;
+    header->consent = SBX_CONSENT_GRANTED;
     for (uint8_t i = 0; i < sizeof header->session_id; i++) {
         header->session_id[i] = (uint8_t)(i + 1);
     }
@@ -97,6 +101,7 @@ struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_
     builder->modules = (struct sbx_module_entry *)(void *)(memory + header->modules.at);
     builder->threads = (struct sbx_thread_entry *)(void *)(memory + header->threads.at);
     builder->chunks = (struct sbx_chunk *)(void *)(memory + header->chunks.at);
+    builder->watches = (struct sbx_watch_entry *)(void *)(memory + header->watches.at);
     sbx_callstack_table_init(&builder->table, header);
     sbx_ring_init(&builder->ring, header);
     return builder;
@@ -151,7 +156,7 @@ uint32_t sbx_recording_add_thread(struct sbx_recording_builder *builder, uint32_
     struct sbx_thread_entry *entry = &builder->threads[index];
     *entry = (struct sbx_thread_entry){.state = SBX_THREAD_LIVE, .tid = tid, .generation = 1, .flags = flags};
     copy_text(entry->name, sizeof entry->name, name);
-    if ((flags & 1) != 0) {
+    if ((flags & SBX_THREAD_FLAG_MAIN) != 0) {
         builder->header->main_thread = index;
     }
     builder->header->thread_count = index + 1;
@@ -166,6 +171,32 @@ void sbx_recording_reuse_thread(struct sbx_recording_builder *builder, uint32_t 
     *entry = (struct sbx_thread_entry){
         .state = SBX_THREAD_LIVE, .tid = tid, .generation = entry->generation + 1, .born_ns = born_ns};
     copy_text(entry->name, sizeof entry->name, name);
+}
+
+uint32_t sbx_recording_add_watch(struct sbx_recording_builder *builder, enum sbx_watch_kind kind, const char *name,
+                                 uint32_t timeout_ms, uint64_t begin_ns, uint32_t thread)
+{
+    uint32_t index = 0;
+    while (index < builder->header->watches.count && builder->watches[index].word != 0) {
+        index++;
+    }
+    if (index == builder->header->watches.count || strlen(name) >= SBX_WATCH_NAME_MAX) {
+        give_up("no room for watch %s", name);
+    }
+    struct sbx_watch_entry *watch = &builder->watches[index];
+    watch->kind = (uint32_t)kind;
+    watch->timeout_ms = timeout_ms;
+    watch->begin_ns = watch->opened_ns = begin_ns;
+    watch->thread = thread;
+    watch->thread_generation = builder->threads[thread].generation;
+    watch->what = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = name; *c != 0; c++) { /* as agent/watch_table.c */
+        watch->what = (watch->what ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    }
+    strcpy(watch->name, name);
+    watch->word = sbx_watch_word(1, SBX_WATCH_OPEN);
+    builder->header->watch_count++;
+    return index;
 }
 
 uint32_t sbx_recording_add_stack(struct sbx_recording_builder *builder, const struct sbx_built_frame *leaf_first,

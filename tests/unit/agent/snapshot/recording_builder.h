@@ -16,20 +16,22 @@
 
 /* Elements of each section; nodes_per_half and frames are powers of two. */
 struct sbx_recording_shape {
-    uint32_t modules, threads, frames, nodes_per_half, chunks;
+    uint32_t modules, threads, frames, nodes_per_half, chunks, watches;
 };
 
 /* A small recording, about 200 KiB: enough for some thousand records. */
-#define SBX_RECORDING_SHAPE_SMALL ((struct sbx_recording_shape){16, 16, 1024, 1024, 32})
+#define SBX_RECORDING_SHAPE_SMALL ((struct sbx_recording_shape){16, 16, 1024, 1024, 32, 16})
 /* What the agent makes. */
 #define SBX_RECORDING_SHAPE_FULL                                                                                       \
-    ((struct sbx_recording_shape){SBX_MODULES_MAX, SBX_THREADS_MAX, SBX_FRAMES_MAX, SBX_NODES_MAX, SBX_CHUNKS_DEFAULT})
+    ((struct sbx_recording_shape){SBX_MODULES_MAX, SBX_THREADS_MAX, SBX_FRAMES_MAX, SBX_NODES_MAX, SBX_CHUNKS_DEFAULT, \
+                                   SBX_WATCHES_MAX})
 
 struct sbx_recording_builder {
     struct sbx_recording_header *header; /* the recording begins here: header->file_bytes bytes, mapped */
     struct sbx_control_page *control;
     struct sbx_module_entry *modules;
     struct sbx_thread_entry *threads;
+    struct sbx_watch_entry *watches;
     struct sbx_chunk *chunks;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
@@ -61,6 +63,10 @@ uint32_t sbx_recording_add_thread(struct sbx_recording_builder *builder, uint32_
 /* End thread `index` and give its entry to another thread. */
 void sbx_recording_reuse_thread(struct sbx_recording_builder *builder, uint32_t index, uint32_t tid, const char *name,
                                 uint64_t born_ns);
+
+/* Begin a watch or a deadline of `thread` in the first entry that is free; returns its index. */
+uint32_t sbx_recording_add_watch(struct sbx_recording_builder *builder, enum sbx_watch_kind kind, const char *name,
+                                 uint32_t timeout_ms, uint64_t begin_ns, uint32_t thread);
 
 /* Intern a stack, leaf first; `end` other than SBX_WALK_COMPLETE appends the marker of a walk that ended early. Returns
  * its callstack id. */

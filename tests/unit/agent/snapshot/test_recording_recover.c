@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,54 +26,181 @@
 
 /* ---- decisions ---- */
 
+static const struct sbx_capture_settings settings = {.enabled = 1, .crash = SBX_CRASH_SETTLED, .note_ms = 300};
+
 static void test_decision_follows_the_process_and_the_note(void **unused)
 {
     (void)unused;
-    const struct sbx_recording_header live = {.state = SBX_STATE_LIVE, .process_start_ticks = 500, .boot_id = {1, 2}};
-    const struct sbx_process_facts running = {.is_running = true, .start_ticks = 500, .boot_id = {1, 2}};
+    const struct sbx_recording_header live = {
+        .state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED, .process_start_ticks = 500, .boot_id = {1, 2}};
+    const struct sbx_process_facts running = {
+        .is_running = true, .has_let_go = true, .start_ticks = 500, .boot_id = {1, 2}};
     struct sbx_recording_header header = live;
     struct sbx_process_facts facts = running;
     header.note.open = 1;
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_LIVE);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_LIVE);
     facts.start_ticks = 501; /* another process has the pid now */
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_KILLED);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     facts = running;
     facts.boot_id[15] = 9; /* the machine was started anew */
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_KILLED);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
     facts = running;
     facts.is_running = false;
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_KILLED);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    header.consent = SBX_CONSENT_UNKNOWN; /* nobody agreed that it be kept */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.consent = SBX_CONSENT_DENIED;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.consent = SBX_CONSENT_GRANTED;
     header.note.open = 0;
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_QUIET);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
     header.state = SBX_STATE_CLEAN;
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_CLEAN);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CLEAN);
     header.note.open = 1; /* stopped in order: whatever the note says, nothing was killed */
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_CLEAN);
-    assert_int_equal(sbx_recovery_decide(&header, &running), SBX_RECOVERY_LIVE);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CLEAN);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &running), SBX_RECOVERY_LIVE);
     header.state = SBX_STATE_STARTING;
-    assert_int_equal(sbx_recovery_decide(&header, &facts), SBX_RECOVERY_QUIET);
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.state = SBX_STATE_PUBLISHED; /* whatever else it says: there is a snapshot of it */
+    header.crash.signal = SIGSEGV;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_PUBLISHED);
+}
+
+static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_header header = {
+        .state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED,
+        .pending = {.state = SBX_PENDING_FIRED,
+                    .trigger = {.kind = SBX_TRIGGER_DEADLINE, .thread = 2, .watch = 3, .begin_ns = 1000000000,
+                                .end_ns = 3000000000, .threshold_ms = 2000, .after_ms = 5000}}};
+    struct sbx_process_facts facts = {.has_let_go = true};
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_FIRED);
+    header.pending.state = SBX_PENDING_DURABLE; /* it has its snapshot */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.pending.state = 77; /* bytes */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.pending.state = SBX_PENDING_FIRED;
+    header.note.open = 1;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    header.note.open = 0;
+    header.crash.signal = SIGSEGV;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
+    header.crash.signal = 0;
+    header.consent = SBX_CONSENT_DENIED;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    header.consent = SBX_CONSENT_GRANTED;
+    header.state = SBX_STATE_CLEAN;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CLEAN);
+    facts.signal = SIGKILL;
+    struct sbx_trigger_entry trigger =
+        sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_FIRED, &facts, UINT64_C(4200000000));
+    assert_int_equal(trigger.kind, SBX_TRIGGER_DEADLINE);
+    assert_int_equal(trigger.watch, 3);
+    assert_int_equal(trigger.end_ns, 3000000000);
+    assert_int_equal(trigger.after_ms, 1200); /* recorded until it died */
+    assert_int_equal(trigger.signal, SIGKILL);
+    trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_FIRED, &facts, UINT64_C(90000000000));
+    assert_int_equal(trigger.after_ms, 5000);
+    trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_FIRED, &facts, 0);
+    assert_int_equal(trigger.after_ms, 0);
+}
+
+static void test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_header header = {
+        .state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED, .process_start_ticks = 500, .boot_id = {1},
+        .pid_namespace = 70, .note = {.open = 1}};
+    struct sbx_process_facts facts = {.has_let_go = true, .pid_namespace = 71, .boot_id = {1}};
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_LIVE); /* nobody can tell */
+    facts.boot_id[0] = 2; /* but no namespace outlives a reboot */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    facts.boot_id[0] = 1;
+    header.owner_locked = 1; /* it held the lock that we have now */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    facts.is_running = true; /* somebody else's pid, by chance */
+    facts.start_ticks = 501;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    facts.start_ticks = 500; /* and by more chance its start */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_KILLED);
+    facts.pid_namespace = 70; /* itself: it has called exec() */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+}
+
+static void test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_header header = {.state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED};
+    struct sbx_process_facts facts = {.has_let_go = true};
+    struct sbx_capture_settings off = settings;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    facts.signal = SIGKILL;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
+    facts.signal = SIGABRT; /* its parent says so */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
+    facts.signal = 0;
+    header.crash.signal = SIGFPE; /* it says so itself */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
+    header.note.open = 1;
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_CRASHED);
+    off.crash = SBX_CRASH_OFF;
+    assert_int_equal(sbx_recovery_decide(&header, &off, &facts), SBX_RECOVERY_KILLED);
+    header.note.open = 0;
+    assert_int_equal(sbx_recovery_decide(&header, &off, &facts), SBX_RECOVERY_QUIET);
+    off = settings;
+    off.enabled = 0;
+    assert_int_equal(sbx_recovery_decide(&header, &off, &facts), SBX_RECOVERY_QUIET);
+    header.crash.signal = 4000; /* no signal at all: bytes */
+    assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_QUIET);
 }
 
 static void test_trigger_reaches_from_the_note_to_the_last_sign_of_life(void **unused)
 {
     (void)unused;
-    struct sbx_record records[2] = {{.end_ns = 100}, {.end_ns = 7000}};
-    struct sbx_snapshot recording = {.records = records, .record_count = 2, .settings = {.note_ms = 300}};
-    recording.header.heartbeat_ns = 6000;
-    recording.header.note = (struct sbx_note){.open = 1, .thread = 4, .message = 17, .begin_ns = 5000};
-    struct sbx_trigger_entry trigger = sbx_recovery_trigger(&recording);
+    const struct sbx_recording_header header = {
+        .note = {.open = 1, .thread = 4, .message = 17, .begin_ns = 5000}, .main_thread = 4};
+    const struct sbx_process_facts facts = {.signal = SIGTERM};
+    struct sbx_trigger_entry trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_KILLED, &facts, 7000);
     assert_int_equal(trigger.kind, SBX_TRIGGER_KILLED);
     assert_int_equal(trigger.thread, 4);
     assert_int_equal(trigger.message, 17);
     assert_int_equal(trigger.begin_ns, 5000);
-    assert_int_equal(trigger.end_ns, 7000); /* the newest record is later than the heartbeat */
+    assert_int_equal(trigger.end_ns, 7000);
     assert_int_equal(trigger.threshold_ms, 300);
     assert_int_equal(trigger.in_progress, 1);
-    recording.header.heartbeat_ns = 8000;
-    assert_int_equal(sbx_recovery_trigger(&recording).end_ns, 8000);
-    recording.header.heartbeat_ns = 0;
-    recording.record_count = 0;
-    assert_int_equal(sbx_recovery_trigger(&recording).end_ns, 5000); /* never before it began */
+    assert_int_equal(trigger.signal, SIGTERM);
+    trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_KILLED, &facts, 0);
+    assert_int_equal(trigger.end_ns, 5000); /* never before it began */
+}
+
+static void test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal(void **unused)
+{
+    (void)unused;
+    struct sbx_recording_header header = {.note = {.open = 1, .thread = 4, .message = 17, .begin_ns = 5000},
+                                          .main_thread = 4};
+    struct sbx_process_facts facts = {.signal = SIGABRT};
+    header.crash = (struct sbx_crash){
+        .claim = 1, .signal = SIGSEGV, .fault = SBX_FAULT_UNMAPPED, .thread = 9, .at_ns = 6000};
+    struct sbx_trigger_entry trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
+    assert_int_equal(trigger.kind, SBX_TRIGGER_CRASH);
+    assert_int_equal(trigger.signal, SIGSEGV); /* what came first; its handler called abort() */
+    assert_int_equal(trigger.fault, SBX_FAULT_UNMAPPED);
+    assert_int_equal(trigger.thread, 9);
+    assert_int_equal(trigger.begin_ns, 6000); /* the open message is another thread's */
+    assert_int_equal(trigger.end_ns, 6000);
+    assert_int_equal(trigger.in_progress, 0);
+    header.crash.thread = 4;
+    trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
+    assert_int_equal(trigger.begin_ns, 5000);
+    assert_int_equal(trigger.message, 17);
+    assert_int_equal(trigger.in_progress, 1);
+    header.crash.signal = 0; /* the host's handler had the signal; its parent knows */
+    trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
+    assert_int_equal(trigger.signal, SIGABRT);
+    assert_int_equal(trigger.fault, SBX_FAULT_UNKNOWN);
+    assert_int_equal(trigger.thread, 4);
+    assert_int_equal(trigger.end_ns, 7000);
 }
 
 static void test_snapshot_id_is_the_same_each_time_and_not_the_session(void **unused)
@@ -309,6 +437,131 @@ static void test_recovery_repeated_after_a_break_yields_the_same_snapshot(void *
     assert_string_equal(first, second);
 }
 
+/* A recoverer that is killed between any two of its steps leaves a recording that yields one snapshot in the end. */
+static void test_recoverer_killed_between_its_steps_leaves_one_snapshot(void **state)
+{
+    struct fixture *fixture = *state;
+    char first[256], temporary[300], path[256];
+    const uint32_t published = SBX_STATE_PUBLISHED;
+    leave_stalled(fixture);
+    recover(fixture);
+    assert_int_equal(list_raw(fixture, first, sizeof first), 1);
+    snprintf(temporary, sizeof temporary, "%s/.%s.tmp", fixture->raw, strrchr(first, '/') + 1);
+
+    /* after step 2: a half-written temporary file */
+    leave_stalled(fixture);
+    assert_int_equal(rename(first, temporary), 0);
+    assert_int_equal(truncate(temporary, 1000), 0);
+    recover(fixture);
+    assert_int_equal(fixture->counts.killed, 1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+    assert_string_equal(path, first);
+
+    /* after step 3: durable, without its name */
+    leave_stalled(fixture);
+    assert_int_equal(rename(first, temporary), 0);
+    int fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, &published, 4, offsetof(struct sbx_recording_header, state)), 4);
+    recover(fixture);
+    assert_int_equal(fixture->counts.published, 1);
+    assert_int_equal(fixture->counts.killed, 0);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+    assert_string_equal(path, first);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+
+    /* after step 4: named, and taken by the courier already */
+    leave_stalled(fixture);
+    close(fd);
+    fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, &published, 4, offsetof(struct sbx_recording_header, state)), 4);
+    close(fd);
+    assert_int_equal(unlink(first), 0);
+    recover(fixture);
+    assert_int_equal(fixture->counts.published, 1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+}
+
+static void test_a_recording_of_another_version_is_left_for_it_a_week_and_nobody_is_told(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint32_t version = SBX_RECORDING_VERSION - 1;
+    leave_stalled(fixture);
+    int fd = open(fixture->path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, &version, 4, offsetof(struct sbx_recording_header, version)), 4);
+    recover(fixture);
+    assert_int_equal(fixture->counts.foreign, 1);
+    assert_int_equal(fixture->counts.failed + fixture->complaints, 0);
+    assert_int_equal(access(fixture->path, F_OK), 0);
+    const struct timespec week_ago[2] = {{time(NULL) - 8 * 24 * 3600, 0}, {time(NULL) - 8 * 24 * 3600, 0}};
+    assert_int_equal(futimens(fd, week_ago), 0);
+    close(fd);
+    recover(fixture);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+}
+
+static void test_many_recoverers_at_one_moment_make_one_snapshot(void **state)
+{
+    enum { RECOVERERS = 8 };
+    struct fixture *fixture = *state;
+    for (int round = 0; round < 10; round++) {
+        int start[2], status;
+        unsigned made = 0;
+        char byte, path[256];
+        leave_stalled(fixture);
+        assert_int_equal(pipe(start), 0);
+        for (int i = 0; i < RECOVERERS; i++) {
+            pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                close(start[1]);
+                struct sbx_recovery_counts counts;
+                if (read(start[0], &byte, 1) != 0 ||
+                    sbx_recording_recover_folder(fixture->recordings, fixture->spool, NULL, NULL, &counts) != 0) {
+                    _exit(100);
+                }
+                _exit((int)counts.killed);
+            }
+        }
+        close(start[0]);
+        close(start[1]); /* all of them go now */
+        for (int i = 0; i < RECOVERERS; i++) {
+            assert_true(wait(&status) > 0);
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+            made += (unsigned)WEXITSTATUS(status);
+        }
+        assert_int_equal(made, 1);
+        assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+        assert_int_equal(access(fixture->path, F_OK), -1);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sbx_process_facts facts;
+    struct sbx_recovery_counts counts;
+    char path[256];
+    assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
+    struct sbx_known_death death = {.pid = (uint32_t)getpid(), .start_ticks = facts.start_ticks, .signal = SIGSEGV};
+    const struct sbx_recovery_order order = {
+        .folder = fixture->recordings, .default_spool = fixture->spool, .death = &death};
+    for (int round = 0; round < 2; round++) { /* the wrong start, then the right one */
+        struct sbx_recording_builder *builder = make_stalled(fixture);
+        builder->header->process_start_ticks++;
+        builder->header->note.open = 0;
+        struct sbx_control_page *control = (void *)((char *)builder->header + SBX_CONTROL_AT);
+        control->in_force = settings;
+        sbx_recording_builder_destroy(builder);
+        assert_int_equal(sbx_recording_recover(&order, &counts), 0);
+        assert_int_equal(counts.quiet, round == 0);
+        assert_int_equal(counts.crashed, round == 1);
+        death.start_ticks++;
+    }
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+}
+
 static void test_spool_that_cannot_be_written_keeps_the_recording(void **state)
 {
     struct fixture *fixture = *state;
@@ -413,8 +666,9 @@ static void test_file_that_never_became_a_recording_goes_after_a_while(void **st
     struct fixture *fixture = *state;
     const char zeroes[64] = {0};
     write_file(fixture->path, zeroes, sizeof zeroes);
-    recover(fixture); /* perhaps its process is just starting */
-    assert_int_equal(fixture->counts.failed, 1);
+    recover(fixture); /* its process may be just starting: nobody is told */
+    assert_int_equal(fixture->counts.live, 1);
+    assert_int_equal(fixture->counts.failed + fixture->complaints, 0);
     assert_int_equal(access(fixture->path, F_OK), 0);
     const struct timespec long_ago[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
     assert_int_equal(utimensat(AT_FDCWD, fixture->path, long_ago, 0), 0);
@@ -437,11 +691,19 @@ int main(void)
 #define WITH_FOLDERS(test) cmocka_unit_test_setup_teardown(test, make_folders, remove_folders)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decision_follows_the_process_and_the_note),
+        cmocka_unit_test(test_what_had_fired_counts_when_nothing_worse_is_known),
+        cmocka_unit_test(test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything),
+        cmocka_unit_test(test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off),
         cmocka_unit_test(test_trigger_reaches_from_the_note_to_the_last_sign_of_life),
+        cmocka_unit_test(test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal),
         cmocka_unit_test(test_snapshot_id_is_the_same_each_time_and_not_the_session),
         cmocka_unit_test(test_facts_tell_the_living_from_the_dead_and_from_zombies),
         WITH_FOLDERS(test_process_killed_in_a_stall_leaves_one_snapshot),
         WITH_FOLDERS(test_recovery_repeated_after_a_break_yields_the_same_snapshot),
+        WITH_FOLDERS(test_recoverer_killed_between_its_steps_leaves_one_snapshot),
+        WITH_FOLDERS(test_many_recoverers_at_one_moment_make_one_snapshot),
+        WITH_FOLDERS(test_a_recording_of_another_version_is_left_for_it_a_week_and_nobody_is_told),
+        WITH_FOLDERS(test_death_that_its_parent_knows_of_is_believed_of_that_process_only),
         WITH_FOLDERS(test_spool_that_cannot_be_written_keeps_the_recording),
         WITH_FOLDERS(test_recording_without_a_spool_goes_to_the_default),
         WITH_FOLDERS(test_recording_that_another_recoverer_holds_is_left_to_it),

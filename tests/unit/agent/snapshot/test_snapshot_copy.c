@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include "order.h"
 #include "recording_builder.h"
@@ -277,6 +278,9 @@ static void test_what_begins_after_its_table_was_copied_is_not_part_of_the_copy(
 
 enum { RUN_LOOKS = 4 };
 
+/* Steps that a sample tells exactly. */
+#define LOOK_NS(number) (50 * SBX_SAMPLE_UNIT_NS + (number) * SBX_SAMPLE_UNIT_NS)
+
 static uint32_t run_stack;
 
 /* A sample of thread 0 as capture puts it: the first of a run into the ring, what follows into the run. */
@@ -284,7 +288,7 @@ static void look(struct sbx_recording_builder *builder, uint64_t number)
 {
     struct sbx_repeat *run = &builder->threads[0].own;
     struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .thread = 0, .stack = run_stack,
-                                .begin_ns = 100000 + number * 1000, .end_ns = 100000 + number * 1000, .cpu_ns = number};
+                                .begin_ns = LOOK_NS(number), .end_ns = LOOK_NS(number), .cpu_ns = number};
     if (!sbx_run_extend(run, &record)) {
         sbx_recording_put(builder, &record);
         sbx_run_begin(run, &record);
@@ -322,8 +326,8 @@ static void assert_one_run(struct sbx_snapshot *snapshot, uint32_t repeats)
         if (record->repeats != 0) {
             runs++;
             assert_int_equal(record->repeats, repeats);
-            assert_int_equal(record->begin_ns, 100000 / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS);
-            assert_int_equal(record->end_ns, (100000 + repeats * 1000) / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS);
+            assert_int_equal(record->begin_ns, LOOK_NS(0));
+            assert_int_equal(record->end_ns, LOOK_NS(repeats));
             assert_int_equal(record->thread, 0);
             assert_int_equal(sbx_snapshot_stack(snapshot, record->stack, NULL, 0), 1);
         }
@@ -480,8 +484,10 @@ static void *write_in_the_crowd(void *argument)
             frame_ids[level] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_of(number % STACKS, level));
         }
         record.stack = sbx_callstack_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_ids, DEPTH);
-        crowd->put[writer->thread] += (uint64_t)sbx_ring_put(&builder->ring, &builder->writers[writer->thread],
-                                                             writer->thread, 1, 100 + writer->thread, &record);
+        uint64_t put = crowd->put[writer->thread];
+        put += (uint64_t)sbx_ring_put(&builder->ring, &builder->writers[writer->thread], writer->thread, 1,
+                                      100 + writer->thread, &record);
+        sbx_store_relaxed(&crowd->put[writer->thread], put);
         number++;
         if (number % 5000 == 0) {
             sbx_ring_close(&builder->writers[writer->thread]);
@@ -518,7 +524,7 @@ static void check_crowd_copy(const struct sbx_snapshot *snapshot, uint64_t *stac
 static void test_every_record_of_a_copy_taken_among_writers_is_one_that_was_written(void **unused)
 {
     (void)unused;
-    struct sbx_recording_shape shape = {4, 8, 16384, 8192, 24}; /* few chunks: recycled all the time */
+    struct sbx_recording_shape shape = {4, 8, 16384, 8192, 24, 16}; /* few chunks: recycled all the time */
     struct sbx_recording_builder *builder = sbx_recording_builder_create(shape, NULL);
     struct crowd crowd = {.builder = builder};
     struct crowd_writer writers[WRITERS];
@@ -532,13 +538,19 @@ static void test_every_record_of_a_copy_taken_among_writers_is_one_that_was_writ
         writers[i] = (struct crowd_writer){&crowd, i};
         assert_int_equal(pthread_create(&threads[i], NULL, write_in_the_crowd, &writers[i]), 0);
     }
+    for (uint32_t i = 0; i < WRITERS; i++) { /* each must have had a processor, or there is little to copy */
+        while (sbx_load_relaxed(&crowd.put[i]) < 1000) {
+            sched_yield();
+        }
+    }
     uint64_t records = 0, stacks = 0, turns = 0;
     for (int i = 0; i < COPIES; i++) {
         int fd = temporary_file();
         assert_int_equal(copy_to(builder, fd), 0);
         struct sbx_snapshot *snapshot = read_copy(fd);
         assert_int_equal(snapshot->drops[SBX_DROP_BAD_RECORD], 0);
-        assert_int_equal(snapshot->drops[SBX_DROP_FRAME_OVERFLOW], 0);
+        /* There is room; but a writer that stood still while an epoch was left gives up the stack it was at. */
+        assert_in_range(snapshot->drops[SBX_DROP_FRAME_OVERFLOW], 0, turns * WRITERS * DEPTH);
         assert_int_equal(snapshot->thread_count, WRITERS); /* no extra threads: every chunk was of a known one */
         check_crowd_copy(snapshot, &stacks);
         records += snapshot->record_count;

@@ -8,7 +8,7 @@
 extern "C" {
 void say_about_to_wait(void);
 void let_them_wait(int count);
-void expect(bool holds, const char *what);
+void child_expect(bool holds, const char *what);
 void cpp_wait_for_mutex(void);
 void cpp_release_mutex(void);
 void cpp_wait_for_condition(void);
@@ -97,7 +97,7 @@ void child_waits_in_cpp(void)
         std::unique_lock<std::mutex> hold(mutex);
         throw 7;
     } catch (int number) {
-        expect(number == 7 && mutex.try_lock(), "the exception has given the mutex back");
+        child_expect(number == 7 && mutex.try_lock(), "the exception has given the mutex back");
         mutex.unlock();
     }
 }

@@ -3,7 +3,7 @@
 #include <glib.h>
 
 #include "glib_waits.h"
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 /* passes_through() takes what lies within 512 bytes for the function. */
 #define OWN_PLACE __attribute__((noinline, aligned(512)))
@@ -56,7 +56,7 @@ static gpointer wait_twice(gpointer unused)
 
 void child_waits_in_glib(void)
 {
-    pause_ms(400); /* the unwind rows of GLib are compiled meanwhile */
+    child_sleep_ms(400); /* the unwind rows of GLib are compiled meanwhile */
     g_mutex_lock(&mutex);
     GThread *thread = g_thread_new("waits", wait_twice, NULL);
     let_them_wait(1);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 #ifdef HAS_CPP
 /* cpp_waits.cpp */
@@ -49,7 +49,7 @@ static void test_glib_programs_wait_through_points(void **state)
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_waits_in_glib);
-    const struct expected_wait lock = {SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE,
+    const struct expected_wait lock = {SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE,
                                        (void *)glib_wait_for_mutex, (void *)glib_release_mutex};
     const struct expected_wait condition = {SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE,
                                             (void *)glib_wait_for_condition, (void *)glib_signal};

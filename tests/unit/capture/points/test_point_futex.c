@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 static atomic_uint word, word_of_lock;
 
@@ -50,14 +50,16 @@ static void *word_thread(void *operation)
     return NULL;
 }
 
-enum { CROWD = 3 };
+enum {
+    CROWD = 3
+};
 
 static void let_wait(long wait, long wake, int count)
 {
     pthread_t threads[CROWD];
     word = 0;
     for (int i = 0; i < count; i++) {
-        expect(pthread_create(&threads[i], NULL, word_thread, (void *)(intptr_t)wait) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], NULL, word_thread, (void *)(intptr_t)wait) == 0, "a thread starts");
     }
     let_them_wait(count);
     wake_the_word(wake, count);
@@ -77,8 +79,8 @@ static void test_who_waits_for_a_word_learns_who_woke_it(void **state)
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_waits_for_words);
-    const struct expected_wait wait = {SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE,
-                                       (void *)wait_for_the_word, (void *)wake_the_word};
+    const struct expected_wait wait = {SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, SBX_OP_FUTEX_WAKE, (void *)wait_for_the_word,
+                                       (void *)wake_the_word};
     assert_int_equal(count_pairs(snapshot, &wait), 1 + 2 * CROWD);
     sbx_snapshot_destroy(snapshot);
 }
@@ -86,13 +88,13 @@ static void test_who_waits_for_a_word_learns_who_woke_it(void **state)
 __attribute__((noinline)) static void lock_with_inheritance(void)
 {
     say_about_to_wait();
-    expect(syscall(SYS_futex, &word_of_lock, FUTEX_LOCK_PI_PRIVATE, 0, NULL) == 0, "the lock is had in the end");
+    child_expect(syscall(SYS_futex, &word_of_lock, FUTEX_LOCK_PI_PRIVATE, 0, NULL) == 0, "the lock is had in the end");
     KEEP_FRAME();
 }
 
 __attribute__((noinline)) static void unlock_with_inheritance(void)
 {
-    expect(syscall(SYS_futex, &word_of_lock, FUTEX_UNLOCK_PI_PRIVATE) == 0, "the lock is given back");
+    child_expect(syscall(SYS_futex, &word_of_lock, FUTEX_UNLOCK_PI_PRIVATE) == 0, "the lock is given back");
     KEEP_FRAME();
 }
 
@@ -107,11 +109,27 @@ static void *inheriting_thread(void *unused)
 static void child_locks_with_inheritance(void)
 {
     pthread_t thread;
-    word_of_lock = (unsigned)syscall(SYS_gettid); /* had without a call, as futex(2) has it: a slow one would be a record */
-    expect(pthread_create(&thread, NULL, inheriting_thread, NULL) == 0, "a thread starts");
+    word_of_lock =
+        (unsigned)syscall(SYS_gettid); /* had without a call, as futex(2) has it: a slow one would be a record */
+    child_expect(pthread_create(&thread, NULL, inheriting_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     unlock_with_inheritance();
     pthread_join(thread, NULL);
+}
+
+__attribute__((noinline)) static void wait_at_two(void)
+{
+    say_about_to_wait();
+    while (word_of_lock == 2) {
+        syscall(SYS_futex, &word_of_lock, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+    }
+    KEEP_FRAME();
+}
+
+static void *two_thread(void *unused)
+{
+    wait_at_two();
+    return unused;
 }
 
 /* qemu-user has no process_vm_readv(2): there the holder is nobody. */
@@ -135,33 +153,71 @@ static void test_a_futex_that_is_a_lock_names_its_holder(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* Waits while the word is 2, until the waker makes it what `end` says. */
+static void let_wait_at_two(unsigned end)
+{
+    pthread_t thread;
+    word_of_lock = 2;
+    child_expect(pthread_create(&thread, NULL, two_thread, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    word_of_lock = end;
+    syscall(SYS_futex, &word_of_lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    pthread_join(thread, NULL);
+}
+
+static void child_waits_at_two_for_a_lock(void)
+{
+    let_wait_at_two(0);
+}
+
+static void child_waits_at_two_for_a_count(void)
+{
+    let_wait_at_two(3);
+}
+
+static void test_a_word_of_two_is_a_lock_unless_it_goes_on_counting(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_waits_at_two_for_a_lock);
+    assert_non_null(only_record(snapshot, SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT, (void *)wait_at_two));
+    sbx_snapshot_destroy(snapshot);
+    if (!can_copy_words()) {
+        return;
+    }
+    snapshot = run_recorded(child_waits_at_two_for_a_count);
+    assert_non_null(only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, (void *)wait_at_two));
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* ---- everything else ---- */
 
 static void child_makes_system_calls(void)
 {
     errno = 77;
-    expect(syscall(SYS_gettid) == (long)getpid() && errno == 77, "a call without arguments");
-    expect(syscall(SYS_close, -1) == -1 && errno == EBADF, "an error");
-    expect(syscall(9999) == -1 && errno == ENOSYS, "a number that means nothing");
+    child_expect(syscall(SYS_gettid) == (long)getpid() && errno == 77, "a call without arguments");
+    child_expect(syscall(SYS_close, -1) == -1 && errno == EBADF, "an error");
+    child_expect(syscall(9999) == -1 && errno == ENOSYS, "a number that means nothing");
     /* Six arguments, of which each matters. */
     int file = (int)syscall(SYS_memfd_create, "sixth", 0);
-    expect(file >= 0 && ftruncate(file, 3 * 4096) == 0 && pwrite(file, "x", 1, 2 * 4096) == 1, "a file");
+    child_expect(file >= 0 && ftruncate(file, 3 * 4096) == 0 && pwrite(file, "x", 1, 2 * 4096) == 1, "a file");
     char *page =
         (char *)syscall(SYS_mmap, NULL, (size_t)4096, (long)PROT_READ, (long)MAP_SHARED, (long)file, 2L * 4096);
-    expect(page != MAP_FAILED && page[0] == 'x', "the sixth argument arrives");
+    child_expect(page != MAP_FAILED && page[0] == 'x', "the sixth argument arrives");
     /* Futexes keep what they say. */
     struct timespec soon = {0, 1000000};
     unsigned own = 5;
     errno = 0;
-    expect(syscall(SYS_futex, &own, FUTEX_WAIT, 6, NULL) == -1 && errno == EAGAIN, "another value");
-    expect(syscall(SYS_futex, &own, FUTEX_WAIT, 5, &soon) == -1 && errno == ETIMEDOUT, "a time-out");
-    expect(syscall(SYS_futex, (void *)8, FUTEX_WAIT, 5, &soon) == -1 && errno == EFAULT, "no address");
-    expect(syscall(SYS_futex, (void *)8, FUTEX_LOCK_PI, 5, NULL) == -1 && errno == EFAULT, "no address of a lock");
-    expect(syscall(SYS_futex, &own, 99, 0) == -1 && errno == ENOSYS, "no operation");
+    child_expect(syscall(SYS_futex, &own, FUTEX_WAIT, 6, NULL) == -1 && errno == EAGAIN, "another value");
+    child_expect(syscall(SYS_futex, &own, FUTEX_WAIT, 5, &soon) == -1 && errno == ETIMEDOUT, "a time-out");
+    child_expect(syscall(SYS_futex, (void *)8, FUTEX_WAIT, 5, &soon) == -1 && errno == EFAULT, "no address");
+    child_expect(syscall(SYS_futex, (void *)8, FUTEX_LOCK_PI, 5, NULL) == -1 && errno == EFAULT,
+                 "no address of a lock");
+    child_expect(syscall(SYS_futex, &own, 99, 0) == -1 && errno == ENOSYS, "no operation");
     errno = 77;
-    expect(syscall(SYS_futex, &own, FUTEX_WAKE, 1) == 0 && errno == 77, "nobody is there");
+    child_expect(syscall(SYS_futex, &own, FUTEX_WAKE, 1) == 0 && errno == 77, "nobody is there");
     /* The sixth argument of a futex: only whom the mask asks for. */
-    expect(syscall(SYS_futex, &own, FUTEX_WAIT_BITSET, 5, NULL, NULL, 0) == -1 && errno == EINVAL, "an empty mask");
+    child_expect(syscall(SYS_futex, &own, FUTEX_WAIT_BITSET, 5, NULL, NULL, 0) == -1 && errno == EINVAL,
+                 "an empty mask");
     /* A child made so returns here a second time, on a copy of this very stack. */
     volatile int marks = 0;
     pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -170,8 +226,8 @@ static void child_makes_system_calls(void)
         _exit(marks == 1 && own == 5 ? 23 : 24);
     }
     int status = 0;
-    expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 23, "clone");
-    expect(marks == 0, "and this stack is ours alone");
+    child_expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 23, "clone");
+    child_expect(marks == 0, "and this stack is ours alone");
 }
 
 static void test_other_system_calls_pass_untouched(void **state)
@@ -206,7 +262,7 @@ static void child_keeps_its_frame(void)
                          : "=&r"(first), "=&r"(second), "+r"(fifth)
                          : "D"((long)SYS_futex), "S"(&own), "d"((long)operations[i]), "c"(5L)
                          : "rax", "rbx", "r9", "r10", "r11", "memory", "cc");
-        expect(first == 0x7777777777777777 && second == 0x7777777777777777, "the caller's frame is as it was");
+        child_expect(first == 0x7777777777777777 && second == 0x7777777777777777, "the caller's frame is as it was");
     }
 }
 
@@ -222,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_waits_for_a_word_learns_who_woke_it),
         cmocka_unit_test(test_a_futex_that_is_a_lock_names_its_holder),
+        cmocka_unit_test(test_a_word_of_two_is_a_lock_unless_it_goes_on_counting),
         cmocka_unit_test(test_other_system_calls_pass_untouched),
 #ifdef __x86_64__
         cmocka_unit_test(test_a_call_with_fewer_arguments_keeps_the_callers_frame),

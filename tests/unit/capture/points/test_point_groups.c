@@ -121,9 +121,17 @@ static const struct {
     {SBX_GROUP_CLOCK, {"clock_gettime", "gettimeofday", "time"}},
 };
 
+/* What is hooked for as long as anything is. */
 static bool is_loader_name(const char *name)
 {
-    return strcmp(name, "dlopen") == 0 || strcmp(name, "dlclose") == 0 || strcmp(name, "dlmopen") == 0;
+    static const char *const names[] = {"dlopen",  "dlclose",  "dlmopen",    "prctl",
+                                        "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void child_switches_groups(void)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -26,20 +26,12 @@ static mtx_t c11_mutex;
 static cnd_t c11_condition;
 static bool is_ready; /* protected by mutex */
 
-static struct timespec in_ten_seconds(clockid_t clock)
-{
-    struct timespec until;
-    clock_gettime(clock, &until);
-    until.tv_sec += 10;
-    return until;
-}
-
 /* ---- who holds it, and who lets go ---- */
 
 __attribute__((noinline)) static void wait_for_the_lock(int (*lock)(void))
 {
     say_about_to_wait();
-    expect(lock() == 0, "the lock is had in the end");
+    child_expect(lock() == 0, "the lock is had in the end");
     KEEP_FRAME();
 }
 
@@ -77,7 +69,7 @@ static void let_one_wait_with(int (*lock)(void))
 {
     pthread_t thread;
     pthread_mutex_lock(&mutex);
-    expect(pthread_create(&thread, NULL, lock_and_unlock, (void *)lock) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, lock_and_unlock, (void *)lock) == 0, "a thread starts");
     let_them_wait(1);
     let_go_of_the_lock();
     pthread_join(thread, NULL);
@@ -109,14 +101,14 @@ static void test_a_wait_for_a_mutex_names_its_holder_and_who_let_go(void **state
 __attribute__((noinline)) static void wait_for_the_c11_lock(void)
 {
     say_about_to_wait();
-    expect(mtx_lock(&c11_mutex) == thrd_success, "the lock is had in the end");
+    child_expect(mtx_lock(&c11_mutex) == thrd_success, "the lock is had in the end");
     KEEP_FRAME();
 }
 
 __attribute__((noinline)) static void wait_for_the_c11_condition(void)
 {
     say_about_to_wait();
-    expect(cnd_wait(&c11_condition, &c11_mutex) == thrd_success, "the condition is signalled");
+    child_expect(cnd_wait(&c11_condition, &c11_mutex) == thrd_success, "the condition is signalled");
     KEEP_FRAME();
 }
 
@@ -149,7 +141,7 @@ static void child_uses_c11_threads(void)
     mtx_init(&c11_mutex, mtx_timed);
     cnd_init(&c11_condition);
     mtx_lock(&c11_mutex);
-    expect(thrd_create(&thread, use_c11, NULL) == thrd_success, "a thread starts");
+    child_expect(thrd_create(&thread, use_c11, NULL) == thrd_success, "a thread starts");
     let_them_wait(1);
     let_go_of_the_c11_lock();
     let_them_wait(1);
@@ -191,7 +183,7 @@ static void *recursive_thread(void *unused)
 __attribute__((noinline)) static void unlock_it_twice(void)
 {
     pthread_mutex_unlock(&recursive);
-    pause_ms(50);
+    child_sleep_ms(50);
     pthread_mutex_unlock(&recursive);
     KEEP_FRAME();
 }
@@ -205,7 +197,7 @@ static void child_locks_twice(void)
     pthread_mutex_init(&recursive, &attributes);
     pthread_mutex_lock(&recursive);
     pthread_mutex_lock(&recursive);
-    expect(pthread_create(&thread, NULL, recursive_thread, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, recursive_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     unlock_it_twice();
     pthread_join(thread, NULL);
@@ -251,13 +243,15 @@ __attribute__((noinline)) static void tell_everybody(void)
     KEEP_FRAME();
 }
 
-enum { CROWD = 12 };
+enum {
+    CROWD = 12
+};
 
 static void child_broadcasts_to_a_crowd(void)
 {
     pthread_t threads[CROWD];
     for (int i = 0; i < CROWD; i++) {
-        expect(pthread_create(&threads[i], NULL, waiting_thread, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], NULL, waiting_thread, NULL) == 0, "a thread starts");
     }
     let_them_wait(CROWD);
     tell_everybody();
@@ -285,7 +279,9 @@ static void test_everyone_a_broadcast_wakes_learns_by_whom(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-enum { MANY = 200 }; /* more than one release tells of */
+enum {
+    MANY = 200
+}; /* more than one release tells of */
 
 static void child_broadcasts_to_very_many(void)
 {
@@ -294,7 +290,7 @@ static void child_broadcasts_to_very_many(void)
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 128 * 1024);
     for (int i = 0; i < MANY; i++) {
-        expect(pthread_create(&threads[i], &small, waiting_thread, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], &small, waiting_thread, NULL) == 0, "a thread starts");
     }
     let_them_wait(MANY);
     tell_everybody();
@@ -352,7 +348,7 @@ static void child_waits_with_the_mutex(void)
 {
     pthread_t thread;
     pthread_mutex_lock(&mutex);
-    expect(pthread_create(&thread, NULL, signalling_thread, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, signalling_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     let_go_by_waiting();
     pthread_mutex_unlock(&mutex);
@@ -399,12 +395,12 @@ static void child_cancels_a_wait(void)
         pthread_t thread;
         void *result = NULL;
         was_cleaned_up = false;
-        expect(pthread_create(&thread, NULL, wait_until_cancelled, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&thread, NULL, wait_until_cancelled, NULL) == 0, "a thread starts");
         let_them_wait(1);
         pthread_cancel(thread);
-        expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "the thread is cancelled");
-        expect(was_cleaned_up, "its cleanup has run");
-        expect(pthread_mutex_trylock(&mutex) == 0, "the mutex was given back");
+        child_expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "the thread is cancelled");
+        child_expect(was_cleaned_up, "its cleanup has run");
+        child_expect(pthread_mutex_trylock(&mutex) == 0, "the mutex was given back");
         pthread_cond_signal(&condition); /* nobody is there any more: this must wake no ghost */
         pthread_mutex_unlock(&mutex);
     }
@@ -422,7 +418,9 @@ static void test_a_cancelled_wait_leaves_nothing_behind(void **state)
 
 /* ---- the meaning of the calls ---- */
 
-enum { ANSWERS = 40 };
+enum {
+    ANSWERS = 40
+};
 
 static void *die_with_it(void *lock)
 {
@@ -499,44 +497,31 @@ static void ask(int *answers)
     answers[n++] = pthread_mutex_lock(&inheriting); /* EDEADLK */
     answers[n++] = pthread_mutex_unlock(&inheriting);
     answers[n++] = pthread_mutex_unlock(&inheriting); /* EPERM */
-    expect(n <= ANSWERS, "there is room for the answers");
+    child_expect(n <= ANSWERS, "there is room for the answers");
     for (; n < ANSWERS; n++) {
         answers[n] = -1;
-    }
-}
-
-static int answers_before[ANSWERS]; /* asked in the parent, where nothing is hooked */
-
-static void child_asks_again(void)
-{
-    int answers[ANSWERS];
-    ask(answers);
-    for (int i = 0; i < ANSWERS; i++) {
-        if (answers[i] != answers_before[i]) {
-            char text[80];
-            snprintf(text, sizeof text, "answer %d is %d and was %d", i, answers[i], answers_before[i]);
-            expect(false, text);
-        }
     }
 }
 
 static void test_every_kind_of_mutex_answers_as_without_hooks(void **state)
 {
     (void)state;
-    ask(answers_before);
+    const int *answers = expect_same_answers(ask, ANSWERS);
     bool has_deadlock = false, has_owner_dead = false, has_lost = false;
     for (int i = 0; i < ANSWERS; i++) {
-        has_deadlock |= answers_before[i] == EDEADLK;
-        has_owner_dead |= answers_before[i] == EOWNERDEAD;
-        has_lost |= answers_before[i] == ENOTRECOVERABLE;
+        has_deadlock |= answers[i] == EDEADLK;
+        has_owner_dead |= answers[i] == EOWNERDEAD;
+        has_lost |= answers[i] == ENOTRECOVERABLE;
     }
     assert_true(has_deadlock && has_owner_dead == has_robust_lists() && has_lost == has_robust_lists());
-    sbx_snapshot_destroy(run_recorded(child_asks_again));
 }
 
 /* ---- under load ---- */
 
-enum { CONTENDERS = 6, TURNS = 30000 };
+enum {
+    CONTENDERS = 6,
+    TURNS = 30000
+};
 static long sum; /* protected by mutex: not atomic, so that a lost turn shows */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;
 
@@ -562,7 +547,7 @@ static void run_contenders(void (*meanwhile)(void))
     pthread_t threads[CONTENDERS];
     sum = 0;
     for (int i = 0; i < CONTENDERS; i++) {
-        expect(pthread_create(&threads[i], NULL, contend, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], NULL, contend, NULL) == 0, "a thread starts");
     }
     if (meanwhile != NULL) {
         meanwhile();
@@ -570,7 +555,7 @@ static void run_contenders(void (*meanwhile)(void))
     for (int i = 0; i < CONTENDERS; i++) {
         pthread_join(threads[i], NULL);
     }
-    expect(sum == (long)CONTENDERS * TURNS, "no turn was lost");
+    child_expect(sum == (long)CONTENDERS * TURNS, "no turn was lost");
 }
 
 static void child_contends(void)
@@ -587,8 +572,8 @@ static void test_mutual_exclusion_is_kept_under_contention(void **state)
 static void take_hooks_out_and_in(void)
 {
     for (int i = 0; i < 4; i++) {
-        set_recording(false);
-        set_recording(true);
+        child_set_recording(false);
+        child_set_recording(true);
     }
 }
 
@@ -610,10 +595,10 @@ static void child_switches_while_they_sleep(void)
     for (int round = 0; round < 2; round++) {
         is_ready = false;
         for (int i = 0; i < 4; i++) {
-            expect(pthread_create(&threads[i], NULL, waiting_thread, NULL) == 0, "a thread starts");
+            child_expect(pthread_create(&threads[i], NULL, waiting_thread, NULL) == 0, "a thread starts");
         }
         let_them_wait(4);
-        set_recording(round != 0);
+        child_set_recording(round != 0);
         tell_everybody();
         for (int i = 0; i < 4; i++) {
             pthread_join(threads[i], NULL);
@@ -626,8 +611,7 @@ static void test_points_are_taken_out_while_waiters_sleep(void **state)
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_switches_while_they_sleep);
     for (size_t i = 0; i < snapshot->record_count; i++) { /* who slept unseen is told of by nobody */
-        assert_false(snapshot->records[i].kind == SBX_RECORD_WAKE &&
-                     snapshot->records[i].op == SBX_OP_COND_BROADCAST);
+        assert_false(snapshot->records[i].kind == SBX_RECORD_WAKE && snapshot->records[i].op == SBX_OP_COND_BROADCAST);
     }
     sbx_snapshot_destroy(snapshot);
 }

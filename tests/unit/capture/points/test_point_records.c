@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -186,7 +187,9 @@ static void use_sockets(void)
 
 static void *poll_elsewhere(void *unused)
 {
+    struct pollfd watched = {.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
     poll(NULL, 0, LATE_MS);
+    poll(&watched, 1, LATE_MS);
     return unused;
 }
 
@@ -262,10 +265,11 @@ static void test_what_is_slow_is_recorded_with_what_made_it_slow(void **state)
         {SBX_RECORD_FILE, SBX_OP_OPEN, SBX_FD_PIPE, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_FILE, SBX_OP_FLOCK, SBX_FD_REGULAR, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_FILE, SBX_OP_FCNTL_LOCK, SBX_FD_REGULAR, AT_LEAST_MS * 1000, 0},
-        {SBX_RECORD_SOCKET, SBX_OP_RECV, SBX_FD_SOCKET, AT_LEAST_MS * 1000, 5},
-        {SBX_RECORD_SOCKET, SBX_OP_ACCEPT, SBX_FD_SOCKET, AT_LEAST_MS * 1000, 0},
-        {SBX_RECORD_SOCKET, SBX_OP_CONNECT, SBX_FD_SOCKET, AT_LEAST_MS * 1000, 0},
-        {SBX_RECORD_POLL, SBX_OP_POLL, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},
+        {SBX_RECORD_SOCKET, SBX_OP_RECV, SBX_FD_UNIX, AT_LEAST_MS * 1000, 5},
+        {SBX_RECORD_SOCKET, SBX_OP_ACCEPT, SBX_FD_UNIX, AT_LEAST_MS * 1000, 0},
+        {SBX_RECORD_SOCKET, SBX_OP_CONNECT, SBX_FD_UNIX, AT_LEAST_MS * 1000, 0},
+        {SBX_RECORD_SLEEP, SBX_OP_POLL, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},
+        {SBX_RECORD_POLL, SBX_OP_POLL, SBX_FD_OTHER, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_SLEEP, SBX_OP_USLEEP, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_PROCESS, SBX_OP_WAITPID, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},
         {SBX_RECORD_PROCESS, SBX_OP_SYSTEM, SBX_FD_UNKNOWN, AT_LEAST_MS * 1000, 0},

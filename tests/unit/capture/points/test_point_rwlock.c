@@ -14,18 +14,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
-
-static struct timespec in_ten_seconds(clockid_t clock)
-{
-    struct timespec until;
-    clock_gettime(clock, &until);
-    until.tv_sec += 10;
-    return until;
-}
 
 /* ---- read-write locks ---- */
 
@@ -66,7 +58,7 @@ static int write_by_clock(void)
 __attribute__((noinline)) static void wait_for_the_lock(int (*lock)(void))
 {
     say_about_to_wait();
-    expect(lock() == 0, "the lock is had in the end");
+    child_expect(lock() == 0, "the lock is had in the end");
     KEEP_FRAME();
 }
 
@@ -87,7 +79,7 @@ static void let_wait_with(int (*lock)(void), int threads)
 {
     pthread_t thread[8];
     for (int i = 0; i < threads; i++) {
-        expect(pthread_create(&thread[i], NULL, lock_and_unlock, (void *)lock) == 0, "a thread starts");
+        child_expect(pthread_create(&thread[i], NULL, lock_and_unlock, (void *)lock) == 0, "a thread starts");
     }
     let_them_wait(threads);
     let_go_of_the_lock();
@@ -96,7 +88,9 @@ static void let_wait_with(int (*lock)(void), int threads)
     }
 }
 
-enum { READERS = 5 };
+enum {
+    READERS = 5
+};
 
 static void child_waits_for_a_writer(void)
 {
@@ -149,7 +143,9 @@ static void test_a_writer_learns_which_reader_let_it_in(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
-enum { ANSWERS = 24 };
+enum {
+    ANSWERS = 24
+};
 
 static void ask(int *answers)
 {
@@ -182,31 +178,15 @@ static void ask(int *answers)
     answers[n++] = pthread_spin_unlock(&lock_of_spins);
     answers[n++] = pthread_spin_trylock(&lock_of_spins);
     answers[n++] = pthread_spin_unlock(&lock_of_spins);
-    expect(n == ANSWERS, "all is asked");
-}
-
-static int answers_before[ANSWERS]; /* asked in the parent, where nothing is hooked */
-
-static void child_asks_again(void)
-{
-    int answers[ANSWERS];
-    ask(answers);
-    for (int i = 0; i < ANSWERS; i++) {
-        if (answers[i] != answers_before[i]) {
-            char text[80];
-            snprintf(text, sizeof text, "answer %d is %d and was %d", i, answers[i], answers_before[i]);
-            expect(false, text);
-        }
-    }
+    child_expect(n == ANSWERS, "all is asked");
 }
 
 static void test_rwlocks_and_spin_locks_answer_as_without_hooks(void **state)
 {
     (void)state;
-    ask(answers_before);
-    assert_int_equal(answers_before[0], EINVAL);
-    assert_int_equal(answers_before[11], EDEADLK);
-    sbx_snapshot_destroy(run_recorded(child_asks_again));
+    const int *answers = expect_same_answers(ask, ANSWERS);
+    assert_int_equal(answers[0], EINVAL);
+    assert_int_equal(answers[11], EDEADLK);
 }
 
 /* ---- spin locks ---- */
@@ -214,7 +194,7 @@ static void test_rwlocks_and_spin_locks_answer_as_without_hooks(void **state)
 __attribute__((noinline)) static void spin_for_it(void)
 {
     say_about_to_wait();
-    expect(pthread_spin_lock(&spin) == 0, "the lock is had in the end");
+    child_expect(pthread_spin_lock(&spin) == 0, "the lock is had in the end");
     KEEP_FRAME();
 }
 
@@ -237,7 +217,7 @@ static void child_sleeps_with_a_spin_lock(void)
     pthread_t thread;
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
     pthread_spin_lock(&spin);
-    expect(pthread_create(&thread, NULL, spinning_thread, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, spinning_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     let_go_of_the_spin_lock();
     pthread_join(thread, NULL);
@@ -255,7 +235,10 @@ static void test_spinning_for_a_lock_that_stays_held_is_a_wait(void **state)
 
 /* ---- under load ---- */
 
-enum { CONTENDERS = 4, TURNS = 20000 };
+enum {
+    CONTENDERS = 4,
+    TURNS = 20000
+};
 static long written, spun; /* each protected by its lock: not atomic, so that a lost turn shows */
 
 static void *contend(void *unused)
@@ -285,13 +268,13 @@ static void child_contends(void)
     pthread_t threads[CONTENDERS];
     pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
     for (int i = 0; i < CONTENDERS; i++) {
-        expect(pthread_create(&threads[i], NULL, contend, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], NULL, contend, NULL) == 0, "a thread starts");
     }
     for (int i = 0; i < CONTENDERS; i++) {
         pthread_join(threads[i], NULL);
     }
-    expect(written == (long)CONTENDERS * TURNS / 4, "no written turn was lost");
-    expect(spun == (long)CONTENDERS * TURNS, "no spun turn was lost");
+    child_expect(written == (long)CONTENDERS * TURNS / 4, "no written turn was lost");
+    child_expect(spun == (long)CONTENDERS * TURNS, "no spun turn was lost");
 }
 
 static void test_exclusion_is_kept_under_contention(void **state)

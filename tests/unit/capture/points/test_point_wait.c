@@ -14,23 +14,16 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 static sem_t semaphore;
 static pthread_barrier_t barrier;
 static int counter_fd;
-
-static struct timespec in_ten_seconds(clockid_t clock)
-{
-    struct timespec until;
-    clock_gettime(clock, &until);
-    until.tv_sec += 10;
-    return until;
-}
 
 /* ---- semaphores ---- */
 
@@ -41,7 +34,7 @@ __attribute__((noinline)) static void wait_for_the_semaphore(int way)
     int result = way == 0   ? sem_wait(&semaphore)
                  : way == 1 ? sem_timedwait(&semaphore, &until)
                             : sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
-    expect(result == 0, "the semaphore is posted");
+    child_expect(result == 0, "the semaphore is posted");
     KEEP_FRAME();
 }
 
@@ -62,7 +55,7 @@ static void child_posts_a_semaphore(void)
     sem_init(&semaphore, 0, 0);
     for (int way = 0; way < 3; way++) {
         pthread_t thread;
-        expect(pthread_create(&thread, NULL, semaphore_thread, (void *)(intptr_t)way) == 0, "a thread starts");
+        child_expect(pthread_create(&thread, NULL, semaphore_thread, (void *)(intptr_t)way) == 0, "a thread starts");
         let_them_wait(1);
         post_the_semaphore();
         pthread_join(thread, NULL);
@@ -88,15 +81,16 @@ static void child_asks_semaphores(void)
     sem_t own;
     sem_init(&own, 0, 1);
     errno = 77;
-    expect(sem_wait(&own) == 0 && errno == 77, "a count is taken and errno stays");
-    expect(sem_timedwait(&own, &past) == -1 && errno == ETIMEDOUT, "a time-out in the past is one");
-    expect(sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad time-out is refused");
-    expect(sem_clockwait(&own, CLOCK_THREAD_CPUTIME_ID, &past) == -1 && errno == EINVAL, "a bad clock is refused");
-    expect(sem_trywait(&own) == -1 && errno == EAGAIN, "there is nothing to take");
+    child_expect(sem_wait(&own) == 0 && errno == 77, "a count is taken and errno stays");
+    child_expect(sem_timedwait(&own, &past) == -1 && errno == ETIMEDOUT, "a time-out in the past is one");
+    child_expect(sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad time-out is refused");
+    child_expect(sem_clockwait(&own, CLOCK_THREAD_CPUTIME_ID, &past) == -1 && errno == EINVAL,
+                 "a bad clock is refused");
+    child_expect(sem_trywait(&own) == -1 && errno == EAGAIN, "there is nothing to take");
     errno = 77;
-    expect(sem_post(&own) == 0 && errno == 77, "posting leaves errno");
-    expect(sem_timedwait(&own, &past) == 0, "with a count the time-out is not looked at");
-    expect(sem_post(&own) == 0 && sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad one is, first");
+    child_expect(sem_post(&own) == 0 && errno == 77, "posting leaves errno");
+    child_expect(sem_timedwait(&own, &past) == 0, "with a count the time-out is not looked at");
+    child_expect(sem_post(&own) == 0 && sem_timedwait(&own, &bad) == -1 && errno == EINVAL, "a bad one is, first");
 }
 
 static void test_semaphores_answer_as_without_hooks(void **state)
@@ -130,15 +124,15 @@ static void child_cancels_semaphore_waits(void)
     pthread_t thread;
     void *result = NULL;
     sem_init(&semaphore, 0, 5);
-    expect(pthread_create(&thread, NULL, take_for_ever, NULL) == 0, "a thread starts");
-    pause_ms(20);
+    child_expect(pthread_create(&thread, NULL, take_for_ever, NULL) == 0, "a thread starts");
+    child_sleep_ms(20);
     pthread_cancel(thread);
-    expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who never sleeps is cancelled");
+    child_expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who never sleeps is cancelled");
     sem_init(&semaphore, 0, 0);
-    expect(pthread_create(&thread, NULL, sleep_in_it, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, sleep_in_it, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_cancel(thread);
-    expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who sleeps is cancelled");
+    child_expect(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED, "who sleeps is cancelled");
     sem_post(&semaphore); /* nobody is there any more: this must wake no ghost */
 }
 
@@ -177,7 +171,7 @@ static void child_jumps_out_of_a_wait(void)
     pthread_t thread;
     sem_init(&semaphore, 0, 0);
     signal(SIGUSR1, jump_out);
-    expect(pthread_create(&thread, NULL, jump_and_wait_again, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, jump_and_wait_again, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_kill(thread, SIGUSR1);
     let_them_wait(1);
@@ -228,10 +222,10 @@ static void child_waits_inside_a_wait(void)
     struct sigaction action = {.sa_handler = wait_inside, .sa_flags = SA_RESTART};
     sem_init(&semaphore, 0, 0);
     sigaction(SIGUSR1, &action, NULL);
-    expect(pthread_create(&thread, NULL, wait_through_a_signal, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, wait_through_a_signal, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_kill(thread, SIGUSR1);
-    pause_ms(50);
+    child_sleep_ms(50);
     post_the_semaphore();
     pthread_join(thread, NULL);
 }
@@ -240,8 +234,7 @@ static void test_a_wait_inside_a_wait_costs_the_outer_one_its_waker_and_is_count
 {
     (void)state;
     struct sbx_snapshot *snapshot = run_recorded(child_waits_inside_a_wait);
-    const struct sbx_record *inner =
-        only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_SEM_TIMEDWAIT, (void *)wait_inside);
+    const struct sbx_record *inner = only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_SEM_TIMEDWAIT, (void *)wait_inside);
     const struct sbx_record *outer =
         only_record(snapshot, SBX_RECORD_WAIT, SBX_OP_SEM_WAIT, (void *)wait_through_a_signal);
     assert_true(outer->begin_ns < inner->begin_ns && inner->end_ns < outer->end_ns);
@@ -254,7 +247,9 @@ static void test_a_wait_inside_a_wait_costs_the_outer_one_its_waker_and_is_count
 
 /* ---- barriers ---- */
 
-enum { AT_THE_BARRIER = 4 };
+enum {
+    AT_THE_BARRIER = 4
+};
 
 __attribute__((noinline)) static void come_early(void)
 {
@@ -266,7 +261,7 @@ __attribute__((noinline)) static void come_early(void)
 __attribute__((noinline)) static void come_last(void)
 {
     int result = pthread_barrier_wait(&barrier);
-    expect(result == PTHREAD_BARRIER_SERIAL_THREAD, "the last that comes gets the special value");
+    child_expect(result == PTHREAD_BARRIER_SERIAL_THREAD, "the last that comes gets the special value");
     KEEP_FRAME();
 }
 
@@ -282,8 +277,8 @@ static void child_meets_at_a_barrier(void)
     pthread_t threads[AT_THE_BARRIER];
     pthread_barrier_init(&barrier, NULL, AT_THE_BARRIER + 1);
     for (int i = 0; i < AT_THE_BARRIER; i++) {
-        expect(pthread_create(&threads[i], NULL, barrier_thread, NULL) == 0, "a thread starts");
-        pause_ms(5); /* those that come in between find waiters, too, and end no wait */
+        child_expect(pthread_create(&threads[i], NULL, barrier_thread, NULL) == 0, "a thread starts");
+        child_sleep_ms(5); /* those that come in between find waiters, too, and end no wait */
     }
     let_them_wait(AT_THE_BARRIER);
     come_last();
@@ -317,11 +312,11 @@ static void *long_lived(void *unused)
     void *volatile memory = NULL;
     (void)unused;
     joined_tid = (unsigned)syscall(SYS_gettid);
-    pause_ms(1); /* a point: the thread is known from here on */
+    child_sleep_ms(1); /* a point: the thread is known from here on */
     (void)memory;
     say_about_to_wait();
     while (!may_end) {
-        pause_ms(1);
+        child_sleep_ms(1);
     }
     return NULL;
 }
@@ -332,14 +327,14 @@ __attribute__((noinline)) static void join_it(pthread_t thread, int way)
     int result = way == 0   ? pthread_join(thread, NULL)
                  : way == 1 ? pthread_timedjoin_np(thread, NULL, &until)
                             : pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
-    expect(result == 0, "the thread is joined");
+    child_expect(result == 0, "the thread is joined");
     KEEP_FRAME();
 }
 
 static void *let_it_end(void *unused)
 {
     (void)unused;
-    pause_ms(50);
+    child_sleep_ms(50);
     may_end = true;
     return NULL;
 }
@@ -349,11 +344,11 @@ static void child_joins(void)
     for (int way = 0; way < 3; way++) {
         pthread_t thread, other;
         may_end = false;
-        expect(pthread_create(&thread, NULL, long_lived, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&thread, NULL, long_lived, NULL) == 0, "a thread starts");
         let_them_wait(1);
-        expect(pthread_create(&other, NULL, let_it_end, NULL) == 0, "a thread starts");
+        child_expect(pthread_create(&other, NULL, let_it_end, NULL) == 0, "a thread starts");
         join_it(thread, way);
-        expect(pthread_join(other, NULL) == 0, "the other is joined");
+        child_expect(pthread_join(other, NULL) == 0, "the other is joined");
     }
 }
 
@@ -371,7 +366,7 @@ static void test_a_join_names_the_thread_it_waited_for(void **state)
 static int c11_thread(void *unused)
 {
     (void)unused;
-    pause_ms(50);
+    child_sleep_ms(50);
     return 3;
 }
 
@@ -379,8 +374,8 @@ __attribute__((noinline)) static void join_the_c11_thread(void)
 {
     thrd_t thread;
     int result = 0;
-    expect(thrd_create(&thread, c11_thread, NULL) == thrd_success, "a thread starts");
-    expect(thrd_join(thread, &result) == thrd_success && result == 3, "its result is had");
+    child_expect(thrd_create(&thread, c11_thread, NULL) == thrd_success, "a thread starts");
+    child_expect(thrd_join(thread, &result) == thrd_success && result == 3, "its result is had");
     KEEP_FRAME();
 }
 
@@ -398,7 +393,7 @@ __attribute__((noinline)) static void read_the_counter(void)
 {
     eventfd_t value = 0;
     say_about_to_wait();
-    expect(eventfd_read(counter_fd, &value) == 0 && value == 7, "the count is read");
+    child_expect(eventfd_read(counter_fd, &value) == 0 && value == 7, "the count is read");
     KEEP_FRAME();
 }
 
@@ -411,7 +406,7 @@ static void *counter_thread(void *unused)
 
 __attribute__((noinline)) static void write_the_counter(void)
 {
-    expect(eventfd_write(counter_fd, 7) == 0, "the count is written");
+    child_expect(eventfd_write(counter_fd, 7) == 0, "the count is written");
     KEEP_FRAME();
 }
 
@@ -419,7 +414,7 @@ static void child_counts_events(void)
 {
     pthread_t thread;
     counter_fd = eventfd(0, EFD_CLOEXEC);
-    expect(pthread_create(&thread, NULL, counter_thread, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, counter_thread, NULL) == 0, "a thread starts");
     let_them_wait(1);
     write_the_counter();
     pthread_join(thread, NULL);
@@ -435,6 +430,124 @@ static void test_who_reads_an_event_counter_learns_who_wrote_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* ---- out of a call by a jump, and calls in calls ---- */
+
+static volatile double sum;
+
+__attribute__((noinline)) static void compute_after_the_jump(void)
+{
+    for (volatile long i = 0; i < 400000000; i++) { /* without a point: nothing here tells that the wait is over */
+    }
+    sum += 1;
+}
+
+static void *jump_and_compute(void *unused)
+{
+    (void)unused;
+    if (sigsetjmp(out_of_the_wait, 1) == 0) {
+        say_about_to_wait();
+        pause();
+    }
+    compute_after_the_jump();
+    return NULL;
+}
+
+static void child_jumps_out_and_computes(void)
+{
+    pthread_t thread;
+    signal(SIGUSR1, jump_out);
+    child_expect(pthread_create(&thread, NULL, jump_and_compute, NULL) == 0, "a thread starts");
+    let_them_wait(1);
+    child_sleep_ms(100); /* long enough to be seen in it */
+    pthread_kill(thread, SIGUSR1);
+    pthread_join(thread, NULL);
+}
+
+/* Where nobody knows what a jmp_buf holds, the next blocking call finds out: LIMITS.md. */
+#ifdef __x86_64__
+enum { JUMPS_ARE_SEEN = 1 };
+#else
+enum { JUMPS_ARE_SEEN = 0 };
+#endif
+
+static void test_a_thread_that_jumped_out_of_a_call_is_in_none(void **state)
+{
+    (void)state;
+    if (!JUMPS_ARE_SEEN) {
+        skip();
+    }
+    struct sbx_snapshot *snapshot = run_recorded(child_jumps_out_and_computes);
+    uint64_t jumped_ns = UINT64_MAX;
+    unsigned by_signal = 0, asleep = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_ASYNC && passes_through(snapshot, record, (void *)compute_after_the_jump)) {
+            by_signal++;
+            jumped_ns = record->begin_ns < jumped_ns ? record->begin_ns : jumped_ns;
+        }
+    }
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        asleep += record->kind == SBX_RECORD_BLOCKED && record->op == SBX_OP_PAUSE && record->end_ns > jumped_ns;
+    }
+    assert_true(by_signal > 0); /* no signal is sent to who is in such a call */
+    assert_int_equal(asleep, 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static volatile sig_atomic_t nested, most_nested;
+
+static void sleep_inside(int number)
+{
+    const struct timespec pause_of_its_own = {0, 30000000};
+    (void)number;
+    nested++;
+    most_nested = nested > most_nested ? nested : most_nested;
+    if (nested <= 8) {
+        nanosleep(&pause_of_its_own, NULL);
+    }
+    nested--;
+}
+
+__attribute__((noinline)) static void sleep_outside(void)
+{
+    struct timespec rest = {0, 100000000};
+    while (nanosleep(&rest, &rest) != 0) {
+    }
+    __asm__ volatile(""); /* the last call is then no tail call */
+}
+
+/* A timer that strikes while its handler sleeps, again and again: calls within calls, more than there are seats for. */
+static void child_sleeps_in_handlers(void)
+{
+    struct sigaction action = {.sa_handler = sleep_inside, .sa_flags = SA_NODEFER};
+    const struct itimerval often = {{0, 5000}, {0, 5000}}, off = {{0, 0}, {0, 0}};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 100 && most_nested < 6; i++) {
+        usleep(20000);
+    }
+    setitimer(ITIMER_REAL, &off, NULL);
+    child_expect(most_nested >= 6, "handlers sleep in handlers");
+    child_sleep_ms(50);
+    sleep_outside();
+}
+
+static void test_calls_in_calls_in_calls_are_left_in_order(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_sleeps_in_handlers);
+    unsigned outside = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        outside += record->kind == SBX_RECORD_SLEEP && record->end_ns - record->begin_ns >= 100000000 &&
+                   passes_through(snapshot, record, (void *)sleep_outside);
+    }
+    assert_int_equal(outside, 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +555,8 @@ int main(void)
         cmocka_unit_test(test_semaphores_answer_as_without_hooks),
         cmocka_unit_test(test_semaphore_waits_are_cancelled_asleep_and_awake),
         cmocka_unit_test(test_a_wait_after_a_jump_out_of_another_learns_its_waker),
+        cmocka_unit_test(test_a_thread_that_jumped_out_of_a_call_is_in_none),
+        cmocka_unit_test(test_calls_in_calls_in_calls_are_left_in_order),
         cmocka_unit_test(test_a_wait_inside_a_wait_costs_the_outer_one_its_waker_and_is_counted),
         cmocka_unit_test(test_a_barrier_opens_by_who_comes_last),
         cmocka_unit_test(test_a_join_names_the_thread_it_waited_for),

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "capture_settings.h"
-#include "recorded_child.h"
+#include "recorded_process.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -50,7 +50,7 @@ static void *wait_on_the_condition(void *unused)
 static void child_signals_all_the_time(void)
 {
     pthread_t thread;
-    expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
+    child_expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < 100000; i++) {
@@ -74,8 +74,8 @@ static void test_a_wait_is_told_of_once_an_interval_however_often_it_is_ended(vo
 static void child_has_the_wakes_off(void)
 {
     pthread_t thread;
-    set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_WAKE));
-    expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_WAKE));
+    child_expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_mutex_lock(&mutex);
     is_over = true;
@@ -99,8 +99,8 @@ static void test_with_the_wakes_off_waits_are_told_of_alone(void **state)
 static void child_has_the_waits_off(void)
 {
     pthread_t thread;
-    set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_COND));
-    expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_COND));
+    child_expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_mutex_lock(&mutex);
     is_over = true;
@@ -122,7 +122,10 @@ static void test_a_group_is_switched_by_itself(void **state)
 
 /* ---- many at once ---- */
 
-enum { WORKERS = 10, LOCKS = 4 };
+enum {
+    WORKERS = 10,
+    LOCKS = 4
+};
 static pthread_mutex_t locks[LOCKS];
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static long counts[LOCKS], written; /* each protected by its lock */
@@ -139,7 +142,7 @@ static void *work(void *number)
             pthread_mutex_lock(&locks[lock]);
             counts[lock]++;
             if (rand_r(&seed) % 8 == 0) {
-                pause_ms(1);
+                child_sleep_ms(1);
             }
             pthread_mutex_unlock(&locks[lock]);
             expected_counts[lock]++;
@@ -162,7 +165,7 @@ static void *work(void *number)
             pthread_rwlock_wrlock(&rwlock);
             written++;
             if (rand_r(&seed) % 8 == 0) {
-                pause_ms(1);
+                child_sleep_ms(1);
             }
             pthread_rwlock_unlock(&rwlock);
             expected_written++;
@@ -192,18 +195,18 @@ static void child_does_everything_at_once(void)
         pthread_mutex_init(&locks[i], NULL);
     }
     for (uintptr_t i = 0; i < WORKERS; i++) {
-        expect(pthread_create(&threads[i], NULL, work, (void *)i) == 0, "a thread starts");
+        child_expect(pthread_create(&threads[i], NULL, work, (void *)i) == 0, "a thread starts");
     }
-    pause_ms(2000);
+    child_sleep_ms(2000);
     is_over = true;
     for (int i = 0; i < WORKERS; i++) {
         pthread_join(threads[i], NULL);
     }
     for (int i = 0; i < LOCKS; i++) {
-        expect(counts[i] == expected_counts[i], "no turn was lost");
+        child_expect(counts[i] == expected_counts[i], "no turn was lost");
     }
     sem_getvalue(&semaphore, &value);
-    expect(written == expected_written && value == posted - taken, "nothing else was lost");
+    child_expect(written == expected_written && value == posted - taken, "nothing else was lost");
 }
 
 /* A wait id names one wait of one thread; a wake of that id names that thread and that object, and comes after the

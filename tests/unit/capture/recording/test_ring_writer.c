@@ -387,6 +387,20 @@ static void test_crowd_of_writers_never_shares_a_chunk(void **state)
     }
 }
 
+static void test_ring_that_is_not_open_yet_takes_nothing_and_counts_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct sbx_recording_header header = {.chunks = {.count = CHUNKS}};
+    sbx_ring_close_whole(&fixture->ring);
+    assert_false(sbx_ring_is_open(&fixture->ring));
+    assert_int_equal(put(fixture, 1, 1), 0);
+    assert_int_equal(fixture->ticket, 0);
+    assert_int_equal(fixture->drops[SBX_DROP_NO_CHUNK], 0);
+    sbx_ring_open_whole(&fixture->ring, &header);
+    assert_true(sbx_ring_is_open(&fixture->ring));
+    assert_int_equal(put(fixture, 1, 2), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +417,8 @@ int main(void)
         cmocka_unit_test(test_recycled_chunk_is_empty_when_it_becomes_open),
         cmocka_unit_test_setup_teardown(test_next_life_of_an_entry_begins_a_new_chunk, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_closing_twice_or_nothing_is_harmless, make_ring, free_ring),
+        cmocka_unit_test_setup_teardown(test_ring_that_is_not_open_yet_takes_nothing_and_counts_nothing, make_ring,
+                                        free_ring),
         cmocka_unit_test_setup_teardown(test_observer_names_the_thread_in_its_records, make_ring, free_ring),
         cmocka_unit_test_setup_teardown(test_crowd_of_writers_never_shares_a_chunk, make_ring, free_ring),
     };

@@ -9,24 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code_map_fixture.h"
 #include "guarded_bytes.h"
+#include "walk_machine.h"
 
-/* A made-up process: the program at PROGRAM, whose code every 0x10 bytes has the rule of the same index in `rules`,
- * then a library without rows, one whose rows are pending, and our own library (rules as the program). */
+/* Beside the program a library without rows, one whose rows are pending, and our own (rules as the program). */
 enum {
-    PROGRAM = 0x400000,
     LIBRARY = 0x500000,
     PENDING = 0x600000,
     OURS = 0x700000,
     BIAS = 0x300000,
-    MODULE_BYTES = 0x10000,
-    STACK = 0x7fff0000,
-    STACK_WORDS = 512,
     RANDOM_STACKS = 200000,
 };
 
-enum code { /* index of a rule; code_at() gives its address */
+enum code { /* index of a rule */
     CODE_NONE,
     CODE_LEAF,      /* sp + 8 */
     CODE_SP_32,     /* sp + 32 */
@@ -44,40 +39,8 @@ enum code { /* index of a rule; code_at() gives its address */
     CODE_COUNT
 };
 
-struct machine {
-    struct sbx_code_map *map;
-    struct sbx_unwind_rows rows;
-    uint32_t offsets[CODE_COUNT], rules[CODE_COUNT], buckets[2];
-    struct frame_table_fixture table;
-    struct sbx_walk_cache *cache;
-    uint64_t stack[STACK_WORDS];
-    struct sbx_stack_window window;
-    struct sbx_walk_registers start;
-    struct sbx_walk walk;
-};
-
-static uint32_t rule(uint32_t kind, int64_t offset, uint32_t fp)
-{
-    return (uint32_t)(offset / 8) << SBX_RULE_VALUE_SHIFT | fp << SBX_RULE_FP_SHIFT | kind;
-}
-
-/* A pc inside the code with that rule. */
-static uint64_t code_at(enum code code)
-{
-    return PROGRAM + (uint64_t)code * 0x10 + 4;
-}
-
-/* The address of a word of the stack. */
-static uint64_t stack_at(uint32_t word)
-{
-    return STACK + 8 * (uint64_t)word;
-}
-
 static int setup(void **state)
 {
-    struct machine *machine = aligned_alloc(64, (sizeof *machine + 63) / 64 * 64);
-    assert_non_null(machine);
-    memset(machine, 0, sizeof *machine);
     const uint32_t rules[CODE_COUNT] = {
         [CODE_NONE] = SBX_RULE_NONE,
         [CODE_LEAF] = rule(SBX_RULE_FROM_SP, 8, 0),
@@ -94,82 +57,21 @@ static int setup(void **state)
         [CODE_UNSUPPORTED] = SBX_RULE_UNSUPPORTED,
         [CODE_BACKWARDS] = rule(SBX_RULE_FROM_SP, -8, 0),
     };
-    memcpy(machine->rules, rules, sizeof rules);
-    for (uint32_t i = 0; i < CODE_COUNT; i++) {
-        machine->offsets[i] = i * 0x10;
-    }
-    machine->buckets[1] = CODE_COUNT;
-    machine->rows = (struct sbx_unwind_rows){
-        .offsets = machine->offsets,
-        .rules = machine->rules,
-        .count = CODE_COUNT,
-        .base = PROGRAM - BIAS,
-        .buckets = machine->buckets,
-        .bucket_count = 1,
-    };
-    machine->map = calloc(1, sizeof *machine->map + 4 * sizeof machine->map->ranges[0]);
-    assert_non_null(machine->map);
-    machine->map->count = 4;
-    machine->map->generation = 1;
-    machine->map->ranges[0] = (struct sbx_code_range){PROGRAM, PROGRAM + MODULE_BYTES, BIAS, 3, 0, &machine->rows};
-    machine->map->ranges[1] = (struct sbx_code_range){LIBRARY, LIBRARY + MODULE_BYTES, LIBRARY, 4, 0, NULL};
-    machine->map->ranges[2] =
-        (struct sbx_code_range){PENDING, PENDING + MODULE_BYTES, PENDING, 5, SBX_CODE_ROWS_PENDING, NULL};
-    machine->map->ranges[3] =
-        (struct sbx_code_range){OURS, OURS + MODULE_BYTES, OURS - PROGRAM + BIAS, 6, SBX_CODE_SKIP, &machine->rows};
-    machine->cache = aligned_alloc(_Alignof(struct sbx_walk_cache), sizeof *machine->cache);
-    assert_non_null(machine->cache);
-    memset(machine->cache, 0, sizeof *machine->cache);
-    frame_table_fixture_init(&machine->table, 4096);
-    machine->window = (struct sbx_stack_window){
-        .lo = STACK,
-        .hi = STACK + sizeof machine->stack,
-        .delta = (int64_t)((uint64_t)(uintptr_t)machine->stack - STACK),
-    };
-    machine->start = (struct sbx_walk_registers){.sp = STACK, .pc_is_exact = true, .fp_known = true};
+    struct walk_machine *machine = walk_machine_create(rules, CODE_COUNT, BIAS);
+    walk_machine_add(machine, (struct sbx_code_range){LIBRARY, LIBRARY + MODULE_BYTES, LIBRARY, 4, 0, NULL});
+    walk_machine_add(machine, (struct sbx_code_range){PENDING, PENDING + MODULE_BYTES, PENDING, 5, SBX_CODE_ROWS_PENDING, NULL});
+    walk_machine_add(machine, (struct sbx_code_range){OURS, OURS + MODULE_BYTES, OURS - PROGRAM + BIAS, 6, SBX_CODE_SKIP, &machine->rows});
     *state = machine;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct machine *machine = *state;
-    frame_table_fixture_finish(&machine->table);
-    free(machine->cache);
-    free(machine->map);
-    free(machine);
+    walk_machine_destroy(*state);
     return 0;
 }
 
-/* Walk, and expect these pcs and that end. What every walk promises is checked on the way. */
-static void walk(struct machine *machine, uint64_t pc, uint32_t end, const uint64_t *pcs, uint32_t count)
-{
-    machine->start.pc = pc;
-    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table), &machine->window, &machine->start,
-                   &machine->walk);
-    const struct sbx_walk *found = &machine->walk;
-    assert_int_equal(found->end, end);
-    assert_int_equal(found->count, count + (end != SBX_WALK_COMPLETE));
-    for (uint32_t i = 0; i < count; i++) {
-        assert_true(found->frames[i].pc == pcs[i]);
-        assert_int_not_equal(found->frames[i].frame_id, 0);
-        if (i + 1 < count) {
-            uint64_t slot = found->frames[i + 1].slot;
-            assert_true(slot >= STACK && slot < STACK + sizeof machine->stack);
-            assert_true(machine->stack[(slot - STACK) / 8] == pcs[i + 1]);
-        }
-    }
-    if (end != SBX_WALK_COMPLETE) {
-        assert_true(frame_table_word(&machine->table, found->frames[count].frame_id) ==
-                    sbx_frame_word(SBX_MODULE_END, end, 0));
-        assert_true(found->frames[count].pc == 0 && found->frames[count].slot == 0);
-    }
-    assert_true(found->frames[0].slot == 0);
-}
-
-#define PCS(...) (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
-
-static uint64_t word_of_frame(const struct machine *machine, uint32_t frame)
+static uint64_t word_of_frame(const struct walk_machine *machine, uint32_t frame)
 {
     return frame_table_word(&machine->table, machine->walk.frames[frame].frame_id);
 }
@@ -178,7 +80,7 @@ static uint64_t word_of_frame(const struct machine *machine, uint32_t frame)
 
 static void test_frames_off_the_stack_pointer_are_walked_to_the_end(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->stack[0] = code_at(CODE_SP_32);
     machine->stack[4] = code_at(CODE_END);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
@@ -189,13 +91,13 @@ static void test_frames_off_the_stack_pointer_are_walked_to_the_end(void **state
 
 static void test_return_address_zero_is_the_end(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF)));
 }
 
 static void test_return_address_is_looked_up_by_its_call(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t next_function = PROGRAM + CODE_SP_32 * 0x10; /* a call that never returns is the last of its function */
     machine->stack[0] = next_function;
     machine->stack[1] = code_at(CODE_END); /* as CODE_LEAF says; CODE_SP_32 would look at stack[4] */
@@ -208,7 +110,7 @@ static void test_return_address_is_looked_up_by_its_call(void **state)
 
 static void test_frame_pointer_is_restored_from_its_slot(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->stack[1] = stack_at(10); /* the caller's fp */
     machine->stack[2] = code_at(CODE_FP);
     machine->stack[10] = 0xdead;
@@ -220,7 +122,7 @@ static void test_frame_pointer_is_restored_from_its_slot(void **state)
 
 static void test_unknown_frame_pointer_is_not_used(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->start.fp_known = false;
     machine->stack[11] = code_at(CODE_END);
@@ -235,7 +137,7 @@ static void test_unknown_frame_pointer_is_not_used(void **state)
 
 static void test_frame_pointer_slot_outside_the_window_loses_it(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->window.lo = stack_at(2); /* the slot lies below */
     machine->stack[2] = code_at(CODE_LEAF);
     machine->stack[3] = code_at(CODE_FP);
@@ -246,7 +148,7 @@ static void test_frame_pointer_slot_outside_the_window_loses_it(void **state)
 
 static void test_realigned_frame_is_left_by_its_saved_stack_pointer(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(20);
     machine->stack[19] = stack_at(40); /* the CFA */
     machine->stack[20] = stack_at(50); /* the caller's fp */
@@ -260,7 +162,7 @@ static void test_realigned_frame_is_left_by_its_saved_stack_pointer(void **state
  * and then CFA = sp + 8, while fp is the caller's already. libunwind and libdw read the caller's caller's then. */
 static void test_frame_pointer_that_points_out_of_its_frame_was_popped_already(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->rules[CODE_LEAF] = rule(SBX_RULE_FROM_SP, 8, SBX_RULE_FP_AT_FP);
     machine->stack[0] = code_at(CODE_FP);
     machine->start.fp = stack_at(10); /* of the frame of CODE_FP */
@@ -272,7 +174,7 @@ static void test_frame_pointer_that_points_out_of_its_frame_was_popped_already(v
 
 static void test_saved_stack_pointer_off_the_stack_pointer_is_followed(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->stack[2] = stack_at(30);
     machine->stack[30] = code_at(CODE_END);
     walk(machine, code_at(CODE_SAVED_SP), SBX_WALK_COMPLETE, PCS(code_at(CODE_SAVED_SP), code_at(CODE_END)));
@@ -280,7 +182,7 @@ static void test_saved_stack_pointer_off_the_stack_pointer_is_followed(void **st
 
 static void test_plt_stub_has_pushed_from_its_limit_on(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t stub = PROGRAM + CODE_PLT * 0x10;
     machine->stack[0] = code_at(CODE_END);
     machine->stack[1] = code_at(CODE_END) + 1;
@@ -290,7 +192,7 @@ static void test_plt_stub_has_pushed_from_its_limit_on(void **state)
 
 static void test_other_registers_need_the_interrupted_context(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t context[SBX_CONTEXT_WORDS] = {0};
     machine->stack[21] = code_at(CODE_RBX); /* rbx + 16 - 8 */
     walk(machine, code_at(CODE_RBX), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_RBX)));
@@ -302,7 +204,7 @@ static void test_other_registers_need_the_interrupted_context(void **state)
 
 static void test_signal_frame_gives_every_register(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t *gregs = &machine->stack[1 + SBX_CONTEXT_AT / 8];
     machine->stack[0] = code_at(CODE_SIGNAL);
     gregs[SBX_CONTEXT_PC] = code_at(CODE_RBX);
@@ -321,7 +223,7 @@ static void test_signal_frame_gives_every_register(void **state)
 
 static void test_interrupted_stack_elsewhere_ends_behind_the_interrupted_frame(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t *gregs = &machine->stack[SBX_CONTEXT_AT / 8];
     gregs[SBX_CONTEXT_PC] = code_at(CODE_FP);
     gregs[SBX_CONTEXT_SP] = STACK - 0x10000;
@@ -332,7 +234,7 @@ static void test_interrupted_stack_elsewhere_ends_behind_the_interrupted_frame(v
 
 static void test_signal_frame_that_is_cut_off_is_bad_memory(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.sp = stack_at(STACK_WORDS - SBX_CONTEXT_AT / 8 - SBX_CONTEXT_WORDS + 1);
     walk(machine, code_at(CODE_SIGNAL), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_SIGNAL)));
     machine->start.sp = UINT64_MAX - 7;
@@ -343,7 +245,7 @@ static void test_signal_frame_that_is_cut_off_is_bad_memory(void **state)
 
 static void test_code_without_rows_is_stepped_by_frame_pointer(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(20);
     machine->stack[11] = LIBRARY + 0x20;
@@ -356,7 +258,7 @@ static void test_code_without_rows_is_stepped_by_frame_pointer(void **state)
 
 static void test_implausible_frame_pointer_ends_as_no_row(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     const uint64_t implausible[] = {0, STACK - 8, stack_at(10) + 4, UINT64_MAX - 7, UINT64_MAX,
                                     stack_at(STACK_WORDS - 1), stack_at(STACK_WORDS)};
     for (size_t i = 0; i < SBX_COUNT_OF(implausible); i++) {
@@ -371,7 +273,7 @@ static void test_implausible_frame_pointer_ends_as_no_row(void **state)
 
 static void test_generated_code_is_crossed_by_frame_pointer(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(20);
     machine->stack[11] = 0x10000; /* generated code called generated code */
@@ -385,7 +287,7 @@ static void test_generated_code_is_crossed_by_frame_pointer(void **state)
 
 static void test_links_that_lead_to_no_code_are_no_frames(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(20);
     machine->stack[11] = 0x10000;
@@ -400,7 +302,7 @@ static void test_links_that_lead_to_no_code_are_no_frames(void **state)
 /* A thread that was just cloned stands in code without a row, with fp as its parent left it. */
 static void test_link_from_code_without_a_row_to_no_code_is_no_frame(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     machine->stack[10] = stack_at(10);
     machine->stack[11] = 0x20000;
@@ -418,7 +320,7 @@ static void test_link_from_code_without_a_row_to_no_code_is_no_frame(void **stat
 
 static void test_addresses_beyond_user_space_are_in_no_module(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     const uint64_t beyond[] = {0, UINT64_C(1) << 63 | PROGRAM, UINT64_MAX, UINT64_C(0xffffffffff600000)};
     for (size_t i = 0; i < SBX_COUNT_OF(beyond); i++) {
         walk(machine, beyond[i], SBX_WALK_NO_MODULE, PCS(beyond[i]));
@@ -431,7 +333,7 @@ static void test_addresses_beyond_user_space_are_in_no_module(void **state)
 
 static void test_pending_rows_end_the_walk_and_are_asked_for_again(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->stack[0] = PENDING + 0x14;
     machine->stack[1] = code_at(CODE_END);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_ROWS_PENDING, PCS(code_at(CODE_LEAF), PENDING + 0x14));
@@ -446,13 +348,13 @@ static void test_pending_rows_end_the_walk_and_are_asked_for_again(void **state)
 
 static void test_unsupported_rule_ends_the_walk(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     walk(machine, code_at(CODE_UNSUPPORTED), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_UNSUPPORTED)));
 }
 
 static void test_stack_that_does_not_grow_is_no_progress(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     walk(machine, code_at(CODE_BACKWARDS), SBX_WALK_NO_PROGRESS, PCS(code_at(CODE_BACKWARDS)));
     machine->start.sp = stack_at(12);
     machine->start.fp = stack_at(10);
@@ -461,7 +363,7 @@ static void test_stack_that_does_not_grow_is_no_progress(void **state)
 
 static void test_slots_outside_the_window_are_bad_memory(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.sp = stack_at(STACK_WORDS);
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
     machine->start.sp = stack_at(STACK_WORDS - 3);
@@ -479,7 +381,7 @@ static void test_slots_outside_the_window_are_bad_memory(void **state)
     walk(machine, code_at(CODE_LEAF), SBX_WALK_BAD_MEMORY, PCS(code_at(CODE_LEAF)));
 }
 
-static void walk_deep(struct machine *machine, const uint64_t *deep, size_t words)
+static void walk_deep(struct walk_machine *machine, const uint64_t *deep, size_t words)
 {
     struct sbx_stack_window window = {STACK, STACK + words * 8, (int64_t)((uint64_t)(uintptr_t)deep - STACK)};
     machine->start.pc = code_at(CODE_LEAF);
@@ -489,7 +391,7 @@ static void walk_deep(struct machine *machine, const uint64_t *deep, size_t word
 
 static void test_deep_stack_keeps_both_ends_around_a_marker(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     static uint64_t deep[3 * SBX_WALK_MAX];
     const uint32_t leaf_max = SBX_WALK_MAX - SBX_WALK_ROOT;
     for (uint32_t frames = SBX_WALK_MAX - 1; frames < SBX_WALK_MAX + 2 * SBX_WALK_ROOT + 3; frames++) {
@@ -517,7 +419,7 @@ static void test_deep_stack_keeps_both_ends_around_a_marker(void **state)
 
 static void test_endless_stack_is_given_up_with_both_ends_and_the_reason(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     static uint64_t deep[SBX_WALK_STEPS + 64];
     for (size_t i = 0; i < SBX_COUNT_OF(deep); i++) {
         deep[i] = code_at(CODE_LEAF);
@@ -531,7 +433,7 @@ static void test_endless_stack_is_given_up_with_both_ends_and_the_reason(void **
 
 static void test_full_frame_table_leaves_id_zero_last(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     struct frame_table_fixture small;
     frame_table_fixture_init(&small, 64);
     uint32_t id = 1;
@@ -555,7 +457,7 @@ static void test_full_frame_table_leaves_id_zero_last(void **state)
 
 static void test_frames_of_our_library_are_walked_and_left_out_of_the_callstack(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t ours = OURS + CODE_LEAF * 0x10 + 4;
     machine->stack[0] = ours;
     machine->stack[1] = code_at(CODE_LEAF);
@@ -576,7 +478,7 @@ static void test_frames_of_our_library_are_walked_and_left_out_of_the_callstack(
 
 static void test_new_generation_forgets_what_was_cached(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->stack[0] = code_at(CODE_END);
     machine->stack[3] = code_at(CODE_END) + 1;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE, PCS(code_at(CODE_LEAF), code_at(CODE_END)));
@@ -588,7 +490,7 @@ static void test_new_generation_forgets_what_was_cached(void **state)
 
 static void test_addresses_that_share_a_set_stay_apart(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t first = LIBRARY + 1, second = first + SBX_WALK_CACHE_SLOTS / 2, third = second + SBX_WALK_CACHE_SLOTS / 2;
     for (int round = 0; round < 3; round++) {
         walk(machine, first, SBX_WALK_NO_ROW, PCS(first));
@@ -600,7 +502,7 @@ static void test_addresses_that_share_a_set_stay_apart(void **state)
 
 static void test_map_finds_the_range_of_an_address(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     const struct sbx_code_map *map = machine->map;
     assert_null(sbx_code_map_find(map, 0));
     assert_null(sbx_code_map_find(map, PROGRAM - 1));
@@ -655,7 +557,7 @@ static uint64_t misleading_word(uint64_t *random, uint64_t lo, uint64_t bytes)
 /* The window ends where an unreadable page begins, or begins where one ends. */
 static void test_rubbish_is_never_read_beyond_the_window(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     struct guarded_bytes stack;
     uint64_t random = 88172645463325252u, ends[SBX_WALK_ROWS_PENDING + 1] = {0}, frames = 0;
     enum { BYTES = 4096 };

@@ -19,7 +19,7 @@
 #include <ucontext.h>
 
 #include "code_map_fixture.h"
-#include "frame_walker.h"
+#include "stack_replay.h"
 #include "order.h"
 #include "registers.h"
 #include "stack_maze.h"

@@ -11,18 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code_map_fixture.h"
+#include "stack_replay.h"
+#include "walk_machine.h"
 
 enum {
-    PROGRAM = 0x400000,
     OTHER = 0x500000, /* a module without rows: frame pointers */
     SIGNAL_RETURN = 0x600000, /* in no module, as qemu has it */
-    STACK = 0x7fff0000,
-    STACK_WORDS = 512,
     RANDOM_STACKS = 100000,
 };
 
-enum code { /* index of a rule; code_at() gives its address */
+enum code { /* index of a rule */
     CODE_NONE,
     CODE_LEAF,   /* sp + 0, return address in x30 */
     CODE_LEAF_32, /* sp + 32, in x30 */
@@ -36,39 +34,10 @@ enum code { /* index of a rule; code_at() gives its address */
     CODE_COUNT
 };
 
-struct machine {
-    struct sbx_code_map *map;
-    struct sbx_unwind_rows rows;
-    uint32_t offsets[CODE_COUNT], rules[CODE_COUNT], buckets[2];
-    struct frame_table_fixture table;
-    struct sbx_walk_cache *cache;
-    uint64_t stack[STACK_WORDS];
-    struct sbx_stack_window window;
-    struct sbx_walk_registers start;
-    struct sbx_walk walk;
-    struct sbx_replay replay;
-};
-
-static uint64_t code_at(enum code code)
-{
-    return PROGRAM + (uint64_t)code * 0x10 + 4;
-}
-
-static uint64_t stack_at(uint32_t word)
-{
-    return STACK + 8 * (uint64_t)word;
-}
-
-static uint32_t rule(uint32_t kind, int64_t offset, uint32_t fp)
-{
-    return (uint32_t)(offset / 8) << SBX_RULE_VALUE_SHIFT | fp << SBX_RULE_FP_SHIFT | kind;
-}
+static struct sbx_replay replay;
 
 static int setup(void **state)
 {
-    struct machine *machine = aligned_alloc(64, (sizeof *machine + 63) / 64 * 64);
-    assert_non_null(machine);
-    memset(machine, 0, sizeof *machine);
     const uint32_t rules[CODE_COUNT] = {
         [CODE_NONE] = SBX_RULE_NONE,
         [CODE_LEAF] = rule(SBX_RULE_FROM_SP, 0, 0),
@@ -82,70 +51,28 @@ static int setup(void **state)
                     (uint32_t)SBX_RULE_FROM_REGISTER,
         [CODE_END] = SBX_RULE_END,
     };
-    memcpy(machine->rules, rules, sizeof rules);
-    for (uint32_t i = 0; i < CODE_COUNT; i++) {
-        machine->offsets[i] = i * 0x10;
-    }
-    machine->buckets[1] = CODE_COUNT;
-    machine->rows = (struct sbx_unwind_rows){.offsets = machine->offsets,
-                                             .rules = machine->rules,
-                                             .count = CODE_COUNT,
-                                             .base = PROGRAM,
-                                             .buckets = machine->buckets,
-                                             .bucket_count = 1};
-    machine->map = calloc(1, sizeof *machine->map + 2 * sizeof machine->map->ranges[0]);
-    assert_non_null(machine->map);
-    machine->map->count = 2;
-    machine->map->generation = 1;
+    struct walk_machine *machine = walk_machine_create(rules, CODE_COUNT, 0);
     machine->map->signal_return = SIGNAL_RETURN;
-    machine->map->ranges[0] = (struct sbx_code_range){PROGRAM, PROGRAM + 0x10000, 0, 3, 0, &machine->rows};
-    machine->map->ranges[1] = (struct sbx_code_range){OTHER, OTHER + 0x10000, 0, 4, 0, NULL};
-    machine->cache = aligned_alloc(_Alignof(struct sbx_walk_cache), sizeof *machine->cache);
-    assert_non_null(machine->cache);
-    memset(machine->cache, 0, sizeof *machine->cache);
-    frame_table_fixture_init(&machine->table, 4096);
-    machine->window = (struct sbx_stack_window){
-        .lo = STACK,
-        .hi = STACK + sizeof machine->stack,
-        .delta = (int64_t)((uint64_t)(uintptr_t)machine->stack - STACK),
-    };
-    machine->start = (struct sbx_walk_registers){.sp = STACK, .pc_is_exact = true, .fp_known = true};
+    walk_machine_add(machine, (struct sbx_code_range){OTHER, OTHER + MODULE_BYTES, 0, 4, 0, NULL});
+    memset(&replay, 0, sizeof replay);
     *state = machine;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct machine *machine = *state;
-    frame_table_fixture_finish(&machine->table);
-    free(machine->cache);
-    free(machine->map);
-    free(machine);
+    walk_machine_destroy(*state);
     return 0;
 }
 
-static void walk(struct machine *machine, uint64_t pc, uint32_t end, const uint64_t *pcs, uint32_t count)
-{
-    machine->start.pc = pc;
-    sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table),
-                   &machine->window, &machine->start, &machine->walk);
-    assert_int_equal(machine->walk.end, end);
-    assert_int_equal(machine->walk.count, count + (end != SBX_WALK_COMPLETE));
-    for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(machine->walk.frames[i].pc, pcs[i]);
-    }
-}
-
-#define PCS(...) (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
-
 /* {x29, x30} at a word of the stack. */
-static void put_record(struct machine *machine, uint32_t word, uint64_t fp, uint64_t return_address)
+static void put_record(struct walk_machine *machine, uint32_t word, uint64_t fp, uint64_t return_address)
 {
     machine->stack[word] = fp;
     machine->stack[word + 1] = return_address;
 }
 
-static void hold_link(struct machine *machine, uint64_t link)
+static void hold_link(struct walk_machine *machine, uint64_t link)
 {
     machine->start.link = link;
     machine->start.link_known = true;
@@ -153,7 +80,7 @@ static void hold_link(struct machine *machine, uint64_t link)
 
 static void test_records_lead_to_the_root(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     put_record(machine, 0, stack_at(20), code_at(CODE_UPPER)); /* of CODE_RECORD, 4 words */
     put_record(machine, 4 + 2, stack_at(20), code_at(CODE_FP)); /* of CODE_UPPER, 6 words */
     put_record(machine, 20, 0, code_at(CODE_ALONE));            /* of CODE_FP, up to word 22 */
@@ -170,7 +97,7 @@ static void test_records_lead_to_the_root(void **state)
 
 static void test_an_interrupted_leaf_returns_by_its_link_register(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     put_record(machine, 0, 0, code_at(CODE_END));
     hold_link(machine, code_at(CODE_RECORD));
     walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
@@ -183,14 +110,14 @@ static void test_an_interrupted_leaf_returns_by_its_link_register(void **state)
 
 static void test_the_link_register_counts_once(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     hold_link(machine, code_at(CODE_LEAF)); /* a caller cannot be a leaf: its rule is not of this address */
     walk(machine, code_at(CODE_LEAF), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_LEAF), code_at(CODE_LEAF)));
 }
 
 static void test_a_leaf_whose_registers_are_unknown_ends_the_walk(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     put_record(machine, 0, 0, code_at(CODE_END));
     machine->start.fp_known = false;
     walk(machine, code_at(CODE_LEAF), SBX_WALK_UNSUPPORTED, PCS(code_at(CODE_LEAF)));
@@ -198,7 +125,7 @@ static void test_a_leaf_whose_registers_are_unknown_ends_the_walk(void **state)
 
 static void test_signed_return_addresses_are_followed(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     put_record(machine, 0, 0, code_at(CODE_RECORD) | UINT64_C(0x003d000000000000));
     put_record(machine, 4, 0, code_at(CODE_END) | UINT64_C(0xb51a000000000000));
     hold_link(machine, code_at(CODE_RECORD) | UINT64_C(0x0055000000000000));
@@ -208,7 +135,7 @@ static void test_signed_return_addresses_are_followed(void **state)
 
 static void test_signal_return_leads_to_the_interrupted_registers(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t *registers = &machine->stack[4 + SBX_CONTEXT_AT / 8];
     put_record(machine, 0, stack_at(100), SIGNAL_RETURN); /* the handler's */
     registers[SBX_CONTEXT_PC] = code_at(CODE_LEAF);
@@ -228,7 +155,7 @@ static void test_signal_return_leads_to_the_interrupted_registers(void **state)
 
 static void test_a_register_of_the_context_may_hold_the_cfa(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t context[SBX_CONTEXT_WORDS] = {[1] = stack_at(50)};
     put_record(machine, 50, 0, code_at(CODE_END));
     machine->start.context = context;
@@ -239,7 +166,7 @@ static void test_a_register_of_the_context_may_hold_the_cfa(void **state)
 
 static void test_code_without_rows_is_stepped_by_frame_pointer_and_tells_no_sp(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     machine->start.fp = stack_at(10);
     put_record(machine, 10, stack_at(20), code_at(CODE_RECORD)); /* sp of that frame lies anywhere from word 12 on */
     put_record(machine, 20, stack_at(30), code_at(CODE_FP));     /* but it keeps a record where its fp points */
@@ -254,7 +181,7 @@ static void test_code_without_rows_is_stepped_by_frame_pointer_and_tells_no_sp(v
 /* A leaf that is called by one function and then, with the same stack pointer, by another. */
 static void test_replay_asks_the_link_register_again(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     struct sbx_stack_window window = machine->window;
     struct sbx_walk_registers start = machine->start;
     uint64_t at = (uint64_t)(uintptr_t)machine->stack; /* replay reads in place */
@@ -271,13 +198,13 @@ static void test_replay_asks_the_link_register_again(void **state)
     uint32_t stacks[2];
     for (unsigned round = 0; round < 6; round++) {
         start.link = code_at(round % 2 == 0 ? CODE_RECORD : CODE_UPPER);
-        uint32_t stack = sbx_replay_stack(&machine->replay, machine->map, machine->cache, &machine->table.table, &window,
+        uint32_t stack = sbx_replay_stack(&replay, machine->map, machine->cache, &machine->table.table, &window,
                                           &start, &machine->walk);
-        assert_int_equal(machine->replay.end, SBX_WALK_COMPLETE);
-        assert_int_equal(machine->replay.depth, 4);
-        assert_int_equal(machine->replay.frames[2].pc, start.link);
-        assert_true(sbx_replay_has_frame(&machine->replay, at + (round % 2 == 0 ? 8 : 24), code_at(CODE_RECORD)));
-        assert_true(sbx_replay_has_frame(&machine->replay, at + (round % 2 == 0 ? 40 : 56), code_at(CODE_END)));
+        assert_int_equal(replay.end, SBX_WALK_COMPLETE);
+        assert_int_equal(replay.depth, 4);
+        assert_int_equal(replay.frames[2].pc, start.link);
+        assert_true(sbx_replay_has_frame(&replay, at + (round % 2 == 0 ? 8 : 24), code_at(CODE_RECORD)));
+        assert_true(sbx_replay_has_frame(&replay, at + (round % 2 == 0 ? 40 : 56), code_at(CODE_END)));
         if (round < 2) {
             stacks[round] = stack;
         }
@@ -296,7 +223,7 @@ static uint64_t next_random(uint64_t *random)
 
 static void test_stacks_of_rubbish_end(void **state)
 {
-    struct machine *machine = *state;
+    struct walk_machine *machine = *state;
     uint64_t random = 0x9e3779b97f4a7c15;
     uint32_t longest = 0;
     for (uint32_t round = 0; round < RANDOM_STACKS; round++) {

@@ -151,6 +151,7 @@ struct report_fixture *sample_lock(void)
                                     .cpu_ns = ms_to_ns(cpu_ms + 1.2),
                                     .message = message,
                                     .object = 1,
+                                    .wait = 1,
                                     .peer = (int32_t)writer,
                                     .stack =
                                         report_fixture_stack(fixture, CALL ";configSetCommand@310;bioSubmitJob@170")};
@@ -171,6 +172,19 @@ struct report_fixture *sample_lock(void)
                                                                        "bioProcessBackgroundJobs@240;aofWrite@910")};
         report_fixture_record(fixture, write);
     }
+    struct sbx_stall_record wake = {.thread = writer,
+                                    .kind = SBX_RECORD_WAKE,
+                                    .op = SBX_OP_MUTEX_UNLOCK,
+                                    .begin_ns = ms_to_ns(-1),
+                                    .end_ns = ms_to_ns(-1),
+                                    .cpu_ns = -1,
+                                    .object = 1,
+                                    .wait = 1,
+                                    .peer = (int32_t)main_thread,
+                                    .stack =
+                                        report_fixture_stack(fixture, "libc.so.6!clone3@1;libc.so.6!start_thread@8;"
+                                                                      "bioProcessBackgroundJobs@250")};
+    report_fixture_record(fixture, wake);
     for (unsigned i = 0; i < 18; i++) {
         static char names[18][16];
         snprintf(names[i], sizeof names[i], "io_thd_%u", i);

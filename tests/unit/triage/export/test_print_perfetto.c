@@ -156,15 +156,16 @@ static void test_samples_of_every_kind_of_stall_are_sound_traces(void **state)
     }
 }
 
-static void test_a_lock_wait_points_at_its_holder(void **state)
+static void test_a_lock_wait_points_at_its_holder_and_its_waker_at_its_end(void **state)
 {
     (void)state;
     struct report_fixture *fixture = sample_lock();
     struct trace *trace = trace_of(fixture);
-    assert_int_equal(trace->flow_count, 1);
-    assert_int_equal(trace->ended_flow_count, 1);
+    assert_int_equal(trace->flow_count, 2);
+    assert_int_equal(trace->ended_flow_count, 2);
     assert_int_equal(trace->flows[0], trace->ended_flows[0]);
-    assert_int_equal(trace->instants, 2); /* the holder's mark and the trigger */
+    assert_int_equal(trace->flows[1], trace->ended_flows[1]);
+    assert_int_equal(trace->instants, 4); /* the holder's mark, the waker's, the end of the wait, and the trigger */
     free(trace);
     report_fixture_destroy(fixture);
 }
@@ -202,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_of_every_kind_of_stall_are_sound_traces),
-        cmocka_unit_test(test_a_lock_wait_points_at_its_holder),
+        cmocka_unit_test(test_a_lock_wait_points_at_its_holder_and_its_waker_at_its_end),
         cmocka_unit_test(test_a_stall_without_records_still_has_its_verdict),
         cmocka_unit_test(test_traces_are_sound_whatever_the_records_say),
         cmocka_unit_test(test_a_full_disk_is_an_error),

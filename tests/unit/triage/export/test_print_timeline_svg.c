@@ -62,6 +62,25 @@ static void test_the_judged_thread_and_the_culprit_come_first_of_twelve(void **s
     report_fixture_destroy(fixture);
 }
 
+static void test_a_wait_says_who_ended_it_and_an_arrow_shows_it(void **state)
+{
+    (void)state;
+    struct report_fixture *fixture = sample_lock();
+    char *text = picture(fixture);
+    assert_non_null(strstr(text, "ms, ended "));
+    assert_non_null(strstr(text, "<title>bio_aof let main go after 1\xe2\x80\xaf"
+                                 "500 ms</title>"));
+    assert_non_null(strstr(text, "arrow: who ended the wait"));
+    assert_non_null(strstr(text, ">culprit, thread 1</text>"));
+    free(text);
+    report_fixture_destroy(fixture);
+    fixture = sample_sleep();
+    text = picture(fixture);
+    assert_null(strstr(text, "arrow:"));
+    free(text);
+    report_fixture_destroy(fixture);
+}
+
 static void test_a_wait_of_hours_does_not_squeeze_the_history(void **state)
 {
     (void)state;
@@ -112,6 +131,7 @@ int main(void)
         cmocka_unit_test(test_a_sleep_is_named_with_its_function_and_length),
         cmocka_unit_test(test_computing_is_one_block_though_every_sample_differs),
         cmocka_unit_test(test_the_judged_thread_and_the_culprit_come_first_of_twelve),
+        cmocka_unit_test(test_a_wait_says_who_ended_it_and_an_arrow_shows_it),
         cmocka_unit_test(test_a_wait_of_hours_does_not_squeeze_the_history),
         cmocka_unit_test(test_a_stall_without_records_is_still_a_picture),
         cmocka_unit_test(test_pictures_are_sound_whatever_the_records_say),

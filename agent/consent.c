@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* consent.c - what the user said about recording, as a file in the spool. */
+#include "consent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "recording_file.h"
+
+static const char granted[] = "granted\n", denied[] = "denied\n";
+
+static int open_folder(const char *path)
+{
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return folder >= 0 ? folder : -errno;
+}
+
+enum sbx_consent sbx_consent_read(const char *spool_path)
+{
+    char text[16] = "";
+    int folder = open_folder(spool_path);
+    if (folder < 0) {
+        return SBX_CONSENT_UNKNOWN;
+    }
+    int file = openat(folder, SBX_CONSENT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    enum sbx_consent consent = errno == ENOENT ? SBX_CONSENT_UNKNOWN : SBX_CONSENT_DENIED;
+    if (file >= 0) {
+        ssize_t got = read(file, text, sizeof text);
+        bool is_yes = got == (ssize_t)sizeof granted - 1 && memcmp(text, granted, sizeof granted - 1) == 0;
+        consent = is_yes ? SBX_CONSENT_GRANTED : SBX_CONSENT_DENIED;
+        close(file);
+    }
+    close(folder);
+    return consent;
+}
+
+bool sbx_consent_look(const char *spool_path, enum sbx_consent *said_out, bool *in_words_out)
+{
+    char text[16] = "";
+    int folder = open_folder(spool_path);
+    int file = folder < 0 ? -1 : openat(folder, SBX_CONSENT_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text);
+    if (file >= 0) {
+        close(file);
+    }
+    if (folder >= 0) {
+        close(folder);
+    }
+    bool is_yes = got == (ssize_t)sizeof granted - 1 && memcmp(text, granted, sizeof granted - 1) == 0;
+    bool is_no = got == (ssize_t)sizeof denied - 1 && memcmp(text, denied, sizeof denied - 1) == 0;
+    *said_out = is_yes ? SBX_CONSENT_GRANTED : SBX_CONSENT_DENIED;
+    *in_words_out = is_yes || is_no;
+    return got >= 0;
+}
+
+/* A whole file or none: written aside, synced, renamed. */
+static int write_file(int folder, const char *text)
+{
+    char temporary[40];
+    snprintf(temporary, sizeof temporary, "." SBX_CONSENT_FILE ".%u.tmp", (unsigned)getpid());
+    int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) {
+        return -errno;
+    }
+    ssize_t wrote = write(file, text, strlen(text));
+    int result = wrote == (ssize_t)strlen(text) ? 0 : wrote < 0 ? -errno : -ENOSPC;
+    if (result == 0 && fsync(file) != 0) {
+        result = -errno;
+    }
+    if (close(file) != 0 && result == 0) {
+        result = -errno;
+    }
+    if (result == 0 && renameat(folder, temporary, folder, SBX_CONSENT_FILE) != 0) {
+        result = -errno;
+    }
+    if (result != 0) {
+        unlinkat(folder, temporary, 0);
+    }
+    return result;
+}
+
+/* The secret that rotating ids come from becomes one whose payloads are to be deleted: whoever delivers asks the server
+ * for that (uploader/identity.h), and a later yes begins with another one. */
+static int put_identity_aside(int folder)
+{
+    char name[40];
+    uint32_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+        random = (uint32_t)getpid(); /* any name that is not taken will do */
+    }
+    snprintf(name, sizeof name, SBX_IDENTITY_FILE ".%08x" SBX_ERASE_SUFFIX, random);
+    return renameat(folder, SBX_IDENTITY_FILE, folder, name) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+int sbx_consent_write(const char *spool_path, enum sbx_consent consent)
+{
+    int result = sbx_make_folders(spool_path);
+    int folder = result == 0 ? open_folder(spool_path) : result;
+    if (folder < 0) {
+        return folder;
+    }
+    if (consent != SBX_CONSENT_UNKNOWN) {
+        result = write_file(folder, consent == SBX_CONSENT_GRANTED ? granted : denied);
+    } else if (unlinkat(folder, SBX_CONSENT_FILE, 0) != 0 && errno != ENOENT) {
+        result = -errno;
+    }
+    if (consent == SBX_CONSENT_DENIED) { /* after the word is written: nothing is packed any more */
+        int aside = put_identity_aside(folder);
+        result = result != 0 ? result : aside;
+    }
+    if (result == 0 && fsync(folder) != 0) {
+        result = -errno;
+    }
+    close(folder);
+    return result;
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t bytes = strlen(name), suffix_bytes = strlen(suffix);
+    return bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0;
+}
+
+/* Files of ours: payloads, snapshots, and the beginnings of either. */
+static int delete_files(const char *path)
+{
+    int result = 0, folder = open_folder(path);
+    if (folder < 0) {
+        return folder == -ENOENT ? 0 : folder;
+    }
+    DIR *listing = fdopendir(folder);
+    if (listing == NULL) {
+        result = -errno;
+        close(folder);
+        return result;
+    }
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        bool is_ours = ends_with(entry->d_name, ".sbx") || ends_with(entry->d_name, SBX_RAW_SUFFIX) ||
+                       (entry->d_name[0] == '.' && ends_with(entry->d_name, ".tmp"));
+        if (is_ours && unlinkat(folder, entry->d_name, 0) != 0 && errno != ENOENT && result == 0) {
+            result = -errno;
+        }
+    }
+    if (fsync(folder) != 0 && result == 0) {
+        result = -errno;
+    }
+    closedir(listing);
+    return result;
+}
+
+int sbx_consent_delete_unsent(const char *spool_path)
+{
+    static const char *const folders[] = {"", "/raw", "/bad"};
+    char path[SBX_RECORDING_PATH_MAX];
+    int result = 0;
+    for (size_t i = 0; i < SBX_COUNT_OF(folders); i++) {
+        int length = snprintf(path, sizeof path, "%s%s", spool_path, folders[i]);
+        int deleted = length < 0 || (size_t)length >= sizeof path ? -ENAMETOOLONG : delete_files(path);
+        result = result != 0 ? result : deleted;
+    }
+    return result;
+}

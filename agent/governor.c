@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* governor.c - gathers what a window cost, has it decided, and says what is in force. */
+#include "governor.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "agent.h"
+#include "capture.h"
+#include "clock.h"
+#include "governor_decision.h"
+#include "sampler.h"
+#include "snapshot_maker.h"
+#include "thread_cost.h"
+
+#define WINDOW_NS UINT64_C(1000000000)
+
+/* CPU times since the process or thread began. */
+struct readings {
+    uint64_t process_ns, watch_ns, modules_ns, captures_ns, signals_ns;
+    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];
+    uint32_t snapshots;
+};
+
+static struct {
+    struct sbx_governor governor;
+    struct sbx_cost_sums costs;
+    struct readings begin; /* of the window */
+    uint64_t begin_ns, rested_ns;
+    bool is_stalling, has_stalled; /* now; at any moment of the window */
+    uint32_t doubts; /* rests with groups shed since the last whole window */
+} the;
+
+static void read_all(struct readings *readings_out)
+{
+    sbx_cost_collect(&the.costs);
+    *readings_out = (struct readings){
+        .process_ns = sbx_read_clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .watch_ns = sbx_own_cpu_ns(),
+        .captures_ns = the.costs.capture_ns[SBX_COST_LEAF] + the.costs.capture_ns[SBX_COST_CALL],
+        .signals_ns = the.costs.capture_ns[SBX_COST_SIGNAL],
+        .snapshots = sbx_the_capture.header->snapshots_made,
+    };
+    uint32_t modules = sbx_load_acquire(&sbx_the_agent.module_tid); /* order: acquire agent.tid */
+    /* One that is gone has no clock; it ends when we do. */
+    readings_out->modules_ns = modules != 0 ? sbx_thread_cpu_ns(modules) : the.begin.modules_ns;
+    memcpy(readings_out->pass_ns, the.costs.pass_ns, sizeof readings_out->pass_ns);
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static uint64_t sum_of(const uint64_t ns[SBX_POINT_GROUPS_MAX])
+{
+    uint64_t sum_ns = 0;
+    for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
+        sum_ns += ns[group];
+    }
+    return sum_ns;
+}
+
+/* What is the application's own of so much CPU time of the process. */
+static uint64_t without_us(uint64_t process_ns, uint64_t ours_ns)
+{
+    return since(process_ns, ours_ns);
+}
+
+/* Say what it came to: everything since the start, and the window that just ended. */
+static void tell(const struct readings *now, const struct sbx_cost_view *view, uint32_t budget_permille,
+                 const struct sbx_capture_settings *settings)
+{
+    struct sbx_overhead *overhead = &sbx_the_capture.header->overhead;
+    uint64_t calls_ns = sum_of(now->pass_ns), captures_ns = now->captures_ns + now->signals_ns;
+    overhead->watch_ns = now->watch_ns;
+    overhead->modules_ns = now->modules_ns;
+    overhead->captures_ns = captures_ns;
+    overhead->calls_ns = calls_ns;
+    overhead->application_ns =
+        without_us(now->process_ns, now->watch_ns + now->modules_ns + captures_ns + calls_ns);
+    if (view != NULL) {
+        uint64_t cost_ns = view->tick_ns + view->capture_ns + sum_of(view->pass_ns);
+        overhead->window_ppm = sbx_governor_share_ppm(cost_ns, sbx_governor_reference_ns(view));
+    }
+    overhead->budget_permille = budget_permille;
+    overhead->interval_us = settings->interval_us;
+    overhead->gap_us = settings->gap_us;
+    overhead->shed = the.governor.shed;
+    overhead->changes = the.governor.changes;
+}
+
+static void begin_window(uint64_t now_ns, const struct readings *now)
+{
+    the.begin = *now;
+    the.begin_ns = now_ns;
+    the.rested_ns = 0;
+    the.has_stalled = the.is_stalling;
+}
+
+void sbx_governor_begin(const struct sbx_capture_settings *wanted, uint64_t now_ns)
+{
+    struct readings now;
+    uint32_t changes = the.governor.changes;
+    the.governor = (struct sbx_governor){.changes = changes};
+    read_all(&now);
+    begin_window(now_ns, &now);
+    tell(&now, NULL, wanted->max_cpu_permille, wanted);
+}
+
+void sbx_governor_has_rested(uint64_t from_ns, uint64_t to_ns)
+{
+    the.rested_ns += since(to_ns, from_ns);
+}
+
+/* A window has ended. A snapshot that was made in it is no tick's cost, and a stall in the making was recorded closely on
+ * purpose: neither is held against it. */
+static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings, uint64_t now_ns,
+                  uint64_t awake_ns)
+{
+    struct readings now;
+    read_all(&now);
+    bool has_snapshot = now.snapshots != the.begin.snapshots || sbx_snapshot_maker_is_busy();
+    uint64_t watch_ns = since(now.watch_ns, the.begin.watch_ns), modules_ns = since(now.modules_ns, the.begin.modules_ns);
+    struct sbx_cost_view view = {.window_ns = awake_ns, .points = wanted->points, .now_ns = now_ns,
+                                  .interval_us = wanted->interval_us, .gap_us = wanted->gap_us};
+    view.tick_ns = has_snapshot ? 0 : watch_ns + since(now.signals_ns, the.begin.signals_ns);
+    view.capture_ns = since(now.captures_ns, the.begin.captures_ns);
+    for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
+        view.pass_ns[group] = since(now.pass_ns[group], the.begin.pass_ns[group]);
+    }
+    view.application_ns = without_us(since(now.process_ns, the.begin.process_ns),
+                                     watch_ns + modules_ns + view.capture_ns + sum_of(view.pass_ns));
+    if (!the.has_stalled) {
+        sbx_governor_decide(&the.governor, &view, wanted->max_cpu_permille);
+    }
+    sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings);
+    tell(&now, &view, wanted->max_cpu_permille, settings);
+    begin_window(now_ns, &now);
+    the.doubts = 0;
+}
+
+uint64_t sbx_governor_doubt_ns(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
+                               uint64_t now_ns)
+{
+    enum {
+        DOUBTS_MOST = 4
+    };
+    if (the.governor.shed == 0) {
+        return UINT64_MAX;
+    }
+    if (the.doubts < DOUBTS_MOST) {
+        return now_ns + (WINDOW_NS << 2 * the.doubts++);
+    }
+    sbx_governor_restore_all(&the.governor, now_ns);
+    sbx_governor_apply(&the.governor, wanted, the.is_stalling, settings_inout);
+    sbx_the_capture.header->overhead.shed = 0;
+    sbx_the_capture.header->overhead.changes = the.governor.changes;
+    return UINT64_MAX;
+}
+
+bool sbx_governor_tick(const struct sbx_capture_settings *wanted, struct sbx_capture_settings *settings_inout,
+                       uint64_t now_ns)
+{
+    struct sbx_capture_settings settings = *settings_inout;
+    const struct sbx_note *note = &sbx_the_capture.header->note; /* this thread's own */
+    bool is_stalling = sbx_governor_is_stalling(note->open != 0 ? note->begin_ns : 0, now_ns);
+    uint64_t awake_ns = since(now_ns - the.begin_ns, the.rested_ns);
+    if (is_stalling != the.is_stalling) {
+        the.is_stalling = is_stalling;
+        the.has_stalled |= is_stalling;
+        sbx_governor_apply(&the.governor, wanted, is_stalling, &settings);
+    }
+    if (awake_ns >= WINDOW_NS) {
+        judge(wanted, &settings, now_ns, awake_ns);
+    }
+    bool has_changed = memcmp(&settings, settings_inout, sizeof settings) != 0;
+    *settings_inout = settings;
+    return has_changed;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_facts.c - what /proc says of a process that a recording names. */
+#include "process_facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Read a small file whole and end it with NUL. Returns its length or -errno. */
+static int read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    ssize_t got;
+    do {
+        got = read(fd, text, size - 1);
+    } while (got < 0 && errno == EINTR);
+    int error = got < 0 ? -errno : 0;
+    close(fd);
+    if (error != 0) {
+        return error;
+    }
+    text[got] = 0;
+    return (int)got;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "8a6b...-....\n": 16 bytes as the kernel writes a UUID, dashes anywhere. */
+static int parse_boot_id(const char *text, uint8_t boot_id_out[16])
+{
+    unsigned digits = 0;
+    for (; *text != 0 && *text != '\n' && digits < 32; text++) {
+        int digit = hex_digit(*text);
+        if (digit >= 0) {
+            boot_id_out[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : boot_id_out[digits / 2] | digit);
+            digits++;
+        } else if (*text != '-') {
+            return -EINVAL;
+        }
+    }
+    return digits == 32 ? 0 : -EINVAL;
+}
+
+/* State and field 22 of a line of /proc/PID/stat. The name may hold anything, so count from the last ')'. */
+static int parse_stat(const char *text, char *state_out, uint64_t *start_ticks_out)
+{
+    const char *at = strrchr(text, ')');
+    if (at == NULL || at[1] != ' ' || at[2] == 0) {
+        return -EINVAL;
+    }
+    *state_out = at[2];
+    at += 2; /* field 3 */
+    for (int field = 3; field < 22; field++) {
+        at = strchr(at, ' ');
+        if (at == NULL) {
+            return -EINVAL;
+        }
+        at++;
+    }
+    char *end;
+    errno = 0;
+    *start_ticks_out = strtoull(at, &end, 10);
+    return errno == 0 && end != at ? 0 : -EINVAL;
+}
+
+int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
+{
+    char path[64], text[1024], state = 0;
+    *facts_out = (struct sbx_process_facts){.is_running = false};
+    struct stat namespace;
+    facts_out->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? (uint64_t)namespace.st_ino : 0;
+    int got = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    if (got < 0) {
+        return got;
+    }
+    int error = parse_boot_id(text, facts_out->boot_id);
+    if (error != 0) {
+        return error;
+    }
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    got = read_text(path, text, sizeof text);
+    if (got == -ENOENT || got == -ESRCH) { /* gone before the open, gone before the read */
+        return access("/proc/self/stat", F_OK) == 0 ? 0 : -errno; /* unless there is no /proc to ask */
+    }
+    if (got < 0) {
+        return got;
+    }
+    error = parse_stat(text, &state, &facts_out->start_ticks);
+    facts_out->is_running = error == 0 && state != 'Z' && state != 'X'; /* a zombie records nothing any more */
+    return error;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_facts.h - whether the process that a recording names is alive, as far as we may know. */
+#ifndef SBX_PROCESS_FACTS_H
+#define SBX_PROCESS_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+
+/* What is known now of the process a recording names. */
+struct sbx_process_facts {
+    bool is_running;        /* a process with that pid exists and is no zombie */
+    bool has_let_go;        /* the lock that it holds while it lives could be had: it is gone */
+    uint64_t start_ticks;   /* when it started, field 22 of its stat */
+    uint64_t pid_namespace; /* in which `pid` was looked up; 0: not known */
+    uint8_t boot_id[16];    /* of the running kernel */
+    uint32_t signal;        /* the signal that ended it, from its parent's waitpid(2); 0: none, or not known */
+};
+
+/* Ask /proc; fills all but has_let_go and signal. Returns 0, or -errno when it cannot be asked; "no such process" is an
+ * answer. */
+SBX_MUST_CHECK int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot_maker.c - from a trigger to a durable file in the spool. */
+#include "snapshot_maker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "capture.h"
+#include "clock.h"
+#include "handover.h"
+#include "pages.h"
+#include "sampler.h"
+#include "snapshot_copy.h"
+#include "trigger_decision.h"
+
+enum {
+    SCRATCH_BYTES = 256 * 1024, /* bounce buffer of the snapshot copy */
+    LAST_OF_TWO_MS = 50, /* how long a trigger waits for the companion to end the snapshot before its own */
+};
+
+static struct {
+    void *scratch;
+    uint64_t last_ns[SBX_TRIGGER_KINDS]; /* when the newest of each kind was made */
+    uint64_t busy_ns;                    /* spent in writing them */
+    uint32_t answered_request;           /* control page's snapshot_request */
+    bool is_pending;                     /* a trigger has fired and recording goes on for a while */
+    bool is_handed_over;                 /* it is pending because the companion is at it */
+    int own_result;                      /* why it is */
+    uint64_t due_ns;                     /* until then */
+    struct sbx_trigger_entry trigger;    /* of it */
+    uint8_t id[16];                      /* of it */
+    bool answers_application, answers_ctl; /* who waits for it */
+    uint32_t application_ticket, ctl_request;
+} maker;
+
+bool sbx_snapshot_maker_start(void)
+{
+    memset(&maker, 0, sizeof maker);
+    maker.scratch = sbx_pages_map(SCRATCH_BYTES);
+    maker.answered_request = sbx_the_capture.control->snapshot_request;
+    return maker.scratch != NULL;
+}
+
+static void make_id(uint8_t id[16])
+{
+    if (getrandom(id, 16, GRND_NONBLOCK) != 16) {
+        uint64_t now_ns = sbx_now_ns();
+        memcpy(id, sbx_the_capture.header->session_id, 8); /* forbidden, or early boot: this session and this moment name it as well */
+        memcpy(id + 8, &now_ns, 8);
+    }
+}
+
+static void set_pending(enum sbx_pending_state state)
+{
+    /* order: release pending.state - a reader after a kill finds whole fields only */
+    sbx_store_release(&sbx_the_capture.header->pending.state, (uint32_t)state);
+}
+
+/* Tell whoever finds this recording that something has fired (docs/DEATH.md). */
+static void announce(void)
+{
+    struct sbx_pending *pending = &sbx_the_capture.header->pending;
+    if (maker.trigger.kind == SBX_TRIGGER_MANUAL) {
+        return;
+    }
+    set_pending(SBX_PENDING_NONE);
+    pending->trigger = maker.trigger;
+    memcpy(pending->snapshot_id, maker.id, sizeof pending->snapshot_id);
+    set_pending(SBX_PENDING_FIRED);
+}
+
+static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t id[16], uint64_t now_ns)
+{
+    char folder_path[SBX_PATH_MAX + 8], name[64], temporary[72];
+    if (!sbx_root_is_unchanged()) {
+        return -EXDEV; /* the spool's path leads elsewhere now */
+    }
+    snprintf(folder_path, sizeof folder_path, "%s/raw", sbx_the_capture.header->spool_path);
+    int result = sbx_make_folders(folder_path);
+    if (result != 0) {
+        return result;
+    }
+    int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return -errno;
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        snprintf(name + 2 * i, 3, "%02x", id[i]);
+    }
+    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
+    snprintf(temporary, sizeof temporary, ".%s.%u.tmp", name, sbx_the_capture.header->pid);
+    int file = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) {
+        result = -errno;
+        goto close_folder;
+    }
+    result = sbx_snapshot_copy(sbx_the_capture.header, file, trigger, id, now_ns, maker.scratch, SCRATCH_BYTES);
+    if (result == 0 && fsync(file) != 0) {
+        result = -errno;
+    }
+    if (close(file) != 0 && result == 0) {
+        result = -errno;
+    }
+    if (result == 0 && maker.trigger.kind != SBX_TRIGGER_MANUAL) {
+        set_pending(SBX_PENDING_DURABLE);
+    }
+    if (result == 0 && renameat(folder, temporary, folder, name) != 0) {
+        result = -errno;
+    }
+    if (result == 0 && fsync(folder) != 0) {
+        result = -errno;
+    }
+    if (result != 0) {
+        unlinkat(folder, temporary, 0);
+    }
+close_folder:
+    close(folder);
+    return result;
+}
+
+static void answer_ctl(uint32_t request, int result)
+{
+    struct sbx_control_page *control = sbx_the_capture.control;
+    control->snapshot_result = (uint32_t)-result;
+    sbx_store_release(&control->snapshot_answer, request); /* order: release control.snapshot_answer */
+    syscall(SYS_futex, &control->snapshot_answer, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void answer_application(uint32_t ticket, int result)
+{
+    sbx_the_agent.snapshot_result = result;
+    sbx_store_release(&sbx_the_agent.snapshot_done, ticket); /* order: release agent.snapshot_done */
+    syscall(SYS_futex, &sbx_the_agent.snapshot_done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool has_consent(void)
+{
+    /* order: acquire header.consent - consent_ns is that of the answer */
+    return sbx_load_acquire(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED;
+}
+
+/* What was pending has come to this: count it, and tell who waits. */
+static int conclude(int result)
+{
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    set_pending(SBX_PENDING_NONE); /* it has its name, or was dropped and counted */
+    if (result == 0) {
+        maker.last_ns[maker.trigger.kind] = maker.trigger.end_ns;
+        header->snapshots_made++;
+    } else if (result == -ENOKEY) {
+        sbx_count_drop(SBX_DROP_NO_CONSENT);
+    } else {
+        header->last_error = (uint32_t)-result;
+        sbx_count_drop(SBX_DROP_SNAPSHOT_FAILED);
+    }
+    maker.is_pending = maker.is_handed_over = false;
+    sbx_store_release(&sbx_the_agent.snapshot_active, 0); /* order: release snapshot_active */
+    syscall(SYS_futex, &sbx_the_agent.snapshot_active, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (maker.answers_application) {
+        answer_application(maker.application_ticket, result);
+    }
+    if (maker.answers_ctl) {
+        answer_ctl(maker.ctl_request, result);
+    }
+    maker.answers_application = maker.answers_ctl = false;
+    return result;
+}
+
+/* Copy and make durable what is pending, or hand it to the companion, which is told what we cannot write, whatever the
+ * reason: it may have the right, the descriptor or the root that we have not, and if not, it says so when the program has
+ * ended. Returns 0 also when it was handed over, and is still pending then. */
+static int finish(void)
+{
+    if (!has_consent()) { /* it may have been taken back since */
+        return conclude(-ENOKEY);
+    }
+    uint64_t begin_ns = sbx_now_ns();
+    int result = write_snapshot(&maker.trigger, maker.id, begin_ns);
+    maker.busy_ns += sbx_now_ns() - begin_ns;
+    if (result != 0 && sbx_handover_begin(&maker.trigger, (uint32_t)-result, sbx_now_ns())) {
+        if (maker.trigger.kind != SBX_TRIGGER_MANUAL) {
+            set_pending(SBX_PENDING_FIRED); /* nothing of it is durable, after all */
+        }
+        maker.is_handed_over = true;
+        maker.own_result = result;
+        return 0;
+    }
+    return conclude(result);
+}
+
+/* See what became of it at the companion. False: it is still at it. */
+static bool settle_handover(void)
+{
+    int result;
+    if (!sbx_handover_is_over(sbx_now_ns(), &result)) {
+        return false;
+    }
+    conclude(result == -ETIME ? maker.own_result : result);
+    return true;
+}
+
+/* May it be made at all? Counts why not. */
+static int ask_leave(uint32_t kind, uint32_t min_gap_ms, uint64_t now_ns)
+{
+    if (!has_consent()) {
+        sbx_count_drop(SBX_DROP_NO_CONSENT);
+        return -ENOKEY;
+    }
+    if (maker.is_handed_over && !settle_handover()) { /* two of one moment; what we write ourselves is done by now */
+        sbx_handover_wait(LAST_OF_TWO_MS);
+        (void)settle_handover();
+    }
+    if (maker.is_pending) {
+        sbx_count_drop(SBX_DROP_SNAPSHOT_BUSY);
+        return -EBUSY;
+    }
+    if (!sbx_snapshot_is_allowed(now_ns, maker.last_ns[kind], min_gap_ms)) {
+        sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);
+        return -EAGAIN;
+    }
+    return 0;
+}
+
+/* The scene at the trigger is taken now, whenever the copy is made. */
+static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uint64_t now_ns)
+{
+    maker.trigger = *trigger;
+    maker.trigger.after_ms = after_ms;
+    maker.due_ns = now_ns + (uint64_t)after_ms * 1000000u;
+    maker.is_pending = true;
+    make_id(maker.id);
+    announce();
+    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
+    sbx_sampler_capture_all(now_ns);
+    return after_ms == 0 ? finish() : 0;
+}
+
+int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struct sbx_capture_settings *settings,
+                            uint64_t now_ns)
+{
+    int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
+    return result != 0 ? result : begin(trigger, settings->after_ms, now_ns);
+}
+
+/* What the main thread was in the middle of, or nothing. */
+static struct sbx_trigger_entry manual_trigger(uint64_t now_ns)
+{
+    struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_MANUAL, .begin_ns = now_ns, .end_ns = now_ns};
+    const struct sbx_thread *thread = sbx_thread_main();
+    if (thread != NULL) {
+        uint64_t begin_ns = sbx_load_acquire(&thread->entry->message_begin_ns); /* order: acquire message_begin_ns */
+        trigger.thread = thread->index;
+        if (begin_ns != 0 && begin_ns < now_ns) {
+            trigger.begin_ns = begin_ns;
+            trigger.message = thread->entry->message;
+            trigger.in_progress = 1;
+        }
+    }
+    return trigger;
+}
+
+/* Begin a snapshot that somebody asked for by hand; what was pending is made at once, so that nobody waits for another's
+ * after_ms. */
+static int begin_manual(uint32_t after_ms, uint32_t min_gap_ms, uint64_t now_ns)
+{
+    if (maker.is_pending && !maker.is_handed_over) {
+        finish();
+    }
+    struct sbx_trigger_entry trigger = manual_trigger(now_ns);
+    int result = ask_leave(SBX_TRIGGER_MANUAL, min_gap_ms, now_ns);
+    return result != 0 ? result : begin(&trigger, after_ms, now_ns);
+}
+
+void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
+{
+    struct sbx_control_page *control = sbx_the_capture.control;
+    if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
+        return; /* what was asked for before there was anything waits: the module thread rings the bell */
+    }
+    if (maker.is_handed_over && !settle_handover()) {
+        return; /* what else is asked for waits so long */
+    }
+    if (maker.is_pending && now_ns >= sbx_snapshot_maker_due_ns()) {
+        finish();
+        if (maker.is_handed_over) {
+            return;
+        }
+    }
+    uint32_t request = sbx_load_acquire(&control->snapshot_request); /* order: acquire control.snapshot_request */
+    if (request != maker.answered_request) {
+        maker.answered_request = request;
+        int result = begin_manual(0, settings->min_gap_ms, now_ns);
+        if (result == 0 && maker.is_pending) {
+            maker.answers_ctl = true;
+            maker.ctl_request = request;
+            return;
+        }
+        answer_ctl(request, result);
+    }
+    uint32_t wanted = sbx_load_acquire(&sbx_the_agent.snapshot_wanted); /* order: acquire agent.snapshot_wanted */
+    bool is_new = wanted != sbx_load_relaxed(&sbx_the_agent.snapshot_done) &&
+                  !(maker.is_pending && maker.answers_application && maker.application_ticket == wanted);
+    if (is_new) {
+        uint32_t after_ms = sbx_load_relaxed(&sbx_the_agent.snapshot_after_ms);
+        int result = begin_manual(after_ms, settings->min_gap_ms, now_ns);
+        if (result == 0 && maker.is_pending) {
+            maker.answers_application = true;
+            maker.application_ticket = wanted;
+        } else {
+            answer_application(wanted, result);
+        }
+    }
+}
+
+bool sbx_snapshot_maker_is_busy(void)
+{
+    return maker.is_pending;
+}
+
+uint64_t sbx_snapshot_maker_busy_ns(void)
+{
+    return maker.busy_ns;
+}
+
+uint64_t sbx_snapshot_maker_due_ns(void)
+{
+    if (!maker.is_pending) {
+        return UINT64_MAX;
+    }
+    if (maker.is_handed_over) {
+        return sbx_handover_due_ns();
+    }
+    /* order: acquire agent.hurry - who exits does not wait for what would come after the trigger */
+    return sbx_load_acquire(&sbx_the_agent.hurry) != 0 ? 0 : maker.due_ns;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crash_handler.c - the last stack of a thread that dies of a signal.
+ *
+ * In the handler's house: what it may call is checked by tests/lint. It may be called in three ways:
+ *   1. by the kernel, because our handler is the installed one: write, restore the default action, send the signal to
+ *      this thread once more and return; it arrives with the return, and the default action takes it;
+ *   2. by a handler of the host's that had found ours and calls it, as a chain: write and return, because what comes next
+ *      is the host's matter (it may have a report to write); when the signal comes back that way, end it as in 1;
+ *   3. in a child of fork(): as 1 without writing, because the recording is the parent's. */
+#include "crash_handler.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "raw_syscall.h"
+#include "stack_copy.h"
+
+enum {
+    OVERFLOW_PAGES = 64 /* how large a frame may be that ran over the stack's end: 256 KiB, one system call a page */
+};
+
+/* struct sigaction as the kernel has it on x86-64 and aarch64; libc's differs. */
+struct kernel_sigaction {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+
+SBX_SIGNAL_SAFE static bool is_installed(int number)
+{
+    struct kernel_sigaction now = {.handler = NULL};
+    return sbx_raw_syscall(SYS_rt_sigaction, number, 0, (long)(uintptr_t)&now, sizeof now.mask, 0, 0) == 0 &&
+           now.handler == (void *)(uintptr_t)sbx_on_fatal_signal;
+}
+
+/* The default action takes the signal: the same one, from the same sender or fault (Crashpad's
+ * RestoreHandlerAndReraiseSignalOnReturn does this for signals that were sent). For faults as well: to return and fault
+ * anew would miss a breakpoint, and a fault that another thread has mended meanwhile, which would have been deadly. */
+SBX_SIGNAL_SAFE static void end_by(int number, siginfo_t *info)
+{
+    const struct kernel_sigaction by_default = {.handler = NULL}; /* SIG_DFL */
+    long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&by_default, 0, sizeof by_default.mask, 0, 0);
+    if (sbx_raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)(uintptr_t)info, 0, 0) != 0) {
+        sbx_raw_syscall(SYS_tgkill, pid, tid, number, 0, 0, 0); /* a filter forbids the first: the number at least */
+    }
+}
+
+SBX_SIGNAL_SAFE static uint32_t fault_of(int number, const siginfo_t *info)
+{
+    int code = info->si_code;
+    if (code <= 0) { /* a process sent it: abort() and raise() are this one */
+        return (uint32_t)info->si_pid == sbx_the_capture.header->pid ? SBX_FAULT_ABORT : SBX_FAULT_SENT;
+    }
+    switch (number) {
+    case SIGSEGV:
+        return code == SEGV_MAPERR ? SBX_FAULT_UNMAPPED : code == SI_KERNEL ? SBX_FAULT_WILD : SBX_FAULT_PROTECTED;
+    case SIGBUS:
+        return code == BUS_ADRALN ? SBX_FAULT_ALIGNMENT : code == BUS_ADRERR || code == BUS_OBJERR ? SBX_FAULT_BACKING
+                                                                                                  : SBX_FAULT_HARDWARE;
+    case SIGILL:
+        return SBX_FAULT_INSTRUCTION;
+    case SIGFPE:
+        return code == FPE_INTDIV || code == FPE_INTOVF ? SBX_FAULT_DIVISION : SBX_FAULT_ARITHMETIC;
+    case SIGTRAP:
+        return SBX_FAULT_BREAKPOINT;
+    case SIGSYS:
+        return SBX_FAULT_SECCOMP;
+    default:
+        return SBX_FAULT_UNKNOWN;
+    }
+}
+
+/* The calling thread's block. One that has never passed a point may have been prepared by the watch thread. */
+SBX_SIGNAL_SAFE static struct sbx_thread *find_self(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (thread != NULL) {
+        return sbx_thread_is_registered(thread) ? thread : NULL;
+    }
+    uint32_t tid = (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    uint32_t count = sbx_load_relaxed(&sbx_the_capture.header->thread_count);
+    for (uint32_t i = 0; i < count && i < SBX_THREADS_MAX; i++) {
+        thread = sbx_thread_adopted_self(i, tid);
+        if (thread != NULL) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+SBX_SIGNAL_SAFE static bool is_code(uint64_t address)
+{
+    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
+    return map != NULL && sbx_code_map_find(map, address) != NULL;
+}
+
+/* A call through a null or wild pointer leaves the program counter where no code is, and everything else as the call
+ * made it: the walk begins in the caller. */
+SBX_SIGNAL_SAFE static void step_out_of_nowhere(struct sbx_thread *thread, struct sbx_walk_registers *registers)
+{
+    uint64_t caller = 0;
+    if (is_code(registers->pc)) {
+        return;
+    }
+    if (SBX_HAS_LINK_REGISTER) {
+        caller = registers->link_known ? registers->link : 0;
+    } else if (sbx_copy_stack(registers->sp, sizeof caller, thread->stack_copy) == sizeof caller) {
+        memcpy(&caller, thread->stack_copy, sizeof caller);
+    }
+    if (caller != 0 && is_code(caller)) {
+        registers->pc = caller;
+        registers->sp += SBX_HAS_LINK_REGISTER ? 0 : sizeof caller;
+        registers->pc_is_exact = false;
+        registers->link_known = false;
+        registers->context = NULL;
+    }
+}
+
+/* The lowest page at or above the stack pointer that can be read: that of a stack that overflowed is a frame further up.
+ * 0: none near. */
+SBX_SIGNAL_SAFE static uint64_t find_memory(struct sbx_thread *thread, uint64_t sp)
+{
+    uint64_t at = sp - SBX_RED_ZONE_BYTES;
+    for (unsigned pages = 0; pages < OVERFLOW_PAGES; pages++) {
+        if (sbx_copy_stack(at, 8, thread->stack_copy) == 8) {
+            return at;
+        }
+        at = (at | 4095) + 1;
+    }
+    return 0;
+}
+
+/* A stack whose end was run over: what is mapped of it is read in place, from the first such page to its known end. */
+SBX_SIGNAL_SAFE static uint32_t capture_overflowed(struct sbx_thread *thread, const struct sbx_walk_registers *start,
+                                                   uint64_t low)
+{
+    /* order: acquire code_map - pairs with replace_map() in module_map.c */
+    const struct sbx_code_map *map = sbx_load_acquire(&sbx_the_capture.map);
+    bool is_its_stack = low < thread->stack_high && low + OVERFLOW_PAGES * UINT64_C(4096) >= thread->stack_low;
+    if (map == NULL || !is_its_stack) {
+        return SBX_STACK_NONE;
+    }
+    const struct sbx_stack_window window = {low, thread->stack_high, 0};
+    uint32_t epoch = sbx_callstack_epoch(&sbx_the_capture.table);
+    sbx_walk_stack(map, &thread->cache, &sbx_the_capture.table, epoch, &window, start, &thread->walk);
+    return sbx_walk_intern(&thread->walk, &sbx_the_capture.table, epoch);
+}
+
+SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, const ucontext_t *interrupted)
+{
+    struct sbx_walk_registers registers;
+    sbx_registers_interrupted(&registers, interrupted);
+    step_out_of_nowhere(thread, &registers);
+    struct sbx_times now = sbx_thread_times(thread);
+    struct sbx_record record = {.kind = SBX_RECORD_ASYNC,
+                                .flags = SBX_FLAG_AT_TRIGGER,
+                                .begin_ns = now.wall_ns,
+                                .end_ns = now.wall_ns,
+                                .cpu_ns = now.cpu_ns};
+    /* A stack pointer is not to be trusted now, but what reads at it reads up to the stack's end. */
+    uint64_t low = find_memory(thread, registers.sp);
+    if (low == registers.sp - SBX_RED_ZONE_BYTES && sbx_copy_stack(registers.sp, 8, thread->stack_copy) == 8) {
+        record.stack = sbx_capture_stack(thread, &registers);
+    } else if (low > registers.sp - SBX_RED_ZONE_BYTES) {
+        record.stack = capture_overflowed(thread, &registers, low);
+    }
+    sbx_capture_end_run(thread);
+    sbx_capture_put(thread, &record);
+}
+
+/* Leave word: first that and how, then, if our own code was not what was interrupted, where. True for the first only. */
+SBX_SIGNAL_SAFE static bool write_down(int number, const siginfo_t *info, const ucontext_t *interrupted)
+{
+    struct sbx_crash *crash = &sbx_the_capture.header->crash;
+    uint32_t expected = 0;
+    if (!sbx_cas_acq_rel(&crash->claim, &expected, 1)) { /* order: acq_rel crash.claim - one writer */
+        return false;
+    }
+    struct sbx_thread *thread = find_self();
+    crash->fault = fault_of(number, info);
+    crash->thread = thread != NULL ? thread->index : UINT32_MAX;
+    crash->at_ns = sbx_now_ns();
+    sbx_store_release(&crash->signal, (uint32_t)number); /* order: release crash.signal - the fields are whole */
+    if (thread == NULL || thread->inside != 0) {
+        sbx_count_drop(thread == NULL ? SBX_DROP_NO_THREAD : SBX_DROP_NESTED);
+        return true;
+    }
+    thread->inside = 1;
+    sbx_order_with_handler();
+    record_stack(thread, interrupted);
+    sbx_order_with_handler();
+    thread->inside = 0;
+    return true;
+}
+
+/* May run at any instruction of any thread, in the middle of anything that went wrong: on the alternate stack if the
+ * thread has one. A fault of our own in here is met by the kernel, which ends the process by the default action of SIGSEGV. */
+SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+    bool is_ours = sbx_capture_is_ours() && sbx_capture_is_open() &&
+                   (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
+    bool is_first = is_ours && write_down(number, info, context);
+    if (!is_first || is_installed(number)) {
+        end_by(number, info);
+    }
+    errno = saved_errno;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crash_handler.h - the process is dying of a signal: leave word and a last stack in the recording, and stand aside.
+ *
+ * Everything else about the death stays what it would have been without us: the same signal ends the process, with the
+ * siginfo and the registers it came with, so that core dumps, exit status and a debugger's view are unchanged. docs/DEATH.md
+ * says who else may want these signals and what becomes of them then. */
+#ifndef SBX_CRASH_HANDLER_H
+#define SBX_CRASH_HANDLER_H
+
+#include <signal.h>
+
+#include "marks.h"
+
+SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *context);
+
+#endif

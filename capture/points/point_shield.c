@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_shield.c - calls that the kernel does not restart after a handler (signal(7)), and of which no record is made: they
+ * are met only to keep our sampling signal away, which would be an EINTR nobody asked for. So they come and go with the
+ * group of the sampler. A thread that is blocked in one is told of by looks from outside, with the number of the call. */
+#include "point.h"
+
+#include <mqueue.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+
+struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
+typedef struct io_context *io_context_of_libaio;
+
+#define SHIELDED(type, name, parameters, arguments)                 \
+    static type(*real_##name) parameters;                           \
+    static type hook_##name parameters                              \
+    {                                                               \
+        SBX_SAVE_FRAME_POINTER();                                   \
+        struct sbx_thread *thread = sbx_shield_begin();             \
+        type result = real_##name arguments;                        \
+        sbx_shield_end(thread);                                     \
+        return result;                                              \
+    }
+
+SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
+SHIELDED(int, msgsnd, (int queue, const void *message, size_t bytes, int flags), (queue, message, bytes, flags))
+SHIELDED(int, semop, (int set, struct sembuf *operations, size_t count), (set, operations, count))
+SHIELDED(int, semtimedop, (int set, struct sembuf *operations, size_t count, const struct timespec *timeout),
+         (set, operations, count, timeout))
+SHIELDED(ssize_t, mq_receive, (mqd_t queue, char *out, size_t bytes, unsigned *priority), (queue, out, bytes, priority))
+SHIELDED(ssize_t, mq_timedreceive,
+         (mqd_t queue, char *out, size_t bytes, unsigned *priority, const struct timespec *until),
+         (queue, out, bytes, priority, until))
+SHIELDED(int, mq_send, (mqd_t queue, const char *message, size_t bytes, unsigned priority),
+         (queue, message, bytes, priority))
+SHIELDED(int, mq_timedsend,
+         (mqd_t queue, const char *message, size_t bytes, unsigned priority, const struct timespec *until),
+         (queue, message, bytes, priority, until))
+SHIELDED(int, io_getevents,
+         (io_context_of_libaio context, long least, long most, struct io_event *events, struct timespec *timeout),
+         (context, least, most, events, timeout))
+SHIELDED(int, io_pgetevents,
+         (io_context_of_libaio context, long least, long most, struct io_event *events, struct timespec *timeout,
+          void *mask),
+         (context, least, most, events, timeout, mask))
+
+#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_ASYNC)
+static const struct sbx_point points[] = {
+    POINT(msgrcv),     POINT(msgsnd),          POINT(semop),   POINT(semtimedop),   POINT(mq_receive),
+    POINT(mq_timedreceive), POINT(mq_send), POINT(mq_timedsend), POINT(io_getevents), POINT(io_pgetevents),
+};
+const struct sbx_point_list sbx_points_shield = SBX_POINT_LIST(points);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_cost.h - what recording costs the application's own threads, counted where it is spent.
+ *
+ * Nothing is measured on the way of a call that is not due. A count that is out tells how many calls were let through
+ * since it was set, and charges them to the group that met it: with one count for all groups, a group meets it as often
+ * as its share of the calls, so the shares come out right in the mean. Captures are counted, and one in SBX_COST_EVERY
+ * is timed, by the thread's CPU time, with the clock it has read anyway at its begin and once more at its end.
+ *
+ * Written by the thread itself (or its sample handler, never nested: `inside`), read by the watch thread while they
+ * move: each word is right by itself, and all only grow, modulo 2^32. They outlive the thread: its block, given to
+ * another one, goes on counting, so that the sum over all blocks never falls. */
+#ifndef SBX_THREAD_COST_H
+#define SBX_THREAD_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture_settings.h"
+#include "marks.h"
+#include "order.h"
+
+/* What a capture was made by. */
+enum sbx_cost_kind {
+    SBX_COST_LEAF = 0,   /* a leaf point whose sample was due */
+    SBX_COST_CALL = 1,   /* the end of a call that blocked long enough to be told */
+    SBX_COST_SIGNAL = 2, /* the sample signal; what the kernel does for it is not in the time */
+    SBX_COST_KINDS = 3,
+};
+
+enum { SBX_COST_EVERY = 16 }; /* power of two; reading the clock costs a fifth of the shortest capture */
+
+struct sbx_thread_cost {
+    uint32_t asks; /* counts that were out: looks at the clock, whether a sample is due */
+    uint32_t captures[SBX_COST_KINDS];
+    uint32_t timed[SBX_COST_KINDS]; /* of those */
+    uint64_t timed_ns[SBX_COST_KINDS];
+    struct {
+        uint32_t passes; /* calls let through, by the rule above */
+        uint32_t captures;
+    } group[SBX_POINT_GROUPS_MAX];
+};
+
+/* Count a capture; true: this one is to be timed. */
+SBX_SIGNAL_SAFE static inline bool sbx_cost_capture(struct sbx_thread_cost *cost, enum sbx_cost_kind kind)
+{
+    uint32_t before = cost->captures[kind];
+    sbx_store_relaxed(&cost->captures[kind], before + 1); /* relaxed: statistics, as all here */
+    return (before & (SBX_COST_EVERY - 1)) == 0;
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_cost_timed(struct sbx_thread_cost *cost, enum sbx_cost_kind kind, uint64_t ns)
+{
+    sbx_store_relaxed(&cost->timed[kind], cost->timed[kind] + 1);
+    sbx_store_relaxed(&cost->timed_ns[kind], cost->timed_ns[kind] + ns);
+}
+
+/* `passes` calls went by since the count was set; the one that met its end is of `group`. */
+SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost, uint8_t group, int64_t passes)
+{
+    if (passes > 0) {
+        sbx_store_relaxed(&cost->group[group].passes, cost->group[group].passes + (uint32_t)passes);
+    }
+}
+
+/* All threads' costs so far, in nanoseconds; they only grow. */
+struct sbx_cost_sums {
+    uint64_t capture_ns[SBX_COST_KINDS];       /* captures x the mean of the timed ones */
+    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];    /* calls let through x what one costs (thread_cost.c) */
+    uint64_t captures[SBX_POINT_GROUPS_MAX];   /* by group */
+};
+
+/* Bring the sums up to date. The watch thread alone. */
+void sbx_cost_collect(struct sbx_cost_sums *sums);
+
+/* What a call let through at a point of `group` costs, in picoseconds. */
+uint32_t sbx_cost_of_pass_ps(uint32_t group);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stallbox_lua.c - tells Stallbox which Lua functions a thread is in.
+ *
+ * Functions that can be on a stack begin with stallbox_lua_: reports never blame those. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include "stallbox_lua.h"
+
+#include <dlfcn.h>
+#include <lauxlib.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stallbox/stallbox.h>
+
+enum { LEVELS_MAX = 256 }; /* lua_getstack() counts from the leaf each time: deeper stacks end in a function 0 */
+
+struct stallbox_lua {
+    struct stallbox_lua_run *run; /* the innermost: which lua_State runs */
+    volatile bool is_closed;      /* Lua's stack may be half moved: see stallbox_lua_allocate() */
+    lua_Alloc allocate;
+    void *allocate_data;
+};
+
+static struct stallbox_provider *provider;
+static const char key; /* its address names our entry in a state's registry */
+
+/* ---- being asked ---- */
+
+/* What the id of a function is made of. A chunk that was loaded from a string bears its whole text as its name. */
+static uint64_t id_of(const lua_Debug *at)
+{
+    bool has_name = at->source[0] == '@' || at->source[0] == '=';
+    const char *name = has_name ? at->source + 1 : at->short_src;
+    return stallbox_function_id(name, strlen(name), (uint32_t)at->linedefined, NULL);
+}
+
+/* lua_getstack() follows the list of calls, lua_getinfo() with "S" and "l" copies a few fields of the function: neither
+ * changes the state, allocates, or raises an error. C functions are on the native stack already. */
+static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    const struct stallbox_lua *lua = context;
+    size_t count = 0;
+    if (lua->is_closed) {
+        return STALLBOX_PROVIDER_NOT_NOW;
+    }
+    const lua_State *told = NULL;
+    for (const struct stallbox_lua_run *run = lua->run; run != NULL; run = run->outer) {
+        lua_Debug at;
+        if (run->L == told) {
+            continue; /* entered twice: its list has all of it */
+        }
+        told = run->L;
+        for (int level = 0; lua_getstack(run->L, level, &at); level++) {
+            bool is_last = level == LEVELS_MAX;
+            lua_getinfo(run->L, "Sl", &at);
+            if (at.what[0] == 'C' && !is_last) {
+                continue;
+            }
+            if (count >= first && count - first < max) {
+                functions[count - first] = is_last ? 0 : id_of(&at);
+                lines[count - first] = is_last || at.currentline < 0 ? 0 : (uint32_t)at.currentline;
+            }
+            count++;
+            if (is_last) {
+                break;
+            }
+        }
+    }
+    return count;
+}
+
+/* ---- safepoints ---- */
+
+static struct stallbox_lua *find(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &key);
+    struct stallbox_lua *lua = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return lua;
+}
+
+/* Between two instructions, once: `want` set it. */
+static void stallbox_lua_safepoint(lua_State *L, lua_Debug *event)
+{
+    (void)event;
+    lua_sethook(L, NULL, 0, 0);
+    struct stallbox_lua *lua = find(L);
+    if (lua->run != NULL && lua->run->L == L) { /* else a coroutine that your program resumed without telling */
+        stallbox_provider_poll();
+    }
+}
+
+/* In a signal handler: Lua says of lua_sethook() that it may be called there, and lua.c itself does. */
+static void want(void *context)
+{
+    const struct stallbox_lua *lua = context;
+    if (lua->run != NULL && lua_gethook(lua->run->L) == NULL) {
+        lua_sethook(lua->run->L, stallbox_lua_safepoint, LUA_MASKCOUNT, 1);
+    }
+}
+
+/* ---- knowing who runs ---- */
+
+void stallbox_lua_enter(struct stallbox_lua *lua, lua_State *L, struct stallbox_lua_run *run)
+{
+    if (lua != NULL) {
+        *run = (struct stallbox_lua_run){.L = L, .outer = lua->run};
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* whole before a handler meets it */
+        lua->run = run;
+        run->former = stallbox_provider_enter(provider, lua);
+    }
+}
+
+void stallbox_lua_leave(struct stallbox_lua *lua, struct stallbox_lua_run *run)
+{
+    if (lua != NULL) {
+        stallbox_provider_leave(provider, run->former);
+        lua->run = run->outer;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+}
+
+int stallbox_lua_pcall(struct stallbox_lua *lua, lua_State *L, int arguments, int results, int message_handler)
+{
+    struct stallbox_lua_run run;
+    stallbox_lua_enter(lua, L, &run);
+    int status = lua_pcall(L, arguments, results, message_handler);
+    stallbox_lua_leave(lua, &run);
+    return status;
+}
+
+/* Call the function in upvalue 1 with all arguments, while coroutine `co` runs. */
+static int stallbox_lua_call(lua_State *L, lua_State *co)
+{
+    struct stallbox_lua *lua = find(L);
+    struct stallbox_lua_run run;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    stallbox_lua_enter(lua, co != NULL ? co : L, &run);
+    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0); /* protected, so that it is left whatever happens */
+    stallbox_lua_leave(lua, &run);
+    return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+static int stallbox_lua_resume(lua_State *L)
+{
+    return stallbox_lua_call(L, lua_tothread(L, 1));
+}
+
+static int stallbox_lua_call_wrapped(lua_State *L)
+{
+    return stallbox_lua_call(L, lua_tothread(L, lua_upvalueindex(2)));
+}
+
+/* What coroutine.wrap() gives is a C function with the coroutine as its upvalue. */
+static int stallbox_lua_wrap(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    if (lua_getupvalue(L, -1, 1) == NULL) {
+        return 1;
+    }
+    lua_pushcclosure(L, stallbox_lua_call_wrapped, 2);
+    return 1;
+}
+
+static void replace(lua_State *L, const char *name, lua_CFunction function)
+{
+    lua_getfield(L, -1, name);
+    lua_pushcclosure(L, function, 1);
+    lua_setfield(L, -2, name);
+}
+
+/* ---- attaching ---- */
+
+/* While Lua moves its stack, pointers into it are stale or, since 5.4.6, no pointers: inside its allocator nothing is looked
+ * at. */
+static void *stallbox_lua_allocate(void *data, void *block, size_t old_bytes, size_t new_bytes)
+{
+    struct stallbox_lua *lua = data;
+    lua->is_closed = true;
+    void *result = lua->allocate(lua->allocate_data, block, old_bytes, new_bytes);
+    lua->is_closed = false;
+    return result;
+}
+
+static void register_provider(void)
+{
+    struct stallbox_provider_options options = {.sizeof_options = sizeof options, .name = "lua", .walk = walk, .want = want,
+                                                .flags = STALLBOX_PROVIDER_SAFEPOINTS};
+    Dl_info here, there;
+    void *interpreter = dlsym(RTLD_DEFAULT, "lua_pcallk");
+    if (interpreter != NULL && dladdr(interpreter, &there) != 0 && dladdr((const void *)&key, &here) != 0 &&
+        here.dli_fbase != there.dli_fbase) {
+        options.code = interpreter; /* a library of its own: all of it is the interpreter */
+    }
+    (void)stallbox_provider_register(&options, &provider);
+}
+
+struct stallbox_lua *stallbox_lua_attach(lua_State *L)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_provider);
+    struct stallbox_lua *lua = provider != NULL ? calloc(1, sizeof *lua) : NULL;
+    if (lua == NULL) {
+        return NULL;
+    }
+    lua_pushlightuserdata(L, lua);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+    if (lua_getglobal(L, "coroutine") == LUA_TTABLE) {
+        replace(L, "resume", stallbox_lua_resume);
+        replace(L, "wrap", stallbox_lua_wrap);
+    }
+    lua_pop(L, 1);
+    lua->allocate = lua_getallocf(L, &lua->allocate_data);
+    lua_setallocf(L, stallbox_lua_allocate, lua);
+    return lua;
+}
+
+void stallbox_lua_free(struct stallbox_lua *lua)
+{
+    free(lua);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lua_provider.c - an event loop that runs a Lua script, and reports that name the script's functions.
+ *
+ *     stallbox run --spool spool -- ./lua_provider stall.lua compute symbols
+ *     stallbox report --symbols symbols spool
+ *
+ * Calls the global function named second after half a second of idle loop; the third is the folder for names. */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <stallbox/stallbox.h>
+
+#include "lua/stallbox_lua.h"
+
+static int sleep_ms(lua_State *L)
+{
+    lua_Integer ms = luaL_checkinteger(L, 1);
+    return nanosleep(&(struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000}, NULL);
+}
+
+static char *read_whole(const char *path, size_t *bytes_out)
+{
+    FILE *file = fopen(path, "re");
+    char *text = calloc(1, 1 << 20);
+    *bytes_out = file != NULL && text != NULL ? fread(text, 1, (1 << 20) - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return text;
+}
+
+static void write_names(const char *folder, const char *text, size_t bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/provider-lua.map", folder);
+    FILE *map = fopen(path, "we");
+    if (map != NULL) {
+        stallbox_lua_begin_names(map);
+        stallbox_lua_write_names(map, "@stall.lua", text, bytes);
+        fclose(map);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    size_t bytes = 0;
+    char *text = argc == 4 ? read_whole(argv[1], &bytes) : NULL;
+    if (bytes == 0) {
+        fprintf(stderr, "usage: lua_provider SCRIPT FUNCTION NAMES-FOLDER\n");
+        return 2;
+    }
+    write_names(argv[3], text, bytes);
+    stallbox_start(NULL);
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_register(L, "sleep_ms", sleep_ms);
+    struct stallbox_lua *lua = stallbox_lua_attach(L);
+    /* The name of a chunk is part of its functions' ids: one that is the same on every machine. */
+    int status = luaL_loadbuffer(L, text, bytes, "@stall.lua") || stallbox_lua_pcall(lua, L, 0, 0, 0);
+    for (int turn = 0; turn < 50 && status == LUA_OK; turn++) {
+        poll(NULL, 0, 20);
+        if (turn == 25) {
+            lua_getglobal(L, argv[2]);
+            status = stallbox_lua_pcall(lua, L, 0, 0, 0); /* a slow message, told when it ends */
+        }
+    }
+    if (status != LUA_OK) {
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    }
+    lua_close(L);
+    stallbox_lua_free(lua);
+    stallbox_stop(2000);
+    free(text);
+    return status != LUA_OK;
+}

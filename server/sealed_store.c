@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sealed_store.c - one table.
+ *
+ *   sealed
+ *     id          BLOB(16) PRIMARY KEY      as the outside says
+ *     seq         INTEGER                   order of arrival
+ *     key_id      BLOB(8)                   whose key opens it
+ *     digest      BLOB(32)                  SHA-256 of the envelope as it came
+ *     received_ms
+ *     envelope    BLOB                      NULL once it was opened
+ *     failed_by, failure TEXT               server version that found nothing inside, and why */
+#include "sealed_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_handle.h"
+
+/* How long an opened one is remembered: longer than any deliverer keeps a payload. */
+#define REMEMBERED_MS (INT64_C(40) * 86400 * 1000)
+
+static const char setup[] =
+    "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON;"
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS sealed(seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, key_id BLOB NOT NULL,"
+    " digest BLOB NOT NULL, received_ms INTEGER NOT NULL, envelope BLOB, failed_by TEXT, failure TEXT);"
+    "CREATE INDEX IF NOT EXISTS sealed_received ON sealed(received_ms);"
+    "CREATE INDEX IF NOT EXISTS sealed_waiting ON sealed(key_id, seq) WHERE envelope IS NOT NULL AND failure IS NULL;"
+    "COMMIT;";
+
+enum statement {
+    FIND,
+    ADD,
+    NEXT,
+    OPENED,
+    FAILED,
+    RETRY,
+    FORGET,
+    AGE,
+    COUNT,
+    STATEMENTS
+};
+static const char *const sql[STATEMENTS] = {
+    [FIND] = "SELECT digest FROM sealed WHERE id = ?1",
+    [ADD] = "INSERT INTO sealed(id, key_id, digest, received_ms, envelope) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [NEXT] =
+        "SELECT id, received_ms, envelope FROM sealed WHERE key_id = ?1 AND envelope IS NOT NULL AND failure IS NULL"
+        " ORDER BY seq LIMIT 1",
+    [OPENED] = "UPDATE sealed SET envelope = NULL, failure = NULL WHERE id = ?1",
+    [FAILED] = "UPDATE sealed SET failed_by = ?2, failure = ?3 WHERE id = ?1",
+    [RETRY] = "UPDATE sealed SET failure = NULL WHERE failure IS NOT NULL AND failed_by IS NOT ?1",
+    [FORGET] = "DELETE FROM sealed WHERE envelope IS NULL AND received_ms < ?1",
+    [AGE] = "DELETE FROM sealed WHERE seq = (SELECT seq FROM sealed WHERE envelope IS NOT NULL AND received_ms < ?1"
+            " ORDER BY received_ms LIMIT 1)",
+    [COUNT] = "SELECT (SELECT COUNT(*) FROM sealed WHERE envelope IS NOT NULL AND failure IS NULL),"
+              " (SELECT COUNT(*) FROM sealed WHERE failure IS NOT NULL)",
+};
+
+struct sbx_sealed_store {
+    struct sbx_store_handle handle;
+    char version[32];
+};
+
+int sbx_sealed_store_open(const char *data_dir, const char *version, int64_t now_ms,
+                          struct sbx_sealed_store **store_out, char *why, size_t why_bytes)
+{
+    char *path;
+    struct sbx_sealed_store *store = calloc(1, sizeof(*store));
+    if (!store || asprintf(&path, "%s/store.db", data_dir) < 0) {
+        free(store);
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    snprintf(store->version, sizeof(store->version), "%s", version);
+    int result = sbx_store_handle_open(&store->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    free(path);
+    if (result == 0) {
+        sbx_store_handle_lock(&store->handle);
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, RETRY);
+        sqlite3_bind_text(statement, 1, store->version, -1, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        if (result == 0) {
+            statement = sbx_store_handle_use(&store->handle, FORGET);
+            sqlite3_bind_int64(statement, 1, now_ms - REMEMBERED_MS);
+            result = sbx_store_step(statement);
+        }
+        if (result < 0)
+            snprintf(why, why_bytes, "sealed payloads: %s", sqlite3_errmsg(store->handle.db));
+        sbx_store_handle_unlock(&store->handle);
+    }
+    if (result < 0) {
+        sbx_sealed_store_close(store);
+        return result;
+    }
+    *store_out = store;
+    return 0;
+}
+
+void sbx_sealed_store_close(struct sbx_sealed_store *store)
+{
+    if (!store)
+        return;
+    sbx_store_handle_close(&store->handle);
+    free(store);
+}
+
+/* The handle's lock is held. */
+static int look(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES],
+                const uint8_t digest[SBX_SEALED_DIGEST_BYTES], enum sbx_stored *stored_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FIND);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int row = sbx_store_step(statement);
+    if (row <= 0) {
+        *stored_out = SBX_STORED_NEW;
+        return row;
+    }
+    bool is_equal = sqlite3_column_bytes(statement, 0) == SBX_SEALED_DIGEST_BYTES &&
+                    memcmp(sqlite3_column_blob(statement, 0), digest, SBX_SEALED_DIGEST_BYTES) == 0;
+    *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
+    sqlite3_reset(statement);
+    return 0;
+}
+
+int sbx_sealed_store_look(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES], const void *envelope,
+                          size_t bytes, enum sbx_stored *stored_out)
+{
+    uint8_t digest[SBX_SEALED_DIGEST_BYTES];
+    int result = sbx_sealed_digest(envelope, bytes, digest);
+    if (result < 0)
+        return result;
+    sbx_store_handle_lock(&store->handle);
+    result = look(store, id, digest, stored_out);
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed *sealed, const void *envelope,
+                         size_t bytes, int64_t received_ms, enum sbx_stored *stored_out)
+{
+    uint8_t digest[SBX_SEALED_DIGEST_BYTES];
+    int result = sbx_sealed_digest(envelope, bytes, digest);
+    if (result < 0)
+        return result;
+    sbx_store_handle_lock(&store->handle);
+    result = sbx_store_handle_begin(&store->handle);
+    if (result == 0)
+        result = look(store, sealed->id, digest, stored_out);
+    if (result == 0 && *stored_out == SBX_STORED_NEW) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, ADD);
+        sqlite3_bind_blob(statement, 1, sealed->id, SBX_ID_BYTES, SQLITE_STATIC);
+        sqlite3_bind_blob(statement, 2, sealed->key_id, SBX_SEAL_KEY_ID_BYTES, SQLITE_STATIC);
+        sqlite3_bind_blob(statement, 3, digest, SBX_SEALED_DIGEST_BYTES, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 4, received_ms);
+        sqlite3_bind_blob64(statement, 5, envelope, bytes, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement); /* the digest and the envelope end with this call */
+    }
+    if (result == 0)
+        result = sbx_store_handle_commit(&store->handle);
+    if (result < 0)
+        sbx_store_handle_roll_back(&store->handle);
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unseal_keys *keys,
+                          uint8_t id_out[SBX_ID_BYTES], int64_t *received_ms_out, struct sbx_byte_buffer *envelope_out)
+{
+    int result = 0;
+    sbx_store_handle_lock(&store->handle);
+    for (uint32_t i = 0; i < keys->count && result == 0; i++) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, NEXT);
+        sqlite3_bind_blob(statement, 1, keys->keys[i].id, SBX_SEAL_KEY_ID_BYTES, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        if (result > 0) {
+            memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+            *received_ms_out = sqlite3_column_int64(statement, 1);
+            sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 2),
+                                   (size_t)sqlite3_column_bytes(statement, 2));
+            sqlite3_reset(statement);
+        }
+    }
+    sbx_store_handle_unlock(&store->handle);
+    return result < 0 ? result : result == 0 ? -ENOENT : envelope_out->failed ? -ENOMEM : 0;
+}
+
+int sbx_sealed_store_opened(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, OPENED);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_failed(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES], const char *reason)
+{
+    sbx_store_handle_lock(&store->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FAILED);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, store->version, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 3, reason, -1, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_age_one(struct sbx_sealed_store *store, int64_t before_ms)
+{
+    sbx_store_handle_lock(&store->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, AGE);
+    sqlite3_bind_int64(statement, 1, before_ms);
+    int result = sbx_store_step(statement);
+    if (result == 0)
+        result = sqlite3_changes(store->handle.db) > 0;
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_forget(struct sbx_sealed_store *store, int64_t now_ms)
+{
+    sbx_store_handle_lock(&store->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FORGET);
+    sqlite3_bind_int64(statement, 1, now_ms - REMEMBERED_MS);
+    int result = sbx_store_step(statement);
+    sbx_store_handle_unlock(&store->handle);
+    return result;
+}
+
+int sbx_sealed_store_count(struct sbx_sealed_store *store, struct sbx_sealed_counts *counts_out)
+{
+    sbx_store_handle_lock(&store->handle);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, COUNT);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        counts_out->waiting = sqlite3_column_int64(statement, 0);
+        counts_out->failed = sqlite3_column_int64(statement, 1);
+        sqlite3_reset(statement);
+    }
+    sbx_store_handle_unlock(&store->handle);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_removal.c - what goes: because its machine asks for it, or because it is old enough.
+ *
+ * One payload a transaction, and the lock is let go between them: an upload waits for one removal at most. What goes is
+ * overwritten in the file (secure_delete, store.c). */
+#include <errno.h>
+#include <string.h>
+
+#include "store_inside.h"
+
+/* Take one payload away, and what counts it. The writer's transaction is open. */
+static int drop_snapshot(struct sbx_store *store, int64_t seq, const uint8_t *issue)
+{
+    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_SNAPSHOT};
+    int result = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
+        sqlite3_bind_int64(statement, 1, seq);
+        result = sbx_store_step(statement);
+        if (result == 0 && steps[i] == LEAVE_ISSUE &&
+            issue) /* before the row goes: the issue may name it as its newest */
+            result = sbx_store_renew_issue(store, issue);
+    }
+    return result;
+}
+
+/* The row of a query for seq, id and issue goes whole. Returns 1 and its id, 0 when there is none, or -errno. */
+static int drop_found(struct sbx_store *store, sqlite3_stmt *statement, uint8_t id_out[SBX_ID_BYTES])
+{
+    uint8_t issue[SBX_ID_BYTES];
+    int row = sbx_store_step(statement);
+    if (row <= 0)
+        return row;
+    int64_t seq = sqlite3_column_int64(statement, 0);
+    bool has_issue = sqlite3_column_bytes(statement, 2) == SBX_ID_BYTES;
+    memcpy(id_out, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
+    if (has_issue)
+        memcpy(issue, sqlite3_column_blob(statement, 2), SBX_ID_BYTES);
+    sqlite3_reset(statement);
+    int result = sbx_store_handle_begin(&store->writer);
+    if (result == 0)
+        result = sbx_store_end(store, drop_snapshot(store, seq, has_issue ? issue : NULL));
+    return result < 0 ? result : 1;
+}
+
+/* ---- on request ---- */
+
+/* One of those that carry the id. As drop_found(). */
+static int erase_one(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES],
+                     uint8_t id_out[SBX_ID_BYTES])
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_ERASED);
+    sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    return drop_found(store, statement, id_out);
+}
+
+int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES], int64_t now_ms,
+                    void (*gone)(void *context, const uint8_t id[SBX_ID_BYTES]), void *context)
+{
+    uint8_t id[SBX_ID_BYTES];
+    int count = 0;
+    sbx_store_handle_lock(&store->writer);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_ERASED);
+    sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, now_ms);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    while (result == 0 && (result = erase_one(store, rotating_id, id)) > 0) {
+        if (gone)
+            gone(context, id);
+        count++;
+        result = 0;
+    }
+    if (result == 0 && count > 0) /* the journal has what was overwritten in the file */
+        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sbx_store_handle_unlock(&store->writer);
+    return result < 0 ? result : count;
+}
+
+/* ---- age ---- */
+
+/* The oldest whose payload came before `before_ms` and is still there: its bytes go, or all of it when nobody ever came
+ * to read them. Returns 1 and its id, 0 when there is none, or -errno. */
+static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
+{
+    static const enum writer_statement steps[] = {DROP_PAYLOAD, LEAVE_PAYLOAD};
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
+    sqlite3_bind_int64(statement, 1, before_ms);
+    int result = sbx_store_step(statement);
+    if (result <= 0)
+        return result;
+    int64_t seq = sqlite3_column_int64(statement, 0);
+    bool is_told = sqlite3_column_int(statement, 2) != SBX_TRIAGE_PENDING;
+    memcpy(id_out, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
+    sqlite3_reset(statement);
+    result = sbx_store_handle_begin(&store->writer);
+    if (result < 0)
+        return result;
+    if (!is_told)
+        result = drop_snapshot(store, seq, NULL);
+    for (size_t i = 0; i < 2 && is_told && result == 0; i++) {
+        statement = sbx_store_handle_use(&store->writer, steps[i]);
+        sqlite3_bind_int64(statement, 1, seq);
+        result = sbx_store_step(statement);
+    }
+    result = sbx_store_end(store, result);
+    return result < 0 ? result : 1;
+}
+
+/* The oldest that came before `before_ms` goes whole. Returns as above. */
+static int drop_old_snapshot(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED);
+    sqlite3_bind_int64(statement, 1, before_ms);
+    return drop_found(store, statement, id_out);
+}
+
+int sbx_store_age_one(struct sbx_store *store, enum sbx_store_aged what, int64_t before_ms,
+                      uint8_t id_out[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->writer);
+    int result = (what == SBX_AGED_PAYLOAD ? drop_old_payload : drop_old_snapshot)(store, before_ms, id_out);
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed)
+{
+    enum { EARLY_MS = 86400000 }; /* a clock that is put right by a little moves nothing */
+    sbx_store_handle_lock(&store->writer);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
+    sqlite3_bind_int64(statement, 1, erased_before_ms);
+    int result = sbx_store_step(statement);
+    if (result == 0) {
+        statement = sbx_store_handle_use(&store->writer, SET_RIGHT);
+        sqlite3_bind_int64(statement, 1, now_ms);
+        sqlite3_bind_int64(statement, 2, now_ms + EARLY_MS);
+        result = sbx_store_step(statement);
+    }
+    if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */
+        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}

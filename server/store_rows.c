@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_rows.c - rows out: what waits for triage, what pages and programs are shown, and what they are not.
+ *
+ * Where the server was told a number of machines k, a row is given only when at least k machines (rotating ids) are
+ * behind what it tells: its issue, and its build of the application. Counting ends at k: it costs most where it says no. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store_inside.h"
+
+/* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
+#define MACHINES_OF(condition)                                                                                         \
+    "(SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM snapshot o JOIN rotating r ON r.seq = o.seq WHERE " condition     \
+    " LIMIT ?9))"
+#define IS_COMMON_ISSUE(issue) "(?9 <= 1 OR " MACHINES_OF("o.issue = " issue) " >= ?9)"
+#define IS_COMMON_BUILD "(?9 <= 1 OR " MACHINES_OF("o.app_build_id = s.app_build_id") " >= ?9)"
+#define IS_COMMON "(" IS_COMMON_ISSUE("s.issue") " AND " IS_COMMON_BUILD ")"
+
+#define SNAPSHOT_COLUMNS                                                                                               \
+    "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id,"    \
+    " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"          \
+    " s.confidence, s.weight, s.one_in"
+
+/* New in its build: seen in one build only, and another build of the application had been heard of before. */
+#define ISSUE_QUERY                                                                                                    \
+    "SELECT " SNAPSHOT_COLUMNS ", i.hits, i.sessions, i.builds, i.first_ms, i.last_ms, i.longest_ns,"                  \
+    " i.weight, i.variance, i.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms < i.first_ms"             \
+    "  AND o.app_build_id <> s.app_build_id), " IS_COMMON_BUILD " FROM issue i JOIN snapshot s ON s.seq = i.newest "
+
+enum reader_statement {
+    READ_ENVELOPE, NEXT_PENDING, ONE_SNAPSHOT, NEWEST_SNAPSHOTS, SNAPSHOTS_OF_ISSUE, TOP_ISSUES, ONE_ISSUE, COUNT_ROWS,
+    READER_STATEMENTS,
+};
+static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
+
+const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
+    [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1",
+    [NEXT_PENDING] = "SELECT id FROM snapshot WHERE state = 0 ORDER BY attempts, seq LIMIT 1",
+    [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_COMMON,
+    [NEWEST_SNAPSHOTS] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON
+                         " ORDER BY s.seq DESC LIMIT ?2",
+    [SNAPSHOTS_OF_ISSUE] = ("SELECT " SNAPSHOT_COLUMNS
+                            " FROM snapshot s WHERE s.issue = ?3 AND s.seq < ?1 AND " IS_COMMON
+                            " ORDER BY s.seq DESC LIMIT ?2"),
+    [TOP_ISSUES] = ISSUE_QUERY "WHERE " IS_COMMON_ISSUE("i.id")
+                   " ORDER BY i.sessions DESC, i.hits DESC, i.last_ms DESC LIMIT ?1",
+    [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1 AND " IS_COMMON_ISSUE("i.id"),
+    [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
+                   " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
+};
+
+void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines)
+{
+    store->min_machines = machines > 1 ? machines : 1;
+}
+
+uint32_t sbx_store_min_machines(const struct sbx_store *store)
+{
+    return store->min_machines > 1 ? store->min_machines : 1;
+}
+
+/* A statement that shows rows, with k. The lock is held. */
+static sqlite3_stmt *use_to_show(struct sbx_store *store, enum reader_statement index)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, index);
+    sqlite3_bind_int64(statement, 9, sbx_store_min_machines(store));
+    return statement;
+}
+
+int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out)
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_ENVELOPE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 0),
+                               (size_t)sqlite3_column_bytes(statement, 0));
+        sqlite3_reset(statement);
+        result = envelope_out->failed ? -ENOMEM : 0;
+    } else if (result == 0) {
+        result = -ENOENT;
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result;
+}
+
+/* ---- triage's side ---- */
+
+int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, NEXT_PENDING);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+        sqlite3_reset(statement);
+        result = 0;
+    } else if (result == 0) {
+        result = -ENOENT;
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result;
+}
+
+/* ---- the pages' side ---- */
+
+enum { SNAPSHOT_COLUMN_COUNT = 22 };
+
+static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
+{
+    text_out[0] = '\0';
+    if (sqlite3_column_bytes(statement, column) == SBX_ID_BYTES)
+        sbx_id_print(sqlite3_column_blob(statement, column), text_out);
+}
+
+/* The columns of SNAPSHOT_COLUMNS, in their order. */
+static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
+{
+    *row = (struct sbx_snapshot_row){
+        .seq = sqlite3_column_int64(statement, 0),
+        .received_ms = sqlite3_column_int64(statement, 2),
+        .created_day = (uint32_t)sqlite3_column_int64(statement, 3),
+        .bytes = sqlite3_column_int64(statement, 4),
+        .duration_ns = sqlite3_column_int64(statement, 6),
+        .threshold_ms = (uint32_t)sqlite3_column_int64(statement, 7),
+        .state = (enum sbx_triage_state)sqlite3_column_int(statement, 10),
+        .confidence = sqlite3_column_double(statement, 19),
+        .weight = (uint32_t)sqlite3_column_int64(statement, 20),
+        .one_in = (uint32_t)sqlite3_column_int64(statement, 21),
+    };
+    print_column_id(statement, 1, row->id_text);
+    sbx_id_parse(row->id_text, sizeof(row->id_text) - 1, row->id);
+    sbx_store_column_text(statement, 5, row->trigger, sizeof(row->trigger));
+    sbx_store_column_text(statement, 8, row->app_build_id, sizeof(row->app_build_id));
+    sbx_store_column_text(statement, 9, row->app_version, sizeof(row->app_version));
+    sbx_store_column_text(statement, 11, row->failure, sizeof(row->failure));
+    print_column_id(statement, 12, row->issue_text);
+    sbx_store_column_text(statement, 13, row->app, sizeof(row->app));
+    sbx_store_column_text(statement, 14, row->cause, sizeof(row->cause));
+    sbx_store_column_text(statement, 15, row->class_, sizeof(row->class_));
+    sbx_store_column_text(statement, 16, row->function, sizeof(row->function));
+    sbx_store_column_text(statement, 17, row->module, sizeof(row->module));
+    sbx_store_column_text(statement, 18, row->headline, sizeof(row->headline));
+}
+
+static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
+{
+    read_snapshot(statement, &row->newest);
+    snprintf(row->id_text, sizeof(row->id_text), "%s", row->newest.issue_text);
+    row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
+    row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);
+    row->builds = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 2);
+    row->first_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 3);
+    row->last_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 4);
+    row->longest_ns = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 5);
+    row->weight = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 6);
+    row->variance = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 7);
+    row->new_in_build = sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 8) != 0;
+    if (sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 9) == 0) { /* of its newest what is everybody's stays */
+        row->newest.app_build_id[0] = row->newest.app_version[0] = row->newest.id_text[0] = '\0';
+        row->new_in_build = false;
+    }
+}
+
+int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
+                        struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
+{
+    size_t count = 0;
+    int result = 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, issue ? SNAPSHOTS_OF_ISSUE : NEWEST_SNAPSHOTS);
+    sqlite3_bind_int64(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
+    sqlite3_bind_int64(statement, 2, (int64_t)max);
+    if (issue)
+        sqlite3_bind_blob(statement, 3, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    while (count < max && (result = sbx_store_step(statement)) > 0)
+        read_snapshot(statement, &rows[count++]);
+    sqlite3_reset(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out)
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, ONE_SNAPSHOT);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        read_snapshot(statement, row_out);
+        sqlite3_reset(statement);
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out)
+{
+    size_t count = 0;
+    int result = 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, TOP_ISSUES);
+    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    while (count < max && (result = sbx_store_step(statement)) > 0)
+        read_issue(statement, &rows[count++]);
+    sqlite3_reset(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, ONE_ISSUE);
+    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        read_issue(statement, row_out);
+        sqlite3_reset(statement);
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+/* Bytes of the database and its journals; a missing one counts nothing. */
+static int64_t bytes_on_disk(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    int64_t bytes = 0;
+    for (size_t i = 0; i < 3; i++) {
+        char *file;
+        struct stat status;
+        if (asprintf(&file, "%s%s", path, suffixes[i]) < 0)
+            continue;
+        if (stat(file, &status) == 0)
+            bytes += status.st_size;
+        free(file);
+    }
+    return bytes;
+}
+
+int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out)
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, COUNT_ROWS);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        *counts_out = (struct sbx_store_counts){
+            .snapshots = sqlite3_column_int64(statement, 0),
+            .pending = sqlite3_column_int64(statement, 1),
+            .failed = sqlite3_column_int64(statement, 2),
+            .issues = sqlite3_column_int64(statement, 3),
+            .bytes = bytes_on_disk(store->path),
+        };
+        sqlite3_reset(statement);
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* name_server.h - a DNS server on 127.0.0.1:53 of a network namespace of its own, which answers by the name it is
+ * asked:
+ *
+ *   no.test        there is no such name (NXDOMAIN)
+ *   broken.test    the server has failed (SERVFAIL)
+ *   silent.test    nothing
+ *   late.test      127.0.0.1, after 1 s
+ *   many.test      1,000 addresses: 127.0.0.1 last, the others' ports are closed
+ *   hole.test      an IPv6 address to which nothing leads, and 127.0.0.1
+ *   noise.test     bytes that are no answer */
+#ifndef SBX_TEST_NAME_SERVER_H
+#define SBX_TEST_NAME_SERVER_H
+
+#include <stdbool.h>
+
+/* Enter a network and a mount namespace whose resolver asks this server, and start it. For the whole process, for good,
+ * before any thread. False where that is not allowed. */
+bool sbx_name_server_enter(void);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* relay.c - one thread, one connection at a time. */
+#include "relay.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct sbx_relay {
+    int listener, stop_pipe[2];
+    uint16_t port, target;
+    unsigned lost;
+    pthread_t thread;
+};
+
+static _Noreturn void give_up(const char *what)
+{
+    perror(what);
+    abort();
+}
+
+static int connect_to(uint16_t port)
+{
+    int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (end < 0 || connect(end, (const struct sockaddr *)&address, sizeof address) != 0) {
+        give_up("relay: connect");
+    }
+    return end;
+}
+
+/* What comes from one end goes to the other, unless it is to be lost. False when that end has no more. */
+static bool pass(int from, int to, bool is_lost)
+{
+    char bytes[16384];
+    ssize_t got = recv(from, bytes, sizeof bytes, 0);
+    for (ssize_t done = 0; done < got && !is_lost;) {
+        ssize_t sent = send(to, bytes + done, (size_t)(got - done), MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return false;
+        }
+        done += sent;
+    }
+    return got > 0;
+}
+
+static void serve(struct sbx_relay *relay, int client)
+{
+    int server = connect_to(relay->target);
+    bool is_lost = relay->lost > 0;
+    relay->lost -= is_lost;
+    struct pollfd ends[2] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    while (poll(ends, 2, 20000) > 0) {
+        if (ends[0].revents != 0 && !pass(client, server, false)) {
+            break;
+        }
+        if (ends[1].revents != 0) {
+            bool goes_on = pass(server, client, is_lost);
+            if (!goes_on || is_lost) {
+                break; /* the first bytes of an answer are enough to lose it */
+            }
+        }
+    }
+    if (is_lost) {
+        setsockopt(client, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0}, sizeof(struct linger));
+    }
+    close(server);
+    close(client);
+}
+
+static void *run(void *context)
+{
+    struct sbx_relay *relay = context;
+    for (;;) {
+        struct pollfd ends[2] = {{.fd = relay->listener, .events = POLLIN},
+                                 {.fd = relay->stop_pipe[0], .events = POLLIN}};
+        if (poll(ends, 2, -1) < 0) {
+            continue;
+        }
+        if (ends[1].revents != 0) {
+            return NULL;
+        }
+        int client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (client >= 0) {
+            serve(relay, client);
+        }
+    }
+}
+
+struct sbx_relay *sbx_relay_start(uint16_t port, unsigned lost)
+{
+    struct sbx_relay *relay = calloc(1, sizeof *relay);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    if (relay == NULL || pipe2(relay->stop_pipe, 0) != 0) {
+        give_up("relay");
+    }
+    relay->target = port;
+    relay->lost = lost;
+    relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (relay->listener < 0 || bind(relay->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(relay->listener, 16) != 0 || getsockname(relay->listener, (struct sockaddr *)&address, &bytes) != 0) {
+        give_up("relay: listen");
+    }
+    relay->port = ntohs(address.sin_port);
+    if (pthread_create(&relay->thread, NULL, run, relay) != 0) {
+        give_up("relay: pthread_create");
+    }
+    return relay;
+}
+
+uint16_t sbx_relay_port(const struct sbx_relay *relay)
+{
+    return relay->port;
+}
+
+void sbx_relay_stop(struct sbx_relay *relay)
+{
+    if (write(relay->stop_pipe[1], "x", 1) != 1) {
+        give_up("relay: write");
+    }
+    pthread_join(relay->thread, NULL);
+    close(relay->listener);
+    close(relay->stop_pipe[0]);
+    close(relay->stop_pipe[1]);
+    free(relay);
+}

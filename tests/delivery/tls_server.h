@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls_server.h - an HTTPS server on loopback with the certificate, version and cipher it is told, made on the spot. */
+#ifndef SBX_TEST_TLS_SERVER_H
+#define SBX_TEST_TLS_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sbx_tls_terms {
+    const char *name; /* in the certificate: "127.0.0.1" as an address, anything else as a DNS name */
+    bool is_expired, is_not_yet, is_self_signed;
+    bool is_of_other_authority; /* signed by the one that nobody trusts */
+    bool has_old_version;       /* TLS 1.1 at most */
+    bool has_no_certificate;    /* an anonymous cipher */
+    bool has_null_cipher;       /* nothing is encrypted */
+    bool has_wrong_protocol;    /* ALPN: only "smtp" */
+};
+
+struct sbx_tls_server;
+
+/* Ends the program on failure. */
+struct sbx_tls_server *sbx_tls_server_start(const struct sbx_tls_terms *terms);
+uint16_t sbx_tls_server_port(const struct sbx_tls_server *server);
+const char *sbx_tls_server_url(const struct sbx_tls_server *server); /* "https://127.0.0.1:PORT" */
+/* Requests that came whole, after a handshake that was finished. */
+size_t sbx_tls_server_request_count(struct sbx_tls_server *server);
+/* SHA-256 of its public key. */
+void sbx_tls_server_pin(const struct sbx_tls_server *server, uint8_t pin_out[32]);
+void sbx_tls_server_stop(struct sbx_tls_server *server);
+
+/* PEM of the authority that the tests trust, and of the other one. Lives for good. */
+const char *sbx_tls_authority(void);
+const char *sbx_tls_other_authority(void);
+
+#endif

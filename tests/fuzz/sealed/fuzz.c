@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - hostile sealed envelopes.
+ *
+ * The input is tried three ways: as it is; as the body of an envelope whose header and checksum are right; and as what
+ * was sealed, since no fuzzer finds a tag: sealed by the sender's code, opened by the receiver's. What opens is a plain
+ * envelope, or nothing, and never bytes beyond. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "envelope.h"
+#include "hpke_sender.h"
+#include "stall.h"
+#include "unseal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+#define CHECK(condition)  \
+    do {                  \
+        if (!(condition)) \
+            abort();      \
+    } while (0)
+
+static const uint8_t id[16] = {1};
+
+static const struct sbx_unseal_keys *the_keys(void)
+{
+    static struct sbx_unseal_keys keys;
+    if (keys.count == 0) {
+        static const uint8_t secret[32] = {7};
+        CHECK(sbx_unseal_key_init(secret, &keys.keys[0]) == 0);
+        keys.count = 1;
+    }
+    return &keys;
+}
+
+/* Look, open, decode. Returns whether it opened. */
+static int open_all(const uint8_t *envelope, size_t bytes)
+{
+    struct sbx_sealed sealed;
+    uint8_t *plain = NULL;
+    size_t plain_bytes = 0;
+    char why[200] = "";
+    int looked = sbx_sealed_look(envelope, bytes, &sealed, why, sizeof why);
+    CHECK(looked == 0 || why[0] != '\0');
+    int result = sbx_sealed_open(the_keys(), envelope, bytes, &plain, &plain_bytes, why, sizeof why);
+    if (result != 0) {
+        CHECK(plain == NULL && (result == -EPROTO || result == -ENOTSUP || result == -ENOKEY));
+        return 0;
+    }
+    CHECK(looked == 0 && plain_bytes >= 40 && plain_bytes < bytes && memcmp(plain + 16, sealed.id, 16) == 0);
+    struct sbx_stall *stall;
+    if (sbx_stall_decode(plain, plain_bytes, &stall, why, sizeof why) == 0) {
+        sbx_stall_destroy(stall);
+    }
+    free(plain);
+    return 1;
+}
+
+static uint8_t *with_header(const uint8_t *body, size_t body_bytes)
+{
+    uint8_t *envelope = malloc(40 + body_bytes);
+    CHECK(envelope != NULL);
+    if (body_bytes != 0) {
+        memcpy(envelope + 40, body, body_bytes);
+    }
+    sbx_envelope_put_header(envelope, id, the_keys()->keys[0].id, envelope + 40, body_bytes);
+    return envelope;
+}
+
+/* Seal `text` as it is, whatever length stands in front of it. */
+static void open_as_text(const uint8_t *text, size_t bytes)
+{
+    static const char info[] = SBX_SEAL_INFO;
+    static const uint8_t ephemeral[32] = {9};
+    struct sbx_hpke_seal seal;
+    size_t body_bytes = 32 + bytes + 16;
+    uint8_t *body = calloc(1, body_bytes);
+    CHECK(body != NULL);
+    CHECK(sbx_hpke_seal_derive_with(ephemeral, the_keys()->keys[0].key, info, sizeof info, &seal) == 0);
+    memcpy(body, seal.enc, 32);
+    uint8_t *envelope = with_header(body, body_bytes);
+    CHECK(sbx_hpke_seal_message(&seal, envelope, 36, text, bytes, body + 32) == 0);
+    free(envelope);
+    envelope = with_header(body, body_bytes);
+    int opened = open_all(envelope, 40 + body_bytes);
+    uint32_t length = 0;
+    if (bytes > 4) {
+        length = (uint32_t)text[0] | (uint32_t)text[1] << 8 | (uint32_t)text[2] << 16 | (uint32_t)text[3] << 24;
+    }
+    CHECK(!opened || (bytes > 4 && length <= bytes - 4));
+    free(envelope);
+    free(body);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    if (bytes > 1 << 18) {
+        return 0;
+    }
+    (void)open_all(data, bytes);
+    uint8_t *envelope = with_header(data, bytes);
+    CHECK(!open_all(envelope, 40 + bytes)); /* nobody guesses a tag */
+    free(envelope);
+    open_as_text(data, bytes);
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control_group.h - a control group of a test's own: below the one the test is in, so that every limit above it still holds. */
+#ifndef SBX_CONTROL_GROUP_H
+#define SBX_CONTROL_GROUP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct control_group {
+    char folder[512];
+    int version; /* 1 or 2 */
+};
+
+/* Make one in the hierarchy of `controller` (version 1), or in the one of all (version 2), that has a writable file `control`.
+ * False, with a reason that outlives the call: there is none here, or it may not be made. */
+bool control_group_make(int version, const char *controller, const char *control, struct control_group *out,
+                        const char **why_out);
+
+/* Write into one of its files. */
+bool control_group_set(const struct control_group *group, const char *file, const char *text);
+/* The number behind `word` in one of its files, or the file's only number when `word` is NULL; -1: there is none. */
+long control_group_read(const struct control_group *group, const char *file, const char *word);
+bool control_group_enter(const struct control_group *group, pid_t pid);
+/* Waits until the last process in it is gone. */
+void control_group_remove(const struct control_group *group);
+
+#endif

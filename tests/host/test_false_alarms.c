@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_false_alarms.c - what looks like a stall and is none. */
+#include "host_case.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "control_group.h"
+#include "recording_recover.h"
+
+enum { LIMIT_MS = 700, STOP_MS = 1600 };
+
+#define JUDGED(name) &(struct host_order){.body = name, .anr_ms = LIMIT_MS, .slow_message_ms = LIMIT_MS}
+
+/* ---- the hosts ---- */
+
+/* In a message while it is stopped from outside. It goes on by itself as soon as it may. */
+static void work_until_told(void)
+{
+    char path[160];
+    host_tell("in_message");
+    snprintf(path, sizeof path, "%s/go_on", getenv("HOST_FOLDER"));
+    while (access(path, F_OK) != 0) {
+        for (volatile int i = 0; i < 100000; i++) {
+        }
+    }
+    HOST_KEEP_FRAME();
+}
+
+static void is_stopped_in_a_message(void)
+{
+    for (int i = 0; i < 20; i++) {
+        host_loop(1, i == 19 ? work_until_told : NULL);
+    }
+    host_loop(300, NULL); /* what was seen late would be told by now */
+}
+
+/* So long that it is over the limit also where our thread was late for most of it, which is not charged. */
+static void hang_for_real(void)
+{
+    host_pause_ms(5 * LIMIT_MS);
+    HOST_KEEP_FRAME();
+}
+
+static void is_stopped_and_hangs_later(void)
+{
+    for (int i = 0; i < 60; i++) {
+        host_loop(1, i == 19 ? work_until_told : i == 50 ? hang_for_real : NULL);
+    }
+}
+
+static void hangs_for_real(void)
+{
+    for (int i = 0; i < 220; i++) { /* on a busy machine it is hooked some tens of milliseconds late */
+        host_loop(1, i == 200 ? hang_for_real : NULL);
+    }
+}
+
+static void work_five_ms(void)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    do {
+        for (volatile int i = 0; i < 10000; i++) {
+        }
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < 5000000);
+    HOST_KEEP_FRAME();
+}
+
+static void works_little_and_slowly(void)
+{
+    host_loop(20, NULL);
+    host_tell("in_message");
+    for (int i = 0; i < 25; i++) {
+        host_loop(1, work_five_ms);
+    }
+}
+
+static void computes_without_a_loop(void)
+{
+    struct pollfd none = {.fd = -1};
+    poll(&none, 1, 1); /* once is no loop */
+    host_compute_ms(3 * LIMIT_MS);
+}
+
+static void waits_for_nothing(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct pollfd none = {.fd = -1};
+        poll(&none, 1, LIMIT_MS);
+    }
+}
+
+static void *outlive(void *unused)
+{
+    (void)unused;
+    host_pause_ms(3 * LIMIT_MS);
+    return NULL;
+}
+
+static void leave_the_loop(void)
+{
+    pthread_exit(NULL);
+}
+
+static void ends_its_loop_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, outlive, NULL);
+    for (int i = 0; i < 20; i++) {
+        host_loop(1, i == 19 ? leave_the_loop : NULL);
+    }
+}
+
+/* ---- the judges ---- */
+
+static void tell_the_host(const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", host_folder, name);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    close(file);
+}
+
+static void expect_no_alarm(int status)
+{
+    assert_int_equal(status, 0);
+    if (host_count_snapshots() != 0) { /* what was it? */
+        static char text[16384];
+        host_report(text, sizeof text);
+        fail_msg("there is an alarm:\n%s", text);
+    }
+    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+}
+
+/* Let a process go on that was stopped in its message, which ends at once, before our thread looks, or after a while. */
+static void continue_and_expect_no_alarm(pid_t pid, bool ends_first, void **state)
+{
+    if (ends_first) {
+        tell_the_host("go_on");
+    }
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    if (!ends_first) {
+        host_pause_ms(200);
+        tell_the_host("go_on");
+    }
+    expect_no_alarm(host_end(pid));
+    host_tear_down(state);
+    host_set_up(state);
+}
+
+/* The other tests would pass with a recorder that never fires. */
+static void host_10_a_message_that_hangs_does_raise_an_alarm(void **state)
+{
+    (void)state;
+    host_run_well(JUDGED("hangs_for_real"));
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void host_10_a_process_stopped_for_five_seconds_is_no_stall(void **state)
+{
+    (void)state;
+    for (int ends_first = 0; ends_first < 2; ends_first++) {
+        pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
+        assert_true(host_was_told("in_message"));
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        host_pause_ms(ends_first ? STOP_MS : 5000);
+        continue_and_expect_no_alarm(pid, ends_first, state);
+    }
+}
+
+/* One group after the other, of each version that this machine has; skips when it has neither. */
+static void judge_in_groups(const char *controller, const char *const controls[2],
+                            void (*judge)(const struct control_group *group), void **state)
+{
+    const char *why[2] = {"", ""};
+    int judged = 0;
+    for (int version = 1; version <= 2; version++) {
+        struct control_group group;
+        if (!control_group_make(version, controller, controls[version - 1], &group, &why[version - 1])) {
+            continue;
+        }
+        print_message("in a control group of version %d\n", version);
+        judge(&group); /* which removes it */
+        judged++;
+        host_tear_down(state);
+        host_set_up(state);
+    }
+    if (judged == 0) {
+        fprintf(stderr, "version 1: %s; ", why[0]);
+        host_skip(why[1]);
+    }
+}
+
+static void freeze(const struct control_group *group)
+{
+    bool is_second = group->version == 2;
+    pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
+    bool is_told = host_was_told("in_message");
+    bool is_in = control_group_enter(group, pid);
+    bool is_frozen = control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "1" : "FROZEN");
+    host_pause_ms(STOP_MS);
+    bool was_frozen = !is_second || control_group_read(group, "cgroup.events", "frozen") == 1;
+    bool is_thawed = control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "0" : "THAWED");
+    host_pause_ms(200);
+    tell_the_host("go_on");
+    int status = host_end(pid);
+    control_group_remove(group);
+    assert_true(is_told && is_in && is_frozen && was_frozen && is_thawed);
+    expect_no_alarm(status);
+}
+
+static void host_10_a_frozen_control_group_is_no_stall(void **state)
+{
+    judge_in_groups("freezer", (const char *const[2]){"freezer.state", "cgroup.freeze"}, freeze, state);
+}
+
+static void throttle(const struct control_group *group)
+{
+    pid_t pid = host_begin(JUDGED("works_little_and_slowly"));
+    bool is_told = host_was_told("in_message");
+    bool is_limited = group->version == 2 ? control_group_set(group, "cpu.max", "5000 100000")
+                                          : control_group_set(group, "cpu.cfs_period_us", "100000") &&
+                                                control_group_set(group, "cpu.cfs_quota_us", "5000");
+    bool is_in = control_group_enter(group, pid);
+    int status = host_end(pid);
+    control_group_remove(group);
+    assert_true(is_told && is_in && is_limited);
+    expect_no_alarm(status);
+}
+
+static void host_10_a_control_group_throttled_to_5_percent_is_no_stall(void **state)
+{
+    judge_in_groups("cpu", (const char *const[2]){"cpu.cfs_quota_us", "cpu.max"}, throttle, state);
+}
+
+/* ---- HOST-11 ---- */
+
+static int find_thread(pid_t pid, const char *name)
+{
+    char command[128], text[32] = "";
+    snprintf(command, sizeof command, "grep -lx '%s' /proc/%d/task/*/comm | cut -d/ -f5", name, (int)pid);
+    FILE *answer = popen(command, "re");
+    if (answer == NULL) {
+        return 0;
+    }
+    int tid = fgets(text, sizeof text, answer) != NULL ? atoi(text) : 0;
+    pclose(answer);
+    return tid;
+}
+
+/* Stop one thread as a debugger does at a breakpoint; the others run on. */
+static bool stop_thread(pid_t tid)
+{
+    int status;
+    return ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0 &&
+           waitpid(tid, &status, __WALL) == tid && WIFSTOPPED(status);
+}
+
+/* Stop our thread where it begins its next sleep, or in the middle of its work. Skips where that is forbidden. */
+static int stop_watch_thread(pid_t pid, bool is_at_work)
+{
+    struct __ptrace_syscall_info call = {.op = 0};
+    int status, tid = find_thread(pid, "sbx-watch");
+    assert_true(tid > 0);
+    if (!stop_thread(tid)) {
+        kill(pid, SIGKILL);
+        host_end(pid);
+        host_skip("ptrace is not allowed here");
+    }
+    assert_int_equal(ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD), 0);
+    bool is_asleep = true;
+    do {
+        assert_int_equal(ptrace(PTRACE_SYSCALL, tid, 0, 0), 0);
+        assert_int_equal(waitpid(tid, &status, __WALL), tid);
+        assert_true(WIFSTOPPED(status));
+        assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof call, &call) > 0);
+        if (call.op == PTRACE_SYSCALL_INFO_ENTRY) { /* a sleep that is interrupted by us is restarted */
+            is_asleep = call.entry.nr == SYS_futex || call.entry.nr == SYS_restart_syscall;
+        }
+    } while (call.op != PTRACE_SYSCALL_INFO_ENTRY || is_asleep == is_at_work);
+    return tid;
+}
+
+static void host_10_time_in_which_our_own_thread_did_not_run_is_not_charged(void **state)
+{
+    (void)state;
+    pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
+    assert_true(host_was_told("in_message"));
+    int watch_tid = stop_watch_thread(pid, false);
+    host_pause_ms(STOP_MS);
+    assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
+    host_pause_ms(200);
+    tell_the_host("go_on");
+    expect_no_alarm(host_end(pid));
+}
+
+static void host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall(void **state)
+{
+    (void)state;
+    for (int ends_first = 0; ends_first < 2; ends_first++) {
+        pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
+        assert_true(host_was_told("in_message"));
+        int watch_tid = stop_watch_thread(pid, true);
+        assert_int_equal(kill(pid, SIGSTOP), 0);
+        assert_int_equal(ptrace(PTRACE_DETACH, watch_tid, 0, 0), 0);
+        host_pause_ms(STOP_MS);
+        continue_and_expect_no_alarm(pid, ends_first, state);
+    }
+}
+
+static void host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is(void **state)
+{
+    (void)state;
+    pid_t pid = host_begin(JUDGED("is_stopped_and_hangs_later"));
+    assert_true(host_was_told("in_message"));
+    if (!stop_thread(pid)) {
+        kill(pid, SIGKILL);
+        host_end(pid);
+        host_skip("ptrace is not allowed here");
+    }
+    host_pause_ms(host_size(60000, STOP_MS));
+    assert_int_equal(host_count_snapshots(), 0);
+    assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
+    host_pause_ms(300);
+    assert_int_equal(host_count_snapshots(), 0); /* the same message, not traced any more */
+    tell_the_host("go_on");
+    assert_int_equal(host_end(pid), 0);
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
+    bool is_the_later = false;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        is_the_later |= (snapshot->records[i].flags & SBX_FLAG_AT_TRIGGER) != 0 &&
+                        host_passes(snapshot, snapshot->records[i].stack, (void *)hang_for_real);
+    }
+    assert_true(is_the_later);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static bool be_traced(void)
+{
+    return ptrace(PTRACE_TRACEME, 0, 0, 0) == 0;
+}
+
+static void host_11_a_program_started_under_a_debugger_raises_no_alarm(void **state)
+{
+    int status = 0;
+    (void)state;
+    struct host_order order = *JUDGED("hangs_for_real");
+    order.before_exec = be_traced;
+    pid_t pid = host_begin(&order);
+    while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+        int signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+        ptrace(PTRACE_CONT, pid, 0, signal);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        host_skip("ptrace is not allowed here");
+    }
+    expect_no_alarm(status);
+}
+
+static void host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall(void **state)
+{
+    (void)state;
+    pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
+    assert_true(host_was_told("in_message"));
+    if (!stop_thread(pid)) {
+        kill(pid, SIGKILL);
+        host_end(pid);
+        host_skip("ptrace is not allowed here");
+    }
+    host_pause_ms(STOP_MS);
+    kill(pid, SIGKILL);
+    host_end(pid);
+    struct sbx_recovery_counts counts;
+    assert_int_equal(sbx_recording_recover_folder(host_recordings, host_spool, NULL, NULL, &counts), 0);
+    assert_int_equal(counts.killed, 0);
+}
+
+/* ---- HOST-12 ---- */
+
+static void host_12_a_jumping_wall_clock_changes_no_duration(void **state)
+{
+    (void)state;
+    struct host_order order = *JUDGED("waits_for_nothing");
+    order.preload_too = HOST_CLOCK_JUMPER;
+    expect_no_alarm(host_run(&order));
+    order.body = "hangs_for_real";
+    host_run_well(&order);
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    uint64_t took_ns = snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns;
+    assert_true(took_ns >= LIMIT_MS * UINT64_C(1000000) && took_ns < 60 * UINT64_C(1000000000));
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        assert_true(snapshot->records[i].end_ns - snapshot->records[i].begin_ns < 60 * UINT64_C(1000000000));
+    }
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- programs that are no loops ---- */
+
+static void host_10_a_batch_program_is_not_judged(void **state)
+{
+    (void)state;
+    expect_no_alarm(host_run(JUDGED("computes_without_a_loop")));
+}
+
+static void host_10_an_idle_loop_is_no_stall(void **state)
+{
+    (void)state;
+    expect_no_alarm(host_run(JUDGED("waits_for_nothing")));
+}
+
+static void host_10_a_loop_thread_that_ended_is_no_stall(void **state)
+{
+    (void)state;
+    expect_no_alarm(host_run(JUDGED("ends_its_loop_thread")));
+}
+
+int main(int argc, char **argv)
+{
+    const struct host_body bodies[] = {
+        HOST_BODY(is_stopped_in_a_message), HOST_BODY(is_stopped_and_hangs_later), HOST_BODY(hangs_for_real),
+        HOST_BODY(works_little_and_slowly), HOST_BODY(computes_without_a_loop),    HOST_BODY(waits_for_nothing),
+        HOST_BODY(ends_its_loop_thread),
+    };
+    const struct CMUnitTest tests[] = {
+        HOST_TEST(host_10_a_message_that_hangs_does_raise_an_alarm),
+        HOST_TEST(host_10_a_process_stopped_for_five_seconds_is_no_stall),
+        HOST_TEST(host_10_a_frozen_control_group_is_no_stall),
+        HOST_TEST(host_10_a_control_group_throttled_to_5_percent_is_no_stall),
+        HOST_TEST(host_10_time_in_which_our_own_thread_did_not_run_is_not_charged),
+        HOST_TEST(host_10_a_process_stopped_while_our_thread_is_at_work_is_no_stall),
+        HOST_TEST(host_10_a_batch_program_is_not_judged),
+        HOST_TEST(host_10_an_idle_loop_is_no_stall),
+        HOST_TEST(host_10_a_loop_thread_that_ended_is_no_stall),
+        HOST_TEST(host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is),
+        HOST_TEST(host_11_a_program_started_under_a_debugger_raises_no_alarm),
+        HOST_TEST(host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall),
+        HOST_TEST(host_12_a_jumping_wall_clock_changes_no_duration),
+    };
+    return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
+}

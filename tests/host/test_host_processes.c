@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host_processes.c - processes that fork, spawn, exec, end, and change who they are. */
+#include "host_case.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recording_recover.h"
+
+extern char **environ;
+
+static volatile bool goes_on = true;
+
+static void *compute(void *unused)
+{
+    (void)unused;
+    while (goes_on) {
+        host_compute_ms(5);
+    }
+    return NULL;
+}
+
+static void expect_status(pid_t pid, int wanted, const char *what)
+{
+    int status = 0;
+    host_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == wanted, what);
+}
+
+/* ---- HOST-1 ---- */
+
+static void hang_a_little(void)
+{
+    host_pause_ms(700);
+    HOST_KEEP_FRAME();
+}
+
+static void live_as_a_child(void)
+{
+    host_expect(host_thread_count() == 1, "a child has no thread of ours");
+    host_expect(!host_api().is_running(), "no recorder runs in a child");
+    host_expect(host_api().snapshot(1000) == STALLBOX_NOT_RUNNING, "a child makes no snapshot");
+    uint64_t end = host_now_ms() + (uint64_t)host_size(10000, 0);
+    do {
+        host_loop(50, NULL);
+        host_loop(1, hang_a_little); /* would be a slow message */
+    } while (host_now_ms() < end);
+}
+
+static void forks_and_the_child_forks_again(void)
+{
+    host_loop(50, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        live_as_a_child();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            live_as_a_child();
+            host_expect(host_api().stop(1000) == STALLBOX_NOT_RUNNING, "a child has nothing to stop");
+            exit(3);
+        }
+        expect_status(grandchild, 3 << 8, "the grandchild ends as it says");
+        exit(5); /* runs the library's destructor */
+    }
+    for (int i = 0; i < 100; i++) { /* the parent works meanwhile, and is recorded */
+        host_loop(10, NULL);
+    }
+    expect_status(pid, 5 << 8, "the child ends as it says");
+    host_expect(host_count_files(getenv("STALLBOX_RECORDINGS"), ".rec") == 1, "the parent's recording is there");
+    host_expect_snapshot();
+}
+
+static void host_01_forked_children_are_inert_and_leave_the_parent_alone(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forks_and_the_child_forks_again", .slow_message_ms = 500});
+    struct sbx_snapshot *snapshot = host_read_snapshot(); /* one: neither child made any */
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_MANUAL);
+    sbx_snapshot_destroy(snapshot);
+    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+}
+
+/* ---- HOST-2 ---- */
+
+/* What a spawned program sees: nothing open but what everybody has, and the signals as they were given. */
+static void spawned(void)
+{
+    int open_descriptors = 0;
+    DIR *listing = opendir("/proc/self/fd");
+    host_expect(listing != NULL, "descriptors can be listed");
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        open_descriptors += entry->d_name[0] != '.' && atoi(entry->d_name) > 2 && atoi(entry->d_name) != dirfd(listing);
+    }
+    closedir(listing);
+    host_expect(open_descriptors == 0, "a spawned program inherits no descriptor of ours");
+    sigset_t blocked;
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    host_expect(sigismember(&blocked, SIGURG) == 0, "nor a mask of ours");
+    _exit(0);
+}
+
+static void spawns_all_the_time(void)
+{
+    pthread_t thread;
+    char *arguments[] = {"host", "--body", "spawned", NULL}, *nothing[] = {NULL};
+    char exe[256];
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    host_expect(length > 0, "this program knows its path");
+    exe[length] = 0;
+    pthread_create(&thread, NULL, compute, NULL);
+    long spawns = host_size(10000, 400);
+    uint64_t begin = host_now_ms();
+    for (int i = 0; i < spawns; i++) {
+        int status = 0;
+        pid_t pid = 0;
+        if (i % 2 == 0) {
+            host_expect(posix_spawn(&pid, exe, NULL, NULL, arguments, nothing) == 0, "a program is spawned");
+        } else {
+            pid = vfork();
+            if (pid == 0) {
+                execve(exe, arguments, nothing);
+                _exit(99);
+            }
+        }
+        if (i % 50 == 0 && host_api().snapshot != NULL) {
+            host_api().snapshot(0); /* has files open of its own */
+        }
+        host_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the spawned program found all in order");
+    }
+    goes_on = false;
+    pthread_join(thread, NULL);
+    fprintf(stderr, "%ld programs spawned %s, %.3f ms each\n", spawns,
+            host_api().snapshot != NULL ? "while recorded" : "without a recorder",
+            (double)(host_now_ms() - begin) / (double)spawns);
+    if (host_api().snapshot != NULL) {
+        host_expect(host_counts().captures_async > 5, "samples were taken meanwhile");
+        host_pause_ms(1100); /* two snapshots of a kind are a second apart */
+        host_expect_snapshot();
+    }
+}
+
+static void host_02_a_storm_of_vfork_and_posix_spawn_inherits_nothing(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "spawns_all_the_time"});
+    if (host_size(1, 0) != 0) { /* for comparison; the ratio is a matter of bench/ */
+        host_run_well(&(struct host_order){.body = "spawns_all_the_time", .has_no_agent = true});
+    }
+}
+
+/* ---- HOST-3 ---- */
+
+static void execs_again_and_again(void)
+{
+    const char *text = getenv("HOST_TURNS");
+    int turns = text != NULL ? atoi(text) : 0;
+    sigset_t blocked;
+    struct sigaction action;
+    struct itimerval timer;
+    if (turns > 0) {
+        sigprocmask(SIG_SETMASK, NULL, &blocked);
+        host_expect(sigismember(&blocked, SIGUSR2) == 1 && sigismember(&blocked, SIGURG) == 0, "the mask is the host's");
+        sigaction(SIGUSR1, NULL, &action);
+        host_expect(action.sa_handler == SIG_IGN, "what was ignored is");
+        sigaction(SIGPROF, NULL, &action);
+        host_expect(action.sa_handler == SIG_DFL, "what was not is not");
+        for (int which = ITIMER_REAL; which <= ITIMER_PROF; which++) {
+            host_expect(getitimer((__itimer_which_t)which, &timer) == 0 &&
+                            (which == ITIMER_REAL || (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)),
+                        "no timer runs but the test's alarm");
+        }
+    }
+    if (turns == 20) {
+        host_expect(host_count_files(getenv("STALLBOX_RECORDINGS"), ".rec") == 1, "exec leaves no recording behind");
+        host_expect_snapshot();
+        return;
+    }
+    signal(SIGUSR1, SIG_IGN);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    for (int i = 0; i < 4; i++) {
+        pthread_t thread;
+        host_expect(pthread_create(&thread, NULL, compute, NULL) == 0, "a thread starts");
+    }
+    host_pause_ms(30); /* signals are under way to all of them */
+    char next[16];
+    snprintf(next, sizeof next, "%d", turns + 1);
+    setenv("HOST_TURNS", next, 1);
+    execl("/proc/self/exe", "host", "--body", "execs_again_and_again", (char *)NULL);
+    _exit(98);
+}
+
+static void host_03_exec_while_sampled_kills_nothing_and_hands_on_nothing(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "execs_again_and_again"});
+    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+}
+
+/* ---- HOST-13 ---- */
+
+static bool copy_as_set_user_id(void)
+{
+    char command[800], copy[128], exe[256];
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (geteuid() != 0 || length <= 0) {
+        return false;
+    }
+    exe[length] = 0;
+    snprintf(copy, sizeof copy, "%s/setuid_host", host_folder);
+    snprintf(command, sizeof command, "chmod 755 '%s' && cp '%s' '%s' && chown 65533 '%s' && chmod 4755 '%s'", host_folder,
+             HOST_LINKED, copy, copy, copy);
+    return system(command) == 0;
+}
+
+static void host_13_a_set_user_id_program_is_left_alone(void **state)
+{
+    char copy[128];
+    int status = 0;
+    (void)state;
+    if (!copy_as_set_user_id()) {
+        host_skip("a set-user-id program can be made by root only");
+    }
+    snprintf(copy, sizeof copy, "%s/setuid_host", host_folder);
+    for (int is_set_user_id = 0; is_set_user_id < 2; is_set_user_id++) {
+        /* The same program in both turns: it starts the recorder by itself, and exits with the result. */
+        pid_t pid = fork();
+        if (pid == 0) {
+            setenv("HOST_FOLDER", host_folder, 1);
+            setenv("LD_PRELOAD", HOST_LIBRARY, 1);
+            setenv("STALLBOX_AUTOSTART", "1", 1);
+            setenv("STALLBOX_SPOOL", host_spool, 1);
+            setenv("STALLBOX_RECORDINGS", host_recordings, 1);
+            if (is_set_user_id != 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+                _exit(97);
+            }
+            if (is_set_user_id == 0) {
+                unsetenv("LD_PRELOAD");
+                unsetenv("STALLBOX_AUTOSTART");
+                execl(HOST_LINKED, "host_linked", (char *)NULL);
+            }
+            execl(copy, "setuid_host", (char *)NULL);
+            _exit(96);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        if (is_set_user_id != 0 && WEXITSTATUS(status) == 95) {
+            host_skip("the file system of /tmp does not honour set-user-id");
+        }
+        assert_int_equal(WEXITSTATUS(status), is_set_user_id != 0 ? STALLBOX_DECLINED : STALLBOX_OK);
+    }
+    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+}
+
+static void drops_its_rights(void)
+{
+    host_loop(50, NULL);
+    if (geteuid() != 0) {
+        _exit(77);
+    }
+    host_expect(setgid(65534) == 0 && setuid(65534) == 0, "the host drops its rights"); /* all threads take part in it */
+    host_expect(host_api().snapshot(30000) == STALLBOX_IO_FAILED, "the spool is not ours any more");
+    host_expect(host_counts().dropped > 0, "and that is counted");
+    host_loop(50, NULL);
+}
+
+static void host_13_a_daemon_that_drops_its_rights_goes_on(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "drops_its_rights"});
+    assert_int_equal(host_count_snapshots(), 0);
+}
+
+static void changes_its_root(void)
+{
+    char root[128];
+    snprintf(root, sizeof root, "%s/root", getenv("HOST_FOLDER"));
+    host_loop(50, NULL);
+    if (mkdir(root, 0755) != 0 || chroot(root) != 0 || chdir("/") != 0) {
+        _exit(77);
+    }
+    host_expect(host_api().snapshot(30000) == STALLBOX_IO_FAILED, "the spool cannot be reached");
+    host_pause_ms(200);
+    DIR *listing = opendir("/");
+    host_expect(listing != NULL, "the new root can be listed");
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        host_expect(entry->d_name[0] == '.', "nothing is made in the new root");
+    }
+    closedir(listing);
+    host_loop(50, NULL);
+}
+
+static void host_13_nothing_is_written_below_a_changed_root(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "changes_its_root"});
+    assert_int_equal(host_count_snapshots(), 0);
+}
+
+static void makes_a_namespace_of_pids(void)
+{
+    host_loop(20, NULL);
+    if (unshare(CLONE_NEWPID) != 0) {
+        _exit(77);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        host_expect(getpid() == 1, "the child is the first of its namespace");
+        live_as_a_child();
+        exit(6);
+    }
+    expect_status(pid, 6 << 8, "a child in a namespace of its own is inert");
+    host_expect_snapshot();
+}
+
+static void host_13_a_child_in_a_namespace_of_pids_is_inert(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "makes_a_namespace_of_pids", .slow_message_ms = 500});
+    assert_int_equal(host_count_snapshots(), 1);
+}
+
+/* ---- HOST-16 ---- */
+
+static const char *way_out;
+
+static void destructor_of_the_host(void)
+{
+    for (int i = 0; i < 100; i++) {
+        void *volatile memory = malloc(1000);
+        free(memory);
+    }
+    host_pause_ms(20);
+}
+
+__attribute__((destructor)) static void static_destructor(void)
+{
+    if (way_out != NULL) {
+        destructor_of_the_host();
+    }
+}
+
+static void end_now(void)
+{
+    if (strcmp(way_out, "exit") == 0) {
+        exit(11);
+    } else if (strcmp(way_out, "_exit") == 0) {
+        _exit(11);
+    } else if (strcmp(way_out, "quick_exit") == 0) {
+        quick_exit(11);
+    } else if (strcmp(way_out, "abort") == 0) {
+        abort();
+    } else if (strcmp(way_out, "pthread_exit") == 0) {
+        goes_on = false;
+        pthread_exit(NULL);
+    }
+}
+
+static void ends_in_a_snapshot(void)
+{
+    pthread_t thread;
+    way_out = getenv("HOST_WAY_OUT");
+    atexit(destructor_of_the_host);
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, compute, NULL);
+    }
+    host_loop(20, NULL);
+    host_pause_ms(atoi(getenv("HOST_PAUSE")));
+    host_api().snapshot(0); /* asks and returns: it is being made now */
+    host_compute_ms(atoi(getenv("HOST_PAUSE")) / 10);
+    end_now();
+}
+
+static void host_16_every_way_out_during_a_snapshot_ends_as_the_host_said(void **state)
+{
+    static const struct {
+        const char *name;
+        int status;
+    } ways[] = {{"exit", 11 << 8}, {"_exit", 11 << 8}, {"quick_exit", 11 << 8}, {"abort", SIGABRT}, {"pthread_exit", 0}};
+    (void)state;
+    for (size_t i = 0; i < SBX_COUNT_OF(ways); i++) {
+        for (int pause = 0; pause < 60; pause += 20) {
+            char text[8];
+            snprintf(text, sizeof text, "%d", pause);
+            setenv("HOST_WAY_OUT", ways[i].name, 1);
+            setenv("HOST_PAUSE", text, 1);
+            int status = host_run(&(struct host_order){.body = "ends_in_a_snapshot"});
+            assert_int_equal(status & ~0x80, ways[i].status); /* 0x80: a core was written */
+        }
+    }
+    unsetenv("HOST_WAY_OUT");
+    /* Whatever was left, whole or not, is found again and is no snapshot of a stall: nobody was stalled. */
+    struct sbx_recovery_counts counts;
+    assert_int_equal(sbx_recording_recover_folder(host_recordings, host_spool, NULL, NULL, &counts), 0);
+    assert_int_equal(counts.killed, 0);
+    assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct host_body bodies[] = {
+        HOST_BODY(forks_and_the_child_forks_again),
+        HOST_BODY(spawned),
+        HOST_BODY(spawns_all_the_time),
+        HOST_BODY(execs_again_and_again),
+        HOST_BODY(drops_its_rights),
+        HOST_BODY(changes_its_root),
+        HOST_BODY(makes_a_namespace_of_pids),
+        HOST_BODY(ends_in_a_snapshot),
+    };
+    const struct CMUnitTest tests[] = {
+        HOST_TEST(host_01_forked_children_are_inert_and_leave_the_parent_alone),
+        HOST_TEST(host_02_a_storm_of_vfork_and_posix_spawn_inherits_nothing),
+        HOST_TEST(host_03_exec_while_sampled_kills_nothing_and_hands_on_nothing),
+        HOST_TEST(host_13_a_set_user_id_program_is_left_alone),
+        HOST_TEST(host_13_a_daemon_that_drops_its_rights_goes_on),
+        HOST_TEST(host_13_nothing_is_written_below_a_changed_root),
+        HOST_TEST(host_13_a_child_in_a_namespace_of_pids_is_inert),
+        HOST_TEST(host_16_every_way_out_during_a_snapshot_ends_as_the_host_said),
+    };
+    return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
+}

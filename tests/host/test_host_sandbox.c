@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host_sandbox.c - programs that forbid themselves system calls: with an error, or with death. */
+#include "host_case.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox_filter.h"
+
+/* ---- HOST-14: filters that refuse ---- */
+
+static const long *forbidden;
+static size_t forbidden_count;
+
+static bool forbid(const long *numbers, size_t count)
+{
+    struct sock_filter filter[40] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned used = 1;
+    for (size_t i = 0; i < count; i++) {
+        filter[used++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)numbers[i], 0, 1);
+        filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    }
+    filter[used++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = (unsigned short)used, .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool forbid_before_exec(void)
+{
+    return forbid(forbidden, forbidden_count);
+}
+
+static const long all_forbidden[] = {SYS_getrandom,  SYS_tgkill,      SYS_rt_tgsigqueueinfo, SYS_prctl,    SYS_madvise,
+                                     SYS_getrusage,  SYS_clone3,      SYS_process_vm_readv,  SYS_socket,   SYS_getdents64,
+                                     SYS_fallocate,  SYS_close_range, SYS_ftruncate};
+
+static void host_14_a_filter_that_refuses_calls_harms_nobody(void **state)
+{
+    (void)state;
+    struct host_order order = {.body = "host_work", .before_exec = forbid_before_exec};
+    for (size_t i = 0; i <= SBX_COUNT_OF(all_forbidden); i++) { /* each alone, and all at once */
+        forbidden = i < SBX_COUNT_OF(all_forbidden) ? &all_forbidden[i] : all_forbidden;
+        forbidden_count = i < SBX_COUNT_OF(all_forbidden) ? 1 : SBX_COUNT_OF(all_forbidden);
+        assert_int_equal(host_run(&order), 0);
+    }
+}
+
+static void forbids_later(void)
+{
+    static const long later[] = {SYS_openat, SYS_getrandom, SYS_rt_tgsigqueueinfo, SYS_process_vm_readv, SYS_prctl};
+    host_loop(50, NULL);
+    /* For all threads, ours too, as a sandbox does it. */
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)later[0], 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)later[1], 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)later[2], 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)later[3], 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+    };
+    struct sock_fprog program = {.len = SBX_COUNT_OF(filter), .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) {
+        _exit(77);
+    }
+    host_expect(host_api().snapshot(20000) != STALLBOX_OK, "no snapshot can be written");
+    host_expect(host_counts().dropped > 0, "and that is counted");
+    host_work();
+}
+
+static void host_14_a_sandbox_entered_later_costs_the_snapshots_only(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forbids_later"});
+    assert_int_equal(host_count_snapshots(), 0);
+}
+
+/* ---- HOST-14: filters that kill ---- */
+
+/* What this program itself calls once it is in its sandbox. */
+static const long own_calls[] = {SYS_poll,    SYS_futex,        SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,
+                                 SYS_mmap,    SYS_munmap,       SYS_mprotect,        SYS_madvise,   SYS_write,
+                                 SYS_exit,    SYS_exit_group,   SYS_rt_sigreturn,    SYS_close,     SYS_clock_gettime,
+                                 SYS_prctl,   SYS_rt_sigprocmask, SYS_wait4,         SYS_gettid};
+
+struct allow_list {
+    struct sock_filter code[256];
+    unsigned short length;
+};
+
+static void allow(struct allow_list *list, uint32_t call)
+{
+    list->code[list->length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+    list->code[list->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
+
+/* Allow what the program calls, and `ours` too; do `action` to everything else. */
+static void make_list(struct allow_list *list, bool ours, uint32_t action)
+{
+    list->length = 0;
+    list->code[list->length++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < SBX_COUNT_OF(own_calls); i++) {
+        allow(list, (uint32_t)own_calls[i]);
+    }
+    for (size_t i = 0; ours && i < sbx_calls_on_their_threads_count; i++) {
+        allow(list, sbx_calls_on_their_threads[i]);
+    }
+    for (size_t i = 0; ours && i < sbx_calls_on_our_threads_count; i++) {
+        allow(list, sbx_calls_on_our_threads[i]);
+    }
+    list->code[list->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+}
+
+/* The system call itself, past every hook. */
+static long call_raw(long number, long a, long b, long c)
+{
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b, x2 __asm__("x2") = c;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+#endif
+}
+
+/* Enter it in the way HOST_WAY tells. */
+static void enter(const struct allow_list *list)
+{
+    const char *way = getenv("HOST_WAY");
+    struct sock_fprog program = {.len = list->length, .filter = (struct sock_filter *)list->code};
+    long result;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        _exit(77);
+    }
+    if (strcmp(way, "prctl") == 0) { /* this thread, and those it makes from now on */
+        result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    } else if (strcmp(way, "unseen") == 0) {
+        result = call_raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, (long)&program);
+    } else { /* all threads, ours too */
+        result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    }
+    if (result != 0) {
+        _exit(77);
+    }
+}
+
+/* What a program does, for so long that the recorder would have looked round many times. */
+static void live_in_the_sandbox(void)
+{
+    for (int i = 0; i < 10; i++) {
+        host_loop(60, NULL);
+        void *volatile memory = malloc(300000);
+        free(memory);
+        host_compute_ms(30);
+    }
+}
+
+static uint32_t action_of_the_test(void)
+{
+    const char *name = getenv("HOST_ACTION");
+    return strcmp(name, "trap") == 0    ? SECCOMP_RET_TRAP
+           : strcmp(name, "thread") == 0 ? SECCOMP_RET_KILL_THREAD
+                                         : SECCOMP_RET_KILL_PROCESS;
+}
+
+static void on_trap(int number)
+{
+    (void)number;
+    _exit(55);
+}
+
+static void kills_what_it_does_not_call(void)
+{
+    static struct allow_list list;
+    pthread_t threads[2];
+    struct sigaction action = {.sa_handler = on_trap};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSYS, &action, NULL);
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
+    }
+    host_loop(50, NULL);
+    host_expect_snapshot(); /* it works up to here */
+    make_list(&list, false, action_of_the_test());
+    enter(&list);
+    live_in_the_sandbox();
+    host_expect(!host_api().is_running(), "the recorder has left");
+    host_goes_on = false;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL); /* they end, with what the recorder knew of them */
+    }
+}
+
+static void host_14_a_filter_that_kills_finds_the_recorder_gone(void **state)
+{
+    static const char *const turns[][2] = {{"prctl", "process"}, {"all", "process"}, {"all", "thread"}, {"all", "trap"}};
+    (void)state;
+    for (size_t i = 0; i < SBX_COUNT_OF(turns); i++) {
+        setenv("HOST_WAY", turns[i][0], 1);
+        setenv("HOST_ACTION", turns[i][1], 1);
+        host_run_well(&(struct host_order){.body = "kills_what_it_does_not_call"});
+        assert_int_equal(host_count_snapshots(), 1); /* from before; and nothing is left that a kill would have left */
+        assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
+        host_tear_down(state);
+    }
+}
+
+/* The proof that these filters bite: one that nobody saw coming ends the program, as LIMITS.md says. */
+static void host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program(void **state)
+{
+    (void)state;
+    setenv("HOST_WAY", "unseen", 1);
+    setenv("HOST_ACTION", "process", 1);
+    int status = host_run(&(struct host_order){.body = "kills_what_it_does_not_call"});
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSYS);
+}
+
+/* The list of docs/SANDBOXES.md is the whole of it: with it allowed, the recorder lives on, and makes snapshots. */
+static void allows_the_recorders_calls(void)
+{
+    static struct allow_list list;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
+    }
+    host_loop(50, NULL);
+    make_list(&list, true, SECCOMP_RET_KILL_PROCESS);
+    enter(&list);
+    live_in_the_sandbox();
+    host_expect(host_api().is_running(), "the recorder goes on");
+    host_expect_snapshot();
+    live_in_the_sandbox();
+    host_expect(host_counts().captures_async > 5, "samples were taken");
+    host_goes_on = false;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void host_14_a_filter_that_kills_others_lets_the_recorder_live(void **state)
+{
+    static const char *const ways[] = {"prctl", "all"};
+    (void)state;
+    for (size_t i = 0; i < SBX_COUNT_OF(ways); i++) {
+        setenv("HOST_WAY", ways[i], 1);
+        host_run_well(&(struct host_order){.body = "allows_the_recorders_calls"});
+        assert_int_equal(host_count_snapshots(), 1);
+        host_tear_down(state);
+    }
+}
+
+static void *enter_strict_mode(void *unused)
+{
+    (void)unused;
+    host_expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict mode is entered");
+    for (volatile int i = 0; i < 300000000; i++) { /* a sample would be its end */
+    }
+    call_raw(SYS_exit, 0, 0, 0); /* what libc calls at a thread's end is forbidden too */
+    return NULL;
+}
+
+static void has_a_thread_in_strict_mode(void)
+{
+    pthread_t thread;
+    host_loop(50, NULL);
+    pthread_create(&thread, NULL, enter_strict_mode, NULL);
+    pthread_detach(thread);
+    for (int i = 0; i < 500 && host_thread_count() > 1; i++) {
+        host_pause_ms(20);
+    }
+    host_expect(host_thread_count() == 1 && !host_api().is_running(), "the thread ended as it would, and the recorder left");
+}
+
+static void host_14_a_thread_in_strict_mode_is_left_alone(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "has_a_thread_in_strict_mode"});
+}
+
+/* Privilege separation: the child is in the sandbox, and has no recorder; the parent is not, and keeps his. */
+static void forks_into_a_sandbox(void)
+{
+    static struct allow_list list;
+    int status = 0;
+    host_loop(50, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        make_list(&list, false, SECCOMP_RET_KILL_PROCESS);
+        enter(&list);
+        live_in_the_sandbox();
+        _exit(9);
+    }
+    host_expect(waitpid(pid, &status, 0) == pid && (status == 9 << 8 || status == 77 << 8), "the child lives in its sandbox");
+    host_expect(host_api().is_running(), "the parent is recorded");
+    host_expect_snapshot();
+}
+
+static void host_14_a_forked_child_in_a_sandbox_costs_its_parent_nothing(void **state)
+{
+    (void)state;
+    setenv("HOST_WAY", "all", 1);
+    host_run_well(&(struct host_order){.body = "forks_into_a_sandbox"});
+    assert_int_equal(host_count_snapshots(), 1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct host_body bodies[] = {
+        HOST_BODY(host_work),
+        HOST_BODY(forbids_later),
+        HOST_BODY(kills_what_it_does_not_call),
+        HOST_BODY(allows_the_recorders_calls),
+        HOST_BODY(has_a_thread_in_strict_mode),
+        HOST_BODY(forks_into_a_sandbox),
+    };
+    const struct CMUnitTest tests[] = {
+        HOST_TEST(host_14_a_filter_that_refuses_calls_harms_nobody),
+        HOST_TEST(host_14_a_sandbox_entered_later_costs_the_snapshots_only),
+        HOST_TEST(host_14_a_filter_that_kills_finds_the_recorder_gone),
+        HOST_TEST(host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program),
+        HOST_TEST(host_14_a_filter_that_kills_others_lets_the_recorder_live),
+        HOST_TEST(host_14_a_thread_in_strict_mode_is_left_alone),
+        HOST_TEST(host_14_a_forked_child_in_a_sandbox_costs_its_parent_nothing),
+    };
+    return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steered_program.c - an event loop for SECONDS seconds that allocates, locks and sleeps; with "fragile" as a second argument
+ * it dies when somebody has put himself between it and nanosleep, as a program that checks its own integrity would; with
+ * "stalls" each SIGUSR1 makes a message take 200 ms. */
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Where calls of nanosleep go: the value of its slot, read past the compiler. */
+static void *target_of_nanosleep(void)
+{
+    void *target;
+#if defined(__x86_64__)
+    __asm__ volatile("movq nanosleep@GOTPCREL(%%rip), %0" : "=r"(target));
+#else
+    target = dlsym(RTLD_DEFAULT, "nanosleep");
+#endif
+    return target;
+}
+
+static int is_hooked(void)
+{
+    Dl_info found;
+    return dladdr(target_of_nanosleep(), &found) != 0 && found.dli_fname != NULL &&
+           strstr(found.dli_fname, "libstallbox") != NULL;
+}
+
+static volatile sig_atomic_t is_wanted;
+
+static void want_a_stall(int number)
+{
+    (void)number;
+    is_wanted = 1;
+}
+
+__attribute__((noinline)) static void stall(void)
+{
+    const struct timespec pause = {0, 200000000};
+    nanosleep(&pause, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    double seconds = argc > 1 ? atof(argv[1]) : 1;
+    int is_fragile = argc > 2 && strcmp(argv[2], "fragile") == 0;
+    struct timespec begin, now;
+    if (argc > 2 && strcmp(argv[2], "stalls") == 0) {
+        signal(SIGUSR1, want_a_stall);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        const struct timespec pause = {0, 1000000};
+        if (is_fragile && is_hooked()) {
+            abort();
+        }
+        poll(NULL, 0, 5);
+        pthread_mutex_lock(&lock);
+        free(malloc(100));
+        pthread_mutex_unlock(&lock);
+        nanosleep(&pause, NULL);
+        if (is_wanted) {
+            is_wanted = 0;
+            stall();
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+    return 0;
+}

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sandbox_calls.sh - docs/SANDBOXES.md names the system calls that capture/sandbox_filter.c has, no more and no fewer.
+#
+# usage: sandbox_calls.sh SOURCE-ROOT
+set -euo pipefail
+cd "$1"
+
+code=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^const size_t sbx_calls_on_our_threads_count/p' capture/sandbox_filter.c |
+    grep -oE 'SYS_[a-z0-9_]+,' | tr -d ',' | sed 's/SYS_//' | sort -u)
+page=$(sed -n '/^\* on the program/,/^$/p' docs/SANDBOXES.md | sed -E "s/^\* on (the program's threads|our own): (those, and)?//" |
+    sed 's/; and of the old names of x86-64/,/' | tr ',' '\n' | tr -d ' ' | grep -E '^[a-z0-9_]+$' | sort -u)
+if [ "$code" != "$page" ]; then
+    diff <(echo "$code") <(echo "$page") | sed 's/^</in the code only:/; s/^>/on the page only:/' >&2 || true
+    exit 1
+fi
+echo "sandbox_calls: $(wc -l <<<"$code") system calls"

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# security_cases.sh - docs/SECURITY.md has every case POL-1 to 20, SPL-1 to 13 and NET-1 to 13 in one row, each with a test of
+# its name; every test it names is run by some program, and every test with such a name stands in the row of its case.
+#
+# usage: security_cases.sh SOURCE-ROOT
+set -euo pipefail
+cd "$1"
+table=docs/SECURITY.md
+status=0
+complain() {
+    echo "security_cases: $1" >&2
+    status=1
+}
+name='(pol|spl|net)_[0-9]{2}_[a-z0-9_]+'
+
+# What is run: the tests in a program's list (the second mention of a function's name), and the cases of a script.
+run=$({
+    grep -rhoE "[A-Za-z_]*(test|TEST)[a-z_]*\(test_${name}[,)]" --include='*.c' tests | grep -oE "$name"
+    grep -rhoE "ITEMS .*" --include=CMakeLists.txt tests/integration | grep -oE "$name"
+} | sort -u)
+
+for cases in pol:20 spl:13 net:13; do
+    kind=${cases%:*}
+    for number in $(seq 1 "${cases#*:}"); do
+        case=${kind^^}-$number
+        prefix=$(printf '%s_%02d_' "$kind" "$number")
+        row=$(grep -E "^\| $case \|" "$table" || true)
+        if [ "$(grep -c . <<<"$row")" -ne 1 ]; then
+            complain "$case stands in no row, or in several"
+            continue
+        fi
+        named=$(grep -oE "$name|${prefix}\*" <<<"$row" | sort -u || true)
+        [ -n "$named" ] || complain "$case has no test"
+        while read -r one; do
+            [ -n "$one" ] || continue
+            [[ $one == "$prefix"* ]] || complain "$one stands in the row of $case"
+            if [[ $one == *'*' ]]; then
+                grep -q "^${one%\*}" <<<"$run" || complain "no test runs $one"
+            else
+                grep -qx "$one" <<<"$run" || complain "no test runs $one"
+            fi
+        done <<<"$named"
+        while read -r one; do # the other way: a test that is not told of
+            [ -n "$one" ] || continue
+            grep -qF "$one" <<<"$row" || grep -qF "\`${prefix}*\`" <<<"$row" || complain "$one is not in the row of $case"
+        done < <(grep "^$prefix" <<<"$run" || true)
+        while read -r program; do # `test_delivery_kills` is tests/delivery/test_kills.c
+            found=$(find tests -name "$program.c" -o -name "test_${program#test_*_}.c")
+            [ -n "$found" ] || complain "$program is no test program"
+        done < <(grep -oE "\`test_[a-z_]+\`" <<<"$row" | tr -d "\`" | sort -u || true)
+    done
+done
+[ "$status" -eq 0 ] && echo "security_cases: 46 cases, $(grep -c . <<<"$run") tests"
+exit "$status"

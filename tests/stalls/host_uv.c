@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host_uv.c - libuv's loop, and the cases that need libuv. */
+#include <stdlib.h>
+#include <uv.h>
+
+#include "stall.h"
+
+static uv_timer_t timer;
+static int (*the_step)(void);
+
+static void on_timer(uv_timer_t *handle)
+{
+    int next_ms = the_step();
+    if (next_ms < 0) {
+        uv_stop(handle->loop);
+    } else {
+        /* One that is due at once would run again in the same pass, and the loop never poll. */
+        uv_timer_start(handle, on_timer, next_ms > 0 ? (uint64_t)next_ms : 1, 0);
+    }
+}
+
+void host_loop(int (*step)(void))
+{
+    the_step = step;
+    uv_timer_init(uv_default_loop(), &timer);
+    uv_timer_start(&timer, on_timer, 15, 0);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+}
+
+/* ---- a synchronous wait for the pool, whose four threads are busy ---- */
+
+static uv_sem_t image_ready;
+static uv_work_t jobs[5];
+
+static STALL_FUNCTION void convert_image(uv_work_t *job)
+{
+    stall_pause_ms(1400);
+    STALL_STAY();
+    if (job == &jobs[0]) {
+        uv_sem_post(&image_ready);
+    }
+}
+
+static void no_more(uv_work_t *job, int status)
+{
+    (void)job;
+    (void)status;
+}
+
+static STALL_FUNCTION void await_image(int n)
+{
+    uv_sem_init(&image_ready, 0);
+    uv_queue_work(uv_default_loop(), &jobs[0], convert_image, no_more);
+    uv_sem_wait(&image_ready);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- a synchronous file call in the loop ---- */
+
+static STALL_FUNCTION void save_document(int n)
+{
+    static char block[256 * 1024];
+    char path[300];
+    uv_fs_t request;
+    snprintf(path, sizeof path, "%s/document", stall_folder());
+    int file = uv_fs_open(NULL, &request, path, UV_FS_O_CREAT | UV_FS_O_RDWR | UV_FS_O_TRUNC, 0600, NULL);
+    uv_buf_t buffer = uv_buf_init(block, sizeof block);
+    for (int64_t until_ns = stall_now_ns() + 1500000000; stall_now_ns() < until_ns;) {
+        uv_fs_write(NULL, &request, file, &buffer, 1, 0, NULL);
+        uv_fs_fsync(NULL, &request, file, NULL);
+    }
+    uv_fs_close(NULL, &request, file, NULL);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- a uv_rwlock ---- */
+
+static int is_held;
+static uv_rwlock_t table_lock;
+
+static STALL_FUNCTION void migrate_table(void)
+{
+    uv_sleep(1400);
+    STALL_STAY();
+}
+
+static STALL_FUNCTION void *migrate(void *unused)
+{
+    uv_rwlock_wrlock(&table_lock);
+    __atomic_store_n(&is_held, 1, __ATOMIC_RELEASE);
+    migrate_table();
+    uv_rwlock_wrunlock(&table_lock);
+    return unused;
+}
+
+static STALL_FUNCTION void read_table(int n)
+{
+    uv_rwlock_init(&table_lock);
+    stall_thread("migrator", migrate, NULL, NULL);
+    while (__atomic_load_n(&is_held, __ATOMIC_ACQUIRE) == 0) {
+        stall_pause_ms(2);
+    }
+    uv_rwlock_rdlock(&table_lock);
+    stall_sink += (uint64_t)n;
+    uv_rwlock_rdunlock(&table_lock);
+}
+
+const struct stall stalls_uv[] = {
+    {.name = "uv_sem", .message = await_image},
+    {.name = "uv_fs_sync", .message = save_document},
+    {.name = "uv_rwlock", .message = read_table},
+    {.name = NULL},
+};

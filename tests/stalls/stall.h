@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall.h - one stall with a known cause, and the loop that runs into it.
+ *
+ * A case says what a program does (cases/), a host says in which kind of loop (host_*.c). Any case runs in any host.
+ * The truth about each is in truth.tsv, which the program does not read. */
+#ifndef STALL_H
+#define STALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Functions that the truth names must be there to be found. */
+#define STALL_FUNCTION __attribute__((noinline, noclone, noipa))
+/* At the end of one: no tail call, which would take it off the stack. */
+#define STALL_STAY() __asm__ volatile("" ::: "memory")
+
+struct stall {
+    const char *name;
+    void (*prepare)(void);  /* before the loop; may be NULL */
+    void (*message)(int n); /* what a message does: in message 10 only, unless `every` */
+    bool every;             /* in each message from 10 on */
+    int delay_ms;           /* between messages from 10 on; 0: 15 ms, or at once with `every` */
+    int messages;           /* how many in all; 0: 24 */
+};
+
+/* The tables of cases/, each ended by a NULL name. */
+extern const struct stall stalls_cpu[], stalls_lock[], stalls_wait[], stalls_sleep[], stalls_file[], stalls_network[],
+    stalls_process[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[];
+extern const struct stall stalls_cxx[] __attribute__((weak)), stalls_glib[] __attribute__((weak)),
+    stalls_uv[] __attribute__((weak));
+
+/* The host: call step() in the loop, again after as many milliseconds as it returned, until that is negative. */
+void host_loop(int (*step)(void));
+
+/* ---- what cases need (stall_main.c) ---- */
+
+static inline __attribute__((always_inline)) int64_t stall_read_clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+/* Inlined, as the pause below: they are nobody's part of a stall, and must not stand between a case and what it calls.
+ */
+static inline __attribute__((always_inline)) int64_t stall_now_ns(void)
+{
+    return stall_read_clock_ns(CLOCK_MONOTONIC);
+}
+static inline __attribute__((always_inline)) int64_t stall_cpu_ns(void) /* CPU time of the calling thread */
+{
+    return stall_read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+/* Sleep, by a way that is nobody's cause. */
+static inline __attribute__((always_inline)) void stall_pause_ms(int ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+/* A named thread, detached or (thread_out not NULL) to be joined. */
+void stall_thread(const char *name, void *(*body)(void *), void *argument, uint64_t *thread_out);
+/* The process ends after so many milliseconds whatever it does; no thread is needed for it. */
+void stall_end_after_ms(int ms);
+/* Ask the recorder for a snapshot, as a program that finds its deadline unmet does. */
+void stall_ask_for_snapshot(void);
+/* A folder on a disk, emptied at exit by the scorer. */
+const char *stall_folder(void);
+/* Keep the compiler from leaving work out. */
+extern volatile uint64_t stall_sink;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

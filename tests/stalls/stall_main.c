@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall_main.c - runs one case in the host it is linked with, among threads that have no part in it. */
+#include "stall.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+volatile uint64_t stall_sink;
+static const struct stall *the_stall;
+static int message;
+
+struct start {
+    void *(*body)(void *);
+    void *argument;
+    char name[16];
+};
+
+static void *named_thread(void *given)
+{
+    struct start start = *(struct start *)given;
+    free(given);
+    pthread_setname_np(pthread_self(), start.name);
+    return start.body(start.argument);
+}
+
+void stall_thread(const char *name, void *(*body)(void *), void *argument, uint64_t *thread_out)
+{
+    struct start *start = calloc(1, sizeof *start);
+    pthread_t thread;
+    if (start == NULL) {
+        abort();
+    }
+    start->body = body;
+    start->argument = argument;
+    snprintf(start->name, sizeof start->name, "%s", name);
+    if (pthread_create(&thread, NULL, named_thread, start) != 0) {
+        abort();
+    }
+    if (thread_out == NULL) {
+        pthread_detach(thread);
+    } else {
+        *thread_out = thread;
+    }
+}
+
+static void end_now(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
+void stall_end_after_ms(int ms)
+{
+    signal(SIGALRM, end_now);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {ms / 1000, ms % 1000 * 1000}}, NULL);
+}
+
+void stall_ask_for_snapshot(void)
+{
+    int (*snapshot)(const char *) = NULL;
+    *(void **)&snapshot = dlsym(RTLD_DEFAULT, "stallbox_snapshot");
+    if (snapshot != NULL) {
+        snapshot("deadline unmet");
+    }
+}
+
+const char *stall_folder(void)
+{
+    const char *folder = getenv("STALL_FOLDER");
+    return folder != NULL ? folder : "/var/tmp";
+}
+
+/* ---- those who have no part in it ---- */
+
+static pthread_mutex_t quiet_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t quiet_work = PTHREAD_COND_INITIALIZER;
+
+static STALL_FUNCTION void *idle_for_work(void *unused)
+{
+    pthread_mutex_lock(&quiet_lock);
+    for (;;) {
+        pthread_cond_wait(&quiet_work, &quiet_lock);
+    }
+    return unused;
+}
+
+static STALL_FUNCTION void count_statistics(void)
+{
+    for (int i = 0; i < 20000; i++) {
+        stall_sink += (uint64_t)i * 7;
+    }
+}
+
+static STALL_FUNCTION void *tick_statistics(void *unused)
+{
+    for (;;) {
+        usleep(30000);
+        count_statistics();
+    }
+    return unused;
+}
+
+/* ---- the messages ---- */
+
+static int64_t stalled_ns, stalled_cpu_ns;
+
+/* How much of a processor the stall got: a program that computes on a machine that has none left is starved as well,
+ * and who says so is not wrong. */
+static void tell_share(void)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/share", stall_folder());
+    FILE *file = fopen(path, "we");
+    if (file != NULL && stalled_ns > 0) {
+        fprintf(file, "%.3f\n", (double)stalled_cpu_ns / (double)stalled_ns);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+static STALL_FUNCTION void handle_ordinary_message(void)
+{
+    char text[64];
+    for (int i = 0; i < 200; i++) {
+        snprintf(text, sizeof text, "%d", i * message);
+        stall_sink += (uint64_t)text[0];
+    }
+}
+
+static int step(void)
+{
+    int last = the_stall->messages != 0 ? the_stall->messages : 24;
+    message++;
+    if (message > last) {
+        return -1;
+    }
+    if (message == 10 || (message > 10 && the_stall->every)) {
+        if (the_stall->every) {
+            the_stall->message(message);
+            STALL_STAY();
+        } else {
+            int64_t wall_ns = stall_now_ns(), cpu_ns = stall_cpu_ns();
+            the_stall->message(message);
+            stalled_ns = stall_now_ns() - wall_ns;
+            stalled_cpu_ns = stall_cpu_ns() - cpu_ns;
+        }
+    } else {
+        handle_ordinary_message();
+    }
+    if (message < 10) {
+        return 15;
+    }
+    return the_stall->every || the_stall->delay_ms != 0 ? the_stall->delay_ms : 15;
+}
+
+static const struct stall *find(const char *name)
+{
+    const struct stall *const tables[] = {
+        stalls_cpu,    stalls_lock,       stalls_wait,    stalls_sleep,    stalls_file, stalls_network, stalls_process,
+        stalls_memory, stalls_contention, stalls_healthy, stalls_messages, stalls_cxx,  stalls_glib,    stalls_uv};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const struct stall *stall = tables[i]; stall != NULL && stall->name != NULL; stall++) {
+            if (strcmp(stall->name, name) == 0) {
+                return stall;
+            }
+        }
+    }
+    return NULL;
+}
+
+int main(int count, char **arguments)
+{
+    the_stall = count == 2 ? find(arguments[1]) : NULL;
+    if (the_stall == NULL) {
+        fprintf(stderr, "usage: %s CASE\n", arguments[0]);
+        return 2;
+    }
+    stall_thread("quiet-pool", idle_for_work, NULL, NULL);
+    stall_thread("statistics", tick_statistics, NULL, NULL);
+    if (the_stall->prepare != NULL) {
+        the_stall->prepare();
+    }
+    host_loop(step);
+    tell_share();
+    return 0;
+}

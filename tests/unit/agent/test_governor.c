@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_governor.c - a process that spends too much on its recorder records less, by itself, and its snapshot says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "order.h"
+#include "stalling_process.h"
+
+enum { PATIENCE_MS = 60000 };
+
+/* The process's own recording, as a tool sees it. */
+static struct sbx_recording_header *open_own_recording(void)
+{
+    char path[600];
+    struct sbx_recording_header *header = MAP_FAILED;
+    DIR *folder = opendir(stalling_process_recordings());
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
+        if (strstr(entry->d_name, SBX_RECORDING_SUFFIX) == NULL) {
+            continue;
+        }
+        snprintf(path, sizeof path, "%s/%s", stalling_process_recordings(), entry->d_name);
+        int file = open(path, O_RDWR | O_CLOEXEC);
+        struct stat status;
+        if (file >= 0 && fstat(file, &status) == 0) {
+            header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        }
+    }
+    stalling_expect(header != MAP_FAILED, "the recording is there");
+    return header;
+}
+
+static struct sbx_control_page *control_of(struct sbx_recording_header *header)
+{
+    return (struct sbx_control_page *)(void *)((char *)header + SBX_CONTROL_AT);
+}
+
+/* The pointers are volatile, or the compiler takes a malloc whose memory is freed for none. */
+static void allocate_for_ms(uint64_t ms)
+{
+    uint64_t end_ms = stalling_now_ms() + ms;
+    while (stalling_now_ms() < end_ms) {
+        for (int i = 0; i < 20000; i++) {
+            void *volatile memory = malloc(32);
+            free(memory);
+        }
+    }
+}
+
+static bool order(struct sbx_recording_header *header, uint32_t permille)
+{
+    struct sbx_control_page *control = control_of(header);
+    control->wanted = control->in_force;
+    control->wanted.max_cpu_permille = permille;
+    /* order: release control.generation - `wanted` is whole */
+    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
+    for (uint64_t begin_ms = stalling_now_ms(); stalling_now_ms() - begin_ms < PATIENCE_MS;) {
+        if (sbx_load_acquire(&control->applied) == generation) { /* order: acquire control.applied */
+            return true;
+        }
+        allocate_for_ms(5);
+    }
+    return false;
+}
+
+static void child_allocates_all_the_time(void)
+{
+    struct stallbox_options options = stalling_options();
+    options.max_cpu_permille = 1;
+    stalling_start(&options);
+    struct sbx_recording_header *header = open_own_recording();
+    struct sbx_overhead *overhead = &header->overhead;
+    const uint32_t both = SBX_POINT_BIT(SBX_GROUP_ALLOC) | SBX_POINT_BIT(SBX_GROUP_FREE);
+    uint64_t begin_ms = stalling_now_ms();
+    while ((sbx_load_relaxed(&overhead->shed) & both) != both && stalling_now_ms() - begin_ms < PATIENCE_MS) {
+        allocate_for_ms(100);
+    }
+    stalling_expect((overhead->shed & both) == both, "the allocation points are shed");
+    stalling_expect(overhead->changes >= 2 && overhead->budget_permille == 1, "and it is told");
+    stalling_expect(overhead->calls_ns > 0 && overhead->watch_ns > 0 && overhead->application_ns > 0,
+                    "with what it cost");
+    for (int waited = 0; waited < 1000 && (control_of(header)->hooked_points & both) != 0; waited++) {
+        stalling_pause_ms(5);
+    }
+    stalling_expect((control_of(header)->hooked_points & both) == 0, "their hooks are out");
+    stalling_expect((control_of(header)->in_force.points & both) == both, "what was ordered is still what was ordered");
+    stalling_expect((control_of(header)->hooked_points & SBX_POINT_BIT(SBX_GROUP_POLL)) != 0, "others are in");
+    stalling_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    /* Other orders are tried as they are; without a budget they stay. */
+    stalling_expect(order(header, 0), "another order is taken");
+    stalling_expect(overhead->shed == 0 && overhead->interval_us == 1000, "it is tried as it is");
+    for (int waited = 0; waited < 1000 && (control_of(header)->hooked_points & both) != both; waited++) {
+        stalling_pause_ms(5);
+    }
+    stalling_expect((control_of(header)->hooked_points & both) == both, "the hooks are in again");
+    uint32_t changes = overhead->changes;
+    allocate_for_ms(8000);
+    stalling_expect(overhead->changes == changes && overhead->shed == 0, "no budget, no governor");
+    stalling_expect(overhead->window_ppm > 1000, "what it costs is told all the same");
+    stallbox_stop(5000);
+}
+
+static void test_a_process_over_its_budget_sheds_points_and_says_so(void **state)
+{
+    (void)state;
+    stalling_process_run(child_allocates_all_the_time);
+    struct sbx_snapshot *snapshot = stalling_process_snapshot();
+    assert_int_equal(snapshot->settings.max_cpu_permille, 1);
+    assert_true((snapshot->header.overhead.shed & SBX_POINT_BIT(SBX_GROUP_ALLOC)) != 0);
+    assert_true(snapshot->header.overhead.changes >= 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_process_over_its_budget_sheds_points_and_says_so,
+                                        stalling_process_set_up, stalling_process_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_governor_decision.c - what is recorded less, and when again: windows of numbers, and a model of a host. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "governor_decision.h"
+
+#define MS UINT64_C(1000000)
+#define S UINT64_C(1000000000)
+
+enum { BUDGET = 5 };
+
+/* A window of a second in which the application ran all the time: the budget is 5 ms. */
+static struct sbx_cost_view busy(uint64_t now_s)
+{
+    return (struct sbx_cost_view){
+        .window_ns = S, .application_ns = S, .points = SBX_POINTS_ALL, .now_ns = now_s * S,
+        .interval_us = 1000, .gap_us = 5000};
+}
+
+static enum sbx_governor_step decide_n(struct sbx_governor *governor, struct sbx_cost_view *view, unsigned windows)
+{
+    enum sbx_governor_step step = SBX_STEP_NONE;
+    for (unsigned i = 0; i < windows; i++) {
+        step = sbx_governor_decide(governor, view, BUDGET);
+        view->now_ns += S;
+    }
+    return step;
+}
+
+static void test_within_the_budget_nothing_changes(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0}, untouched = {0};
+    struct sbx_cost_view view = busy(1);
+    view.tick_ns = 2 * MS;
+    view.capture_ns = 2 * MS;
+    view.pass_ns[SBX_GROUP_ALLOC] = 1 * MS; /* exactly the budget */
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_NONE);
+    assert_int_equal(governor.changes, 0);
+    untouched.calm_windows = governor.calm_windows;
+    assert_memory_equal(&governor, &untouched, sizeof governor);
+}
+
+static void test_one_window_over_the_budget_changes_nothing(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view over = busy(1), calm = busy(2);
+    over.capture_ns = 500 * MS;
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(sbx_governor_decide(&governor, &over, BUDGET), SBX_STEP_NONE);
+        assert_int_equal(sbx_governor_decide(&governor, &calm, BUDGET), SBX_STEP_NONE);
+    }
+}
+
+static void test_the_dearer_of_captures_and_ticks_is_widened(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.capture_ns = 6 * MS;
+    view.tick_ns = 5 * MS;
+    assert_int_equal(decide_n(&governor, &view, 2), SBX_STEP_INTERVAL_WIDER);
+    view.capture_ns = 3 * MS;
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_GAP_WIDER);
+    assert_int_equal(governor.interval_level, 1);
+    assert_int_equal(governor.gap_level, 1);
+    assert_int_equal(governor.shed, 0);
+}
+
+static void test_without_a_budget_nothing_is_held(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.capture_ns = 900 * MS;
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(sbx_governor_decide(&governor, &view, 0), SBX_STEP_NONE);
+    }
+}
+
+static void test_points_are_shed_only_when_widening_cannot_do_it(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.capture_ns = 6 * MS; /* doubling can save 5.8 of it: enough */
+    view.pass_ns[SBX_GROUP_FILE] = 2 * MS;
+    assert_int_equal(decide_n(&governor, &view, 6), SBX_STEP_INTERVAL_WIDER);
+    assert_int_equal(governor.shed, 0);
+    governor = (struct sbx_governor){0};
+    view.pass_ns[SBX_GROUP_FILE] = 20 * MS;
+    assert_int_equal(decide_n(&governor, &view, SBX_SHED_AFTER - 1), SBX_STEP_INTERVAL_WIDER);
+    assert_int_equal(governor.shed, 0);
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_SHED);
+    assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_FILE));
+}
+
+static void test_the_group_with_the_most_calls_goes_first(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
+    view.pass_ns[SBX_GROUP_FREE] = 29 * MS;
+    view.pass_ns[SBX_GROUP_STAT] = 6 * MS;
+    view.pass_ns[SBX_GROUP_SYNC] = 1 * MS;
+    decide_n(&governor, &view, SBX_SHED_AFTER);
+    assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_ALLOC));
+    decide_n(&governor, &view, 1);
+    assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_ALLOC) | SBX_POINT_BIT(SBX_GROUP_FREE));
+    decide_n(&governor, &view, 1);
+    assert_true((governor.shed & SBX_POINT_BIT(SBX_GROUP_STAT)) != 0);
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_NONE); /* within the budget: the rest stays */
+    assert_int_equal(governor.shed & SBX_POINT_BIT(SBX_GROUP_SYNC), 0);
+}
+
+static void test_what_messages_and_frames_are_known_by_is_never_shed(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.pass_ns[SBX_GROUP_POLL] = 400 * MS;
+    view.pass_ns[SBX_GROUP_FRAME] = 300 * MS;
+    view.pass_ns[SBX_GROUP_LOADER] = 200 * MS;
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
+    assert_int_equal(governor.shed, 0);
+    assert_int_equal(governor.changes, 0);
+}
+
+static void test_it_ends_at_the_last_level_and_says_so(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.capture_ns = view.tick_ns = 400 * MS;
+    for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
+        view.pass_ns[group] = 10 * MS;
+    }
+    assert_int_equal(decide_n(&governor, &view, 200), SBX_STEP_AT_END);
+    assert_int_equal(governor.interval_level, 5);
+    assert_int_equal(governor.gap_level, 3);
+    assert_int_equal(governor.shed, SBX_POINTS_ALL & ~SBX_POINTS_KEPT);
+    /* What is wanted as wide as that already is left as it is. */
+    governor = (struct sbx_governor){0};
+    view.interval_us = 20000;
+    view.gap_us = 50000;
+    assert_int_equal(decide_n(&governor, &view, 200), SBX_STEP_AT_END);
+    assert_int_equal(governor.interval_level, 0);
+    assert_int_equal(governor.gap_level, 0);
+}
+
+static void test_a_step_is_taken_back_only_where_a_fifth_stays_free(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {.interval_level = 2};
+    struct sbx_cost_view view = busy(1);
+    view.capture_ns = 2 * MS + 1; /* twice that is over 4 of 5 ms */
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_NONE);
+    assert_int_equal(governor.interval_level, 2);
+    view.capture_ns = 2 * MS - 1;
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_INTERVAL_NARROWER);
+    assert_int_equal(decide_n(&governor, &view, SBX_CALM_WINDOWS - 1), SBX_STEP_NONE);
+    assert_int_equal(decide_n(&governor, &view, 1), SBX_STEP_INTERVAL_NARROWER);
+    assert_int_equal(governor.interval_level, 0);
+}
+
+static void test_a_group_comes_back_after_its_time_and_later_each_time(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    uint64_t last_out_ns = 0;
+    for (int round = 0; round < 12; round++) {
+        view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
+        while (governor.shed == 0) {
+            decide_n(&governor, &view, 1);
+        }
+        uint64_t begin_ns = view.now_ns;
+        view.pass_ns[SBX_GROUP_ALLOC] = 0;
+        while (governor.shed != 0) {
+            decide_n(&governor, &view, 1);
+        }
+        uint64_t out_ns = view.now_ns - begin_ns;
+        assert_true(out_ns + S >= SBX_SHED_FOR_S * S);
+        assert_true(out_ns <= (SBX_SHED_FOR_MOST_S + 2) * S);
+        assert_true(out_ns + S >= last_out_ns); /* each time as long at least as the last */
+        assert_true(round == 0 || out_ns > last_out_ns || out_ns + 2 * S >= SBX_SHED_FOR_MOST_S * S);
+        last_out_ns = out_ns;
+    }
+    /* After a long good time it begins with the shortest again. */
+    view.pass_ns[SBX_GROUP_ALLOC] = 0;
+    view.now_ns += 2 * SBX_SHED_FOR_MOST_S * S;
+    view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
+    decide_n(&governor, &view, SBX_SHED_AFTER);
+    assert_int_equal(governor.shed_for_s[SBX_GROUP_ALLOC], SBX_SHED_FOR_S);
+}
+
+/* What a tick costs is not much of a second, and all of what a process at rest uses. */
+static void test_a_process_that_hardly_runs_is_compared_with_a_tenth_of_the_time(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.application_ns = 1 * MS;
+    view.tick_ns = 400000; /* of 500 us */
+    assert_int_equal(sbx_governor_reference_ns(&view), 100 * MS);
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_NONE);
+    view.tick_ns = 600000;
+    assert_int_equal(decide_n(&governor, &view, 2), SBX_STEP_GAP_WIDER);
+}
+
+static void test_shares_are_exact_and_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_governor_share_ppm(0, 0), 0);
+    assert_int_equal(sbx_governor_share_ppm(1, 0), 1000000000);
+    assert_int_equal(sbx_governor_share_ppm(5 * MS, S), 5000);
+    assert_int_equal(sbx_governor_share_ppm(S, 3), 1000000000);
+    assert_int_equal(sbx_governor_share_ppm(UINT64_MAX, UINT64_MAX), 1000000);
+    assert_in_range(sbx_governor_share_ppm(UINT64_MAX / 2, UINT64_MAX), 499999, 500001);
+}
+
+static void test_what_is_in_force_is_bounded_and_a_stall_is_recorded_closely(void **state)
+{
+    (void)state;
+    struct sbx_capture_settings wanted = {.points = SBX_POINTS_ALL, .interval_us = 1000, .gap_us = 5000, .wait_min_us = 200};
+    struct sbx_capture_settings got;
+    struct sbx_governor governor = {.interval_level = 5, .gap_level = 4,
+                                    .shed = SBX_POINT_BIT(SBX_GROUP_ALLOC)};
+    wanted.limits[SBX_GROUP_SLEEP].threshold_us = 1000;
+    sbx_governor_apply(&governor, &wanted, false, &got);
+    assert_int_equal(got.interval_us, 32000);
+    assert_int_equal(got.wait_min_us, 6400);
+    assert_int_equal(got.gap_us, 80000);
+    assert_int_equal(got.limits[SBX_GROUP_SLEEP].threshold_us, 32000);
+    assert_int_equal(got.limits[SBX_GROUP_FILE].threshold_us, 0);
+    assert_int_equal(got.points, SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_ALLOC));
+    sbx_governor_apply(&governor, &wanted, true, &got);
+    assert_int_equal(got.interval_us, 1000);
+    assert_int_equal(got.gap_us, 5000);
+    assert_int_equal(got.points, SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_ALLOC));
+    wanted.interval_us = 900000;
+    wanted.gap_us = 9000000;
+    sbx_governor_apply(&governor, &wanted, false, &got);
+    assert_int_equal(got.interval_us, 1000000);
+    assert_int_equal(got.gap_us, 10000000);
+}
+
+static void test_a_message_that_never_ends_is_no_stall_for_ever(void **state)
+{
+    (void)state;
+    assert_false(sbx_governor_is_stalling(0, 100 * S));
+    assert_true(sbx_governor_is_stalling(100 * S, 100 * S));
+    assert_true(sbx_governor_is_stalling(100 * S, 99 * S));
+    assert_true(sbx_governor_is_stalling(100 * S, (100 + SBX_STALL_MOST_S) * S - 1));
+    assert_false(sbx_governor_is_stalling(100 * S, (100 + SBX_STALL_MOST_S) * S));
+}
+
+static void test_what_comes_back_because_all_rests_goes_again_for_longer(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.pass_ns[SBX_GROUP_ALLOC] = 30 * MS;
+    decide_n(&governor, &view, SBX_SHED_AFTER);
+    assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_ALLOC));
+    uint32_t changes = governor.changes;
+    sbx_governor_restore_all(&governor, view.now_ns);
+    assert_int_equal(governor.shed, 0);
+    assert_int_equal(governor.changes, changes + 1);
+    decide_n(&governor, &view, SBX_SHED_AFTER);
+    assert_int_equal(governor.shed_for_s[SBX_GROUP_ALLOC], 2 * SBX_SHED_FOR_S);
+    governor = (struct sbx_governor){0};
+    sbx_governor_restore_all(&governor, view.now_ns);
+    assert_int_equal(governor.changes, 0);
+}
+
+/* A host: what it costs at level 0, and what follows from what was decided. */
+struct host {
+    uint64_t application_ns, tick_ns, capture_ns, pass_ns[SBX_GROUP_COUNT];
+};
+
+static uint64_t cost_of(const struct host *host, const struct sbx_governor *governor, struct sbx_cost_view *view)
+{
+    view->tick_ns = host->tick_ns >> governor->gap_level;
+    view->capture_ns = host->capture_ns >> governor->interval_level;
+    view->application_ns = host->application_ns;
+    uint64_t sum_ns = view->tick_ns + view->capture_ns;
+    for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
+        view->pass_ns[group] = (governor->shed & SBX_POINT_BIT(group)) != 0 ? 0 : host->pass_ns[group];
+        sum_ns += view->pass_ns[group];
+    }
+    return sum_ns;
+}
+
+/* Any host whose cost can be brought below the budget is brought there within a minute, and is then over it only while a
+ * group that was shed is tried again. */
+static void test_any_host_is_brought_into_its_budget_and_kept_there(void **state)
+{
+    (void)state;
+    uint64_t random = 20240607;
+    for (int round = 0; round < 2000; round++) {
+        struct host host = {.application_ns = S};
+        uint64_t *parts[] = {&host.tick_ns, &host.capture_ns, &host.pass_ns[SBX_GROUP_ALLOC], &host.pass_ns[SBX_GROUP_FREE],
+                             &host.pass_ns[SBX_GROUP_FILE], &host.pass_ns[SBX_GROUP_STDIO]};
+        for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            *parts[i] = (random >> 33) % (30 * MS);
+        }
+        struct sbx_governor governor = {0};
+        struct sbx_cost_view view = busy(1);
+        uint64_t over_ns = 0, windows_over = 0;
+        for (int second = 0; second < 1000; second++) {
+            uint64_t cost_ns = cost_of(&host, &governor, &view);
+            if (second >= 60 && cost_ns > 5 * MS) {
+                windows_over++;
+                over_ns += cost_ns - 5 * MS;
+            }
+            sbx_governor_decide(&governor, &view, BUDGET);
+            view.now_ns += S;
+        }
+        if (windows_over > 150 || over_ns / 940 > 5 * MS) {
+            fail_msg("round %d: %llu windows over, by %llu us in the mean", round, (unsigned long long)windows_over,
+                     (unsigned long long)over_ns / 940000);
+        }
+        assert_true(governor.changes < 200); /* it does not swing */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_within_the_budget_nothing_changes),
+        cmocka_unit_test(test_one_window_over_the_budget_changes_nothing),
+        cmocka_unit_test(test_the_dearer_of_captures_and_ticks_is_widened),
+        cmocka_unit_test(test_without_a_budget_nothing_is_held),
+        cmocka_unit_test(test_points_are_shed_only_when_widening_cannot_do_it),
+        cmocka_unit_test(test_the_group_with_the_most_calls_goes_first),
+        cmocka_unit_test(test_what_messages_and_frames_are_known_by_is_never_shed),
+        cmocka_unit_test(test_it_ends_at_the_last_level_and_says_so),
+        cmocka_unit_test(test_a_step_is_taken_back_only_where_a_fifth_stays_free),
+        cmocka_unit_test(test_a_group_comes_back_after_its_time_and_later_each_time),
+        cmocka_unit_test(test_a_process_that_hardly_runs_is_compared_with_a_tenth_of_the_time),
+        cmocka_unit_test(test_shares_are_exact_and_bounded),
+        cmocka_unit_test(test_what_is_in_force_is_bounded_and_a_stall_is_recorded_closely),
+        cmocka_unit_test(test_a_message_that_never_ends_is_no_stall_for_ever),
+        cmocka_unit_test(test_what_comes_back_because_all_rests_goes_again_for_longer),
+        cmocka_unit_test(test_any_host_is_brought_into_its_budget_and_kept_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

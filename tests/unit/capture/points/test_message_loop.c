@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_message_loop.c - what is a message of the main thread, and what a poll inside of one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "recorded_process.h"
+#include "stallbox/stallbox.h"
+
+__attribute__((noinline)) static void handler_that_sleeps(void)
+{
+    child_sleep_ms(400);
+    KEEP_FRAME();
+}
+
+static void child_sleeps_in_a_message(void)
+{
+    child_start_with(60000, 300);
+    child_run_loop(20, 10, handler_that_sleeps);
+    stallbox_stop(5000);
+}
+
+static void child_never_loops(void)
+{
+    child_start_with(500, 500);
+    struct pollfd none = {.fd = -1};
+    poll(&none, 1, 1);
+    child_sleep_ms(1500);
+    stallbox_stop(5000);
+}
+
+/* A handler that polls by itself, as a modal dialog does. */
+__attribute__((noinline)) static void handler_that_polls(void)
+{
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 4; i++) {
+        poll(&none, 1, 120);
+    }
+    KEEP_FRAME();
+}
+
+static void child_polls_in_a_message(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    child_run_loop(20, 10, handler_that_polls);
+    stallbox_stop(5000);
+}
+
+static int wake_fd = -1;
+
+__attribute__((noinline)) static void wait_for_work(void)
+{
+    struct pollfd watched = {.fd = wake_fd, .events = POLLIN};
+    poll(&watched, 1, 10);
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void dispatch(void (*handle)(void))
+{
+    void *volatile memory =
+        malloc(100); /* a sample is due here: the recorder learns that wait_for_work() has returned */
+    free(memory);
+    if (handle != NULL) {
+        handle();
+    }
+    KEEP_FRAME();
+}
+
+/* As GLib does it: the function that polls returns before anything is handled. */
+__attribute__((noinline)) static void iterate(void (*handle)(void))
+{
+    wait_for_work();
+    dispatch(handle);
+    KEEP_FRAME();
+}
+
+static void child_polls_in_a_message_as_glib_does(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 60; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        iterate(turn == 50 ? handler_that_polls : NULL);
+    }
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void handler_that_polls_once(void)
+{
+    struct pollfd none = {.fd = -1};
+    poll(&none, 1, 450);
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void iterate_without_a_point(void (*handle)(void))
+{
+    wait_for_work();
+    if (handle != NULL) {
+        handle();
+    }
+    KEEP_FRAME();
+}
+
+/* Nothing in its messages is recorded, so nothing proves that the function that polls has returned before. */
+static void child_polls_in_a_message_no_sample_was_taken_in(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 30; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        iterate_without_a_point(turn == 10 ? handler_that_polls_once : NULL);
+    }
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void connect_to_something(void)
+{
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 5; i++) {
+        poll(&none, 1, 5);
+    }
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void deeper(int depth, void (*body)(void))
+{
+    volatile char ballast[256];
+    ballast[0] = (char)depth;
+    if (depth > 0) {
+        deeper(depth - 1, body);
+    } else {
+        body();
+    }
+    ballast[1] = ballast[0];
+}
+
+static void loop_for_a_while(void)
+{
+    child_run_loop(150, -1, NULL);
+}
+
+/* First a loop at start-up, then the real one, further in: the first must not be waited for. */
+static void child_changes_its_loop(void)
+{
+    child_start_with(600, 60000);
+    child_sleep_ms(100);
+    connect_to_something();
+    deeper(5, loop_for_a_while);
+    stallbox_stop(5000);
+}
+
+static void tear_down_slowly(void)
+{
+    child_sleep_ms(1200);
+}
+
+__attribute__((noinline)) static void wait_and_look_at_the_time(void)
+{
+    struct pollfd watched = {.fd = wake_fd, .events = POLLIN};
+    struct timespec now;
+    poll(&watched, 1, 5);
+    clock_gettime(CLOCK_MONOTONIC, &now); /* a sample is due here */
+    void *volatile memory = malloc(100);
+    free(memory);
+    KEEP_FRAME();
+}
+
+/* As libuv does it: samples find the function that polls, but at its end, and handlers are not below it. */
+static void child_stalls_behind_a_poller_that_was_sampled(void)
+{
+    child_start_with(400, 60000);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 60; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        wait_and_look_at_the_time();
+        if (turn == 50) {
+            tear_down_slowly();
+        }
+    }
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void loop_with_handlers(int passes, int stall_at, void (*stall)(void))
+{
+    for (int i = 0; i < passes; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        struct pollfd none = {.fd = -1};
+        poll(&none, 1, 5);
+        for (int k = 0; k < 3; k++) {
+            struct timespec pause = {.tv_nsec = 1000000};
+            nanosleep(&pause, NULL); /* samples well inside the message find this function */
+        }
+        dispatch(turn == stall_at ? stall : NULL);
+    }
+    KEEP_FRAME();
+}
+
+/* The loop's function returns for good, and what follows it takes longer than any message may. */
+static void child_ends_its_loop(void)
+{
+    child_start_with(400, 60000);
+    child_sleep_ms(100);
+    loop_with_handlers(40, -1, NULL);
+    tear_down_slowly();
+    stallbox_stop(5000);
+}
+
+static void child_stalls_in_its_loop(void)
+{
+    child_start_with(400, 60000);
+    child_sleep_ms(100);
+    loop_with_handlers(40, 30, tear_down_slowly);
+    stallbox_stop(5000);
+}
+
+/* What polls has always returned before: where the program stalls does not tell that the loop has ended. */
+static void child_stalls_where_the_poller_returns(void)
+{
+    child_start_with(400, 60000);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 40; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        iterate(turn == 30 ? tear_down_slowly : NULL);
+    }
+    stallbox_stop(5000);
+}
+
+static void test_what_follows_a_loop_that_ended_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_ends_its_loop), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void expect_one_anr(void (*child)(void))
+{
+    assert_int_equal(recorded_process_run(child), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_message_that_hangs_below_the_loop_fires(void **state)
+{
+    (void)state;
+    expect_one_anr(child_stalls_in_its_loop);
+}
+
+static void test_a_message_that_hangs_behind_the_polling_function_fires(void **state)
+{
+    (void)state;
+    expect_one_anr(child_stalls_where_the_poller_returns);
+}
+
+static void test_a_message_that_hangs_behind_a_sampled_polling_function_fires(void **state)
+{
+    (void)state;
+    expect_one_anr(child_stalls_behind_a_poller_that_was_sampled);
+}
+
+static void test_a_slow_message_is_kept_with_the_sleep_that_made_it_slow(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_sleeps_in_a_message), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    assert_true(snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns >= 400000000);
+    int sleeps = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_SLEEP && record->end_ns - record->begin_ns >= 390000000) {
+            sleeps++;
+            assert_int_equal(record->op, SBX_OP_NANOSLEEP);
+            assert_int_equal(record->message, snapshot->header.trigger.message);
+            assert_true(passes_through(snapshot, record, (void *)handler_that_sleeps));
+        }
+    }
+    assert_int_equal(sleeps, 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void expect_one_message_of_four_polls(void (*child)(void))
+{
+    assert_int_equal(recorded_process_run(child), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    assert_true(snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns >= 480000000);
+    int waits = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        waits += snapshot->records[i].kind == SBX_RECORD_POLL &&
+                 passes_through(snapshot, &snapshot->records[i], (void *)handler_that_polls);
+    }
+    assert_int_equal(waits, 4);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_handler_that_polls_is_part_of_its_message(void **state)
+{
+    (void)state;
+    expect_one_message_of_four_polls(child_polls_in_a_message);
+}
+
+static void test_a_modal_poll_is_found_where_the_polling_function_returns(void **state)
+{
+    (void)state;
+    expect_one_message_of_four_polls(child_polls_in_a_message_as_glib_does);
+}
+
+static void test_a_modal_poll_is_found_where_no_sample_was_taken_before(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_polls_in_a_message_no_sample_was_taken_in), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    assert_true(snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns >= 450000000);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_program_that_changes_its_loop_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_changes_its_loop), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_a_program_that_never_loops_is_never_judged(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_never_loops), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_slow_message_is_kept_with_the_sleep_that_made_it_slow),
+        CASE(test_a_handler_that_polls_is_part_of_its_message),
+        CASE(test_a_modal_poll_is_found_where_the_polling_function_returns),
+        CASE(test_a_modal_poll_is_found_where_no_sample_was_taken_before),
+        CASE(test_a_program_that_changes_its_loop_raises_no_alarm),
+        CASE(test_what_follows_a_loop_that_ended_raises_no_alarm),
+        CASE(test_a_message_that_hangs_below_the_loop_fires),
+        CASE(test_a_message_that_hangs_behind_the_polling_function_fires),
+        CASE(test_a_message_that_hangs_behind_a_sampled_polling_function_fires),
+        CASE(test_a_program_that_never_loops_is_never_judged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_logical_stack.c - a made-up runtime under the real recorder: what it tells is recorded, where it must not be asked it
+ * is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "recorded_process.h"
+#include "stallbox/stallbox.h"
+
+enum { DEPTH_MAX = 400 };
+
+/* A thread's runtime: its functions are numbers, their lines the same. */
+struct runtime {
+    uint32_t depth;
+    uint64_t first_function; /* of the leaf; the next is one more */
+    volatile bool is_busy;   /* cannot be asked. The compiler knows that malloc() reads nothing of ours */
+    atomic_int asked, asked_when_busy, wanted;
+};
+
+static struct stallbox_provider *provider;
+
+static size_t walk(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    struct runtime *runtime = context;
+    atomic_fetch_add(&runtime->asked, 1);
+    if (runtime->is_busy) {
+        atomic_fetch_add(&runtime->asked_when_busy, 1);
+        return STALLBOX_PROVIDER_NOT_NOW;
+    }
+    for (size_t i = first; i < runtime->depth && i - first < max; i++) {
+        functions[i - first] = runtime->first_function + i;
+        lines[i - first] = (uint32_t)(runtime->first_function + i);
+    }
+    return runtime->depth;
+}
+
+static void want(void *context)
+{
+    atomic_fetch_add(&((struct runtime *)context)->wanted, 1);
+}
+
+static void start(uint32_t flags)
+{
+    const struct stallbox_provider_options options = {
+        .sizeof_options = sizeof options, .name = "test", .walk = walk, .want = want, .flags = flags};
+    child_expect(stallbox_provider_register(&options, &provider) == STALLBOX_OK, "it is registered");
+    child_start();
+}
+
+/* A wait that is recorded. */
+__attribute__((noinline)) static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* Of the thread's own CPU time: a busy machine gives little of it, and samples are of what runs. */
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static bool is_test(uint64_t word)
+{
+    return word >> SBX_FRAME_MODULE_SHIFT == SBX_MODULE_LOGICAL;
+}
+
+static uint64_t function_of(const struct sbx_snapshot *snapshot, uint64_t word)
+{
+    return snapshot->ids[sbx_logical_function(word)];
+}
+
+static uint32_t line_of(uint64_t word)
+{
+    return (uint32_t)word & ((1u << SBX_LOGICAL_LINE_BITS) - 1);
+}
+
+static struct sbx_snapshot *run(void (*body)(void))
+{
+    assert_int_equal(recorded_process_run(body), 0);
+    return recorded_process_snapshot();
+}
+
+/* The frames of a record, and how many of them are logical: those come first, because the provider names no code. */
+static size_t frames_of(const struct sbx_snapshot *snapshot, const struct sbx_record *record, uint64_t frames[700],
+                        size_t *logical_out)
+{
+    size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, 700);
+    assert_true(count <= 700);
+    *logical_out = 0;
+    while (*logical_out < count && (is_test(frames[*logical_out]) ||
+                                    (frames[*logical_out] >> SBX_FRAME_MODULE_SHIFT == SBX_MODULE_CUT &&
+                                     *logical_out + 1 < count && is_test(frames[*logical_out + 1])))) {
+        (*logical_out)++;
+    }
+    return count;
+}
+
+static const struct sbx_record *find_sleep(const struct sbx_snapshot *snapshot, unsigned number)
+{
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        if (snapshot->records[i].kind == SBX_RECORD_SLEEP && number-- == 0) {
+            return &snapshot->records[i];
+        }
+    }
+    fail_msg("no sleep was recorded");
+    return NULL;
+}
+
+/* ---- what is told is recorded ---- */
+
+static void child_sleeps_in_three_functions(void)
+{
+    struct runtime runtime = {.depth = 3, .first_function = 100};
+    start(0);
+    sleep_ms(20); /* not in the runtime yet */
+    void *former = stallbox_provider_enter(provider, &runtime);
+    sleep_ms(20);
+    runtime.first_function = 101;
+    sleep_ms(20);
+    stallbox_provider_leave(provider, former);
+    sleep_ms(20);
+    child_finish();
+}
+
+static void test_frames_are_there_from_enter_to_leave(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_sleeps_in_three_functions);
+    uint64_t frames[700];
+    static const size_t expected[] = {0, 3, 3, 0};
+    static const uint64_t leaf[] = {0, 100, 101, 0};
+    for (unsigned i = 0; i < 4; i++) {
+        size_t logical;
+        size_t count = frames_of(snapshot, find_sleep(snapshot, i), frames, &logical);
+        assert_int_equal(logical, expected[i]);
+        assert_true(count > logical);
+        for (size_t j = 0; j < logical; j++) {
+            assert_int_equal(function_of(snapshot, frames[j]), leaf[i] + j);
+            assert_int_equal(line_of(frames[j]), leaf[i] + j);
+        }
+    }
+    assert_int_not_equal(find_sleep(snapshot, 1)->stack, find_sleep(snapshot, 2)->stack);
+    assert_string_equal(snapshot->header.providers[0].name, "test");
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_goes_deep(void)
+{
+    struct runtime runtime = {.depth = DEPTH_MAX, .first_function = 1000};
+    start(0);
+    stallbox_provider_enter(provider, &runtime);
+    sleep_ms(20);
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_of_a_deep_stack_both_ends_are_kept(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_goes_deep);
+    uint64_t frames[700];
+    size_t logical, mark = 0;
+    frames_of(snapshot, find_sleep(snapshot, 0), frames, &logical);
+    assert_int_equal(logical, 129); /* SBX_LOGICAL_MAX and the mark */
+    while (is_test(frames[mark])) {
+        assert_int_equal(function_of(snapshot, frames[mark]), 1000 + mark);
+        mark++;
+    }
+    assert_int_equal(mark, 128 - 32);
+    for (size_t i = mark + 1; i < logical; i++) {
+        assert_int_equal(function_of(snapshot, frames[i]), 1000 + DEPTH_MAX - (logical - i));
+    }
+    assert_true(snapshot->drops[SBX_DROP_CUT] > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_allocates_in_one_function(void)
+{
+    struct runtime runtime = {.depth = 2, .first_function = 50};
+    start(0);
+    stallbox_provider_enter(provider, &runtime);
+    for (uint64_t end = now_ms() + 200; now_ms() < end;) {
+        void *volatile memory = malloc(100);
+        free(memory);
+    }
+    runtime.first_function = 60;
+    for (uint64_t end = now_ms() + 200; now_ms() < end;) {
+        void *volatile memory = malloc(100);
+        free(memory);
+    }
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+/* Equal samples are one run; the same native stack under another function is another run. */
+static void test_runs_end_where_the_logical_stack_changes(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_allocates_in_one_function);
+    unsigned repeats[2] = {0, 0};
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        uint64_t frames[700];
+        size_t logical;
+        if (record->kind != SBX_RECORD_LEAF && record->kind != SBX_RECORD_ALLOC) {
+            continue;
+        }
+        frames_of(snapshot, record, frames, &logical);
+        if (logical == 2) {
+            uint64_t function = function_of(snapshot, frames[0]);
+            assert_true(function == 50 || function == 60);
+            repeats[function == 60] += record->repeats + 1;
+        }
+    }
+    assert_true(repeats[0] >= 3 && repeats[1] >= 3); /* of some 40 each on a machine at rest */
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- seen from outside ---- */
+
+static void *sleep_in_the_runtime(void *unused)
+{
+    static struct runtime runtime = {.depth = 2, .first_function = 300};
+    (void)unused;
+    stallbox_provider_enter(provider, &runtime);
+    sleep_ms(20000); /* the process ends before */
+    runtime.first_function = 400;
+    stallbox_provider_leave(provider, NULL);
+    return NULL;
+}
+
+static void child_is_looked_at_while_it_sleeps(void)
+{
+    pthread_t thread;
+    start(0);
+    child_expect(pthread_create(&thread, NULL, sleep_in_the_runtime, NULL) == 0, "a thread starts");
+    child_pause_ms(500);
+    child_finish(); /* while it sleeps */
+}
+
+static void test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_is_looked_at_while_it_sleeps);
+    unsigned found = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        uint64_t frames[700];
+        size_t logical;
+        if (snapshot->records[i].kind == SBX_RECORD_BLOCKED && snapshot->records[i].op == SBX_OP_NANOSLEEP) {
+            frames_of(snapshot, &snapshot->records[i], frames, &logical);
+            assert_int_equal(logical, 2);
+            assert_int_equal(function_of(snapshot, frames[0]), 300);
+            found++;
+        }
+    }
+    assert_true(found > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- where it must not be asked ---- */
+
+static struct runtime interrupted = {.depth = 2, .first_function = 500};
+static atomic_int asked_in_handler;
+
+static void handler_that_sleeps(int number)
+{
+    (void)number;
+    int before = interrupted.asked;
+    sleep_ms(20);
+    poll(NULL, 0, 20);
+    atomic_store(&asked_in_handler, interrupted.asked - before);
+}
+
+static void child_sleeps_in_a_handler(void)
+{
+    start(0);
+    signal(SIGUSR1, handler_that_sleeps);
+    stallbox_provider_enter(provider, &interrupted);
+    raise(SIGUSR1); /* as if at any instruction of the runtime */
+    child_expect(asked_in_handler == 0, "it is not asked below a handler of the host");
+    sleep_ms(20);
+    child_expect(interrupted.asked > 0, "and is asked behind it");
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_a_runtime_is_not_asked_below_the_hosts_handlers(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_sleeps_in_a_handler);
+    uint64_t frames[700];
+    size_t logical;
+    frames_of(snapshot, find_sleep(snapshot, 0), frames, &logical);
+    assert_int_equal(logical, 0);
+    frames_of(snapshot, find_sleep(snapshot, 1), frames, &logical);
+    assert_int_equal(logical, 2);
+    assert_true(snapshot->drops[SBX_DROP_LOGICAL_SKIPPED] > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static struct runtime computing = {.depth = 2, .first_function = 700};
+
+/* No point but the clock, which keeps the watch thread awake: what else is recorded was asked for by signal. */
+__attribute__((noinline)) static void compute(bool polls)
+{
+    uint64_t end = now_ms() + 500;
+    child_set_points(SBX_POINT_BIT(SBX_GROUP_ASYNC) | SBX_POINT_BIT(SBX_GROUP_CLOCK));
+    do {
+        for (volatile int i = 0; i < 100000; i++) {
+        }
+        if (polls) {
+            stallbox_provider_poll();
+        }
+    } while (now_ms() < end);
+}
+
+static void child_computes_with_safepoints(void)
+{
+    start(STALLBOX_PROVIDER_SAFEPOINTS);
+    stallbox_provider_enter(provider, &computing);
+    compute(true);
+    child_expect(computing.wanted > 2, "safepoints were wanted");
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static unsigned count_async(const struct sbx_snapshot *snapshot, size_t with_logical)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        uint64_t frames[700];
+        size_t logical;
+        if (snapshot->records[i].kind == SBX_RECORD_ASYNC) {
+            frames_of(snapshot, &snapshot->records[i], frames, &logical);
+            count += logical == with_logical ? snapshot->records[i].repeats + 1 : 0;
+        }
+    }
+    return count;
+}
+
+static void test_samples_of_a_running_thread_are_taken_at_safepoints(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_computes_with_safepoints);
+    assert_true(count_async(snapshot, 2) > 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_computes_without_safepoints(void)
+{
+    start(STALLBOX_PROVIDER_SAFEPOINTS);
+    stallbox_provider_enter(provider, &computing);
+    compute(false); /* they are asked for, and never come */
+    child_expect(computing.wanted >= 1, "a safepoint was wanted");
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_a_safepoint_that_does_not_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_computes_without_safepoints);
+    assert_int_equal(count_async(snapshot, 2), 0);
+    assert_true(count_async(snapshot, 0) > 2); /* as if there were no runtime */
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_computes_and_may_be_asked_anywhere(void)
+{
+    start(STALLBOX_PROVIDER_SIGNAL_SAFE);
+    stallbox_provider_enter(provider, &computing);
+    compute(false);
+    child_expect(computing.wanted == 0, "nothing was wanted");
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_a_signal_safe_runtime_is_asked_in_the_handler(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_computes_and_may_be_asked_anywhere);
+    assert_true(count_async(snapshot, 2) > 0); /* on a quiet machine some hundred */
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void child_is_busy_in_its_allocator(void)
+{
+    static struct runtime runtime = {.depth = 2, .first_function = 800};
+    start(STALLBOX_PROVIDER_SAFEPOINTS);
+    child_set_points(SBX_POINT_BIT(SBX_GROUP_ALLOC)); /* the clock below is a point of its own */
+    stallbox_provider_enter(provider, &runtime);
+    for (uint64_t end = now_ms() + 400; now_ms() < end;) {
+        runtime.is_busy = true;
+        void *volatile memory = malloc(100);
+        free(memory);
+        runtime.is_busy = false;
+        stallbox_provider_poll();
+    }
+    child_expect(runtime.asked_when_busy > 2, "it was asked in its allocator");
+    stallbox_provider_leave(provider, NULL);
+    child_finish();
+}
+
+static void test_a_sample_in_a_busy_runtime_moves_to_the_next_safepoint(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run(child_is_busy_in_its_allocator);
+    unsigned with = 0, without = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        uint64_t frames[700];
+        size_t logical;
+        if (snapshot->records[i].kind == SBX_RECORD_ALLOC) {
+            frames_of(snapshot, &snapshot->records[i], frames, &logical);
+            with += logical == 2 ? snapshot->records[i].repeats + 1 : 0;
+            without += logical == 0;
+        }
+    }
+    assert_true(with > 2);
+    assert_true(without < with); /* before it was entered, and after */
+    sbx_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+#define CHILD_TEST(name) cmocka_unit_test_setup_teardown(name, recorded_process_set_up, recorded_process_tear_down)
+    const struct CMUnitTest tests[] = {
+        CHILD_TEST(test_frames_are_there_from_enter_to_leave),
+        CHILD_TEST(test_of_a_deep_stack_both_ends_are_kept),
+        CHILD_TEST(test_runs_end_where_the_logical_stack_changes),
+        CHILD_TEST(test_a_sleeper_is_seen_in_the_function_in_which_it_went_to_sleep),
+        CHILD_TEST(test_a_runtime_is_not_asked_below_the_hosts_handlers),
+        CHILD_TEST(test_samples_of_a_running_thread_are_taken_at_safepoints),
+        CHILD_TEST(test_a_safepoint_that_does_not_come_is_not_waited_for),
+        CHILD_TEST(test_a_signal_safe_runtime_is_asked_in_the_handler),
+        CHILD_TEST(test_a_sample_in_a_busy_runtime_moves_to_the_next_safepoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sampler.c - threads that do not record themselves are seen, running and asleep, and no call of theirs is
+ * interrupted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorded_process.h"
+#include "stallbox/stallbox.h"
+
+__attribute__((noinline)) static void handler_that_computes(void)
+{
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        compute_without_a_call();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 900);
+    KEEP_FRAME();
+}
+
+static void child_computes_in_a_message(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100); /* the unwind rows of the executable are compiled meanwhile */
+    child_run_loop(20, 10, handler_that_computes);
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void child_hangs_in_a_message(void)
+{
+    child_start_with(1000, 60000);
+    child_run_loop(10, -1, NULL);
+    child_sleep_ms(1500); /* the message is open all the while */
+    stallbox_stop(5000);
+}
+
+/* As in a container whose seccomp profile knows no process_vm_readv: the call fails, and nothing else does. */
+static bool forbid_process_vm_readv(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void child_hangs_under_seccomp(void)
+{
+    if (!forbid_process_vm_readv()) {
+        _exit(77); /* qemu-user: but there the call is missing anyway */
+    }
+    child_hangs_in_a_message();
+}
+
+static volatile sig_atomic_t urgent_seen;
+
+static void on_urgent(int number)
+{
+    (void)number;
+    urgent_seen++;
+}
+
+static void child_has_the_signal(void)
+{
+    signal(SIGURG, on_urgent);
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    child_run_loop(20, 10, handler_that_computes);
+    child_expect(urgent_seen == 0, "the host's handler never runs for us");
+    raise(SIGURG);
+    child_expect(urgent_seen == 1, "the host's handler runs for the host");
+    stallbox_stop(5000);
+}
+
+static _Atomic bool busy_goes_on = true;
+static _Atomic long interruptions;
+
+/* Calls that the kernel does not restart after a handler, in a loop, with computing between so that samples are due. */
+static void *interruptible_calls(void *unused)
+{
+    (void)unused;
+    while (busy_goes_on) {
+        struct timespec rest = {0, 300000};
+        compute_without_a_call();
+        struct pollfd none = {.fd = -1};
+        if (nanosleep(&rest, NULL) != 0 && errno == EINTR) {
+            interruptions++;
+        }
+        if (poll(&none, 1, 1) < 0 && errno == EINTR) {
+            interruptions++;
+        }
+    }
+    return NULL;
+}
+
+static void child_makes_interruptible_calls(void)
+{
+    pthread_t threads[3];
+    child_start_with(60000, 60000);
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, interruptible_calls, NULL);
+    }
+    struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
+    for (int i = 0; i < 10 && counts.captures_async <= 20; i++) { /* once, but for an emulator on a busy machine */
+        child_sleep_ms(2000);
+        child_expect(stallbox_read_counts(&counts) == STALLBOX_OK, "counts are read");
+    }
+    busy_goes_on = false;
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    child_expect(counts.captures_async > 20, "there were samples to interrupt something");
+    child_expect(interruptions == 0, "no call was interrupted by us");
+    stallbox_stop(5000);
+}
+
+/* A second of computing, and a signal that does not come through. */
+static void *compute_deafly(void *unused)
+{
+    struct timespec begin, now;
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGURG);
+    pthread_sigmask(SIG_BLOCK, &ours, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        compute_without_a_call();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec - begin.tv_sec < 2);
+    return unused;
+}
+
+static void child_has_a_deaf_thread(void)
+{
+    pthread_t thread;
+    child_start();
+    child_expect(pthread_create(&thread, NULL, compute_deafly, NULL) == 0, "a thread starts");
+    pthread_join(thread, NULL);
+    child_finish();
+}
+
+static void test_a_computing_message_is_sampled_every_few_milliseconds(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_computes_in_a_message), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    int samples = 0, complete = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        /* Its clock reads are leaf points: the samples are theirs, and the gap filler's in between. */
+        const struct sbx_record *record = &snapshot->records[i];
+        if ((record->kind == SBX_RECORD_ASYNC || record->kind == SBX_RECORD_LEAF) &&
+            stack_passes(snapshot, record->stack, (void *)handler_that_computes)) {
+            samples += 1 + (int)record->repeats;
+            complete += stack_is_whole(snapshot, record->stack) ? 1 + (int)record->repeats : 0;
+        }
+    }
+    /* 900 ms at one a tick of 5 ms would be 180; the machine may be busy, and equal samples make one record. */
+    assert_true(snapshot->header.captures_async >= 20);
+    assert_true(samples >= 5);
+#ifdef __GLIBC__
+    assert_int_equal(complete, samples);
+#else
+    assert_true(complete >= samples * 9 / 10); /* the others were interrupted in libc */
+#endif
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* Run-queue delay is read several times in 900 ms, and grows; where the kernel does not count it there is nothing. The
+ * emulator shows its own threads' files. */
+static void test_the_kernels_count_of_delay_is_read_while_a_message_is_open(void **state)
+{
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0) {
+        skip();
+    }
+    assert_int_equal(recorded_process_run(child_computes_in_a_message), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    uint64_t last = 0, last_ns = 0;
+    int readings = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_KERNEL && record->op == SBX_KERNEL_RUN_DELAY &&
+            record->thread == snapshot->header.main_thread) {
+            assert_true(record->end_ns >= last_ns && record->amount >= last);
+            assert_int_equal(record->stack, SBX_STACK_NONE);
+            last = record->amount;
+            last_ns = record->end_ns;
+            readings++;
+        }
+    }
+    assert_true(readings >= 2); /* soon after the message began, and at the trigger */
+    assert_true(last_ns + 500000000u >= snapshot->header.trigger.end_ns);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void expect_anr_with_the_sleepers_stack(void)
+{
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_ANR);
+    assert_int_equal(snapshot->header.trigger.in_progress, 1);
+    bool was_asleep = false, has_stack = false;
+    for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+        was_asleep |= (snapshot->threads[i].entry.flags & SBX_THREAD_FLAG_MAIN) != 0 &&
+                      snapshot->threads[i].entry.call_kind == SBX_RECORD_SLEEP;
+    }
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        has_stack |= snapshot->records[i].kind == SBX_RECORD_BLOCKED &&
+                     (snapshot->records[i].flags & SBX_FLAG_AT_TRIGGER) != 0 &&
+                     passes_through(snapshot, &snapshot->records[i], (void *)child_hangs_in_a_message);
+    }
+    assert_true(was_asleep);
+    assert_true(has_stack);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_an_open_message_fires_anr_while_it_lasts(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_hangs_in_a_message), 0);
+    expect_anr_with_the_sleepers_stack();
+}
+
+static void test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden(void **state)
+{
+    (void)state;
+    int status = recorded_process_run(child_hangs_under_seccomp);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+    expect_anr_with_the_sleepers_stack();
+}
+
+static void test_a_host_that_has_our_signal_keeps_it(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_has_the_signal), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.async_signal, 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_asynchronous_captures_interrupt_no_call(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_makes_interruptible_calls), 0);
+}
+
+static void test_a_signal_that_is_not_answered_is_counted_once(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_has_a_deaf_thread), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    /* At each look of those two seconds it would be some hundred; a busy machine makes another thread late, or two. */
+    assert_in_range(snapshot->drops[SBX_DROP_SIGNAL_LATE], 1, 9);
+    sbx_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_computing_message_is_sampled_every_few_milliseconds),
+        CASE(test_an_open_message_fires_anr_while_it_lasts),
+        CASE(test_the_kernels_count_of_delay_is_read_while_a_message_is_open),
+        CASE(test_a_sleeper_is_seen_where_process_vm_readv_is_forbidden),
+        CASE(test_a_host_that_has_our_signal_keeps_it),
+        CASE(test_asynchronous_captures_interrupt_no_call),
+        CASE(test_a_signal_that_is_not_answered_is_counted_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

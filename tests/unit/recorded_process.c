@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recorded_process.c - the child that is recorded, and what its snapshot tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "recorded_process.h"
+
+#include "snapshot_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "order.h"
+#include "stallbox/stallbox.h"
+
+enum {
+    CHILD_LASTS_S = 50, /* no test of a recorded process takes longer: it hangs */
+    HOOKS_FOLLOW_MS = 10000,
+    FRAMES_MAX = 600,
+    ANSWERS_MAX = 64
+};
+
+static char folder[64], spool[96], raw[128], recordings[96], rows[96], files[96];
+static struct sbx_recording_header *header;
+
+/* ---- the parent ---- */
+
+int recorded_process_set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/stallbox-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    snprintf(spool, sizeof spool, "%s/spool", folder);
+    snprintf(raw, sizeof raw, "%s/raw", spool);
+    snprintf(recordings, sizeof recordings, "%s/recordings", folder);
+    snprintf(files, sizeof files, "%s/files", folder);
+    snprintf(rows, sizeof rows, "%s/cache/rows", folder); /* not the developer's own */
+    setenv("STALLBOX_ROWS", rows, 1);
+    return mkdir(files, 0700);
+}
+
+int recorded_process_tear_down(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+const char *recorded_process_folder(void)
+{
+    return files;
+}
+
+const char *recorded_process_spool(void)
+{
+    return spool;
+}
+
+const char *recorded_process_raw(void)
+{
+    return raw;
+}
+
+const char *recorded_process_recordings(void)
+{
+    return recordings;
+}
+
+const char *recorded_process_rows(void)
+{
+    return rows;
+}
+
+int recorded_process_run(void (*body)(void))
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        unsetenv("STALLBOX_DISABLE");
+        alarm(CHILD_LASTS_S);
+        body();
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+int count_files(const char *where, const char *suffix)
+{
+    return (int)snapshot_folder_count(where, suffix);
+}
+
+struct sbx_snapshot *recorded_process_snapshot(void)
+{
+    char why[700] = "";
+    struct sbx_snapshot *snapshot = snapshot_folder_read_only(raw, why, sizeof why);
+    if (snapshot == NULL) {
+        fail_msg("%s", why);
+    }
+    return snapshot;
+}
+
+static void (*recorded_body)(void);
+
+static void start_and_finish(void)
+{
+    child_start();
+    recorded_body();
+    child_finish();
+}
+
+struct sbx_snapshot *run_recorded(void (*body)(void))
+{
+    assert_int_equal(recorded_process_set_up(NULL), 0);
+    recorded_body = body;
+    int status = recorded_process_run(start_and_finish);
+    struct sbx_snapshot *snapshot = status == 0 ? recorded_process_snapshot() : NULL;
+    assert_int_equal(recorded_process_tear_down(NULL), 0);
+    assert_int_equal(status, 0);
+    return snapshot;
+}
+
+static struct {
+    void (*ask)(int *answers);
+    int count;
+    int answers[ANSWERS_MAX]; /* of the parent */
+} questions;
+
+static void ask_again(void)
+{
+    int answers[ANSWERS_MAX];
+    questions.ask(answers);
+    for (int i = 0; i < questions.count; i++) {
+        if (answers[i] != questions.answers[i]) {
+            char text[80];
+            snprintf(text, sizeof text, "answer %d is %d and was %d", i, answers[i], questions.answers[i]);
+            child_expect(false, text);
+        }
+    }
+}
+
+const int *expect_same_answers(void (*ask)(int *answers), int count)
+{
+    assert_in_range(count, 1, ANSWERS_MAX);
+    questions.ask = ask;
+    questions.count = count;
+    ask(questions.answers);
+    sbx_snapshot_destroy(run_recorded(ask_again));
+    return questions.answers;
+}
+
+/* ---- the child ---- */
+
+void child_expect(bool holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "in the child: not so: %s (errno %d)\n", what, errno);
+        _exit(1);
+    }
+}
+
+void child_pause_ms(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    syscall(SYS_nanosleep, &pause, NULL); /* past every point */
+}
+
+void child_sleep_ms(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    while (nanosleep(&pause, NULL) != 0 && errno == EINTR) {
+    }
+}
+
+static void map_recording(void)
+{
+    char path[512];
+    struct stat status;
+    child_expect(snapshot_folder_find(recordings, SBX_RECORDING_SUFFIX, path, sizeof path) == 1, "there is a recording");
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    child_expect(file >= 0 && fstat(file, &status) == 0, "the recording opens");
+    header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    child_expect(header != MAP_FAILED, "the recording maps");
+}
+
+void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms)
+{
+    struct stallbox_options options = {.sizeof_options = sizeof options,
+                                       .spool_path = spool,
+                                       .recording_path = recordings,
+                                       .anr_ms = anr_ms,
+                                       .slow_message_ms = slow_message_ms};
+    enum stallbox_result result = stallbox_start(&options);
+    child_expect(result == STALLBOX_OK, stallbox_result_name(result));
+}
+
+void child_start(void)
+{
+    child_start_with(60000, 60000);
+    map_recording();
+    child_pause_ms(100); /* the unwind rows of the executable are compiled meanwhile */
+}
+
+void child_finish(void)
+{
+    child_expect(stallbox_snapshot(5000) == STALLBOX_OK, "a snapshot is made");
+    stallbox_stop(5000);
+}
+
+struct sbx_recording_header *child_header(void)
+{
+    return header;
+}
+
+struct sbx_thread_entry *child_entry(void)
+{
+    struct sbx_thread_entry *entries = (struct sbx_thread_entry *)((char *)header + header->threads.at);
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    for (uint32_t i = 0; i < header->thread_count; i++) {
+        if (entries[i].tid == tid && entries[i].state == SBX_THREAD_LIVE) {
+            return &entries[i];
+        }
+    }
+    return NULL;
+}
+
+static void set(bool enabled, uint32_t points)
+{
+    struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
+    control->wanted = control->in_force;
+    control->wanted.enabled = enabled;
+    control->wanted.points = points;
+    uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
+    sbx_add_acq_rel(&control->bell, 1);
+    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    uint32_t hooked = enabled ? points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+    for (int waited_ms = 0; waited_ms < HOOKS_FOLLOW_MS; waited_ms++) {
+        if (sbx_load_acquire(&control->applied) == generation && sbx_load_acquire(&control->hooked_points) == hooked) {
+            return;
+        }
+        child_pause_ms(1);
+    }
+    child_expect(false, "the hooks follow the control page");
+}
+
+void child_set_points(uint32_t points)
+{
+    set(true, points);
+}
+
+void child_set_recording(bool enabled)
+{
+    struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
+    set(enabled, control->in_force.points);
+}
+
+static atomic_int about_to_wait;
+
+void say_about_to_wait(void)
+{
+    about_to_wait++;
+}
+
+void let_them_wait(int count)
+{
+    while (about_to_wait < count) {
+        child_sleep_ms(1);
+    }
+    about_to_wait -= count;
+    child_sleep_ms(50);
+}
+
+struct timespec in_ten_seconds(clockid_t clock)
+{
+    struct timespec until;
+    clock_gettime(clock, &until);
+    until.tv_sec += 10;
+    return until;
+}
+
+static int nothing_fd = -1;
+
+/* The loop's own function, so that its poll call has one place. */
+__attribute__((noinline)) static void loop_once(void (*handle)(void))
+{
+    struct pollfd watched = {.fd = nothing_fd, .events = POLLIN};
+    poll(&watched, 1, 10);
+    if (handle != NULL) {
+        handle();
+    }
+    KEEP_FRAME();
+}
+
+/* The special turn is hidden from the compiler: it would peel the loop, and a loop has one place. */
+void child_run_loop(int turns, volatile int special_turn, void (*handle)(void))
+{
+    if (nothing_fd < 0) {
+        nothing_fd = eventfd(0, EFD_CLOEXEC);
+    }
+    for (int i = 0; i < turns; i++) {
+        loop_once(i == special_turn ? handle : NULL);
+    }
+}
+
+/* ---- what the snapshot tells ---- */
+
+/* Frames of a stack, leaf first; 0 when there are none, or more than FRAMES_MAX. */
+static size_t read_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames)
+{
+    size_t count = sbx_snapshot_stack(snapshot, stack, frames, FRAMES_MAX);
+    return count <= FRAMES_MAX ? count : 0;
+}
+
+bool stack_is_whole(const struct sbx_snapshot *snapshot, uint32_t stack)
+{
+    uint64_t frames[FRAMES_MAX];
+    size_t count = read_stack(snapshot, stack, frames);
+    if (count == 0) {
+        return false;
+    }
+#ifndef __GLIBC__
+    if (frames[count - 1] == sbx_frame_word(SBX_MODULE_END, SBX_WALK_NO_ROW, 0)) {
+        return true;
+    }
+#endif
+    return frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+}
+
+bool stack_passes(const struct sbx_snapshot *snapshot, uint32_t stack, void *function)
+{
+    uint64_t frames[FRAMES_MAX];
+    size_t count = read_stack(snapshot, stack, frames);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t module = (uint32_t)(frames[i] >> SBX_FRAME_MODULE_SHIFT);
+        if (module < snapshot->module_count && (snapshot->modules[module].flags & SBX_MODULE_MAIN) != 0) {
+            uint64_t address = (frames[i] & SBX_FRAME_OFFSET_MASK) + snapshot->modules[module].bias;
+            if (address - (uint64_t)(uintptr_t)function < 512) { /* the child is a fork: addresses are the same */
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool passes_through(const struct sbx_snapshot *snapshot, const struct sbx_record *record, void *function)
+{
+    return stack_passes(snapshot, record->stack, function) && stack_is_whole(snapshot, record->stack);
+}
+
+unsigned find_modules(const struct sbx_snapshot *snapshot, const char *name, uint32_t *flags_out)
+{
+    unsigned found = 0;
+    for (uint32_t i = 0; i < snapshot->module_count; i++) {
+        if (strstr(snapshot->modules[i].path, name) != NULL) {
+            *flags_out = snapshot->modules[i].flags;
+            found++;
+        }
+    }
+    return found;
+}
+
+uint32_t tid_of_record(const struct sbx_snapshot *snapshot, const struct sbx_record *record)
+{
+    return snapshot->threads[record->thread].entry.tid;
+}
+
+int count_pairs(const struct sbx_snapshot *snapshot, const struct expected_wait *expected)
+{
+    int pairs = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *wait = &snapshot->records[i];
+        if (wait->kind != expected->kind || wait->op != expected->op ||
+            !passes_through(snapshot, wait, expected->waiter)) {
+            continue;
+        }
+        assert_true(wait->begin_ns < wait->end_ns);
+        assert_int_not_equal(wait->wait, 0);
+        for (size_t j = 0; j < snapshot->record_count; j++) {
+            const struct sbx_record *wake = &snapshot->records[j];
+            if (wake->kind != SBX_RECORD_WAKE || wake->wait != wait->wait || wake->op != expected->wake_op) {
+                continue;
+            }
+            assert_int_equal(wake->object, wait->object);
+            assert_int_equal(wake->peer, tid_of_record(snapshot, wait));
+            assert_int_not_equal(wake->thread, wait->thread);
+            assert_true(wake->amount >= 1);
+            if (expected->kind != SBX_RECORD_LOCK) {
+                assert_int_equal(wait->peer, tid_of_record(snapshot, wake));
+            }
+            if (expected->waker == NULL || passes_through(snapshot, wake, expected->waker)) {
+                pairs++;
+                break;
+            }
+        }
+    }
+    return pairs;
+}
+
+const struct sbx_record *only_record(const struct sbx_snapshot *snapshot, uint8_t kind, uint8_t op, void *function)
+{
+    const struct sbx_record *found = NULL;
+    int count = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == kind && record->op == op && passes_through(snapshot, record, function)) {
+            found = record;
+            count++;
+        }
+    }
+    assert_int_equal(count, 1);
+    return found;
+}

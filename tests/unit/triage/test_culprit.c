@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_culprit.c - who else had a part in it, told or concluded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stall_scene.h"
+
+#define MS(ms) ((int64_t)(ms)*1000)
+
+static struct sbx_stall_scene *scene;
+
+/* Main, and three others. It waits for 950 ms, still. */
+static int begin(void **state)
+{
+    (void)state;
+    scene = sbx_scene_create(4, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "await_result < main", MS(-1000), MS(-960), MS(10), 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    return 0;
+}
+
+static void wait_still(uint32_t kind, uint32_t op)
+{
+    sbx_scene_call(scene, 0, (struct sbx_build_call){.kind = kind, .op = op, .duration_us = 950000});
+}
+
+static void put(uint32_t thread, uint8_t kind, uint8_t op, int64_t begin_us, int64_t end_us, const char *stack,
+                uint32_t peer, uint32_t wait)
+{
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = thread,
+                                                      .kind = kind,
+                                                      .op = op,
+                                                      .begin_us = begin_us,
+                                                      .end_us = end_us,
+                                                      .cpu_us = 1000,
+                                                      .stack = sbx_scene_stack(scene, stack),
+                                                      .peer = peer,
+                                                      .wait = wait});
+}
+
+static void test_who_ended_a_wait_is_named_with_what_he_did(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-950), MS(-10), "await_result < main", 3, 7);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-10), MS(-10), "done < run", 1, 7);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "encode");
+    assert_non_null(strstr(sbx_scene_evidence(report, "waker"), "in done"));
+    assert_null(sbx_scene_evidence(report, "inferred"));
+    assert_true(report->verdict.confidence > 0.95);
+}
+
+static void test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread(void **state)
+{
+    (void)state;
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .begin_us = MS(-950),
+                                                      .end_us = MS(-10), .fd_class = SBX_FD_PIPE,
+                                                      .stack = sbx_scene_stack(scene, "await_result < main")});
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IPC);
+    assert_int_equal(report->verdict.culprit_thread, -1); /* nobody is named for it */
+    assert_non_null(strstr(report->verdict.headline, "the other end of a pipe"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "meanwhile"), "encode"));
+    assert_true(report->verdict.confidence < 0.85);
+}
+
+static void test_a_pipe_of_a_program_that_begins_others_leads_to_one(void **state)
+{
+    (void)state;
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .begin_us = MS(-950),
+                                                      .end_us = MS(-10), .fd_class = SBX_FD_PIPE,
+                                                      .stack = sbx_scene_stack(scene, "await_result < main")});
+    put(1, SBX_RECORD_PROCESS, SBX_OP_FORK, MS(-980), MS(-979), "start_helper < run", 0, 0);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IPC);
+    assert_non_null(strstr(report->verdict.headline, "another process"));
+    assert_null(sbx_scene_evidence(report, "meanwhile"));
+    assert_true(report->verdict.confidence > 0.9);
+}
+
+static void test_who_held_a_lock_is_told_before_the_numbers(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-950), MS(-10), "await_result < main", 3, 7);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-10), MS(-10), "done < run", 1, 7);
+    const struct sbx_verdict *verdict = &sbx_scene_report(scene)->verdict;
+    assert_string_equal(verdict->evidence[0].kind, "blocked");
+    assert_string_equal(verdict->evidence[1].kind, "holder");
+    assert_string_equal(verdict->evidence[2].kind, "waker");
+}
+
+/* A wait of 30 s, of which the last second was kept. */
+static void test_what_a_holder_did_is_judged_as_far_as_records_reach(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *usual = scene;
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 30000000);
+    sbx_scene_payload(scene)->trigger->history_us = 1000000;
+    put(0, SBX_RECORD_WAIT, SBX_OP_JOIN, MS(-30000), MS(-1), "unload < main", 2, 7);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "libc:call < find_primes < run", MS(-1000), MS(-10), MS(10), 10000);
+    put(1, SBX_RECORD_WAKE, SBX_OP_THREAD_EXIT, MS(-1), MS(-1), "libc:__nptl_deallocate_tsd", 1, 7);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_string_equal(report->verdict.culprit_function, "find_primes");
+    sbx_scene_destroy(scene);
+    scene = usual;
+}
+
+static void test_a_join_that_goes_on_is_not_told_as_ended(void **state)
+{
+    (void)state;
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_WAIT, SBX_OP_JOIN, 2, 1, 950000});
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "is to end the wait"));
+}
+
+static void test_a_headline_has_short_names(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-950), MS(-10),
+        "(anonymous namespace)::Box<std::pair<int, std::vector<int> > >::take(Lid<int> const&) < main",
+        3, 7);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-10), MS(-10), "done(int) < run", 1, 7);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_non_null(strstr(report->verdict.headline, " in (anonymous namespace)::Box<>::take (pthread_cond_wait)"));
+    assert_non_null(strstr(report->verdict.headline, "in done(int)")); /* is short */
+}
+
+static void test_a_chain_of_locks_is_followed_to_its_end(void **state)
+{
+    (void)state;
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 2, 1, 950000});
+    sbx_scene_samples(scene, 1, SBX_RECORD_ALLOC, "merge < run", MS(-1000), MS(-980), MS(10), 0);
+    sbx_scene_call(scene, 1, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 4, 2, 970000});
+    put(3, SBX_RECORD_SYNC, SBX_OP_FSYNC, MS(-990), MS(-1), "flush < run", 0, 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_string_equal(report->verdict.culprit_function, "flush");
+    size_t links = 0;
+    for (size_t i = 0; i < report->verdict.evidence_count; i++) {
+        links += strcmp(report->verdict.evidence[i].kind, "holder") == 0;
+    }
+    assert_int_equal(links, 2);
+    assert_non_null(strstr(report->verdict.headline,
+                           "at the end of a chain of waits is thread 3 (worker) in flush, which was in fsync"));
+}
+
+static void test_the_worker_that_was_just_woken_should_end_the_wait(void **state)
+{
+    (void)state;
+    wait_still(SBX_RECORD_COND, SBX_OP_COND_WAIT);
+    /* Two compute all the time; one of them was given something to do by main. */
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "index < run", MS(-3000), 0, MS(20), 1000);
+    put(2, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-5000), MS(-960), "next_job < run", 1, 5);
+    put(0, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-960), MS(-960), "await_result < main", 3, 5);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-950), 0, MS(20), 900);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "encode");
+    assert_non_null(strstr(sbx_scene_evidence(report, "inferred"), "by what the threads did"));
+    assert_true(report->verdict.confidence > 0.8 && report->verdict.confidence < 0.95);
+}
+
+static void test_a_wait_begun_anew_after_each_time_out_is_one_wait(void **state)
+{
+    (void)state;
+    for (int64_t at = -950; at < -50; at += 100) {
+        put(0, SBX_RECORD_COND, SBX_OP_COND_TIMEDWAIT, MS(at), MS(at + 99), "await_result < main", 0, 0);
+    }
+    put(0, SBX_RECORD_COND, SBX_OP_COND_TIMEDWAIT, MS(-50), MS(-20), "await_result < main", 3, 9);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "index < run", MS(-3000), 0, MS(20), 1000);
+    put(2, SBX_RECORD_SYNC, SBX_OP_FSYNC, MS(-940), MS(-90), "persist < run", 0, 0);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "tell < run", MS(-90), MS(-20), MS(10), 1000);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-20), MS(-20), "tell < run", 1, 9);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "persist");
+}
+
+static void test_idle_and_ticking_threads_are_not_accused(void **state)
+{
+    (void)state;
+    wait_still(SBX_RECORD_COND, SBX_OP_COND_WAIT);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ALLOC, "next_job < run", MS(-8000), MS(-7999), MS(1), 0);
+    sbx_scene_call(scene, 1,
+                   (struct sbx_build_call){.kind = SBX_RECORD_COND, .op = SBX_OP_COND_WAIT, .duration_us = 7900000});
+    for (int64_t at = -1000; at < 0; at += 40) {
+        put(2, SBX_RECORD_SLEEP, SBX_OP_USLEEP, MS(at), MS(at + 38), "tick < run", 0, 0);
+    }
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, -1);
+    assert_true(report->verdict.confidence < 0.9);
+}
+
+static void test_who_polls_for_an_answer_works_and_who_polls_for_questions_rests(void **state)
+{
+    (void)state;
+    wait_still(SBX_RECORD_COND, SBX_OP_COND_WAIT);
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = 1,
+                                                      .kind = SBX_RECORD_POLL,
+                                                      .op = SBX_OP_POLL,
+                                                      .fd_class = SBX_FD_SOCKET,
+                                                      .begin_us = MS(-6000),
+                                                      .end_us = MS(-1),
+                                                      .cpu_us = 1000,
+                                                      .stack = sbx_scene_stack(scene, "serve < run")});
+    sbx_scene_record(scene, (struct sbx_build_record){.thread = 2,
+                                                      .kind = SBX_RECORD_POLL,
+                                                      .op = SBX_OP_POLL,
+                                                      .fd_class = SBX_FD_SOCKET,
+                                                      .begin_us = MS(-940),
+                                                      .end_us = MS(-1),
+                                                      .cpu_us = 1000,
+                                                      .stack = sbx_scene_stack(scene, "download < run")});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "download");
+}
+
+static void test_one_of_several_is_said_to_be_that(void **state)
+{
+    (void)state;
+    wait_still(SBX_RECORD_WAIT, SBX_OP_SEM_WAIT);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "index < run", MS(-3000), 0, MS(20), 500);
+    sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-3000), 0, MS(20), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_true(report->verdict.culprit_thread == 1 || report->verdict.culprit_thread == 2);
+    assert_non_null(strstr(sbx_scene_evidence(report, "inferred"), "one of several"));
+    assert_true(report->verdict.confidence < 0.75);
+}
+
+static void test_a_lock_that_names_nobody_was_held_by_who_worked(void **state)
+{
+    (void)state;
+    wait_still(SBX_RECORD_LOCK, SBX_OP_RWLOCK_WRLOCK);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "scan < run", MS(-980), 0, MS(20), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_string_equal(report->verdict.culprit_function, "scan");
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "probably held it"));
+}
+
+static void test_many_small_rivals_are_added_up(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *many = sbx_scene_create(9, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(many, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 110);
+    for (uint32_t thread = 1; thread < 9; thread++) {
+        sbx_scene_samples(many, thread, SBX_RECORD_ASYNC, "grind < run", MS(-1000), 1, MS(20), 110);
+    }
+    const struct sbx_report *report = sbx_scene_report(many);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU_CONTENTION);
+    assert_string_equal(report->verdict.culprit_function, "grind");
+    assert_non_null(strstr(sbx_scene_evidence(report, "rival"), "8 other threads"));
+    sbx_scene_destroy(many);
+}
+
+static void test_a_busy_machine_alone_does_not_excuse_computing(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *busy = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(busy, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 400);
+    const struct sbx_report *report = sbx_scene_report(busy);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_int_equal(report->verdict.class_, SBX_CLASS_ON_CPU);
+    assert_non_null(sbx_scene_evidence(report, "runnable"));
+    sbx_scene_destroy(busy);
+}
+
+/* As in CPython with threads that compute: whoever has the lock gives it up now and then, and waits for it himself. */
+static void test_who_takes_turns_with_others_is_the_holder_and_no_link(void **state)
+{
+    (void)state;
+    for (int64_t at = -950; at < -50; at += 100) {
+        put(0, SBX_RECORD_COND, SBX_OP_COND_TIMEDWAIT, MS(at), MS(at + 99), "take_gil < PyEval_RestoreThread < main", 3,
+            7);
+    }
+    for (int64_t at = -940; at < -50; at += 100) {
+        put(2, SBX_RECORD_COND, SBX_OP_COND_TIMEDWAIT, MS(at), MS(at + 70), "_PyEval_EvalFrameDefault < run", 2, 8);
+    }
+    put(1, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-60), MS(-60), "_PyEval_EvalFrameDefault < run", 3, 8);
+    put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-51), MS(-51), "drop_gil < grind < run", 1, 7);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "drop_gil");
+    assert_non_null(strstr(report->verdict.headline, "for the interpreter lock of CPython"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "they take turns"));
+    assert_non_null(sbx_scene_evidence(report, "interpreter"));
+}
+
+/* The thread's last wake-up is that of its end: not where it had the lock. */
+static void test_who_takes_turns_had_it_where_he_usually_lets_it_go(void **state)
+{
+    (void)state;
+    const uint32_t lock = 5;
+    struct sbx_build_record wait = {.thread = 0, .kind = SBX_RECORD_COND, .op = SBX_OP_COND_TIMEDWAIT, .object = lock,
+                                    .begin_us = MS(-950), .end_us = MS(-60), .peer = 3, .wait = 7,
+                                    .stack = sbx_scene_stack(scene, "take_gil < PyEval_RestoreThread < main")};
+    sbx_scene_record(scene, wait);
+    struct sbx_build_record turn = {.thread = 2, .kind = SBX_RECORD_COND, .op = SBX_OP_COND_TIMEDWAIT, .object = lock,
+                                    .stack = sbx_scene_stack(scene, "_PyEval_EvalFrameDefault < run")};
+    struct sbx_build_record wake = {.thread = 2, .kind = SBX_RECORD_WAKE, .op = SBX_OP_COND_SIGNAL, .object = lock,
+                                    .stack = sbx_scene_stack(scene, "drop_gil < grind < run"), .peer = 2};
+    for (int64_t at = -940; at < -200; at += 100) {
+        turn.begin_us = MS(at);
+        turn.end_us = MS(at + 80);
+        wake.begin_us = wake.end_us = MS(at + 90);
+        sbx_scene_record(scene, turn);
+        sbx_scene_record(scene, wake);
+    }
+    wake.begin_us = wake.end_us = MS(-60);
+    wake.stack = sbx_scene_stack(scene, "end_of_thread < run");
+    wake.peer = 1;
+    wake.wait = 7;
+    sbx_scene_record(scene, wake);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 2);
+    assert_string_equal(report->verdict.culprit_function, "drop_gil");
+}
+
+/* Every wait of a thread that runs a script has the interpreter's loop further out. */
+static void test_a_wait_below_the_interpreter_is_not_for_its_lock(void **state)
+{
+    (void)state;
+    put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-950), MS(-10), "await_result < _PyEval_EvalFrameDefault < main", 0,
+        0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_null(sbx_scene_evidence(report, "interpreter"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "script"), "Python"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_who_ended_a_wait_is_named_with_what_he_did),
+        TEST(test_who_takes_turns_with_others_is_the_holder_and_no_link),
+        TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
+        TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
+        TEST(test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread),
+        TEST(test_a_pipe_of_a_program_that_begins_others_leads_to_one),
+        TEST(test_who_held_a_lock_is_told_before_the_numbers),
+        TEST(test_what_a_holder_did_is_judged_as_far_as_records_reach),
+        TEST(test_a_join_that_goes_on_is_not_told_as_ended),
+        TEST(test_a_headline_has_short_names),
+        TEST(test_a_chain_of_locks_is_followed_to_its_end),
+        TEST(test_the_worker_that_was_just_woken_should_end_the_wait),
+        TEST(test_a_wait_begun_anew_after_each_time_out_is_one_wait),
+        TEST(test_idle_and_ticking_threads_are_not_accused),
+        TEST(test_who_polls_for_an_answer_works_and_who_polls_for_questions_rests),
+        TEST(test_one_of_several_is_said_to_be_that),
+        TEST(test_a_lock_that_names_nobody_was_held_by_who_worked),
+        TEST(test_many_small_rivals_are_added_up),
+        TEST(test_a_busy_machine_alone_does_not_excuse_computing),
+    };
+    return cmocka_run_group_tests_name("culprit", tests, NULL, NULL);
+}

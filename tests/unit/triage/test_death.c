@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_death.c - what a report says of a process that died, and what it must not claim to know. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stall_scene.h"
+
+#define MS(ms) ((int64_t)(ms)*1000)
+
+/* A process that worked for a second and was in `stack` when the signal came; "" when that was not recorded. */
+static struct sbx_stall_scene *create_crash(uint32_t threads, uint32_t thread, const char *stack)
+{
+    struct sbx_stall_scene *scene = sbx_scene_create(threads, SBX_TRIGGER_CRASH, 0);
+    Stallbox__V1__Trigger *trigger = sbx_scene_payload(scene)->trigger;
+    trigger->message = 0;
+    trigger->history_us = 1000000;
+    trigger->thread = thread;
+    trigger->signal = SIGSEGV;
+    trigger->fault = SBX_FAULT_UNMAPPED;
+    sbx_scene_samples(scene, thread, SBX_RECORD_ASYNC, "work < main", MS(-1000), MS(-5), MS(5), 990);
+    if (stack[0] != '\0') {
+        sbx_scene_record(scene, (struct sbx_build_record){.thread = thread,
+                                                          .kind = SBX_RECORD_ASYNC,
+                                                          .flags = SBX_FLAG_AT_TRIGGER,
+                                                          .begin_us = 3,
+                                                          .end_us = 3,
+                                                          .stack = sbx_scene_stack(scene, stack)});
+    }
+    return scene;
+}
+
+static void test_crash_names_signal_fault_and_function(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = create_crash(1, 0, "libc:memcpy < parse < work < main");
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.headline, "main thread died by SIGSEGV in parse: no memory at the address");
+    assert_string_equal(report->verdict.location.function, "parse");
+    assert_string_equal(sbx_scene_evidence(report, "signal"),
+                        "the process died by SIGSEGV (no memory at the address): main thread was in parse");
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU); /* what it was doing before is told as ever */
+    sbx_scene_destroy(scene);
+}
+
+static void test_crash_of_another_thread_names_that_thread(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = create_crash(2, 1, "parse < run");
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_non_null(strstr(report->verdict.headline, "thread 1 ("));
+    assert_non_null(strstr(report->verdict.headline, "died by SIGSEGV in parse"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_crash_whose_stack_was_not_recorded_claims_no_place(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = create_crash(1, 0, "");
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_string_equal(report->verdict.headline, "the process died by SIGSEGV; where is not known");
+    assert_non_null(strstr(sbx_scene_evidence(report, "signal"), "the handler was not ours"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_stack_of_an_earlier_trigger_is_not_that_of_the_crash(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = create_crash(1, 0, "");
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
+                                                      .flags = SBX_FLAG_AT_TRIGGER,
+                                                      .begin_us = MS(-2),
+                                                      .end_us = MS(-2),
+                                                      .stack = sbx_scene_stack(scene, "innocent < main")});
+    assert_string_equal(sbx_scene_report(scene)->verdict.headline, "the process died by SIGSEGV; where is not known");
+    sbx_scene_destroy(scene);
+}
+
+static void test_killed_tells_by_which_signal_where_that_is_known(void **state)
+{
+    (void)state;
+    for (uint32_t number = 0; number <= SIGKILL; number += SIGKILL) {
+        struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_KILLED, 1000000);
+        sbx_scene_payload(scene)->trigger->signal = number;
+        sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "work < main", MS(-1000), 0, MS(5), 990);
+        const struct sbx_report *report = sbx_scene_report(scene);
+        const char *text = sbx_scene_evidence(report, "signal");
+        if (number == 0) {
+            assert_null(text);
+        } else {
+            assert_string_equal(text, "the process was ended by SIGKILL");
+        }
+        assert_string_equal(report->verdict.location.function, "work");
+        sbx_scene_destroy(scene);
+    }
+}
+
+static void test_numbers_that_are_no_signal_and_no_fault_are_unknown(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = create_crash(1, 0, "parse < main");
+    sbx_scene_payload(scene)->trigger->signal = 4000;
+    sbx_scene_payload(scene)->trigger->fault = 4000;
+    assert_string_equal(sbx_scene_report(scene)->verdict.headline,
+                        "main thread died by a fatal signal in parse: why is not known");
+    sbx_scene_destroy(scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crash_names_signal_fault_and_function),
+        cmocka_unit_test(test_crash_of_another_thread_names_that_thread),
+        cmocka_unit_test(test_crash_whose_stack_was_not_recorded_claims_no_place),
+        cmocka_unit_test(test_stack_of_an_earlier_trigger_is_not_that_of_the_crash),
+        cmocka_unit_test(test_killed_tells_by_which_signal_where_that_is_known),
+        cmocka_unit_test(test_numbers_that_are_no_signal_and_no_fault_are_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attachment.c - mapping, bell and orders. */
+#include "attachment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "order.h"
+#include "recording_check.h"
+
+int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid)
+{
+    struct stat status;
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) {
+        return -errno;
+    }
+    int result = -EPROTO;
+    void *mapping = MAP_FAILED;
+    if (fstat(file, &status) != 0) {
+        result = -errno;
+    } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
+        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        result = mapping == MAP_FAILED ? -errno : 0;
+    }
+    if (result != 0) {
+        close(file);
+        return result;
+    }
+    struct sbx_recording_header *header = mapping;
+    if (sbx_recording_check(header, (uint64_t)status.st_size, &result) != NULL) {
+        result = -EPROTO;
+    } else if (header->pid != pid ||
+               sbx_load_acquire(&header->state) != SBX_STATE_LIVE /* order: acquire header.state */ ||
+               header->process_start_ticks != sbx_process_start_ticks(pid)) {
+        result = -ESRCH;
+    }
+    if (result != 0) {
+        munmap(mapping, (size_t)status.st_size);
+        close(file);
+        return result;
+    }
+    attachment->header = header;
+    attachment->control = (struct sbx_control_page *)((char *)mapping + SBX_CONTROL_AT);
+    attachment->bytes = (size_t)status.st_size;
+    attachment->file = file;
+    return 0;
+}
+
+void sbx_attachment_close(struct sbx_attachment *attachment)
+{
+    munmap(attachment->header, attachment->bytes);
+    close(attachment->file);
+}
+
+void sbx_attachment_ring(const struct sbx_attachment *attachment)
+{
+    struct sbx_control_page *control = attachment->control;
+    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - what was written before is seen by the watch thread */
+    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool sbx_attachment_wait(uint32_t *word, uint32_t wanted, uint32_t timeout_ms)
+{
+    for (uint32_t waited_ms = 0;; waited_ms += 50) {
+        uint32_t now = sbx_load_acquire(word); /* order: acquire - pairs with the watch thread's answer */
+        if (now == wanted) {
+            return true;
+        }
+        if (waited_ms >= timeout_ms) {
+            return false;
+        }
+        const struct timespec pause = {0, 50000000};
+        syscall(SYS_futex, word, FUTEX_WAIT, now, &pause, NULL, 0);
+    }
+}
+
+int sbx_attachment_order(const struct sbx_attachment *attachment, const struct sbx_capture_settings *settings,
+                         uint32_t timeout_ms, uint32_t *generation_out)
+{
+    struct sbx_control_page *control = attachment->control;
+    int result = -EAGAIN;
+    /* Not flock(2): that lock is the agent's own, for as long as it lives (agent/recording_file.c). */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SBX_CONTROL_AT, .l_len = 1};
+    while (fcntl(attachment->file, F_OFD_SETLKW, &lock) != 0) {
+        if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    /* The agent copies `wanted` when it sees a new generation: it must not change under that. */
+    uint32_t before = sbx_load_acquire(&control->generation); /* order: acquire control.generation */
+    if (sbx_attachment_wait(&control->applied, before, timeout_ms)) { /* order: acquire control.applied */
+        control->wanted = *settings;
+        /* order: release control.generation - `wanted` is whole */
+        *generation_out = sbx_add_acq_rel(&control->generation, 1) + 1;
+        sbx_attachment_ring(attachment);
+        result = 0;
+    }
+    lock.l_type = F_UNLCK;
+    (void)fcntl(attachment->file, F_OFD_SETLK, &lock);
+    return result;
+}

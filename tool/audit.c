@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* audit.c - `stallbox audit`: SPOOL/audit.log, joined to one line a payload. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit.h"
+#include "command.h"
+#include "durable_file.h"
+#include "options.h"
+
+enum {
+    OPTION_FORMAT,
+    OPTION_COUNT
+};
+static const struct sbx_option options[OPTION_COUNT] = {
+    [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
+                       "text (default), json (one object a payload) or log (the lines as they are)"},
+};
+
+/* What the log says of one payload; the keys are those of its lines. */
+enum {
+    TIME,
+    ID,
+    TRIGGER,
+    RAW_BYTES,
+    PAYLOAD_BYTES,
+    ENVELOPE_BYTES,
+    SEALED_TO,
+    SHA256,
+    MODULES_HIDDEN,
+    FRAMES_HIDDEN,
+    THREAD_NAMES_HIDDEN,
+    OBJECTS_RENUMBERED,
+    RECORDS_CUT,
+    DETAIL,
+    POLICY,
+    CONSENT,
+    TO,
+    ANSWER,
+    HTTP,
+    WHY,
+    LEFT,
+    VALUES
+};
+static const char *const keys[VALUES] = {
+    [TIME] = "made",
+    [ID] = "id",
+    [TRIGGER] = "trigger",
+    [RAW_BYTES] = "raw_bytes",
+    [PAYLOAD_BYTES] = "payload_bytes",
+    [ENVELOPE_BYTES] = "envelope_bytes",
+    [SEALED_TO] = "sealed_to",
+    [SHA256] = "sha256",
+    [MODULES_HIDDEN] = "modules_hidden",
+    [FRAMES_HIDDEN] = "frames_hidden",
+    [THREAD_NAMES_HIDDEN] = "thread_names_hidden",
+    [OBJECTS_RENUMBERED] = "objects_renumbered",
+    [RECORDS_CUT] = "records_cut",
+    [DETAIL] = "detail",
+    [POLICY] = "policy",
+    [CONSENT] = "consent",
+    [TO] = "to",
+    [ANSWER] = "answer",
+    [HTTP] = "http",
+    [WHY] = "why",
+    [LEFT] = "left",
+};
+enum {
+    VALUE_BYTES = 320
+};
+
+struct audited {
+    char values[VALUES][VALUE_BYTES];
+};
+
+struct audit {
+    struct audited *payloads;
+    size_t count, room;
+};
+
+void sbx_usage_audit(FILE *out)
+{
+    fputs("usage: stallbox audit [--format FORMAT] SPOOL\n"
+          "\n"
+          "Show what was made of which snapshot, what of it left this machine, sealed to whom, and what the server "
+          "said: from\n"
+          "SPOOL/audit.log, which is written before the first byte of a payload is sent.\n"
+          "\n",
+          out);
+    sbx_options_print(options, OPTION_COUNT, out);
+    fputs("\nsha256 is that of the file as it left: of SPOOL/sent/ID.sbx, while it is kept.\n", out);
+}
+
+static struct audited *find(struct audit *audit, const char *id)
+{
+    for (size_t i = audit->count; i > 0; i--) {
+        if (strcmp(audit->payloads[i - 1].values[ID], id) == 0) {
+            return &audit->payloads[i - 1];
+        }
+    }
+    if (audit->count == audit->room) {
+        size_t room = audit->room == 0 ? 64 : 2 * audit->room;
+        struct audited *grown = reallocarray(audit->payloads, room, sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        audit->payloads = grown;
+        audit->room = room;
+    }
+    struct audited *fresh = &audit->payloads[audit->count++];
+    memset(fresh, 0, sizeof *fresh);
+    snprintf(fresh->values[ID], VALUE_BYTES, "%s", id);
+    return fresh;
+}
+
+/* One line of the log. Lines that are none of ours are passed over. 0 or -ENOMEM. */
+static int take_line(struct audit *audit, const char *line)
+{
+    char time[32] = "", event[16] = "", id[VALUE_BYTES];
+    sbx_audit_value(line, "id", id, sizeof id);
+    if (sscanf(line, "%31s %15s", time, event) != 2 || strlen(id) != 2 * SBX_PAYLOAD_ID_BYTES) {
+        return 0;
+    }
+    struct audited *payload = find(audit, id);
+    if (payload == NULL) {
+        return -ENOMEM;
+    }
+    for (int i = TRIGGER; i < LEFT; i++) {
+        char value[VALUE_BYTES];
+        sbx_audit_value(line, keys[i], value, sizeof value);
+        bool is_reason_gone = i == WHY && strcmp(event, "answer") == 0;
+        if (value[0] != '\0' || is_reason_gone) {
+            memcpy(payload->values[i], value, sizeof value);
+        }
+    }
+    if (strcmp(event, "packed") == 0) {
+        snprintf(payload->values[TIME], VALUE_BYTES, "%s", time);
+    } else if (strcmp(event, "leaving") == 0) {
+        snprintf(payload->values[LEFT], VALUE_BYTES, "%s", time);
+    }
+    return 0;
+}
+
+/* Take a file's lines. A missing one has none. 0, or -errno. */
+static int take_file(struct audit *audit, int folder, const char *name, bool as_it_is)
+{
+    uint8_t *bytes;
+    size_t count;
+    int result = sbx_durable_file_read(folder, name, SBX_AUDIT_BYTES_MAX, &bytes, &count);
+    if (result == -ENOENT) {
+        return 0;
+    }
+    char *text = result == 0 ? realloc(bytes, count + 1) : NULL;
+    if (text == NULL) {
+        if (result == 0) {
+            free(bytes);
+        }
+        return result == 0 ? -ENOMEM : result;
+    }
+    text[count] = '\0';
+    if (as_it_is) {
+        fwrite(text, 1, count, stdout);
+    }
+    char *rest = text;
+    for (char *line = strsep(&rest, "\n"); line != NULL && result == 0 && !as_it_is; line = strsep(&rest, "\n")) {
+        result = take_line(audit, line);
+    }
+    free(text);
+    return result;
+}
+
+static const char *or_dash(const char *value)
+{
+    return value[0] != '\0' ? value : "-";
+}
+
+static void print_text(const struct audited *payload)
+{
+    const char(*values)[VALUE_BYTES] = payload->values;
+    printf("%s %s %s: %s bytes of snapshot, %s of payload, %s %s %s%s; hidden: %s modules, %s frames, %s thread names, "
+           "%s objects renumbered, %s records cut; detail %s, policy %s, consent %s; sha256 %s; %s%s%s%s%s\n",
+           or_dash(values[TIME]), values[ID], or_dash(values[TRIGGER]), or_dash(values[RAW_BYTES]),
+           or_dash(values[PAYLOAD_BYTES]), or_dash(values[ENVELOPE_BYTES]),
+           values[LEFT][0] != '\0' ? "left" : "to leave",
+           strcmp(values[SEALED_TO], "none") == 0 || values[SEALED_TO][0] == '\0' ? "not sealed" : "sealed to ",
+           strcmp(values[SEALED_TO], "none") == 0 ? "" : values[SEALED_TO], or_dash(values[MODULES_HIDDEN]),
+           or_dash(values[FRAMES_HIDDEN]), or_dash(values[THREAD_NAMES_HIDDEN]), or_dash(values[OBJECTS_RENUMBERED]),
+           or_dash(values[RECORDS_CUT]), or_dash(values[DETAIL]), or_dash(values[POLICY]), or_dash(values[CONSENT]),
+           or_dash(values[SHA256]),
+           values[ANSWER][0] != '\0' ? values[ANSWER]
+           : values[LEFT][0] != '\0' ? "no answer known"
+                                     : "not sent",
+           values[TO][0] != '\0' ? " by " : "", values[TO], values[WHY][0] != '\0' ? ": " : "", values[WHY]);
+}
+
+static void print_json(const struct audited *payload)
+{
+    const char *comma = "{";
+    for (int i = 0; i < VALUES; i++) {
+        const char *value = payload->values[i];
+        if (value[0] == '\0') {
+            continue;
+        }
+        bool is_number = strspn(value, "0123456789") == strlen(value) && i != ID && i != SHA256 && i != SEALED_TO;
+        printf("%s\"%s\":%s", comma, keys[i], is_number ? "" : "\"");
+        for (const char *at = value; *at != '\0'; at++) { /* control characters are not in the log */
+            if (*at == '"' || *at == '\\') {
+                putchar('\\');
+            }
+            putchar((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f ? '?' : *at);
+        }
+        fputs(is_number ? "" : "\"", stdout);
+        comma = ",";
+    }
+    puts("}");
+}
+
+static int audit_spool(const char *path, const char *format)
+{
+    struct audit audit = {.count = 0};
+    bool as_it_is = strcmp(format, "log") == 0;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return sbx_failure("audit", "%s: %s", path, strerror(errno));
+    }
+    int result = take_file(&audit, folder, SBX_AUDIT_OLD_FILE, as_it_is);
+    if (result == 0) {
+        result = take_file(&audit, folder, SBX_AUDIT_FILE, as_it_is);
+    }
+    close(folder);
+    for (size_t i = 0; i < audit.count && result == 0; i++) {
+        (strcmp(format, "json") == 0 ? print_json : print_text)(&audit.payloads[i]);
+    }
+    free(audit.payloads);
+    return result == 0 ? SBX_EXIT_DONE : sbx_failure("audit", "%s/%s: %s", path, SBX_AUDIT_FILE, strerror(-result));
+}
+
+int sbx_command_audit(int argc, char **argv)
+{
+    const char *path = NULL, *format = "text";
+    struct sbx_option_reader reader;
+    sbx_option_reader_init(&reader, "audit", options, OPTION_COUNT, argc, argv);
+    for (int event = sbx_option_next(&reader); event != SBX_OPTION_END; event = sbx_option_next(&reader)) {
+        switch (event) {
+        case OPTION_FORMAT:
+            format = reader.value;
+            if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0 && strcmp(format, "log") != 0) {
+                return sbx_usage_error("audit", "unknown format '%s'; it is text, json or log", format);
+            }
+            break;
+        case SBX_OPTION_OPERAND:
+            if (path != NULL) {
+                return sbx_usage_error("audit", "one SPOOL at a time, but got '%s' too", reader.value);
+            }
+            path = reader.value;
+            break;
+        case SBX_OPTION_HELP:
+            sbx_usage_audit(stdout);
+            return SBX_EXIT_DONE;
+        default:
+            return SBX_EXIT_USAGE;
+        }
+    }
+    return path == NULL ? sbx_usage_error("audit", "no SPOOL: of which folder?") : audit_spool(path, format);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* consent.c - `stallbox consent`: what the user of a spool said, and saying it for an application that does not ask. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "consent.h"
+#include "consent_order.h"
+#include "erasure.h"
+#include "options.h"
+#include "preload.h"
+#include "recording_file.h"
+#include "spool.h"
+#include "token_file.h"
+
+enum {
+    ANSWER_MS = 5000 /* how long an application may take to obey: it may be making a snapshot */
+};
+
+enum {
+    OPTION_SERVER,
+    OPTION_TOKEN_FILE,
+    OPTION_COUNT
+};
+static const struct sbx_option options[OPTION_COUNT] = {
+    [OPTION_SERVER] = {"--server", 'u', "URL", "with denied: ask this server now to delete what it has"},
+    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
+};
+
+static const char *const words[] = {
+    [SBX_CONSENT_UNKNOWN] = "unknown", [SBX_CONSENT_GRANTED] = "granted", [SBX_CONSENT_DENIED] = "denied"};
+
+void sbx_usage_consent(FILE *out)
+{
+    fputs("usage: stallbox consent SPOOL\n"
+          "       stallbox consent [OPTION]... SPOOL granted|denied|unknown\n"
+          "\n"
+          "Show, or set, what the user of a spool said.\n"
+          "\n"
+          "  unknown  he was not asked: an application that wants his consent keeps nothing and sends nothing until "
+          "then;\n"
+          "           one that does not records and sends\n"
+          "  granted  what is recorded from now on may be kept and sent; nothing older is\n"
+          "  denied   nothing is kept or sent; what waits is deleted here, and the server is asked to delete what came "
+          "from\n"
+          "           here, by whoever delivers next, until it has\n"
+          "\n",
+          out);
+    sbx_options_print(options, OPTION_COUNT, out);
+    fputs("\nApplications that are running, and whoever delivers, take it at once. Applications are looked for where\n"
+          "recordings lie ($STALLBOX_RECORDINGS, or the default folder); one that keeps its own elsewhere reads a no\n"
+          "within seconds while it works, and a yes at its next start.\n",
+          out);
+}
+
+/* One question; what is not done stays in the spool for whoever delivers. */
+static int ask_server(const char *spool_path, const char *server_url, const char *token)
+{
+    struct sbx_erasure_pace pace = {.fails = 0};
+    struct sbx_spool *spool;
+    char why[600] = "";
+    if (sbx_spool_open(spool_path, NULL, &spool, why, sizeof why) != 0) {
+        return sbx_failure("consent", "%s", why);
+    }
+    uint64_t due_ms = sbx_erasures_step(spool, server_url, token, &pace, 0, 0, why, sizeof why);
+    sbx_spool_close(spool);
+    if (due_ms != UINT64_MAX) {
+        return sbx_failure("consent", "%s: %s; it is asked again by whoever delivers from %s", server_url, why,
+                           spool_path);
+    }
+    return SBX_EXIT_DONE;
+}
+
+/* An application that does not answer has the word all the same: on its control page, and in the spool. */
+static int tell_applications(const char *spool_path, enum sbx_consent consent)
+{
+    char folder[SBX_RECORDING_PATH_MAX];
+    struct sbx_consent_told told;
+    const char *given = getenv(SBX_ENV_RECORDINGS);
+    if (given == NULL && sbx_recordings_default_folder(folder, sizeof folder) != 0) {
+        return sbx_failure("consent", "the recordings folder has no usable name: no running application was told");
+    }
+    given = given != NULL ? given : folder;
+    int result = sbx_consent_tell(given, spool_path, sbx_consent_order_of(consent), ANSWER_MS, &told);
+    if (result != 0) {
+        return sbx_failure("consent", "%s: %s: no running application was told", given, strerror(-result));
+    }
+    if (told.silent != 0) {
+        return sbx_failure("consent", "process %u did not answer within %d s (is it stopped?); it obeys when it goes on",
+                           told.silent_pid, ANSWER_MS / 1000);
+    }
+    if (told.told != 0) {
+        fprintf(stderr, "stallbox consent: %u running application%s told\n", told.told, told.told == 1 ? "" : "s");
+    }
+    return SBX_EXIT_DONE;
+}
+
+static int set_consent(const char *spool_path, const char *word, const char *server_url, const char *token)
+{
+    enum sbx_consent consent = SBX_CONSENT_UNKNOWN;
+    while (consent <= SBX_CONSENT_DENIED && strcmp(words[consent], word) != 0) {
+        consent++;
+    }
+    if (consent > SBX_CONSENT_DENIED) {
+        return sbx_usage_error("consent", "unknown word '%s': granted, denied or unknown", word);
+    }
+    int result = sbx_consent_write(spool_path, consent);
+    if (result != 0) {
+        return sbx_failure("consent", "%s: %s", spool_path, strerror(-result));
+    }
+    /* After the word is written, so that who starts meanwhile reads it; before the deletion, so that nothing comes behind. */
+    int status = tell_applications(spool_path, consent);
+    if (consent == SBX_CONSENT_DENIED) {
+        result = sbx_consent_delete_unsent(spool_path);
+        if (result != 0) {
+            return sbx_failure("consent", "%s: not all that waits could be deleted: %s", spool_path, strerror(-result));
+        }
+    }
+    int asked = consent == SBX_CONSENT_DENIED && server_url != NULL ? ask_server(spool_path, server_url, token)
+                                                                    : SBX_EXIT_DONE;
+    return status != SBX_EXIT_DONE ? status : asked;
+}
+
+int sbx_command_consent(int argc, char **argv)
+{
+    const char *spool_path = NULL, *word = NULL, *server_url = NULL, *token_path = NULL;
+    char token[SBX_TOKEN_MAX + 1], why[600];
+    struct sbx_option_reader reader;
+    sbx_option_reader_init(&reader, "consent", options, OPTION_COUNT, argc, argv);
+    for (int event = sbx_option_next(&reader); event != SBX_OPTION_END; event = sbx_option_next(&reader)) {
+        switch (event) {
+        case OPTION_SERVER:
+            server_url = reader.value;
+            break;
+        case OPTION_TOKEN_FILE:
+            token_path = reader.value;
+            break;
+        case SBX_OPTION_OPERAND:
+            if (word != NULL) {
+                return sbx_usage_error("consent", "unexpected argument '%s'", reader.value);
+            }
+            *(spool_path == NULL ? &spool_path : &word) = reader.value;
+            break;
+        case SBX_OPTION_HELP:
+            sbx_usage_consent(stdout);
+            return SBX_EXIT_DONE;
+        default:
+            return SBX_EXIT_USAGE;
+        }
+    }
+    if (spool_path == NULL) {
+        return sbx_usage_error("consent", "no SPOOL: of which folder?");
+    }
+    /* Of an application that never ran, or a name that was mistyped: a person should know. */
+    if (access(spool_path, F_OK) != 0) {
+        fprintf(stderr, "stallbox consent: %s: there is no such folder%s\n", spool_path,
+                word != NULL ? " yet: it is made" : "");
+    }
+    if (word == NULL) {
+        puts(words[sbx_consent_read(spool_path)]);
+        return SBX_EXIT_DONE;
+    }
+    if (server_url != NULL && strcmp(word, words[SBX_CONSENT_DENIED]) != 0) {
+        return sbx_usage_error("consent", "--server goes with denied: there is nothing to ask it for");
+    }
+    if (server_url != NULL && !sbx_option_is_server("consent", server_url)) {
+        return SBX_EXIT_USAGE;
+    }
+    if (token_path != NULL && sbx_token_read(token_path, token, why, sizeof why) != 0) {
+        return sbx_failure("consent", "%s", why);
+    }
+    return set_consent(spool_path, word, server_url, token_path == NULL ? NULL : token);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handover_snapshot.c - copying the recording of a process that cannot write its snapshot, and believing nothing of
+ * it. */
+#include "handover_snapshot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "consent.h"
+#include "order.h"
+#include "recording_check.h"
+#include "recording_file.h"
+#include "snapshot_copy.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+void sbx_handovers_init(struct sbx_handovers *handovers, const char *spool_path, uint64_t key, uint64_t now_ns)
+{
+    *handovers = (struct sbx_handovers){.spool_path = spool_path,
+                                        .key = key,
+                                        .left = SBX_HANDOVERS_AT_ONCE,
+                                        .filled_ns = now_ns,
+                                        .waiting_max = SBX_HANDOVER_WAITING_MIB * MIB};
+}
+
+/* ---- what may be asked ---- */
+
+static bool is_sound(const struct sbx_trigger_entry *trigger, const struct sbx_recording_header *header)
+{
+    bool is_living = trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_DEADLINE ||
+                     trigger->kind == SBX_TRIGGER_SLOW_MESSAGE || trigger->kind == SBX_TRIGGER_SLOW_FRAME ||
+                     trigger->kind == SBX_TRIGGER_WATCHDOG || trigger->kind == SBX_TRIGGER_MANUAL;
+    return is_living && (trigger->thread < header->threads.count || trigger->thread == UINT32_MAX) &&
+           trigger->begin_ns <= trigger->end_ns && trigger->in_progress <= 1 &&
+           trigger->watch <= header->watches.count && trigger->signal == 0 && trigger->fault == 0;
+}
+
+int sbx_handover_check(const struct sbx_handovers *handovers, const struct sbx_recording_header *header,
+                       const struct sbx_control_page *control, uint64_t bytes, uint64_t now_ns)
+{
+    const struct sbx_handover *wanted = &control->handover;
+    int error;
+    if (sbx_recording_check(header, bytes, &error) != NULL || wanted->key != handovers->key ||
+        wanted->request == wanted->answer || strnlen(header->spool_path, SBX_PATH_MAX) == SBX_PATH_MAX ||
+        strcmp(header->spool_path, handovers->spool_path) != 0) {
+        return 0;
+    }
+    if (header->state != SBX_STATE_LIVE && header->state != SBX_STATE_CLEAN) {
+        return -EINVAL;
+    }
+    if (header->consent != SBX_CONSENT_GRANTED) {
+        return -ENOKEY;
+    }
+    if (now_ns >= wanted->until_ns) {
+        return -ETIME; /* its process has stopped waiting, and counted it */
+    }
+    if (header->file_bytes != bytes || bytes > SBX_HANDOVER_MIB_MAX * MIB) {
+        return -EFBIG;
+    }
+    return is_sound(&wanted->trigger, header) ? 1 : -EINVAL;
+}
+
+/* A token bucket. */
+static bool is_within_rate(struct sbx_handovers *handovers, uint64_t now_ns)
+{
+    const uint64_t every_ns = SBX_HANDOVER_EVERY_MS * UINT64_C(1000000);
+    uint64_t due = (now_ns - handovers->filled_ns) / every_ns, missing = SBX_HANDOVERS_AT_ONCE - handovers->left;
+    handovers->left += (uint32_t)(due < missing ? due : missing);
+    handovers->filled_ns += due * every_ns;
+    if (handovers->left == 0) {
+        return false;
+    }
+    handovers->left--;
+    return true;
+}
+
+/* Snapshots are packed as they come. Where they are not (no key to seal to), or come faster, the disk must not fill up
+ * with what a process wants that its user would have refused by a quota. */
+static bool has_room(const struct sbx_handovers *handovers, int raw_folder)
+{
+    uint64_t bytes = 0;
+    int again = openat(raw_folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
+    if (listing == NULL) {
+        if (again >= 0) {
+            close(again);
+        }
+        return false;
+    }
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        struct stat status;
+        if (fstatat(raw_folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
+            bytes += (uint64_t)status.st_blocks * 512;
+        }
+    }
+    closedir(listing);
+    return bytes < handovers->waiting_max;
+}
+
+/* ---- memory that may go away ---- */
+
+static _Thread_local sigjmp_buf *way_out; /* NULL: a fault is our own */
+
+static void leave_the_mapping(int number)
+{
+    if (way_out != NULL) {
+        siglongjmp(*way_out, 1);
+    }
+    signal(number, SIG_DFL);
+    raise(number); /* with the return, and it ends us as it would have */
+}
+
+/* A recording that is mapped, and what is made of it. */
+struct work {
+    struct sbx_recording_header *live;
+    size_t bytes;
+    struct sbx_control_page control; /* as it was checked */
+    int out;
+    uint8_t id[16];
+    int result;
+};
+
+static void copy(void *context)
+{
+    static uint64_t scratch[SBX_COPY_SCRATCH_MIN / sizeof(uint64_t)]; /* one thread calls us */
+    struct work *work = context;
+    work->result = sbx_snapshot_copy_bounded(work->live, work->bytes, work->out, &work->control.handover.trigger,
+                                             work->id, sbx_now_ns(), scratch, sizeof scratch);
+}
+
+static void answer(void *context)
+{
+    struct work *work = context;
+    struct sbx_control_page *control = (struct sbx_control_page *)(void *)((uint8_t *)work->live + SBX_CONTROL_AT);
+    if (work->result == 0) {
+        control->handover.made++;
+        /* It has its name: should its process die now, nobody is to make it once more (recording_recover.h).
+         * order: release pending.state - the process leaves it alone until it has its answer */
+        sbx_store_release(&work->live->pending.state, SBX_PENDING_NONE);
+    }
+    control->handover.result = (uint32_t)-work->result;
+    /* order: release handover.answer - result is that of the answer, and the snapshot has its name */
+    sbx_store_release(&control->handover.answer, work->control.handover.request);
+    syscall(SYS_futex, &control->handover.answer, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    sbx_add_acq_rel(&control->bell, 1); /* order: release bell - the answer is seen by the watch thread */
+    syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Do it, or be thrown out of it: false, when the file has become shorter than its mapping. What is called holds
+ * nothing. */
+static bool survive(void (*act)(void *work), struct work *work)
+{
+    struct sigaction ours, before;
+    sigjmp_buf here;
+    bool is_done = false;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_handler = leave_the_mapping;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGBUS, &ours, &before);
+    if (sigsetjmp(here, 1) == 0) {
+        way_out = &here;
+        act(work);
+        is_done = true;
+    }
+    way_out = NULL;
+    sigaction(SIGBUS, &before, NULL);
+    return is_done;
+}
+
+/* ---- the file ---- */
+
+/* Copies of the header and the control page. The request is read on its own before: what belongs to it is then what
+ * was stored before it, in whatever order read(2) goes through a page. */
+static bool read_head(int file, struct sbx_recording_header *header, struct sbx_control_page *control)
+{
+    const off_t request_at = SBX_CONTROL_AT + (off_t)offsetof(struct sbx_control_page, handover.request);
+    uint32_t request;
+    if (pread(file, &request, sizeof request, request_at) != (ssize_t)sizeof request) {
+        return false;
+    }
+    sbx_fence_acquire(); /* order: acquire handover.request - the trigger and the time are whole */
+    if (pread(file, header, sizeof *header, 0) != (ssize_t)sizeof *header ||
+        pread(file, control, sizeof *control, SBX_CONTROL_AT) != (ssize_t)sizeof *control) {
+        return false;
+    }
+    control->handover.request = request; /* a newer one has woken us once more */
+    return true;
+}
+
+/* Is it wanted still? Consent may be taken back, and the wait end, while we copy. */
+static int look_again(const struct sbx_handovers *handovers, int file)
+{
+    struct sbx_recording_header header;
+    struct sbx_control_page control;
+    if (!read_head(file, &header, &control)) {
+        return -EINVAL;
+    }
+    /* What the spool says holds over the process, which may not have been able to read it. */
+    bool is_denied = sbx_consent_read(handovers->spool_path) == SBX_CONSENT_DENIED;
+    if (is_denied || header.consent != SBX_CONSENT_GRANTED) {
+        return -ENOKEY;
+    }
+    return sbx_now_ns() >= control.handover.until_ns ? -ETIME : 0;
+}
+
+/* Give it its name, and never that of another. */
+static int publish(int folder, const char *temporary, const char *name)
+{
+    if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return -errno;
+    }
+    /* A file system that cannot promise it (NFS): the name is 128 random bits of our own. */
+    return renameat(folder, temporary, folder, name) == 0 ? 0 : -errno;
+}
+
+static int write_snapshot(const struct sbx_handovers *handovers, int file, struct work *work)
+{
+    char path[SBX_PATH_MAX + 8], name[40 + sizeof SBX_RAW_SUFFIX], temporary[80];
+    snprintf(path, sizeof path, "%s/raw", handovers->spool_path);
+    int result = sbx_make_folders(path);
+    if (result != 0) {
+        return result;
+    }
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder < 0) {
+        return -errno;
+    }
+    result = look_again(handovers, file);
+    if (result == 0 && !has_room(handovers, folder)) {
+        result = -EDQUOT;
+    }
+    if (result != 0) {
+        goto close_folder;
+    }
+    if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
+        result = -errno;
+        goto close_folder;
+    }
+    for (unsigned i = 0; i < sizeof work->id; i++) {
+        snprintf(name + 2 * i, 3, "%02x", work->id[i]);
+    }
+    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
+    snprintf(temporary, sizeof temporary, ".%s.%d.tmp", name, (int)getpid());
+    work->out = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (work->out < 0) {
+        result = -errno;
+        goto close_folder;
+    }
+    result = survive(copy, work) ? work->result : -EFAULT;
+    if (result == 0 && fsync(work->out) != 0) {
+        result = -errno;
+    }
+    if (close(work->out) != 0 && result == 0) {
+        result = -errno;
+    }
+    if (result == 0) {
+        result = look_again(handovers, file);
+    }
+    if (result == 0) {
+        result = publish(folder, temporary, name);
+    }
+    if (result == 0 && fsync(folder) != 0) {
+        result = -errno;
+    }
+    if (result != 0) {
+        unlinkat(folder, temporary, 0);
+    }
+close_folder:
+    close(folder);
+    return result;
+}
+
+/* A file that an agent made for us, and that nobody else can open: 0 and its size, or -errno. */
+static int check_file(int file, uint64_t *bytes_out)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0) {
+        return -errno;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 0077) != 0 || status.st_nlink > 1 ||
+        status.st_size < SBX_CONTROL_AT + 4096) {
+        return -EPERM;
+    }
+    *bytes_out = (uint64_t)status.st_size;
+    return 0;
+}
+
+static void count(struct sbx_handovers *handovers, int result)
+{
+    if (result == 0) {
+        handovers->made++;
+    } else if (result != -ENOKEY) { /* what the user did not agree to is no failure */
+        handovers->failed++;
+        handovers->last_error = -result;
+    }
+}
+
+bool sbx_handover_serve(struct sbx_handovers *handovers, int folder, const char *name)
+{
+    struct sbx_recording_header header;
+    struct work work = {.live = MAP_FAILED};
+    uint64_t bytes = 0;
+    bool has_asked = false;
+    int file = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) {
+        return false;
+    }
+    if (check_file(file, &bytes) != 0 || !read_head(file, &header, &work.control)) {
+        goto close_file;
+    }
+    int result = sbx_handover_check(handovers, &header, &work.control, bytes, sbx_now_ns());
+    has_asked = result != 0;
+    if (!has_asked) {
+        goto close_file;
+    }
+    if (result > 0) {
+        result = is_within_rate(handovers, sbx_now_ns()) ? 0 : -EAGAIN;
+    }
+    work.bytes = (size_t)bytes;
+    if (bytes <= SBX_HANDOVER_MIB_MAX * MIB) {
+        work.live = mmap(NULL, work.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    if (work.live == MAP_FAILED) {
+        count(handovers, result != 0 ? result : -ENOMEM);
+        goto close_file;
+    }
+    work.result = result != 0 ? result : write_snapshot(handovers, file, &work);
+    count(handovers, work.result);
+    (void)survive(answer, &work); /* a process that cut its file short gets none */
+    munmap(work.live, work.bytes);
+close_file:
+    close(file);
+    return has_asked;
+}

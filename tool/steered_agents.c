@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steered_agents.c - who is ours, what he was told, what he is to be told. */
+#include "steered_agents.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attachment.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* Is this process ours to steer? Its environment, as it was started with, carries our mark; or, where we steer whoever uses
+ * the spool, nobody's. */
+static bool is_ours_to_steer(const struct sbx_steered_agents *agents, uint32_t pid)
+{
+    char path[32], *text = NULL;
+    size_t room = 0;
+    ssize_t length;
+    bool has_ours = false, has_any = false;
+    snprintf(path, sizeof path, "/proc/%u/environ", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    while (!has_any && (length = getdelim(&text, &room, '\0', file)) > 0) {
+        has_any = strncmp(text, SBX_ENV_COMPANION "=", sizeof SBX_ENV_COMPANION) == 0;
+        has_ours = has_any && agents->mark != NULL && strcmp(text, agents->mark) == 0;
+    }
+    free(text);
+    fclose(file);
+    return agents->mark != NULL ? has_ours : !has_any;
+}
+
+static struct sbx_steered_agent *find_agent(struct sbx_steered_agents *agents, const char *name)
+{
+    struct sbx_steered_agent *free_place = NULL;
+    for (int i = 0; i < SBX_STEERED_MAX; i++) {
+        struct sbx_steered_agent *agent = &agents->places[i];
+        if (strcmp(agent->name, name) == 0) {
+            return agent;
+        }
+        if (agent->name[0] == '\0' && free_place == NULL) {
+            free_place = agent;
+        }
+    }
+    if (free_place != NULL && strlen(name) < sizeof free_place->name) {
+        memset(free_place, 0, sizeof *free_place);
+        snprintf(free_place->name, sizeof free_place->name, "%s", name);
+        return free_place;
+    }
+    return NULL;
+}
+
+/* Bring one agent to the effect in force. Returns whether it must be looked at again soon. */
+static bool steer(struct sbx_steered_agents *agents, const char *path, const char *name,
+                  const struct sbx_capture_settings *wanted, uint64_t order)
+{
+    struct sbx_attachment attachment;
+    uint32_t pid = (uint32_t)strtoul(name, NULL, 10), generation;
+    struct sbx_steered_agent *agent = find_agent(agents, name);
+    if (agent == NULL) {
+        return false;
+    }
+    agent->is_seen = true;
+    if (agent->order == order) {
+        return false;
+    }
+    int result = sbx_attachment_open(&attachment, path, pid);
+    if (result != 0) {
+        agent->order = result == -EPROTO ? order : agent->order; /* never ours to steer */
+        return result == -ESRCH && kill((pid_t)pid, 0) == 0;     /* it may be starting */
+    }
+    bool is_again = false;
+    if (strncmp(attachment.header->spool_path, agents->spool_path, sizeof attachment.header->spool_path) != 0 ||
+        !is_ours_to_steer(agents, pid)) {
+        agent->order = order;
+    } else {
+        struct sbx_capture_settings settings = *wanted;
+        /* Who switched it off by hand since our last order is not overruled. */
+        bool is_by_hand = agent->order != 0 &&
+                          memcmp(&attachment.control->wanted, &agent->told, sizeof agent->told) != 0 &&
+                          attachment.control->wanted.enabled == 0;
+        settings.enabled = is_by_hand ? 0 : settings.enabled;
+        if (memcmp(&attachment.control->wanted, &settings, sizeof settings) == 0) {
+            result = 0;
+        } else {
+            result = sbx_attachment_order(&attachment, &settings, 0, &generation);
+        }
+        if (result == 0) {
+            agent->order = order;
+            agent->told = settings;
+        }
+        is_again = result == -EAGAIN;
+    }
+    sbx_attachment_close(&attachment);
+    return is_again;
+}
+
+bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted, uint64_t order)
+{
+    char path[PATH_BYTES];
+    bool is_again = false;
+    DIR *folder = agents->recordings != NULL ? opendir(agents->recordings) : NULL;
+    if (folder == NULL) {
+        return false;
+    }
+    for (int i = 0; i < SBX_STEERED_MAX; i++) {
+        agents->places[i].is_seen = false;
+    }
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        size_t length = strlen(entry->d_name), suffix = sizeof SBX_RECORDING_SUFFIX - 1;
+        if (length > suffix && strcmp(entry->d_name + length - suffix, SBX_RECORDING_SUFFIX) == 0) {
+            snprintf(path, sizeof path, "%s/%s", agents->recordings, entry->d_name);
+            is_again |= steer(agents, path, entry->d_name, wanted, order);
+        }
+    }
+    closedir(folder);
+    for (int i = 0; i < SBX_STEERED_MAX; i++) {
+        if (!agents->places[i].is_seen) {
+            agents->places[i].name[0] = '\0';
+        }
+    }
+    return is_again;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steered_agents.h - the running agents that follow one policy, and the orders they were given.
+ *
+ * An agent is ours when it has our spool, and its process carries our mark in the environment it was started with; or
+ * nobody's mark, where we steer whoever uses the spool. Each gets an order once: who switches recording off by hand
+ * (`stallbox ctl disable`) afterwards is not overruled by the next one. */
+#ifndef SBX_STEERED_AGENTS_H
+#define SBX_STEERED_AGENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture_settings.h"
+
+/* The environment variable that tells whose companion a process has: "PID-STARTTICKS". */
+#define SBX_ENV_COMPANION "STALLBOX_COMPANION"
+
+enum { SBX_STEERED_MAX = 256 }; /* processes of one application that are steered at a time */
+
+/* An agent that was looked at. */
+struct sbx_steered_agent {
+    char name[96];  /* of its recording's file; "": the place is free */
+    uint64_t order; /* number of the order it has, or that is not for it */
+    bool is_seen;   /* in this look */
+    struct sbx_capture_settings told;
+};
+
+struct sbx_steered_agents {
+    const char *recordings; /* folder of recordings, borrowed; NULL: there are none */
+    const char *spool_path; /* absolute, borrowed */
+    const char *mark;       /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
+    struct sbx_steered_agent places[SBX_STEERED_MAX];
+};
+
+/* Bring every agent to order number `order` (from 1 on), which is these settings. Returns whether to look again soon: one is
+ * starting, or has not taken the order before. One thread at a time; waits for nobody. */
+bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted, uint64_t order);
+
+#endif
