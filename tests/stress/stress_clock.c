@@ -219,6 +219,7 @@ struct reading {
     uint64_t wall_ns; /* by sbx_thread_clock_wall_ns(), between the two of CLOCK_MONOTONIC */
     struct sbx_times times;
     uint32_t sequence; /* of the line it used or left */
+    bool has_line;     /* it used or left one of CPU time */
 };
 
 static struct reading take_reading(struct worker *worker)
@@ -229,6 +230,7 @@ static struct reading take_reading(struct worker *worker)
     sbx_order_with_handler();
     reading.times = sbx_thread_clock_read(&worker->clock);
     reading.sequence = sbx_load_relaxed(&worker->clock.sequence);
+    reading.has_line = worker->clock.cpu_base != 0; /* later a handler may have drawn one, after a change of source */
     sbx_order_with_handler();
     sbx_store_relaxed(&worker->inside, 0);
     reading.cpu_high = sbx_own_cpu_ns();
@@ -264,7 +266,7 @@ static void *work(void *argument)
         uint64_t wall_error = outside(now.wall_ns, now.wall_low, now.wall_high);
         count_error(&tally->cpu, cpu_error);
         count_error(&tally->wall, wall_error);
-        bool same_line = worker->clock.cpu_base != 0 && now.sequence == last.sequence;
+        bool same_line = now.has_line && now.sequence == last.sequence;
         tally->fast += same_line;
         tally->switched += switched != 0;
         tally->missed += switched != 0 && same_line;
