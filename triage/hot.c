@@ -197,18 +197,24 @@ static bool is_same_stay(const struct sight *a, const struct sight *b)
            a->location->function == b->location->function && a->location->module == b->location->module;
 }
 
-/* One entry a stay or wait; returns how many. `hot` has room for all sights. */
+/* One entry a stay or wait; returns how many. `hot` has room for all sights. Where two overlap, which a thread of its
+ * own accord does not do and a payload may say, the time is the first one's: the least of all adds up to no more than
+ * there was. */
 static size_t measure(const struct sights *sights, struct sbx_interval interval, struct sbx_hot *hot)
 {
     size_t count = 0;
+    int64_t taken_ns = interval.begin_ns; /* up to here time is somebody's */
     for (size_t first = 0, end; first < sights->count; first = end) {
         const struct sight *sight = &sights->sights[first];
+        int64_t from_ns = sight->begin_ns > taken_ns ? sight->begin_ns : taken_ns;
+        int64_t to_ns = sight->end_ns > from_ns ? sight->end_ns : from_ns;
         for (end = first + 1; end < sights->count && is_same_stay(sight, &sights->sights[end]); end++) {
+            to_ns = sights->sights[end].end_ns > to_ns ? sights->sights[end].end_ns : to_ns;
         }
         if (sight->location == NULL) {
             continue;
         }
-        int64_t from_ns = sight->begin_ns, to_ns = sights->sights[end - 1].end_ns;
+        taken_ns = to_ns;
         int64_t before_ns = first > 0 ? sights->sights[first - 1].end_ns : interval.begin_ns;
         int64_t after_ns = end < sights->count ? sights->sights[end].begin_ns : interval.end_ns;
         before_ns = before_ns > from_ns || sight->exact ? from_ns : before_ns;

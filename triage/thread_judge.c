@@ -226,8 +226,8 @@ static bool is_recursive(const struct sbx_report *report, uint32_t stack, const 
 
 /* Whether the blamed function is cheap and called again and again: its samples and those of its caller mix as if drawn
  * by lot. Were it called a few times for long, its samples would come in long runs (the test of runs of Wald and
- * Wolfowitz, 1940). Only for a function that calls nothing of the application and is called by one other, which is not
- * recursive. Returns the calls that were told apart, 0 when it is not so. */
+ * Wolfowitz, 1940). Only for a function that calls nothing of the application and is called by one other; where either is
+ * recursive the two may call each other, of which a tail call shows the one half only. Returns the calls that were told apart, 0 when it is not so. */
 static double count_cheap_calls(const struct sbx_report *report, uint32_t thread_index,
                                 const struct sbx_interval *interval, const struct sbx_blame_path *path)
 {
@@ -253,7 +253,7 @@ static double count_cheap_calls(const struct sbx_report *report, uint32_t thread
         double looks = (double)sbx_record_looks(record);
         runs += runs == 0 || is_in != was_in;
         *(is_in ? &in : &out) += looks;
-        recursive += is_recursive(report, record->stack, function) ? looks : 0;
+        recursive += is_recursive(report, record->stack, function) || is_recursive(report, record->stack, caller) ? looks : 0;
         was_in = is_in;
     }
     double all = in + out;

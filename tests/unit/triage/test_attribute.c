@@ -705,12 +705,10 @@ static const struct sbx_report *hashing(struct sbx_stall_scene *scene, int run)
 }
 
 /* Samples of two functions that call each other mix as if drawn by lot, too. */
-static void test_mutual_recursion_is_no_cheap_function(void **state)
+static void expect_no_cheap_function(const char *in, const char *out)
 {
-    (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    uint32_t here = sbx_scene_stack(scene, "here < star < here < star < filter < main");
-    uint32_t star = sbx_scene_stack(scene, "star < here < star < filter < main");
+    uint32_t in_stack = sbx_scene_stack(scene, in), out_stack = sbx_scene_stack(scene, out);
     for (int i = 0; i < 100; i++) {
         int64_t at_us = MS(-1000 + i * 10);
         sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
@@ -718,10 +716,23 @@ static void test_mutual_recursion_is_no_cheap_function(void **state)
                                                           .end_us = at_us,
                                                           .cpu_us = 2000000 + at_us,
                                                           .message = 1,
-                                                          .stack = i % 4 == 0 ? star : here});
+                                                          .stack = i % 4 == 0 ? out_stack : in_stack});
     }
     assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_CPU);
     sbx_scene_destroy(scene);
+}
+
+static void test_mutual_recursion_is_no_cheap_function(void **state)
+{
+    (void)state;
+    expect_no_cheap_function("here < star < here < star < filter < main", "star < here < star < filter < main");
+}
+
+/* One of the two calls the other in its tail, and is on no stack while that one runs. */
+static void test_mutual_recursion_through_tail_calls_is_no_cheap_function(void **state)
+{
+    (void)state;
+    expect_no_cheap_function("here < star < star < star < filter < main", "star < star < star < filter < main");
 }
 
 static void test_a_cheap_function_called_again_and_again_is_high_frequency(void **state)
@@ -857,6 +868,7 @@ int main(void)
         cmocka_unit_test(test_a_collector_on_the_stack_is_gc),
         cmocka_unit_test(test_looks_that_meet_short_calls_tell_their_share),
         cmocka_unit_test(test_mutual_recursion_is_no_cheap_function),
+        cmocka_unit_test(test_mutual_recursion_through_tail_calls_is_no_cheap_function),
         cmocka_unit_test(test_a_cheap_function_called_again_and_again_is_high_frequency),
         cmocka_unit_test(test_spinning_is_said),
         cmocka_unit_test(test_a_collector_that_competes_with_its_helpers_is_gc),

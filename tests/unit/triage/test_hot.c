@@ -131,6 +131,17 @@ static void test_run_lasted_at_least_from_its_first_look_to_its_last(void **stat
     assert_hot("b", 60, 170);
 }
 
+/* A payload may say what no thread does: it comes from outside. */
+static void test_what_overlaps_counts_once(void **state)
+{
+    (void)state;
+    put(SBX_RECORD_LEAF, -1000, -400, 1, "b < main");
+    put(SBX_RECORD_LEAF, -500, -100, 1, "a < main");
+    put(SBX_RECORD_LEAF, -200, 0, 1, "b < main");
+    assert_hot("b", 600 + 100, 600 + 100);
+    assert_hot("a", 300, 300);
+}
+
 static void test_frames_cut_like_messages(void **state)
 {
     (void)state;
@@ -158,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run_lasted_at_least_from_its_first_look_to_its_last, begin, end),
         cmocka_unit_test_setup_teardown(test_frames_cut_like_messages, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_overlaps_counts_once, begin, end),
         cmocka_unit_test_setup_teardown(test_samples_at_calls_yield_to_looks_by_the_clock, begin, end),
         cmocka_unit_test_setup_teardown(test_measured_wait_is_exact, begin, end),
         cmocka_unit_test_setup_teardown(test_lone_sample_lies_between_its_neighbours, begin, end),
