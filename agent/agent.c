@@ -34,9 +34,9 @@ enum {
     THREAD_STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB */
     EXIT_WAIT_MS = 500,              /* how long an exiting process waits for a snapshot in flight */
     HOOK_MAX_NS = 500000,            /* how long the starting thread patches slots: some 10 to 20 modules */
-    OPEN_WAIT_MS = 200,              /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
-    LEAVE_WAIT_MS = 1000,            /* how long a program that cannot go on beside us waits for us to be gone */
-    SWITCH_WAIT_MS = 2000,           /* how long consent waits for the watch thread, which may be making a snapshot */
+    OPEN_WAIT_MS = 200,    /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
+    LEAVE_WAIT_MS = 1000,  /* how long a program that cannot go on beside us waits for us to be gone */
+    SWITCH_WAIT_MS = 2000, /* how long consent waits for the watch thread, which may be making a snapshot */
 };
 
 struct sbx_agent sbx_the_agent;
@@ -70,7 +70,8 @@ static bool is_in_valgrind(void)
 static bool is_declined(void)
 {
     const char *off = getenv("STALLBOX_DISABLE");
-    return !sbx_libc_is_ours() || is_in_valgrind() || (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) || getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+    return !sbx_libc_is_ours() || is_in_valgrind() || (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) ||
+           getauxval(AT_SECURE) != 0 || getuid() != geteuid();
 }
 
 /* Is the recording this process's own? Its number rather than the gate page tells: a kernel before 4.14 wipes nothing. */
@@ -152,10 +153,11 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     static uint32_t has_started;
     uint32_t expected = 0;
     if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
-        return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY : -ENOTSUP; /* order: acquire agent.stopping */
+        return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY
+                                                              : -ENOTSUP; /* order: acquire agent.stopping */
     }
-    int result = sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib,
-                                            &sbx_the_agent.recording);
+    int result =
+        sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib, &sbx_the_agent.recording);
     if (result != 0) {
         sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return result;
@@ -206,7 +208,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     if (settings->enabled != 0) {
         hook_what_is_quick();
     }
-    sbx_store_release(&sbx_the_agent.hooks_are_handed_over, 1); /* order: release agent.hooks - all they know is theirs */
+    sbx_store_release(&sbx_the_agent.hooks_are_handed_over,
+                      1); /* order: release agent.hooks - all they know is theirs */
     syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     sbx_crash_signals_start(settings, sbx_now_ns()); /* before the watch thread, which goes on with it */
     result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
@@ -228,7 +231,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_store_release(&sbx_the_capture.header->state,
                       SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
     sbx_store_release(&sbx_the_agent.is_running, 1); /* order: release agent.is_running */
-    sbx_store_relaxed(&sbx_the_capture.own_tid, sbx_load_acquire(&sbx_the_agent.module_tid)); /* order: acquire agent.tid */
+    sbx_store_relaxed(&sbx_the_capture.own_tid,
+                      sbx_load_acquire(&sbx_the_agent.module_tid));  /* order: acquire agent.tid */
     sbx_store_release(&sbx_the_capture.leave, leave_to_the_program); /* order: release capture.leave */
     return 0;
 }
@@ -350,7 +354,9 @@ int sbx_agent_set_consent(enum sbx_consent consent)
 
 void sbx_agent_follow_consent(void)
 {
-    enum { LOOKS = 3 }; /* the word may change while it is put in force; after a no nobody would look again */
+    enum {
+        LOOKS = 3
+    }; /* the word may change while it is put in force; after a no nobody would look again */
     const char *spool_path = sbx_the_capture.header->spool_path;
     enum sbx_consent said;
     bool in_words;

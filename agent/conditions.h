@@ -14,6 +14,7 @@
 
 /* Write it down: a whole file or none, not synced, since it outlives no process. `conditions` are the bits of enum
  * stallbox_condition. Returns 0 or -errno. */
-SBX_MUST_CHECK int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ticks, uint32_t conditions);
+SBX_MUST_CHECK int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ticks,
+                                        uint32_t conditions);
 
 #endif

@@ -11,7 +11,7 @@
 #include "marks.h"
 #include "recording_format.h"
 
-#define SBX_CONSENT_FILE "consent"
+#define SBX_CONSENT_FILE  "consent"
 #define SBX_IDENTITY_FILE "identity"
 #define SBX_ERASE_SUFFIX  ".erase"
 

@@ -28,7 +28,7 @@ static struct {
     struct readings begin; /* of the window */
     uint64_t begin_ns, rested_ns;
     bool is_stalling, has_stalled; /* now; at any moment of the window */
-    uint32_t doubts; /* rests with groups shed since the last whole window */
+    uint32_t doubts;               /* rests with groups shed since the last whole window */
 } the;
 
 static void read_all(struct readings *readings_out)
@@ -77,8 +77,7 @@ static void tell(const struct readings *now, const struct sbx_cost_view *view, u
     overhead->modules_ns = now->modules_ns;
     overhead->captures_ns = captures_ns;
     overhead->calls_ns = calls_ns;
-    overhead->application_ns =
-        without_us(now->process_ns, now->watch_ns + now->modules_ns + captures_ns + calls_ns);
+    overhead->application_ns = without_us(now->process_ns, now->watch_ns + now->modules_ns + captures_ns + calls_ns);
     if (view != NULL) {
         uint64_t cost_ns = view->tick_ns + view->capture_ns + sum_of(view->pass_ns);
         overhead->window_ppm = sbx_governor_share_ppm(cost_ns, sbx_governor_reference_ns(view));
@@ -121,9 +120,13 @@ static void judge(const struct sbx_capture_settings *wanted, struct sbx_capture_
     struct readings now;
     read_all(&now);
     bool has_snapshot = now.snapshots != the.begin.snapshots || sbx_snapshot_maker_is_busy();
-    uint64_t watch_ns = since(now.watch_ns, the.begin.watch_ns), modules_ns = since(now.modules_ns, the.begin.modules_ns);
-    struct sbx_cost_view view = {.window_ns = awake_ns, .points = wanted->points, .now_ns = now_ns,
-                                  .interval_us = wanted->interval_us, .gap_us = wanted->gap_us};
+    uint64_t watch_ns = since(now.watch_ns, the.begin.watch_ns),
+             modules_ns = since(now.modules_ns, the.begin.modules_ns);
+    struct sbx_cost_view view = {.window_ns = awake_ns,
+                                 .points = wanted->points,
+                                 .now_ns = now_ns,
+                                 .interval_us = wanted->interval_us,
+                                 .gap_us = wanted->gap_us};
     view.tick_ns = has_snapshot ? 0 : watch_ns + since(now.signals_ns, the.begin.signals_ns);
     view.capture_ns = since(now.captures_ns, the.begin.captures_ns);
     for (unsigned group = 0; group < SBX_POINT_GROUPS_MAX; group++) {

@@ -2,7 +2,7 @@
 /* governor_decision.c - the arithmetic of the governor; no clock, no thread. */
 #include "governor_decision.h"
 
-#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_S      UINT64_C(1000000000)
 #define SHARE_MAX_PPM UINT64_C(1000000000)
 
 enum {
@@ -26,7 +26,8 @@ uint32_t sbx_governor_share_ppm(uint64_t cost_ns, uint64_t reference_ns)
     }
     /* An hour of CPU time of 100 processors times a million needs 79 bits. */
     uint64_t whole = cost_ns / reference_ns, rest = cost_ns % reference_ns;
-    uint64_t part = reference_ns > UINT64_MAX / 1000000 ? rest / (reference_ns / 1000000) : rest * 1000000 / reference_ns;
+    uint64_t part =
+        reference_ns > UINT64_MAX / 1000000 ? rest / (reference_ns / 1000000) : rest * 1000000 / reference_ns;
     return (uint32_t)(whole * 1000000 + part);
 }
 

@@ -26,7 +26,7 @@
 enum {
     SBX_INTERVAL_WIDEST_US = 32000, /* 1 ms is doubled five times */
     SBX_GAP_WIDEST_US = 40000,      /* 5 ms three times; ticks are up to four gaps apart (watch.c) */
-    SBX_WIDEN_AFTER = 2, /* windows over the budget in a row */
+    SBX_WIDEN_AFTER = 2,            /* windows over the budget in a row */
     SBX_SHED_AFTER = 5,
     SBX_CALM_WINDOWS = 10,
     SBX_SHED_FOR_S = 60,        /* how long a group is out at first */
@@ -36,22 +36,24 @@ enum {
 
 /* A process that hardly runs has hardly a budget, and a tick costs what it costs: what is compared with is no less than
  * this share of the time itself. 10: a tenth of one processor. */
-enum { SBX_REFERENCE_SHARE = 10 };
+enum {
+    SBX_REFERENCE_SHARE = 10
+};
 
 /* Without these there is nothing to judge, or nothing that could say so. */
-#define SBX_POINTS_KEPT \
+#define SBX_POINTS_KEPT                                                                                 \
     (SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_LOADER) | \
      SBX_POINT_BIT(SBX_GROUP_ASYNC))
 
 /* What one window cost, in nanoseconds of CPU time. */
 struct sbx_cost_view {
-    uint64_t window_ns;          /* its length, without the time the watch thread lay down */
-    uint64_t application_ns;     /* what the application used, without us */
-    uint64_t tick_ns;            /* the watch thread, and the signals it sent; 0 when the window cannot be judged by it */
-    uint64_t capture_ns;         /* captures by the application's threads at their points */
+    uint64_t window_ns;      /* its length, without the time the watch thread lay down */
+    uint64_t application_ns; /* what the application used, without us */
+    uint64_t tick_ns;        /* the watch thread, and the signals it sent; 0 when the window cannot be judged by it */
+    uint64_t capture_ns;     /* captures by the application's threads at their points */
     uint64_t pass_ns[SBX_POINT_GROUPS_MAX]; /* calls that went through points and recorded nothing */
-    uint32_t points;             /* groups that are wanted */
-    uint32_t interval_us, gap_us; /* the same */
+    uint32_t points;                        /* groups that are wanted */
+    uint32_t interval_us, gap_us;           /* the same */
     uint64_t now_ns;
 };
 
@@ -68,8 +70,8 @@ enum sbx_governor_step {
 
 /* What has been decided so far. Zeroed: nothing. */
 struct sbx_governor {
-    uint32_t interval_level, gap_level; /* doublings in force */
-    uint32_t shed;                      /* SBX_POINT_BIT() of the groups that are out */
+    uint32_t interval_level, gap_level;  /* doublings in force */
+    uint32_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
     uint64_t restore_at_ns[SBX_POINT_GROUPS_MAX]; /* of a group that is out */

@@ -11,7 +11,7 @@
 #include "recording_recover.h"
 
 enum {
-    ORPHANS_A_START = 4,              /* a copy of a recording and two fsyncs each */
+    ORPHANS_A_START = 4,                 /* a copy of a recording and two fsyncs each */
     ORPHAN_BYTES_MAX = 32 * 1024 * 1024, /* of memory for a moment; a recording has 6 MiB by default */
 };
 

@@ -15,7 +15,7 @@
 #define SBX_ENV_AUTOSTART  "STALLBOX_AUTOSTART"  /* set: start before main() */
 #define SBX_ENV_SPOOL      "STALLBOX_SPOOL"      /* spool folder, absolute */
 #define SBX_ENV_RECORDINGS "STALLBOX_RECORDINGS" /* recordings folder, absolute */
-#define SBX_ENV_ORDERS "STALLBOX_ORDERS"         /* a struct sbx_preload_orders in lower hex */
+#define SBX_ENV_ORDERS     "STALLBOX_ORDERS"     /* a struct sbx_preload_orders in lower hex */
 
 struct sbx_preload_orders {
     uint32_t layout_hash; /* sbx_layout_hash(): both sides of one version */
@@ -24,7 +24,9 @@ struct sbx_preload_orders {
     struct sbx_capture_settings settings;
 };
 
-enum { SBX_ORDERS_TEXT_BYTES = 2 * sizeof(struct sbx_preload_orders) + 1 };
+enum {
+    SBX_ORDERS_TEXT_BYTES = 2 * sizeof(struct sbx_preload_orders) + 1
+};
 
 /* Write the orders as text[SBX_ORDERS_TEXT_BYTES]. */
 void sbx_orders_print(const struct sbx_preload_orders *orders, char *text);

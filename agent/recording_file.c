@@ -25,7 +25,9 @@
 
 #include "clock.h"
 
-enum { LOCK_TRIES = 3 };
+enum {
+    LOCK_TRIES = 3
+};
 
 int sbx_recordings_default_folder(char *path_out, size_t path_bytes)
 {
@@ -319,7 +321,10 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
 int sbx_recording_create_sized(const char *folder_path, const char *spool_path, uint32_t ring_kib,
                                struct sbx_recording_file *file_out)
 {
-    enum { CHUNKS_LEAST = 256, CHUNKS_MOST = 16384 }; /* the limits of a policy: what it says came through an environment */
+    enum {
+        CHUNKS_LEAST = 256,
+        CHUNKS_MOST = 16384
+    }; /* the limits of a policy: what it says came through an environment */
     uint32_t chunks = ring_kib != 0 ? ring_kib / (SBX_CHUNK_BYTES / 1024) : SBX_CHUNKS_DEFAULT;
     chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     struct sbx_recording_header draft;

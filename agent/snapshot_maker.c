@@ -23,20 +23,20 @@
 
 enum {
     SCRATCH_BYTES = 256 * 1024, /* bounce buffer of the snapshot copy */
-    LAST_OF_TWO_MS = 50, /* how long a trigger waits for the companion to end the snapshot before its own */
+    LAST_OF_TWO_MS = 50,        /* how long a trigger waits for the companion to end the snapshot before its own */
 };
 
 static struct {
     void *scratch;
-    uint64_t last_ns[SBX_TRIGGER_KINDS]; /* when the newest of each kind was made */
-    uint64_t busy_ns;                    /* spent in writing them */
-    uint32_t answered_request;           /* control page's snapshot_request */
-    bool is_pending;                     /* a trigger has fired and recording goes on for a while */
-    bool is_handed_over;                 /* it is pending because the companion is at it */
-    int own_result;                      /* why it is */
-    uint64_t due_ns;                     /* until then */
-    struct sbx_trigger_entry trigger;    /* of it */
-    uint8_t id[16];                      /* of it */
+    uint64_t last_ns[SBX_TRIGGER_KINDS];   /* when the newest of each kind was made */
+    uint64_t busy_ns;                      /* spent in writing them */
+    uint32_t answered_request;             /* control page's snapshot_request */
+    bool is_pending;                       /* a trigger has fired and recording goes on for a while */
+    bool is_handed_over;                   /* it is pending because the companion is at it */
+    int own_result;                        /* why it is */
+    uint64_t due_ns;                       /* until then */
+    struct sbx_trigger_entry trigger;      /* of it */
+    uint8_t id[16];                        /* of it */
     bool answers_application, answers_ctl; /* who waits for it */
     uint32_t application_ticket, ctl_request;
 } maker;
@@ -53,7 +53,8 @@ static void make_id(uint8_t id[16])
 {
     if (getrandom(id, 16, GRND_NONBLOCK) != 16) {
         uint64_t now_ns = sbx_now_ns();
-        memcpy(id, sbx_the_capture.header->session_id, 8); /* forbidden, or early boot: this session and this moment name it as well */
+        memcpy(id, sbx_the_capture.header->session_id,
+               8); /* forbidden, or early boot: this session and this moment name it as well */
         memcpy(id + 8, &now_ns, 8);
     }
 }

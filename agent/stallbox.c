@@ -23,7 +23,9 @@
 #include "preload.h"
 #include "watch_table.h"
 
-enum { AFTER_MAX_MS = 60000 };
+enum {
+    AFTER_MAX_MS = 60000
+};
 
 static enum stallbox_result to_result(int error)
 {
@@ -67,8 +69,7 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     capture->slow_frame_ms = limit_of(options->slow_frame_ms, capture->slow_frame_ms);
     capture->interval_us = options->interval_us != 0 ? options->interval_us : capture->interval_us;
     capture->after_ms = options->after_ms;
-    capture->max_cpu_permille =
-        options->max_cpu_permille != 0 ? options->max_cpu_permille : capture->max_cpu_permille;
+    capture->max_cpu_permille = options->max_cpu_permille != 0 ? options->max_cpu_permille : capture->max_cpu_permille;
     capture->recording_kib = options->recording_kib != 0 ? options->recording_kib : capture->recording_kib;
     if (capture->crash == SBX_CRASH_SETTLED) {
         capture->crash = SBX_CRASH_AT_ONCE; /* who calls us has put in what it wants before, or will afterwards */

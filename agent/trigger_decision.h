@@ -33,7 +33,9 @@ bool sbx_snapshot_is_allowed(uint64_t now_ns, uint64_t last_ns, uint32_t min_gap
 
 /* ---- gaps ---- */
 
-enum { SBX_GAPS_KEPT = 64 };
+enum {
+    SBX_GAPS_KEPT = 64
+};
 
 /* The last times in which the watch thread should have looked and did not, oldest forgotten. Zero it first. */
 struct sbx_gaps {

@@ -37,12 +37,12 @@
 #define STILL_NS UINT64_C(30000000000)
 
 enum {
-    REST_AFTER_TICKS = 4,       /* quiet ticks, counted in gaps, before the watch thread lies down */
-    FAR_TICK_GAPS = 4,          /* gaps from tick to tick while nothing is near to being a stall */
-    QUIET_CPU_NS = 20000,       /* CPU time of the application in a tick that counts as quiet */
-    SCAN_EVERY_NS = 500000000,  /* how often threads are listed while it is awake */
-    CALIBRATE_EVERY_NS = 1000000000, /* once the clock is calibrated */
-    PAUSE_MIN_NS = 100000,      /* so far apart at least are two looks, whatever is due */
+    REST_AFTER_TICKS = 4,             /* quiet ticks, counted in gaps, before the watch thread lies down */
+    FAR_TICK_GAPS = 4,                /* gaps from tick to tick while nothing is near to being a stall */
+    QUIET_CPU_NS = 20000,             /* CPU time of the application in a tick that counts as quiet */
+    SCAN_EVERY_NS = 500000000,        /* how often threads are listed while it is awake */
+    CALIBRATE_EVERY_NS = 1000000000,  /* once the clock is calibrated */
+    PAUSE_MIN_NS = 100000,            /* so far apart at least are two looks, whatever is due */
     LAST_THREAD_EVERY_NS = 500000000, /* how often we look for the others' end once the first thread is gone */
 };
 #define CONSENT_EVERY_NS UINT64_C(5000000000) /* how often the spool is asked what the user said, while we are awake */
@@ -51,9 +51,9 @@ static struct {
     struct sbx_capture_settings ordered;  /* the last that came over the control page */
     struct sbx_capture_settings settings; /* as they were ordered; switched off when the user said no */
     struct sbx_capture_settings governed; /* and as the governor has them: in force */
-    struct sbx_gaps gaps;        /* when we did not run */
-    uint64_t last_tick_ns;       /* 0: it lay down since */
-    uint64_t asleep_ns, due_ns;  /* when it last began to sleep, and until when it meant to */
+    struct sbx_gaps gaps;                 /* when we did not run */
+    uint64_t last_tick_ns;                /* 0: it lay down since */
+    uint64_t asleep_ns, due_ns;           /* when it last began to sleep, and until when it meant to */
     uint64_t last_scan_ns, last_calibration_ns, last_consent_ns;
     uint64_t work_ns, work_busy_ns;      /* when it last began to work, and what snapshots had taken then */
     uint64_t process_cpu_ns, own_cpu_ns; /* at the last tick */
@@ -284,7 +284,7 @@ static void rest(uint32_t bell)
     uint64_t lay_down_ns = sbx_now_ns(), doubt_ns = doubt_rest(lay_down_ns);
     sbx_crash_signals_learn();
     sbx_store_seq_cst(&sbx_the_capture.resting, 1); /* order: seq_cst resting - Dekker with message_begin_ns */
-    bool may_rest = sbx_process_barrier_between(); /* else a message might begin and not see that we rest */
+    bool may_rest = sbx_process_barrier_between();  /* else a message might begin and not see that we rest */
     if (!may_rest) {
         pause_for_a_tick(bell);
     }
@@ -293,7 +293,8 @@ static void rest(uint32_t bell)
         uint64_t end_ns = sbx_thread_main() == NULL ? sbx_now_ns() + LAST_THREAD_EVERY_NS : UINT64_MAX;
         end_ns = end_ns < doubt_ns ? end_ns : doubt_ns;
         uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
-        if (sbx_watchdog_is_armed() || sbx_load_acquire(&sbx_the_agent.stopping) != 0) { /* order: acquire agent.stopping */
+        if (sbx_watchdog_is_armed() ||
+            sbx_load_acquire(&sbx_the_agent.stopping) != 0) { /* order: acquire agent.stopping */
             break;
         }
         sleep_until(bell, due_ns);

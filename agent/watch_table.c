@@ -31,7 +31,8 @@ uint64_t sbx_watch_what(const char *name)
 static void wake_in_time(uint64_t due_ns)
 {
     sbx_fence_seq_cst();
-    if (due_ns < sbx_load_seq_cst(&sbx_the_capture.wake_ns)) { /* order: seq_cst wake_ns - Dekker with the entry's word */
+    if (due_ns <
+        sbx_load_seq_cst(&sbx_the_capture.wake_ns)) { /* order: seq_cst wake_ns - Dekker with the entry's word */
         sbx_capture_ring_bell();
     }
 }
@@ -181,8 +182,7 @@ void sbx_watch_put_to_rest(uint32_t index, uint64_t word)
 void sbx_watch_take_away(uint32_t index, uint64_t word)
 {
     /* order: acq_rel watch.word - the next taker comes after our look */
-    if (sbx_cas_acq_rel(&sbx_the_capture.watches[index].word, &word,
-                        sbx_watch_word(word >> 8, SBX_WATCH_FREE))) {
+    if (sbx_cas_acq_rel(&sbx_the_capture.watches[index].word, &word, sbx_watch_word(word >> 8, SBX_WATCH_FREE))) {
         count_open(-1);
     }
 }

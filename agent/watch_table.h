@@ -23,7 +23,9 @@
 
 #include "recording_format.h"
 
-enum { SBX_WATCH_TIMEOUT_MAX_MS = 86400000 }; /* a day */
+enum {
+    SBX_WATCH_TIMEOUT_MAX_MS = 86400000
+}; /* a day */
 
 /* Begin a watch or a deadline of 1..SBX_WATCH_TIMEOUT_MAX_MS. `what` is borrowed until return, may be NULL, and is copied
  * as far as SBX_WATCH_NAME_MAX reaches. Returns its id; 0 when there is no free entry (counted), no recording, or the

@@ -371,8 +371,9 @@ bool sbx_watchdog_has_news(void)
     uint32_t count = sbx_thread_count();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = block_at(i);
-        if (thread != NULL && (sbx_load_acquire(&thread->loop.slow_message) != 0 || /* order: acquire loop.slow_message */
-                               sbx_load_acquire(&thread->frame.slow_frame) != 0)) { /* order: acquire frame.slow_frame */
+        if (thread != NULL &&
+            (sbx_load_acquire(&thread->loop.slow_message) != 0 || /* order: acquire loop.slow_message */
+             sbx_load_acquire(&thread->frame.slow_frame) != 0)) { /* order: acquire frame.slow_frame */
             return true;
         }
     }

@@ -30,17 +30,22 @@ enum {
     INTERVAL_US = 100,
     GAP_US = 1000,
     BUDGET_PERMILLE = 5,
-    BATCH = 20000, /* of work, between two looks at the clock */
+    BATCH = 20000,      /* of work, between two looks at the clock */
     STEPS_A_UNIT = 500, /* of the fixed computation: about a microsecond */
     UNITS_SHARE = 20,   /* and so much less often than the work */
 };
 
-enum variant { BARE, FREE_OF_BUDGET, GOVERNED, VARIANTS };
+enum variant {
+    BARE,
+    FREE_OF_BUDGET,
+    GOVERNED,
+    VARIANTS
+};
 static const char *const variant_names[VARIANTS] = {"bare", "off", "governed"};
 
 /* What a host has to tell after its measured seconds. */
 struct outcome {
-    double work; /* in the time of the fixed computation, which is about a microsecond */
+    double work;          /* in the time of the fixed computation, which is about a microsecond */
     double told_permille; /* by the recorder, of the measured seconds */
     double interval_us, gap_us, groups_shed, changes;
 };
@@ -98,7 +103,9 @@ static const struct host {
     {"alloc", "malloc + free", "pairs a unit", allocate_a_batch},
     {"read", "pread of one byte", "reads a unit", read_a_batch},
 };
-enum { HOSTS = sizeof hosts / sizeof hosts[0] };
+enum {
+    HOSTS = sizeof hosts / sizeof hosts[0]
+};
 
 static uint64_t cost_of(const struct sbx_overhead *overhead)
 {
@@ -167,8 +174,8 @@ static int be_host(const struct host *host, enum variant variant, int seconds)
             work_for(host, 1); /* its windows are seconds in which it was awake */
         }
         struct sbx_overhead after = header->overhead;
-        outcome.told_permille = 1e3 * (double)(cost_of(&after) - cost_of(&before)) /
-                                (double)(after.application_ns - before.application_ns);
+        outcome.told_permille =
+            1e3 * (double)(cost_of(&after) - cost_of(&before)) / (double)(after.application_ns - before.application_ns);
         outcome.interval_us = after.interval_us;
         outcome.gap_us = after.gap_us;
         outcome.groups_shed = __builtin_popcount(after.shed);
@@ -236,12 +243,12 @@ static bool measure(const struct bench_options *options, const struct host *host
             }
         }
     }
-    tell(options, host, "cost as told, budget 5 permille", "permille", "without a budget", "value <= 5", &told[GOVERNED],
-         &told[FREE_OF_BUDGET]);
-    tell(options, host, "work in the time of a fixed computation, without a budget", host->unit, "bare, one thread more", NULL, &work[FREE_OF_BUDGET],
-         &work[BARE]);
-    tell(options, host, "work in the time of a fixed computation, budget 5 permille", host->unit, "bare, one thread more", "ratio >= 0.99", &work[GOVERNED],
-         &work[BARE]);
+    tell(options, host, "cost as told, budget 5 permille", "permille", "without a budget", "value <= 5",
+         &told[GOVERNED], &told[FREE_OF_BUDGET]);
+    tell(options, host, "work in the time of a fixed computation, without a budget", host->unit,
+         "bare, one thread more", NULL, &work[FREE_OF_BUDGET], &work[BARE]);
+    tell(options, host, "work in the time of a fixed computation, budget 5 permille", host->unit,
+         "bare, one thread more", "ratio >= 0.99", &work[GOVERNED], &work[BARE]);
     tell(options, host, "interval it came to", "us", NULL, NULL, &interval, NULL);
     tell(options, host, "gap it came to", "us", NULL, NULL, &gap, NULL);
     tell(options, host, "groups of points shed", "groups", NULL, NULL, &shed, NULL);

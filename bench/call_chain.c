@@ -9,11 +9,17 @@ typedef uint64_t link_function(int depth, uint64_t x, uint64_t y, bench_leaf_fun
 /* Each frame of a real stack is mostly another function: 64 of them, eight rows of eight frame sizes. */
 #define ROW(X, row, a, b, c, d, e, f, g) \
     X(row##0, a) X(row##1, b) X(row##2, c) X(row##3, d) X(row##4, e) X(row##5, f) X(row##6, g)
-#define LINKS(X)                                                                                                      \
-    ROW(X, 1, 8, 24, 40, 72, 104, 16, 200)                                                                            \
-    ROW(X, 2, 56, 8, 136, 24, 312, 40, 88) ROW(X, 3, 16, 64, 8, 120, 32, 48, 8) ROW(X, 4, 24, 96, 16, 8, 160, 40, 24) \
-        ROW(X, 5, 72, 8, 56, 32, 16, 248, 8) ROW(X, 6, 40, 24, 88, 8, 112, 16, 64)                                    \
-            ROW(X, 7, 8, 48, 24, 184, 32, 8, 56) ROW(X, 8, 16, 80, 8, 40, 24, 128, 32)
+/* clang-format off */
+#define LINKS(X)                                \
+    ROW(X, 1, 8, 24, 40, 72, 104, 16, 200)      \
+    ROW(X, 2, 56, 8, 136, 24, 312, 40, 88)      \
+    ROW(X, 3, 16, 64, 8, 120, 32, 48, 8)        \
+    ROW(X, 4, 24, 96, 16, 8, 160, 40, 24)       \
+    ROW(X, 5, 72, 8, 56, 32, 16, 248, 8)        \
+    ROW(X, 6, 40, 24, 88, 8, 112, 16, 64)       \
+    ROW(X, 7, 8, 48, 24, 184, 32, 8, 56)        \
+    ROW(X, 8, 16, 80, 8, 40, 24, 128, 32)
+/* clang-format on */
 #define ON_FRAME_POINTER(X) X(17) X(27) X(37) X(47) X(57) X(67) X(77) X(87)
 
 #define DECLARE_SIZED(number, bytes) static link_function link_##number;

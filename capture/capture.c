@@ -45,7 +45,8 @@ void sbx_capture_apply(const struct sbx_capture_settings *settings)
     sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         const struct sbx_point_limits *limits = &settings->limits[group];
-        uint32_t interval_us = limits->interval_us > settings->interval_us ? limits->interval_us : settings->interval_us;
+        uint32_t interval_us =
+            limits->interval_us > settings->interval_us ? limits->interval_us : settings->interval_us;
         uint32_t threshold_us = limits->threshold_us != 0 ? limits->threshold_us : settings->wait_min_us;
         sbx_store_relaxed(&sbx_the_capture.leaf_interval_ns[group], (uint64_t)interval_us * 1000u);
         sbx_store_relaxed(&sbx_the_capture.threshold_ns[group], (uint64_t)threshold_us * 1000u);
@@ -98,8 +99,8 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
     }
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
-    struct sbx_record record = {.kind = kind, .op = op, .begin_ns = now->wall_ns, .end_ns = now->wall_ns,
-                                .cpu_ns = now->cpu_ns};
+    struct sbx_record record = {
+        .kind = kind, .op = op, .begin_ns = now->wall_ns, .end_ns = now->wall_ns, .cpu_ns = now->cpu_ns};
     record.stack = sbx_capture_stack(thread, &here);
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && /* relaxed: a hint */
         sbx_provider_is_entered() && thread->logical.not_now && sbx_logical_defer(thread, kind, op, 0)) {
@@ -155,7 +156,8 @@ static bool blocks_sample_signal(void)
 {
     uint64_t mask = 0;
     uint32_t number = sbx_the_capture.header->async_signal;
-    return number == 0 || sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)(uintptr_t)&mask, sizeof mask, 0, 0) != 0 ||
+    return number == 0 ||
+           sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)(uintptr_t)&mask, sizeof mask, 0, 0) != 0 ||
            (mask >> (number - 1) & 1) != 0;
 }
 
@@ -168,7 +170,10 @@ static bool blocks_sample_signal(void)
 SBX_NOINLINE static void let_signal_in(struct sbx_thread *thread)
 {
     int saved_errno = errno;
-    enum { YIELDS = 50, SLEEPS = 500 };
+    enum {
+        YIELDS = 50,
+        SLEEPS = 500
+    };
     for (int tries = 0; tries < YIELDS + SLEEPS && sbx_load_seq_cst(&thread->signal_pending) != 0; tries++) {
         if (tries < YIELDS) {
             sched_yield();
@@ -215,7 +220,7 @@ SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
-                                      uint64_t object, uint32_t peer)
+                                                   uint64_t object, uint32_t peer)
 {
     struct sbx_thread *thread = sbx_self;
     call->shield = NULL;
@@ -377,8 +382,8 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
         sbx_thread_find_stack(thread);
     }
     struct sbx_times now = sbx_thread_times(thread);
-    struct sbx_record record = {.kind = call->kind, .op = call->op, .begin_ns = call->begin_ns,
-                                .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
+    struct sbx_record record = {
+        .kind = call->kind, .op = call->op, .begin_ns = call->begin_ns, .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
     record.stack = sbx_capture_stack(thread, &here);

@@ -28,19 +28,20 @@ struct sbx_capture {
     struct sbx_callstack_table table;
     struct sbx_ring ring;
     uint32_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
-    uint32_t provider_count; /* see logical_stack.h; beside `map`, which a capture reads as well */
+    uint32_t provider_count;        /* see logical_stack.h; beside `map`, which a capture reads as well */
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
-    uint32_t *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
+    uint32_t
+        *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
                        finds zeroes, by whatever call it was made */
     uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
-    uint64_t interval_ns;                        /* a thread records one leaf sample per this time at most */
+    uint64_t interval_ns;            /* a thread records one leaf sample per this time at most */
     uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
     uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
-    bool copies_by_file;    /* process_vm_readv is not to be had here */
-    uint64_t signal_return; /* struct sbx_code_map; 0: not known yet */
-    uint32_t resting; /* 1: the watch thread sleeps until somebody rings the bell */
-    uint64_t wake_ns; /* when it wakes by itself; UINT64_MAX: never */
-    uint32_t news;    /* bumped when a thread has told of something slow: else nobody's block need be looked at */
+    bool copies_by_file;                             /* process_vm_readv is not to be had here */
+    uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
+    uint32_t resting;                                /* 1: the watch thread sleeps until somebody rings the bell */
+    uint64_t wake_ns;                                /* when it wakes by itself; UINT64_MAX: never */
+    uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
     uint32_t has_frames; /* 1: some thread has said where its frames begin */

@@ -12,15 +12,17 @@
 
 /* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
 #define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
-#define SBX_POINTS_ALL (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
+#define SBX_POINTS_ALL       (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
 /* Groups with calls that the kernel does not restart after a handler (signal(7); of the others libc restarts what it waits
  * with): their hooks also keep our signal away, so they stay in while threads are sampled by signal, recording or not. */
-#define SBX_POINTS_SHIELDING                                                                                           \
-    (SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_SOCKET) |                \
-     SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_EVENTFD) | SBX_POINT_BIT(SBX_GROUP_FUTEX) |          \
+#define SBX_POINTS_SHIELDING                                                                                  \
+    (SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_SOCKET) |       \
+     SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_EVENTFD) | SBX_POINT_BIT(SBX_GROUP_FUTEX) | \
      SBX_POINT_BIT(SBX_GROUP_STDIO) | SBX_POINT_BIT(SBX_GROUP_LOOKUP) | SBX_POINT_BIT(SBX_GROUP_PROCESS))
 
-enum { SBX_POINT_GROUPS_MAX = 32 };
+enum {
+    SBX_POINT_GROUPS_MAX = 32
+};
 
 /* What a group may have of its own; 0: as everybody. */
 struct sbx_point_limits {
@@ -50,10 +52,10 @@ struct sbx_capture_settings {
     uint32_t note_ms;            /* a message open for this long leaves a note for the case of death; 0: never */
     uint32_t min_gap_ms;         /* two snapshots of one trigger kind are at least this far apart */
     uint32_t history_ms;         /* how far back a payload reaches at most */
-    uint32_t detail_level; /* 0 nothing leaves, 1 stacks, durations and descriptor classes, 2 also the lock graph */
-    uint32_t crash;        /* enum sbx_crash_setting */
+    uint32_t detail_level;     /* 0 nothing leaves, 1 stacks, durations and descriptor classes, 2 also the lock graph */
+    uint32_t crash;            /* enum sbx_crash_setting */
     uint32_t max_cpu_permille; /* what recording may cost, of the application's CPU time; 0: no limit (benchmarks) */
-    uint32_t recording_kib; /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
+    uint32_t recording_kib;    /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
     struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 

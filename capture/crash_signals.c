@@ -37,10 +37,10 @@ static struct {
     uint64_t started_ns, looked_ns;
     uint32_t modules_seen; /* of the module table: none of them is a run-time, unless is_hosting */
     bool is_hosting;       /* one is: they have these signals to themselves */
-    uint32_t once; /* 1 << number of each signal whose handler is the host's and serves once (SA_RESETHAND) */
-    uint64_t learned_ns; /* when that was looked at */
-    uint64_t ending_ns; /* since when the process seems to be ending; 0: it does not */
-    bool are_in; /* they have been put in; which of them still are is in the header */
+    uint32_t once;         /* 1 << number of each signal whose handler is the host's and serves once (SA_RESETHAND) */
+    uint64_t learned_ns;   /* when that was looked at */
+    uint64_t ending_ns;    /* since when the process seems to be ending; 0: it does not */
+    bool are_in;           /* they have been put in; which of them still are is in the header */
 } state;
 
 static bool is_ours(int number)
@@ -55,8 +55,7 @@ static bool is_ours(int number)
 static bool install(int number)
 {
     struct sigaction before, ours = {.sa_sigaction = sbx_on_fatal_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    if (sigaction(number, NULL, &before) != 0 || (before.sa_flags & SA_SIGINFO) != 0 ||
-        before.sa_handler != SIG_DFL) {
+    if (sigaction(number, NULL, &before) != 0 || (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) {
         return false;
     }
     sigemptyset(&ours.sa_mask);

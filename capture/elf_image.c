@@ -28,7 +28,8 @@ static const ElfW(Dyn) * read_headers(struct sbx_elf_image *image, const struct 
             dynamic = (const ElfW(Dyn) *)address;
         } else if (header->p_type == PT_GNU_RELRO) {
             image->relro_begin = address & ~(page_bytes - 1);
-            image->relro_end = (address + header->p_memsz) & ~(page_bytes - 1); /* the loader protects whole pages only */
+            image->relro_end =
+                (address + header->p_memsz) & ~(page_bytes - 1); /* the loader protects whole pages only */
         } else if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
             image->code_begin = address < image->code_begin ? address : image->code_begin;
             image->code_end = address + header->p_memsz > image->code_end ? address + header->p_memsz : image->code_end;

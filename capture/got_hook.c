@@ -137,7 +137,7 @@ static int read_executable(struct dl_phdr_info *info, size_t bytes, void *image)
  * undefined symbol with a value. */
 static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t address)
 {
-    const ElfW(Rela) *tables[] = {executable->jump_relocations, executable->relocations};
+    const ElfW(Rela) * tables[] = {executable->jump_relocations, executable->relocations};
     size_t counts[] = {executable->jump_bytes / sizeof **tables, executable->relocation_bytes / sizeof **tables};
     if (address < executable->code_begin || address >= executable->code_end) {
         return false;
@@ -264,8 +264,8 @@ static void find_late_originals(void)
 struct pass {
     uint32_t wanted;
     uint32_t number;
-    uint32_t unsettled;   /* modules not looked at: the loader is busy with them, or there was no time */
-    uint64_t end_ns;      /* then the rest is left */
+    uint32_t unsettled; /* modules not looked at: the loader is busy with them, or there was no time */
+    uint64_t end_ns;    /* then the rest is left */
     bool has_begun;
     uint32_t guess; /* where the next module probably is in `modules` */
     uint64_t foreign_slots;

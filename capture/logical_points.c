@@ -38,7 +38,8 @@ void sbx_providers_publish(void)
     for (uint32_t i = 0; i < count; i++) {
         header->providers[i] = sbx_the_providers[i].entry;
     }
-    sbx_store_release(&header->provider_count, count); /* order: release header.provider_count - the entries are whole */
+    sbx_store_release(&header->provider_count,
+                      count); /* order: release header.provider_count - the entries are whole */
 }
 
 /* ---- sleepers, seen from outside ---- */
@@ -50,8 +51,8 @@ static bool take_credit(struct sbx_logical *logical, uint64_t now_ns)
     uint64_t earned = (now_ns - logical->credit_ns) / SBX_LOGICAL_CREDIT_NS;
     if (earned != 0) {
         logical->credit_ns = now_ns;
-        logical->credit = earned >= SBX_LOGICAL_CREDIT - logical->credit ? SBX_LOGICAL_CREDIT
-                                                                         : logical->credit + (uint32_t)earned;
+        logical->credit =
+            earned >= SBX_LOGICAL_CREDIT - logical->credit ? SBX_LOGICAL_CREDIT : logical->credit + (uint32_t)earned;
     }
     if (logical->credit == 0) {
         return false;
@@ -124,8 +125,11 @@ SBX_HOOK_SAFE void sbx_logical_safepoint(void)
             sbx_thread_find_stack(thread);
         }
         struct sbx_times now = sbx_thread_times(thread);
-        struct sbx_record record = {.kind = (uint8_t)(wanted >> 8), .op = (uint8_t)(wanted >> 16),
-                                    .flags = (uint8_t)wanted, .begin_ns = now.wall_ns, .end_ns = now.wall_ns,
+        struct sbx_record record = {.kind = (uint8_t)(wanted >> 8),
+                                    .op = (uint8_t)(wanted >> 16),
+                                    .flags = (uint8_t)wanted,
+                                    .begin_ns = now.wall_ns,
+                                    .end_ns = now.wall_ns,
                                     .cpu_ns = now.cpu_ns};
         struct sbx_walk_registers here;
         sbx_registers_here(&here);

@@ -29,9 +29,9 @@ struct sbx_blocking;
 struct sbx_walk_registers;
 
 enum {
-    SBX_LOGICAL_MAX = 128,     /* frames that are kept, of all providers: of a deeper stack both ends */
-    SBX_LOGICAL_ROOT = 32,     /* so many of a deep stack are its outermost */
-    SBX_LOGICAL_CREDIT = 256,  /* blocking calls in a row whose logical stack is noted as they begin */
+    SBX_LOGICAL_MAX = 128,          /* frames that are kept, of all providers: of a deeper stack both ends */
+    SBX_LOGICAL_ROOT = 32,          /* so many of a deep stack are its outermost */
+    SBX_LOGICAL_CREDIT = 256,       /* blocking calls in a row whose logical stack is noted as they begin */
     SBX_LOGICAL_CREDIT_NS = 250000, /* and one more each time that long: a walk of the runtime's in 250 us */
 };
 
@@ -43,8 +43,8 @@ struct sbx_provider {
     sbx_provider_walk walk;
     void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
-    bool is_signal_safe; /* `walk` may be called in a handler */
-    bool has_safepoints; /* it polls */
+    bool is_signal_safe;             /* `walk` may be called in a handler */
+    bool has_safepoints;             /* it polls */
     struct sbx_provider_entry entry; /* what readers are told */
 };
 
@@ -57,16 +57,16 @@ struct sbx_logical_walk {
 
 /* A thread's part: in its block. */
 struct sbx_logical {
-    uint32_t turn;   /* which of `walks` is the last */
-    uint32_t native; /* callstack id it was put on; 0: there is none */
-    uint32_t stack;  /* and the id that came of it */
-    uint32_t epoch;  /* of both */
-    uint64_t noted_ns;    /* begin of the blocking call in which the thread still is since the last walk; 0: none */
-    uint64_t credit_ns;   /* when the credit below was counted */
-    uint32_t credit;      /* notes that may be made */
-    uint32_t wanted;      /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
-    bool not_now;         /* a provider could not tell its stack in this capture */
-    bool drops_native;    /* this capture is a safepoint's: the frames of the provider itself are no news */
+    uint32_t turn;      /* which of `walks` is the last */
+    uint32_t native;    /* callstack id it was put on; 0: there is none */
+    uint32_t stack;     /* and the id that came of it */
+    uint32_t epoch;     /* of both */
+    uint64_t noted_ns;  /* begin of the blocking call in which the thread still is since the last walk; 0: none */
+    uint64_t credit_ns; /* when the credit below was counted */
+    uint32_t credit;    /* notes that may be made */
+    uint32_t wanted;    /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
+    bool not_now;       /* a provider could not tell its stack in this capture */
+    bool drops_native;  /* this capture is a safepoint's: the frames of the provider itself are no news */
     struct sbx_logical_walk walks[2];
 };
 

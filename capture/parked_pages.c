@@ -24,8 +24,8 @@ static size_t parked_bytes;
 /* Unmap what is parked, if nobody can hold it any more. */
 static void reclaim(void)
 {
-    if ((parked_count < BATCH_COUNT && parked_bytes < BATCH_BYTES) ||
-        !sbx_process_barrier_start() || !sbx_process_barrier() || !sbx_thread_registry_is_quiet()) {
+    if ((parked_count < BATCH_COUNT && parked_bytes < BATCH_BYTES) || !sbx_process_barrier_start() ||
+        !sbx_process_barrier() || !sbx_thread_registry_is_quiet()) {
         return; /* the next put asks again */
     }
     for (uint32_t i = 0; i < parked_count; i++) {

@@ -29,13 +29,14 @@
 #include "capture.h"
 #include "process_barrier.h"
 
-#define SILENT_NS UINT64_C(5000000000)         /* long against any interval between samples of a thread that works */
+#define SILENT_NS         UINT64_C(5000000000) /* long against any interval between samples of a thread that works */
 #define SILENT_IN_NEED_NS UINT64_C(200000000)  /* records are being lost: whoever comes back gets another chunk */
-#define LOOK_EVERY_NS UINT64_C(1000000000)     /* 1,024 chunks are 1,024 cache lines: some 50 us a look */
+#define LOOK_EVERY_NS     UINT64_C(1000000000) /* 1,024 chunks are 1,024 cache lines: some 50 us a look */
 
 enum {
     BATCH = 256,
-    CARRIES = 2, /* ticks after a turn with a carry: the second finds what a capture stored that was under way at the first */
+    CARRIES =
+        2, /* ticks after a turn with a carry: the second finds what a capture stored that was under way at the first */
 };
 
 struct taken {
@@ -81,8 +82,7 @@ static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
     /* relaxed: a chunk that changes hands under our eyes is judged wrongly, and then not sealed: its turn is another */
     uint32_t index = sbx_load_relaxed(&chunk->thread);
     struct sbx_thread_entry *entry = index < SBX_THREADS_MAX ? &sbx_the_capture.threads[index] : NULL;
-    bool lives = entry != NULL &&
-                 sbx_load_acquire(&entry->state) == SBX_THREAD_LIVE && /* order: acquire entry.state */
+    bool lives = entry != NULL && sbx_load_acquire(&entry->state) == SBX_THREAD_LIVE && /* order: acquire entry.state */
                  /* order: acquire entry.generation - a later life: the one that wrote the chunk is over */
                  sbx_load_acquire(&entry->generation) == sbx_load_relaxed(&chunk->thread_generation);
     return lives ? entry : NULL;
@@ -107,7 +107,7 @@ static bool is_outside(const struct sbx_chunk *chunk)
     }
     const struct sbx_thread *thread =
         sbx_load_acquire(&sbx_thread_blocks[owner - sbx_the_capture.threads]); /* order: acquire block */
-    return thread != NULL && sbx_load_acquire(&thread->inside) == 0;                        /* order: acquire inside */
+    return thread != NULL && sbx_load_acquire(&thread->inside) == 0;           /* order: acquire inside */
 }
 
 /* Fill the batch with chunks that were revoked before and with silent ones that are open, from where the next claims will
@@ -126,8 +126,8 @@ static uint32_t collect(const struct sbx_ring *ring, uint64_t now_ns, uint64_t l
             continue;
         }
         open++;
-        if (count < BATCH && (state == SBX_CHUNK_REVOKED ||
-                              (state == SBX_CHUNK_OPEN && is_silent(chunk, now_ns, limit_ns)))) {
+        if (count < BATCH &&
+            (state == SBX_CHUNK_REVOKED || (state == SBX_CHUNK_OPEN && is_silent(chunk, now_ns, limit_ns)))) {
             upkeep.batch[count++] = (struct taken){.chunk = chunk, .word = word};
         }
     }
@@ -160,7 +160,7 @@ uint32_t sbx_upkeep_chunks(uint64_t now_ns)
         (void)sbx_ring_revoke(upkeep.batch[i].chunk, upkeep.batch[i].word);
     }
     if (!sbx_process_barrier()) { /* W2 */
-        return 0; /* they stay revoked: read, not claimed, until their owners close them */
+        return 0;                 /* they stay revoked: read, not claimed, until their owners close them */
     }
     for (uint32_t i = 0; i < count; i++) { /* W3 */
         upkeep.batch[i].is_out = is_outside(upkeep.batch[i].chunk);

@@ -27,18 +27,18 @@
 
 enum {
     SIGNAL = SIGURG,
-    MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
-    MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
+    MASK_EVERY_NS = 1000000000,  /* how old the answer may be whether a thread blocks the signal */
+    MASK_AGAIN_NS = 4000000,     /* and how old at first when it is that it does */
     STACK_MIN_BYTES = 32 * 1024, /* threads with less are not signalled */
-    SIGNALS_A_TICK = 8,    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
-    ANSWER_WAIT_US = 5000, /* for a running thread at a trigger */
+    SIGNALS_A_TICK = 8,          /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
+    ANSWER_WAIT_US = 5000,       /* for a running thread at a trigger */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
     /* A thread that serves no message is looked at in its sleep when that has lasted for so many gaps: a pool's workers
      * sleep and wake all the time, their points tell of each sleep at its end, and a trigger looks at everybody. */
     SLEEP_GAPS = 20,
-    CPU_NOISE_NS = 10000,  /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
+    CPU_NOISE_NS = 10000, /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
 static bool has_signal, has_checked_signal; /* is it ours; and looked again since the step began */
@@ -240,7 +240,8 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
     record->message = entry->message;
     record->cpu_ns = sbx_thread_cpu_ns(thread->tid);
     if (record->stack != SBX_STACK_NONE) {
-        sbx_store_release(&entry->last_stack, record->stack); /* order: release entry.last_stack - its nodes are there */
+        sbx_store_release(&entry->last_stack,
+                          record->stack); /* order: release entry.last_stack - its nodes are there */
     }
     sbx_add_relaxed(&sbx_the_capture.header->captures_observed, 1);
     if (sbx_run_extend(&entry->observed, record)) {
@@ -336,8 +337,8 @@ static uint8_t class_of_descriptor(uint32_t tid, const struct where *where)
     case SYS_poll:
 #endif
     case SYS_ppoll:
-        return where->arguments[1] > 0 && sbx_copy_stack(where->arguments[0], sizeof polled, observer->stack_copy) ==
-                                              sizeof polled
+        return where->arguments[1] > 0 &&
+                       sbx_copy_stack(where->arguments[0], sizeof polled, observer->stack_copy) == sizeof polled
                    ? classify_descriptor_of(tid, (memcpy(&polled, observer->stack_copy, sizeof polled), polled.fd))
                    : SBX_FD_UNKNOWN;
     default:
@@ -376,8 +377,8 @@ static void describe_call(const struct sbx_thread *thread, struct sbx_record *re
  * thread was in it is worth knowing all the same, because a thread is never interrupted there. */
 static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
-    struct sbx_record record = {.kind = SBX_RECORD_BLOCKED, .flags = flags | SBX_FLAG_IN_CALL, .begin_ns = now_ns,
-                                .end_ns = now_ns};
+    struct sbx_record record = {
+        .kind = SBX_RECORD_BLOCKED, .flags = flags | SBX_FLAG_IN_CALL, .begin_ns = now_ns, .end_ns = now_ns};
     struct sleeper sleeper;
     uint64_t call_begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
     describe_call(thread, &record);

@@ -14,9 +14,13 @@
 #include "marks.h"
 
 #if defined(__x86_64__)
-enum { OUR_ARCHITECTURE = (int)AUDIT_ARCH_X86_64 };
+enum {
+    OUR_ARCHITECTURE = (int)AUDIT_ARCH_X86_64
+};
 #elif defined(__aarch64__)
-enum { OUR_ARCHITECTURE = (int)AUDIT_ARCH_AARCH64 };
+enum {
+    OUR_ARCHITECTURE = (int)AUDIT_ARCH_AARCH64
+};
 #endif
 
 /* docs/SANDBOXES.md has both lists; tests/lint/sandbox_calls.sh compares. */
@@ -26,26 +30,27 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_clock_gettime,    /* CPU time, and where the vdso has no clock */
     SYS_gettid,
     SYS_getpid,
-    SYS_futex,            /* the bell */
-    SYS_sched_yield,      /* a signal of ours is under way */
-    SYS_rt_sigreturn,     /* it came */
+    SYS_futex,        /* the bell */
+    SYS_sched_yield,  /* a signal of ours is under way */
+    SYS_rt_sigreturn, /* it came */
     SYS_rt_sigprocmask,
     SYS_rt_sigaction,
     SYS_rt_tgsigqueueinfo, /* a fatal signal goes on to whom it is for */
     SYS_tgkill,
-    SYS_prctl,            /* a new thread's name */
+    SYS_prctl, /* a new thread's name */
     SYS_prlimit64,
     SYS_sched_getaffinity, /* pthread_getattr_np() */
     SYS_mmap,
     SYS_munmap,
     SYS_madvise,
-    SYS_fstat,            /* what a descriptor is */
+    SYS_fstat, /* what a descriptor is */
     SYS_getsockopt,
-    SYS_capget,           /* before setuid() and its like */
-    SYS_newfstatat,       /* before unshare() and its like */
+    SYS_capget,     /* before setuid() and its like */
+    SYS_newfstatat, /* before unshare() and its like */
 };
 const size_t sbx_calls_on_their_threads_count = SBX_COUNT_OF(sbx_calls_on_their_threads);
 
+/* clang-format off */
 const uint16_t sbx_calls_on_our_threads[] = {
     SYS_clock_nanosleep,  SYS_getuid,            SYS_fcntl,        SYS_membarrier, SYS_openat,    SYS_read,
     SYS_pread64,          SYS_write,             SYS_pwrite64,     SYS_close,      SYS_close_range, SYS_lseek,
@@ -56,6 +61,7 @@ const uint16_t sbx_calls_on_our_threads[] = {
     SYS_stat,             SYS_readlink,          SYS_mkdir,        SYS_unlink,     SYS_rename,    SYS_access,
 #endif
 };
+/* clang-format on */
 const size_t sbx_calls_on_our_threads_count = SBX_COUNT_OF(sbx_calls_on_our_threads);
 
 static void reach(struct sbx_filter_step *step, bool is_known, uint32_t value)
@@ -144,7 +150,8 @@ static bool decide(const struct sock_filter *code, uint32_t value, bool *taken_o
 }
 
 /* Go on from instruction `at` to `at` + 1 + `distance`. False: out of the program, which no kernel takes. */
-static bool go(struct sbx_filter_step *steps, size_t length, size_t at, uint32_t distance, bool is_known, uint32_t value)
+static bool go(struct sbx_filter_step *steps, size_t length, size_t at, uint32_t distance, bool is_known,
+               uint32_t value)
 {
     if (distance >= length - at - 1) {
         return false;

@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SBX_FILTER_LENGTH_MAX = 4096 }; /* BPF_MAXINSNS: the kernel takes no longer ones */
+enum {
+    SBX_FILTER_LENGTH_MAX = 4096
+}; /* BPF_MAXINSNS: the kernel takes no longer ones */
 
 /* What may be in the accumulator in front of an instruction. */
 struct sbx_filter_step {

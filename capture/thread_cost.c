@@ -75,8 +75,8 @@ static void collect_thread(const struct sbx_thread *thread, uint32_t index, stru
         sums->capture_ns[kind] += count * each_ns;
     }
     for (unsigned group = 0; group < SBX_GROUP_COUNT; group++) {
-        pass_ps[group] += (uint64_t)growth(&cost->group[group].passes, &seen[index].group[group].passes) *
-                          sbx_cost_of_pass_ps(group);
+        pass_ps[group] +=
+            (uint64_t)growth(&cost->group[group].passes, &seen[index].group[group].passes) * sbx_cost_of_pass_ps(group);
         sums->captures[group] += growth(&cost->group[group].captures, &seen[index].group[group].captures);
     }
     pass_ps[SBX_GROUP_FREE] += frees_since(thread, index) * sbx_cost_of_pass_ps(SBX_GROUP_FREE);

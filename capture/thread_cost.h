@@ -27,7 +27,9 @@ enum sbx_cost_kind {
     SBX_COST_KINDS = 3,
 };
 
-enum { SBX_COST_EVERY = 16 }; /* power of two; reading the clock costs a fifth of the shortest capture */
+enum {
+    SBX_COST_EVERY = 16
+}; /* power of two; reading the clock costs a fifth of the shortest capture */
 
 struct sbx_thread_cost {
     uint32_t asks; /* counts that were out: looks at the clock, whether a sample is due */
@@ -64,9 +66,9 @@ SBX_SIGNAL_SAFE static inline void sbx_cost_passes(struct sbx_thread_cost *cost,
 
 /* All threads' costs so far, in nanoseconds; they only grow. */
 struct sbx_cost_sums {
-    uint64_t capture_ns[SBX_COST_KINDS];       /* captures x the mean of the timed ones */
-    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];    /* calls let through x what one costs (thread_cost.c) */
-    uint64_t captures[SBX_POINT_GROUPS_MAX];   /* by group */
+    uint64_t capture_ns[SBX_COST_KINDS];     /* captures x the mean of the timed ones */
+    uint64_t pass_ns[SBX_POINT_GROUPS_MAX];  /* calls let through x what one costs (thread_cost.c) */
+    uint64_t captures[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 
 /* Bring the sums up to date. The watch thread alone. */

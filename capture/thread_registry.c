@@ -48,13 +48,15 @@ static void retire(struct sbx_thread *thread)
     sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
 }
 
-static bool first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
+static bool
+    first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
 
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
     if (thread->tid == the_header->pid) {
-        sbx_store_relaxed(&first_has_ended, true); /* relaxed: a late look adopts it, as any thread that is still there */
+        sbx_store_relaxed(&first_has_ended,
+                          true); /* relaxed: a late look adopts it, as any thread that is still there */
     }
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
@@ -170,7 +172,8 @@ static struct sbx_thread *claim(uint32_t tid)
     thread->tid = tid;
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
     sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
-    sbx_store_release(&entry->state, SBX_THREAD_LIVE);    /* order: release entry.state - entry and block are this thread's */
+    sbx_store_release(&entry->state,
+                      SBX_THREAD_LIVE); /* order: release entry.state - entry and block are this thread's */
     return thread;
 }
 
@@ -181,7 +184,9 @@ static struct sbx_thread *claim(uint32_t tid)
  * and read directly from then on. A word that does not fit is not believed. */
 
 #ifdef __GLIBC__
-enum { DESCRIPTOR_WORDS = 256 }; /* struct pthread of glibc 2.36 has 288 words, these two in its last third */
+enum {
+    DESCRIPTOR_WORDS = 256
+}; /* struct pthread of glibc 2.36 has 288 words, these two in its last third */
 
 static uint32_t bounds_at; /* word of struct pthread that has the stack's begin, the next its size; 0: not known */
 

@@ -31,7 +31,9 @@ enum {
 };
 
 /* A blocking call in progress, on the stack of the hook that made it. */
-enum { SBX_CALLS_NESTED = 4 };
+enum {
+    SBX_CALLS_NESTED = 4
+};
 
 struct sbx_blocking {
     struct sbx_thread *thread;  /* NULL: not recorded */
@@ -41,59 +43,64 @@ struct sbx_blocking {
     uint64_t object;
     uint64_t pc, sp; /* in the hook: see call_pc of struct sbx_thread */
     uint32_t peer;
-    uint32_t wait;      /* wait id; 0: nobody could be asked to tell who ended it */
+    uint32_t wait; /* wait id; 0: nobody could be asked to tell who ended it */
     uint8_t kind, op, group;
-    bool is_loop; /* the outermost loop waits for work */
+    bool is_loop;  /* the outermost loop waits for work */
     uint8_t depth; /* calls around it */
 };
 
 /* Samples well inside so many messages found the polling function at work, and none found it gone: messages are handled
  * below it. Fewer could be chance on a busy machine. */
-enum { SBX_POLLER_KEPT_ENOUGH = 8 };
+enum {
+    SBX_POLLER_KEPT_ENOUGH = 8
+};
 
 /* The messages of a thread: of the main thread those of its outermost loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
-    uint64_t site_pc, site_sp;     /* return address and stack pointer of its poll call; 0: none seen */
-    uint64_t other_pc;             /* another place in the same activation from which it polls; 0: none seen */
+    uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
+    uint64_t other_pc;         /* another place in the same activation from which it polls; 0: none seen */
     uint64_t doubt_begin_ns, doubt_end_ns, doubt_message; /* a slow message that ended there; see message_loop.c */
     uint64_t slots[3], callers[3]; /* return-address slots of the innermost frames at that call, and what they held */
     uint32_t slot_count;
-    bool is_unclear;          /* the walk that was to name them ended where rows are still being built */
-    uint64_t walked_ns;       /* when that was */
-    uint32_t root_sp;              /* of the outermost frame, in bytes below the stack's end; see sbx_replay_root_sp() */
-    uint64_t poller_gone_in;  /* message in which a sample found the poll call's function returned; 0: none */
-    bool poller_asked;        /* of the stack of the last sample: */
-    bool poller_is_gone;      /* the poll call's function is not on it */
-    bool poller_returns;      /* proven: that function returns before the message is handled */
-    uint64_t poller_kept_in;  /* last message in which a sample found that function still on the stack; 0: none */
-    uint32_t poller_kept;     /* how many such messages there were, up to SBX_POLLER_KEPT_ENOUGH */
-    uint64_t maybe_pc, maybe_sp; /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
-    uint32_t hits;            /* passes at this site; judged from the second on */
+    bool is_unclear;         /* the walk that was to name them ended where rows are still being built */
+    uint64_t walked_ns;      /* when that was */
+    uint32_t root_sp;        /* of the outermost frame, in bytes below the stack's end; see sbx_replay_root_sp() */
+    uint64_t poller_gone_in; /* message in which a sample found the poll call's function returned; 0: none */
+    bool poller_asked;       /* of the stack of the last sample: */
+    bool poller_is_gone;     /* the poll call's function is not on it */
+    bool poller_returns;     /* proven: that function returns before the message is handled */
+    uint64_t poller_kept_in; /* last message in which a sample found that function still on the stack; 0: none */
+    uint32_t poller_kept;    /* how many such messages there were, up to SBX_POLLER_KEPT_ENOUGH */
+    uint64_t maybe_pc,
+        maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
+    uint32_t hits; /* passes at this site; judged from the second on */
     struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
-    uint64_t idle_ns;     /* end of the last record of idle time */
-    uint64_t anr_message; /* last message for which `anr` fired: written by the watch thread */
-    uint32_t entered;     /* sbx_message_enter() calls not yet left */
-    uint8_t kind;         /* what the application calls the open message; 0: nothing */
-    bool is_entered;      /* the open message was begun by sbx_message_enter(), not by a poll call */
+    uint64_t idle_ns;         /* end of the last record of idle time */
+    uint64_t anr_message;     /* last message for which `anr` fired: written by the watch thread */
+    uint32_t entered;         /* sbx_message_enter() calls not yet left */
+    uint8_t kind;             /* what the application calls the open message; 0: nothing */
+    bool is_entered;          /* the open message was begun by sbx_message_enter(), not by a poll call */
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
     uint8_t slow_kind, doubt_kind;
 };
 
-enum { SBX_BURST_FRAMES = 32 };
+enum {
+    SBX_BURST_FRAMES = 32
+};
 
 /* The frames of a thread that presents, or says where they begin and end (frame_pace.h). */
 struct sbx_frame_pace {
-    uint64_t begin_ns;        /* of the open frame; 0: never presented */
-    uint64_t entered_ns;      /* of the frame that the application said it began; 0: none. Read by the watch thread */
-    uint64_t hung_ns;         /* entered_ns of the last frame that fired while it was open: written by the watch thread */
-    uint32_t entered;         /* sbx_frame_enter() calls not yet left */
-    bool is_told;             /* the application says where frames are: presents are not asked */
-    uint32_t dropped;         /* of the last SBX_BURST_FRAMES frames, the newest in bit 0: which were dropped */
-    uint64_t usual_ns;        /* moving mean of what a frame takes */
+    uint64_t begin_ns;   /* of the open frame; 0: never presented */
+    uint64_t entered_ns; /* of the frame that the application said it began; 0: none. Read by the watch thread */
+    uint64_t hung_ns;    /* entered_ns of the last frame that fired while it was open: written by the watch thread */
+    uint32_t entered;    /* sbx_frame_enter() calls not yet left */
+    bool is_told;        /* the application says where frames are: presents are not asked */
+    uint32_t dropped;    /* of the last SBX_BURST_FRAMES frames, the newest in bit 0: which were dropped */
+    uint64_t usual_ns;   /* moving mean of what a frame takes */
     uint64_t begins_ns[SBX_BURST_FRAMES]; /* when they began, by number */
-    uint64_t count;           /* frames so far */
-    struct sbx_record merged; /* short frames not yet recorded; amount 0: none */
+    uint64_t count;                       /* frames so far */
+    struct sbx_record merged;             /* short frames not yet recorded; amount 0: none */
     /* a frame that took long: filled by the presenting thread, then `slow_frame` (its number) with release; set to 0 by
      * who takes it */
     uint64_t slow_frame, slow_begin_ns, slow_end_ns;
@@ -113,23 +120,24 @@ struct sbx_thread {
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t stride;         /* leaf samples (capture.c): the countdown's last length */
-    uint32_t call_depth; /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
+    uint32_t call_depth;     /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
     uint32_t reserved;
-    struct sbx_blocking *wait_call;    /* the one that has the thread's seat among the waiters; NULL: none */
+    struct sbx_blocking *wait_call; /* the one that has the thread's seat among the waiters; NULL: none */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
     uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns; /* newest sample or record of a wait */
     /* the rest */
-    struct sbx_blocking *calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last. They lie on the thread's stacks: what
+    struct sbx_blocking
+        *calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last. They lie on the thread's stacks: what
                                                      a longjmp() left behind is gone, is known by its address, and never read */
     uint32_t generation, tid;
-    int32_t counted_from;           /* where the countdown began that runs now */
-    uint64_t usage_ns;              /* the last record that told faults and context switches */
-    uint64_t usage_message;         /* the message it was in */
-    uint32_t samples;               /* since that one */
-    uint32_t signal_flags;          /* enum sbx_record_flag for the sample asked for */
+    int32_t counted_from;   /* where the countdown began that runs now */
+    uint64_t usage_ns;      /* the last record that told faults and context switches */
+    uint64_t usage_message; /* the message it was in */
+    uint32_t samples;       /* since that one */
+    uint32_t signal_flags;  /* enum sbx_record_flag for the sample asked for */
     uint64_t signal_sent_ns;
     uint64_t stack_low, stack_high; /* bounds of its stack; 0: not known */
     uint64_t handle;                /* its pthread_t, which a join names; 0: not known */
@@ -141,17 +149,17 @@ struct sbx_thread {
     struct sbx_frame_pace frame;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
-    uint64_t counted_ns;   /* when the kernel's counts of it were last read (kernel_counts.h) */
+    uint64_t counted_ns;    /* when the kernel's counts of it were last read (kernel_counts.h) */
     uint64_t stirred_ns;    /* when it was last seen to have used CPU time */
-    uint64_t late_sent_ns; /* when the last signal was sent that is counted as late */
+    uint64_t late_sent_ns;  /* when the last signal was sent that is counted as late */
     uint64_t mask_asked_ns; /* when its signal mask was read; 0: never */
     uint64_t mask_good_ns;  /* for so long what was read is taken for true */
     bool blocks_signal;     /* it blocked our signal then */
     bool is_deaf;           /* it is not signalled: it blocks the signal, or its stack is too small. Counted once */
     struct sbx_replay replay;
     struct sbx_walk_cache cache;
-    struct sbx_walk walk; /* scratch of one capture */
-    struct sbx_logical logical; /* logical_stack.h; untouched without a provider */
+    struct sbx_walk walk;                     /* scratch of one capture */
+    struct sbx_logical logical;               /* logical_stack.h; untouched without a provider */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
 };
 

@@ -4,17 +4,19 @@
  * Knows nothing of records or hooks, so that a test can drive it alone, also under ThreadSanitizer. */
 #include "waiter_table.h"
 
-enum { PARTS = SBX_THREADS_MAX / SBX_WAITER_GROUP_SEATS };
+enum {
+    PARTS = SBX_THREADS_MAX / SBX_WAITER_GROUP_SEATS
+};
 
 /* One cache line a thread: its owner writes it when it waits, a release reads it when it looks closer. */
 struct seat {
-    uint32_t wait;     /* wait id of the wait in progress; 0: none (I2) */
+    uint32_t wait; /* wait id of the wait in progress; 0: none (I2) */
     uint32_t tid;
     uint64_t object;
     uint64_t begin_ns;
     uint32_t group;
-    uint32_t bucket;   /* where its bit is set; the owner's own */
-    uint64_t stamp;    /* wait id << 32 | tid of who ended it (I3) */
+    uint32_t bucket; /* where its bit is set; the owner's own */
+    uint64_t stamp;  /* wait id << 32 | tid of who ended it (I3) */
     uint64_t spare[3];
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct seat) == 64, "a seat is one line");
@@ -73,8 +75,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_waiter_leave(uint32_t index)
     if ((sbx_and_seq_cst(&bitmaps[seat->bucket][part], ~own) & ~own) == 0) {
         settle(seat->bucket, part);
     }
-    sbx_store_relaxed(&seat->wait, 0); /* relaxed: who still copies the fields finds them of one wait */
-    uint64_t stamp = sbx_load_acquire(&seat->stamp); /* order: acquire seat.stamp */
+    sbx_store_relaxed(&seat->wait, 0);                /* relaxed: who still copies the fields finds them of one wait */
+    uint64_t stamp = sbx_load_acquire(&seat->stamp);  /* order: acquire seat.stamp */
     return stamp >> 32 == wait ? (uint32_t)stamp : 0; /* keeps I3 */
 }
 

@@ -109,10 +109,16 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     /* One stack for all: bounds that nobody has asked for yet are not asked for here (that allocates). */
     uint32_t stack = sbx_capture_stack(thread, &here);
     for (uint32_t i = 0; i < count; i++) {
-        struct sbx_record record = {.kind = SBX_RECORD_WAKE, .op = op, .begin_ns = now.wall_ns,
-                                    .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns, .stack = stack,
-                                    .object = waiters[i].object, .wait = waiters[i].wait,
-                                    .peer = waiters[i].tid, .amount = seen};
+        struct sbx_record record = {.kind = SBX_RECORD_WAKE,
+                                    .op = op,
+                                    .begin_ns = now.wall_ns,
+                                    .end_ns = now.wall_ns,
+                                    .cpu_ns = now.cpu_ns,
+                                    .stack = stack,
+                                    .object = waiters[i].object,
+                                    .wait = waiters[i].wait,
+                                    .peer = waiters[i].tid,
+                                    .amount = seen};
         sbx_capture_put(thread, &record);
     }
     thread->told_wait = waiters[0].wait;

@@ -14,7 +14,9 @@
 #include "capture.h"
 #include "waiter_table.h"
 
-enum { SBX_WAKE_RECORDS_MOST = 16 }; /* of one release: its waiters beyond learn who it was, without a record */
+enum {
+    SBX_WAKE_RECORDS_MOST = 16
+}; /* of one release: its waiters beyond learn who it was, without a record */
 
 /* Like sbx_blocking_begin(), for a wait that another thread ends; sbx_blocking_end() ends it. `object` is what the
  * releasing side will name: the lock, the wait object, the descriptor + 1. Keeps errno. */
@@ -25,7 +27,10 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call);
 
 /* How many a release lets go. */
-enum sbx_wake_width { SBX_WAKE_ONE = 0, SBX_WAKE_ALL = 1 };
+enum sbx_wake_width {
+    SBX_WAKE_ONE = 0,
+    SBX_WAKE_ALL = 1
+};
 
 /* Somebody seems to wait for `object`, which the caller is about to release: look closer. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_wake_look(uint64_t object, uint8_t op, enum sbx_wake_width width);

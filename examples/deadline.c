@@ -10,7 +10,10 @@
 
 #include <stallbox/stallbox.h>
 
-enum { TURNS = 60, PRESSED = 20 };
+enum {
+    TURNS = 60,
+    PRESSED = 20
+};
 
 static uint64_t saving; /* the deadline; 0: nothing is to be saved */
 

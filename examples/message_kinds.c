@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <time.h>
 
-enum job { JOB_SCROLL = 1, JOB_RENDER = 2 };
+enum job {
+    JOB_SCROLL = 1,
+    JOB_RENDER = 2
+};
 
 static double width;
 

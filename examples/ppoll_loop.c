@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { TURN_MS = 20, TURNS = 60, DIALOG_AT = 25, DIALOG_TURNS = 40 };
+enum {
+    TURN_MS = 20,
+    TURNS = 60,
+    DIALOG_AT = 25,
+    DIALOG_TURNS = 40
+};
 
 struct dispatcher {
     int turn;

@@ -34,10 +34,18 @@ enum {
     SBX_QUARANTINE_MAX = 4,
 };
 
-enum sbx_trial_state { SBX_TRIAL_IDLE = 0, SBX_TRIAL_ARMED = 1, SBX_TRIAL_SURVIVED = 2 };
+enum sbx_trial_state {
+    SBX_TRIAL_IDLE = 0,
+    SBX_TRIAL_ARMED = 1,
+    SBX_TRIAL_SURVIVED = 2
+};
 
 /* What is to be applied. */
-enum sbx_policy_choice { SBX_CHOOSE_NEWEST = 0, SBX_CHOOSE_SAFE = 1, SBX_CHOOSE_OFF = 2 };
+enum sbx_policy_choice {
+    SBX_CHOOSE_NEWEST = 0,
+    SBX_CHOOSE_SAFE = 1,
+    SBX_CHOOSE_OFF = 2
+};
 
 /* A process that was started with a document on trial and has not been heard of since. */
 struct sbx_open_start {

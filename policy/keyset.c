@@ -23,8 +23,16 @@ enum {
     FIELD_PIN = 12,
     FIELD_CAP = 13,
 };
-enum { SEAL_KEY = 1, SEAL_NOT_BEFORE = 2, SEAL_NOT_AFTER = 3 };
-enum { CAP_FIELD = 1, CAP_MIN = 2, CAP_MAX = 3 };
+enum {
+    SEAL_KEY = 1,
+    SEAL_NOT_BEFORE = 2,
+    SEAL_NOT_AFTER = 3
+};
+enum {
+    CAP_FIELD = 1,
+    CAP_MIN = 2,
+    CAP_MAX = 3
+};
 
 /* Bytes of a fixed length into the next place of a list. */
 static bool take_bytes(const struct sbx_wire_field *field, void *list, uint32_t *count, uint32_t max, size_t size)
@@ -201,8 +209,8 @@ enum sbx_policy_verdict sbx_keyset_decode(const uint8_t *payload, size_t bytes, 
     }
     int result = check_keys((const uint8_t(*)[SBX_PUBLIC_KEY_BYTES])keyset_out->root_keys, keyset_out->root_key_count);
     if (result == 0) {
-        result = check_keys((const uint8_t(*)[SBX_PUBLIC_KEY_BYTES])keyset_out->policy_keys,
-                            keyset_out->policy_key_count);
+        result =
+            check_keys((const uint8_t(*)[SBX_PUBLIC_KEY_BYTES])keyset_out->policy_keys, keyset_out->policy_key_count);
     }
     if (result == 0) {
         result = check_keys((const uint8_t(*)[SBX_PUBLIC_KEY_BYTES])keyset_out->kill_keys, keyset_out->kill_key_count);
@@ -267,8 +275,7 @@ bool sbx_keyset_allows(const struct sbx_keyset *keyset, uint32_t field_number, u
 {
     for (uint32_t i = 0; i < keyset->cap_count; i++) {
         const struct sbx_field_cap *cap = &keyset->caps[i];
-        if (cap->field == field_number &&
-            (is_mask ? (value & ~cap->max) != 0 : value < cap->min || value > cap->max)) {
+        if (cap->field == field_number && (is_mask ? (value & ~cap->max) != 0 : value < cap->min || value > cap->max)) {
             return false;
         }
     }

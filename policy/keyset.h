@@ -40,8 +40,8 @@ struct sbx_field_cap {
 
 struct sbx_keyset {
     uint8_t app_id[SBX_APP_ID_BYTES];
-    uint32_t version; /* 1, 2, 3 ...: each is followed by the next only */
-    uint32_t epoch;   /* a policy must be of the same; a higher one forgets how far `seq` had come */
+    uint32_t version;                   /* 1, 2, 3 ...: each is followed by the next only */
+    uint32_t epoch;                     /* a policy must be of the same; a higher one forgets how far `seq` had come */
     uint64_t issued_at_s, expires_at_s; /* Unix seconds */
     uint32_t root_key_count, root_threshold;
     uint32_t policy_key_count, policy_threshold;

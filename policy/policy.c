@@ -73,17 +73,23 @@ static const struct sbx_policy embedded_default = {
             .spool_hours = 168,
             .upload_jitter_s = 0,
             .sampling = {.first = 3,
-                         .one_in = {[SBX_TRIGGER_ANR] = 1, [SBX_TRIGGER_DEADLINE] = 1, [SBX_TRIGGER_SLOW_MESSAGE] = 1,
-                                    [SBX_TRIGGER_SLOW_FRAME] = 1, [SBX_TRIGGER_WATCHDOG] = 1, [SBX_TRIGGER_KILLED] = 1,
+                         .one_in = {[SBX_TRIGGER_ANR] = 1,
+                                    [SBX_TRIGGER_DEADLINE] = 1,
+                                    [SBX_TRIGGER_SLOW_MESSAGE] = 1,
+                                    [SBX_TRIGGER_SLOW_FRAME] = 1,
+                                    [SBX_TRIGGER_WATCHDOG] = 1,
+                                    [SBX_TRIGGER_KILLED] = 1,
                                     [SBX_TRIGGER_CRASH] = 1}},
         },
 };
 
 /* The limits bound what capture costs the host, how much one payload may tell, and how much a machine may send. */
-#define FIELD(number, name, form, place, min, max, may_be_off)                                                         \
-    {name, number, form, offsetof(struct sbx_policy, place), min, max, may_be_off}
+#define FIELD(number, name, form, place, min, max, may_be_off)                       \
+    {                                                                                \
+        name, number, form, offsetof(struct sbx_policy, place), min, max, may_be_off \
+    }
 #define CAPTURE(number, name, form, min, max, may_be_off) FIELD(number, #name, form, capture.name, min, max, may_be_off)
-#define DELIVERY(number, name, form, min, max) FIELD(number, #name, form, delivery.name, min, max, false)
+#define DELIVERY(number, name, form, min, max)            FIELD(number, #name, form, delivery.name, min, max, false)
 
 #define ONE_IN(number, name, kind) FIELD(number, name, SBX_FIELD_NUMBER, delivery.sampling.one_in[kind], 1, 1000, false)
 
@@ -125,7 +131,9 @@ static const struct sbx_policy_field fields[] = {
     ONE_IN(47, "sample_killed", SBX_TRIGGER_KILLED),
     ONE_IN(48, "sample_crash", SBX_TRIGGER_CRASH),
 };
-enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
+enum {
+    FIELD_COUNT = sizeof fields / sizeof fields[0]
+};
 static_assert(sizeof(enum sbx_module_rule) == sizeof(uint32_t), "every field is a uint32_t");
 
 const struct sbx_policy_field *sbx_policy_fields(size_t *count_out)

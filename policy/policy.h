@@ -32,8 +32,8 @@ struct sbx_delivery_terms {
     uint32_t poll_s;             /* how often the server is asked for a policy, give or take a quarter */
     uint32_t spool_kib;          /* payloads that wait, at most; the oldest goes first */
     uint32_t spool_files;
-    uint32_t spool_hours;        /* anything in the spool goes when it has been there for so long, sent or not */
-    uint32_t upload_jitter_s;    /* a payload waits for up to this long before it is first sent */
+    uint32_t spool_hours;     /* anything in the spool goes when it has been there for so long, sent or not */
+    uint32_t upload_jitter_s; /* a payload waits for up to this long before it is first sent */
     struct sbx_sampling_terms sampling;
 };
 

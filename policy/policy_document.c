@@ -22,11 +22,25 @@ enum {
     FIELD_ROLLOUT = 41,
     FIELD_LAST = 48, /* of the table's; those above are not known */
 };
-enum { LIMITS_GROUP = 1, LIMITS_INTERVAL = 2, LIMITS_THRESHOLD = 3 };
-enum { ROLLOUT_ID = 1, ROLLOUT_SALT = 2, ROLLOUT_THRESHOLD = 3, ROLLOUT_EFFECTS = 4, ROLLOUT_POINTS = 5 };
+enum {
+    LIMITS_GROUP = 1,
+    LIMITS_INTERVAL = 2,
+    LIMITS_THRESHOLD = 3
+};
+enum {
+    ROLLOUT_ID = 1,
+    ROLLOUT_SALT = 2,
+    ROLLOUT_THRESHOLD = 3,
+    ROLLOUT_EFFECTS = 4,
+    ROLLOUT_POINTS = 5
+};
 
 /* Of the caps that hold for a group's own numbers. */
-enum { NUMBER_POINTS = 12, NUMBER_INTERVAL = 13, NUMBER_WAIT_MIN = 16 };
+enum {
+    NUMBER_POINTS = 12,
+    NUMBER_INTERVAL = 13,
+    NUMBER_WAIT_MIN = 16
+};
 
 uint32_t sbx_agent_number(void)
 {
@@ -248,8 +262,7 @@ enum sbx_policy_verdict sbx_policy_document_check(const struct sbx_policy_docume
     for (size_t i = 0; i < count && keyset != NULL; i++) {
         uint32_t value = sbx_policy_get(&document->policy, &fields[i]);
         bool is_mask = fields[i].form == SBX_FIELD_POINTS || fields[i].form == SBX_FIELD_CONDITIONS;
-        if (!(fields[i].may_be_off && value == 0) &&
-            !sbx_keyset_allows(keyset, fields[i].number, value, is_mask)) {
+        if (!(fields[i].may_be_off && value == 0) && !sbx_keyset_allows(keyset, fields[i].number, value, is_mask)) {
             return sbx_policy_judge(report, SBX_POLICY_RANGE, "%s is outside of what the KEYSET allows",
                                     fields[i].name);
         }
@@ -258,8 +271,8 @@ enum sbx_policy_verdict sbx_policy_document_check(const struct sbx_policy_docume
         const struct sbx_point_limits *limits = &document->policy.capture.limits[group];
         if (!keeps_cap(keyset, NUMBER_INTERVAL, limits->interval_us) ||
             !keeps_cap(keyset, NUMBER_WAIT_MIN, limits->threshold_us)) {
-            return sbx_policy_judge(report, SBX_POLICY_RANGE, "a limit of point %u is outside of what the KEYSET allows",
-                                    group);
+            return sbx_policy_judge(report, SBX_POLICY_RANGE,
+                                    "a limit of point %u is outside of what the KEYSET allows", group);
         }
     }
     for (uint32_t i = 0; i < document->rollout_count; i++) {

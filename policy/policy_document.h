@@ -14,8 +14,8 @@
 
 enum {
     SBX_ROLLOUTS_MAX = 16,
-    SBX_POLICY_DAYS_MAX = 30,   /* a policy lives 30 days at most: what a frozen machine may hold on to it */
-    SBX_POLICY_EARLY_H = 48,    /* a clock may be wrong by this much before a document looks like one of the future */
+    SBX_POLICY_DAYS_MAX = 30, /* a policy lives 30 days at most: what a frozen machine may hold on to it */
+    SBX_POLICY_EARLY_H = 48,  /* a clock may be wrong by this much before a document looks like one of the future */
 };
 
 /* Features that a document may require: a build without one of them refuses the document instead of misreading it. */

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { DAY_S = 86400, HOUR_S = 3600 };
+enum {
+    DAY_S = 86400,
+    HOUR_S = 3600
+};
 static const uint64_t clock_believed_s = UINT64_C(3653) * DAY_S; /* ten years */
 
 bool sbx_clock_is_unknown(const struct sbx_policy_moment *moment)
@@ -100,9 +103,9 @@ static enum sbx_policy_verdict take_keyset(struct sbx_policy_trust *trust, const
     if (memcmp(hash, trust->keyset_hash, sizeof hash) == 0) {
         return sbx_policy_judge(report, SBX_POLICY_SAME, "KEYSET %u is in force", trust->keyset.version);
     }
-    enum sbx_policy_verdict verdict = check_signers(document, KEYS(trust->keyset.root_keys),
-                                                    trust->keyset.root_key_count, trust->keyset.root_threshold,
-                                                    trust->verified, report);
+    enum sbx_policy_verdict verdict =
+        check_signers(document, KEYS(trust->keyset.root_keys), trust->keyset.root_key_count,
+                      trust->keyset.root_threshold, trust->verified, report);
     if (verdict != SBX_POLICY_ACCEPTED) {
         return verdict;
     }
@@ -129,12 +132,11 @@ static enum sbx_policy_verdict take_keyset(struct sbx_policy_trust *trust, const
                                 keyset.epoch);
     }
     if (check_signers(document, KEYS(keyset.root_keys), keyset.root_key_count, keyset.root_threshold, trust->verified,
-                      report) !=
-        SBX_POLICY_ACCEPTED) {
+                      report) != SBX_POLICY_ACCEPTED) {
         return report->verdict == SBX_POLICY_LATER
                    ? SBX_POLICY_LATER
-                   : sbx_policy_judge(report, SBX_POLICY_CHAIN, "KEYSET %u is not signed by enough of its own root keys",
-                                      keyset.version);
+                   : sbx_policy_judge(report, SBX_POLICY_CHAIN,
+                                      "KEYSET %u is not signed by enough of its own root keys", keyset.version);
     }
     /* One that has expired is a step on the way to the next (TUF 5.3.10): policies under it are refused later. */
     uint64_t now_s = sbx_trusted_now(trust, moment);
@@ -207,8 +209,7 @@ static void raise_floor(struct sbx_policy_trust *trust, const struct sbx_policy_
 }
 
 /* POLICY and KILL, from step 3 on. */
-static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust,
-                                             const struct sbx_signed_document *document,
+static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust, const struct sbx_signed_document *document,
                                              const struct sbx_policy_moment *moment,
                                              struct sbx_policy_document *document_out, struct sbx_policy_report *report)
 {
@@ -217,9 +218,10 @@ static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust,
     uint64_t now_s = sbx_trusted_now(trust, moment);
     uint8_t hash[SBX_DIGEST_BYTES];
     enum sbx_policy_verdict verdict =
-        is_kill_role ? check_signers(document, KEYS(keyset->kill_keys), keyset->kill_key_count, 1, trust->verified, report)
-                     : check_signers(document, KEYS(keyset->policy_keys), keyset->policy_key_count,
-                                     keyset->policy_threshold, trust->verified, report);
+        is_kill_role
+            ? check_signers(document, KEYS(keyset->kill_keys), keyset->kill_key_count, 1, trust->verified, report)
+            : check_signers(document, KEYS(keyset->policy_keys), keyset->policy_key_count, keyset->policy_threshold,
+                            trust->verified, report);
     if (verdict == SBX_POLICY_ACCEPTED) {
         verdict = sbx_policy_document_decode(document->payload, document->payload_bytes, document_out, report);
     }
@@ -251,8 +253,8 @@ static enum sbx_policy_verdict take_numbered(struct sbx_policy_trust *trust,
         return verdict;
     }
     if (!is_kill_role) { /* a kill stays true however old it is */
-        verdict = check_validity(document_out->issued_at_s, document_out->expires_at_s, SBX_POLICY_DAYS_MAX, now_s,
-                                 report);
+        verdict =
+            check_validity(document_out->issued_at_s, document_out->expires_at_s, SBX_POLICY_DAYS_MAX, now_s, report);
         if (verdict == SBX_POLICY_ACCEPTED && keyset->expires_at_s <= now_s) {
             verdict = sbx_policy_judge(report, SBX_POLICY_KEYS_EXPIRED, "KEYSET %u has expired", keyset->version);
         }

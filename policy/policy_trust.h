@@ -43,12 +43,13 @@ struct sbx_policy_floor {
 
 struct sbx_policy_trust {
     struct sbx_verified_signatures *verified; /* borrowed; NULL: every signature is checked each time */
-    struct sbx_keyset keyset; /* in force */
+    struct sbx_keyset keyset;                 /* in force */
     uint8_t keyset_hash[SBX_DIGEST_BYTES];
     struct sbx_policy_floor floor;
     bool is_killed;
     uint64_t newest_issued_s; /* the newest issued_at of any document believed: time has come at least that far */
-    uint8_t safe_hash[SBX_DIGEST_BYTES]; /* a policy that may be older than the floor: it has proved itself; zeroes: none */
+    uint8_t
+        safe_hash[SBX_DIGEST_BYTES]; /* a policy that may be older than the floor: it has proved itself; zeroes: none */
 };
 
 /* When "now" is, as far as anybody here knows. */
@@ -83,7 +84,7 @@ enum sbx_policy_verdict sbx_policy_trust_take(struct sbx_policy_trust *trust,
 
 /* What came of a bundle. */
 struct sbx_bundle_outcome {
-    bool has_policy;                /* `policy` is a policy that is in force by this bundle */
+    bool has_policy; /* `policy` is a policy that is in force by this bundle */
     bool policy_is_new, keyset_is_new, kill_is_new;
     uint32_t new_documents; /* a bit for each document, by its index in the bundle, that was ACCEPTED */
     struct sbx_policy_document policy;

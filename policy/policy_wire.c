@@ -43,8 +43,8 @@ int sbx_wire_next(struct sbx_wire_reader *reader, struct sbx_wire_field *field_o
     if (!read_varint(reader, &tag) || tag >> 3 == 0 || tag >> 32 != 0) {
         return -1;
     }
-    *field_out = (struct sbx_wire_field){
-        .number = (uint32_t)(tag >> 3), .type = (uint32_t)(tag & 7), .bytes = reader->at};
+    *field_out =
+        (struct sbx_wire_field){.number = (uint32_t)(tag >> 3), .type = (uint32_t)(tag & 7), .bytes = reader->at};
     switch (field_out->type) {
     case SBX_WIRE_NUMBER:
         return read_varint(reader, &field_out->value) ? 1 : -1;

@@ -11,7 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum sbx_wire_type { SBX_WIRE_NUMBER = 0, SBX_WIRE_FIXED64 = 1, SBX_WIRE_BYTES = 2, SBX_WIRE_FIXED32 = 5 };
+enum sbx_wire_type {
+    SBX_WIRE_NUMBER = 0,
+    SBX_WIRE_FIXED64 = 1,
+    SBX_WIRE_BYTES = 2,
+    SBX_WIRE_FIXED32 = 5
+};
 
 /* What is left of a message. */
 struct sbx_wire_reader {
@@ -19,9 +24,9 @@ struct sbx_wire_reader {
 };
 
 struct sbx_wire_field {
-    uint32_t number;     /* 1..2^29-1 */
-    uint32_t type;       /* enum sbx_wire_type */
-    uint64_t value;      /* of a number */
+    uint32_t number;      /* 1..2^29-1 */
+    uint32_t type;        /* enum sbx_wire_type */
+    uint64_t value;       /* of a number */
     const uint8_t *bytes; /* of bytes, else `count` is 0; borrowed from the message, never NULL */
     size_t count;
 };

@@ -13,6 +13,7 @@
 
 /* Folders that belong to no single application: an executable that lies in one of them directly does not make
  * its neighbours part of the application. */
+/* clang-format off */
 static const char *const shared_folders[] = {
     "/",         "/bin",     "/sbin",          "/lib",            "/lib64",        "/usr",
     "/usr/bin",  "/usr/sbin", "/usr/lib",      "/usr/lib64",      "/usr/local",    "/usr/local/bin",
@@ -20,6 +21,7 @@ static const char *const shared_folders[] = {
     "/root",     "/tmp",     "/var",           "/var/tmp",        "/srv",          "/mnt",
     "/media",    "/run",     "/dev/shm",       "/snap",           "/app",          "/app/bin",
 };
+/* clang-format on */
 
 /* Where distributions install libraries. */
 static const char *const library_folders[] = {"/usr/lib/", "/usr/lib64/", "/usr/lib32/", "/lib/", "/lib64/", "/lib32/"};

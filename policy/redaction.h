@@ -14,8 +14,8 @@
 
 /* Which modules besides the executable keep build-id and offsets. Indexes into compiled rules, never free text. */
 enum sbx_module_rule {
-    SBX_MODULES_APP_ONLY = 0,    /* the executable and modules in its own folder tree; the table of system modules */
-    SBX_MODULES_DISTRIBUTION = 1,/* and every module below /usr/lib, /lib and their 64-bit siblings */
+    SBX_MODULES_APP_ONLY = 0,     /* the executable and modules in its own folder tree; the table of system modules */
+    SBX_MODULES_DISTRIBUTION = 1, /* and every module below /usr/lib, /lib and their 64-bit siblings */
 };
 
 struct sbx_redaction {
@@ -26,7 +26,13 @@ struct sbx_redaction {
     uint8_t rotating_id[16]; /* of the machine for now (proto/erasure_format.h); whoever packs gives it */
 };
 
-enum sbx_module_verdict { SBX_KEEP_APP = 1, SBX_KEEP_SYSTEM = 2, SBX_KEEP_AGENT = 3, SBX_KEEP_VDSO = 4, SBX_HIDE = 5 };
+enum sbx_module_verdict {
+    SBX_KEEP_APP = 1,
+    SBX_KEEP_SYSTEM = 2,
+    SBX_KEEP_AGENT = 3,
+    SBX_KEEP_VDSO = 4,
+    SBX_HIDE = 5
+};
 
 /* Pure: what becomes of one module. `executable_path` is the application's. */
 enum sbx_module_verdict sbx_redact_module(const struct sbx_redaction *redaction, const struct sbx_module_entry *module,

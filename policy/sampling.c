@@ -2,10 +2,12 @@
 /* sampling.c - blocks and lots. */
 #include "sampling.h"
 
-struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms *terms, uint32_t trigger_kind, uint64_t n)
+struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms *terms, uint32_t trigger_kind,
+                                                uint64_t n)
 {
     uint64_t first = terms->first != 0 ? terms->first : 1, blocks = (first + 1) / 2;
-    uint64_t rate = trigger_kind < SBX_TRIGGER_KINDS && terms->one_in[trigger_kind] > 1 ? terms->one_in[trigger_kind] : 1;
+    uint64_t rate =
+        trigger_kind < SBX_TRIGGER_KINDS && terms->one_in[trigger_kind] > 1 ? terms->one_in[trigger_kind] : 1;
     if (n <= first || trigger_kind == SBX_TRIGGER_MANUAL) {
         return (struct sbx_sampling_block){.begin = n, .one_in = 1};
     }

@@ -15,7 +15,9 @@
 #include "payload_numbers.h"
 
 /* Blocks grow no further for their number alone: a stall that comes for ever is heard of for ever. */
-enum { SBX_THIN_MOST = 1024 };
+enum {
+    SBX_THIN_MOST = 1024
+};
 
 struct sbx_sampling_terms {
     uint32_t first;                     /* so many of each place are always told; 1 or more */
@@ -35,7 +37,8 @@ struct sbx_sampling_block {
 };
 
 /* The block of stall number `n` (from 1 on). What a person asked for (SBX_TRIGGER_MANUAL) is always a block of its own. */
-struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms *terms, uint32_t trigger_kind, uint64_t n);
+struct sbx_sampling_block sbx_sampling_block_of(const struct sbx_sampling_terms *terms, uint32_t trigger_kind,
+                                                uint64_t n);
 
 /* Is stall number `n` the one that is drawn in its block? `seed` is the machine's own random number, `place` that of the
  * stall: who asks again hears the same. */

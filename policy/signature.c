@@ -72,8 +72,7 @@ static bool is_about_bytes(int error)
 }
 
 /* Read a point and check that it lies on the curve. 0 or the library's error. */
-static int read_point(const mbedtls_ecp_group *group, mbedtls_ecp_point *point,
-                      const uint8_t key[SBX_PUBLIC_KEY_BYTES])
+static int read_point(const mbedtls_ecp_group *group, mbedtls_ecp_point *point, const uint8_t key[SBX_PUBLIC_KEY_BYTES])
 {
     if (key[0] != 0x04) {
         return MBEDTLS_ERR_ECP_INVALID_KEY;

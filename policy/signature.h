@@ -61,7 +61,6 @@ int sbx_random_bytes(void *context, unsigned char *bytes, size_t count);
 SBX_MUST_CHECK int sbx_key_make(uint8_t secret_out[SBX_SECRET_KEY_BYTES], uint8_t key_out[SBX_PUBLIC_KEY_BYTES]);
 
 /* The public key of a secret one. Returns 0, -EINVAL when the secret is no key, or -ENOMEM. */
-SBX_MUST_CHECK int sbx_key_of_secret(const uint8_t secret[SBX_SECRET_KEY_BYTES],
-                                     uint8_t key_out[SBX_PUBLIC_KEY_BYTES]);
+SBX_MUST_CHECK int sbx_key_of_secret(const uint8_t secret[SBX_SECRET_KEY_BYTES], uint8_t key_out[SBX_PUBLIC_KEY_BYTES]);
 
 #endif

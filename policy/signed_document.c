@@ -148,9 +148,8 @@ static int has_signed(const struct sbx_signed_document *document, const uint8_t 
     return 0;
 }
 
-int sbx_signed_document_signers(const struct sbx_signed_document *document,
-                                const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t key_count,
-                                struct sbx_verified_signatures *verified, uint32_t *signers_out)
+int sbx_signed_document_signers(const struct sbx_signed_document *document, const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES],
+                                uint32_t key_count, struct sbx_verified_signatures *verified, uint32_t *signers_out)
 {
     uint8_t digest[SBX_DIGEST_BYTES];
     uint32_t signers = 0;

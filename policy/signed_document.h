@@ -27,10 +27,14 @@
 #include "signature.h"
 #include "verified_signatures.h"
 
-#define SBX_SIGNED_MAGIC  "SBXP" /* 4 bytes */
+#define SBX_SIGNED_MAGIC  "SBXP"                     /* 4 bytes */
 #define SBX_SIGNED_DOMAIN "stallbox-signed-document" /* with its NUL */
 
-enum sbx_signed_role { SBX_ROLE_KEYSET = 1, SBX_ROLE_POLICY = 2, SBX_ROLE_KILL = 3 };
+enum sbx_signed_role {
+    SBX_ROLE_KEYSET = 1,
+    SBX_ROLE_POLICY = 2,
+    SBX_ROLE_KILL = 3
+};
 
 enum {
     SBX_SIGNED_FORMAT = 1,
@@ -39,8 +43,8 @@ enum {
     SBX_SIGNED_SIGNATURES_MAX = 6,
     SBX_SIGNED_SLOT_BYTES = SBX_KEY_ID_BYTES + SBX_SIGNATURE_BYTES,
     SBX_SIGNED_BYTES_MIN = SBX_SIGNED_HEADER_BYTES + 1 + SBX_SIGNED_SLOT_BYTES, /* 85 */
-    SBX_SIGNED_BYTES_MAX =
-        SBX_SIGNED_HEADER_BYTES + SBX_SIGNED_PAYLOAD_MAX + SBX_SIGNED_SIGNATURES_MAX * SBX_SIGNED_SLOT_BYTES, /* 33212 */
+    SBX_SIGNED_BYTES_MAX = SBX_SIGNED_HEADER_BYTES + SBX_SIGNED_PAYLOAD_MAX +
+                           SBX_SIGNED_SIGNATURES_MAX * SBX_SIGNED_SLOT_BYTES, /* 33212 */
     SBX_BUNDLE_DOCUMENTS_MAX = 18,
     SBX_BUNDLE_BYTES_MAX = 65536, /* what is read from a server or a file at most */
 };
@@ -78,8 +82,7 @@ SBX_MUST_CHECK int sbx_signed_document_hash(const struct sbx_signed_document *do
  * when that could not be found out now. */
 SBX_MUST_CHECK int sbx_signed_document_signers(const struct sbx_signed_document *document,
                                                const uint8_t (*keys)[SBX_PUBLIC_KEY_BYTES], uint32_t key_count,
-                                               struct sbx_verified_signatures *verified,
-                                               uint32_t *signers_out);
+                                               struct sbx_verified_signatures *verified, uint32_t *signers_out);
 
 /* Write a document with one more signature: `payload` under `role`, behind the `old_count` slots at `old_slots` (0: it is
  * the first). `room` bytes are there; SBX_SIGNED_BYTES_MAX always suffice. Returns the bytes written, -EINVAL for bounds

@@ -13,7 +13,9 @@
 #include "marks.h"
 #include "signature.h"
 
-enum { SBX_VERIFIED_MAX = 64 }; /* a chain of sixteen KEYSETs and what they vouch for */
+enum {
+    SBX_VERIFIED_MAX = 64
+}; /* a chain of sixteen KEYSETs and what they vouch for */
 
 /* All zeroes: nothing is known. One thread at a time. */
 struct sbx_verified_signatures {

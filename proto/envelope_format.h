@@ -23,7 +23,7 @@
 #ifndef SBX_ENVELOPE_FORMAT_H
 #define SBX_ENVELOPE_FORMAT_H
 
-#define SBX_ENVELOPE_MAGIC "SBX1"
+#define SBX_ENVELOPE_MAGIC  "SBX1"
 #define SBX_ENVELOPE_SUFFIX ".sbx"
 
 enum {
@@ -31,9 +31,9 @@ enum {
     SBX_ENVELOPE_SUITE_PLAIN = 0,
     SBX_ENVELOPE_SUITE_SEALED = 1,
     SBX_ENVELOPE_HEADER_BYTES = 40,
-    SBX_ENVELOPE_BYTES_MAX = 1 << 20,   /* header and body; a server refuses more */
-    SBX_PAYLOAD_BYTES_MAX = 8 << 20,    /* protobuf bytes after decompression; a reader stops there */
-    SBX_PAYLOAD_WINDOW_LOG_MAX = 23,    /* zstd window a reader allows: 8 MiB */
+    SBX_ENVELOPE_BYTES_MAX = 1 << 20, /* header and body; a server refuses more */
+    SBX_PAYLOAD_BYTES_MAX = 8 << 20,  /* protobuf bytes after decompression; a reader stops there */
+    SBX_PAYLOAD_WINDOW_LOG_MAX = 23,  /* zstd window a reader allows: 8 MiB */
     SBX_PAYLOAD_ID_BYTES = 16,
     SBX_SEAL_KEY_BYTES = 32, /* of X25519, public or secret; enc is such a public key */
     SBX_SEAL_KEY_ID_BYTES = 8,

@@ -14,6 +14,7 @@
 #define ENTRIES(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Base names as the dynamic linker asks for them (sonames). Append only. */
+/* clang-format off */
 static const char *const system_modules[] = {
     NULL, /* 0: none */
     /* C library and loader */
@@ -101,9 +102,11 @@ static const char *const system_modules[] = {
     "libboost_regex.so.1.74.0", "libspdlog.so.1.10", "libfmt.so.9", "libglog.so.1", "libgflags.so.2.2",
     "libgeos_c.so.1", "libgdal.so.32",
 };
+/* clang-format on */
 
 /* What threads of well-known programs and libraries call themselves. '#' stands for a run of digits, which never leave.
  * The kernel cuts a name to 15 bytes; entries are written whole where that is known and matched cut. Append only. */
+/* clang-format off */
 static const char *const thread_patterns[] = {
     "other", /* 0 */
     "main",  /* 1: given to the main thread whatever it is called; no other thread gets it by its name */
@@ -175,8 +178,11 @@ static const char *const thread_patterns[] = {
     /* our own */
     "sbx-watch", "sbx-modules", "sbx-send",
 };
+/* clang-format on */
 
-enum { KERNEL_NAME_BYTES = 15 }; /* TASK_COMM_LEN less the NUL */
+enum {
+    KERNEL_NAME_BYTES = 15
+}; /* TASK_COMM_LEN less the NUL */
 
 uint32_t sbx_system_module_index(const char *base_name)
 {
@@ -274,12 +280,13 @@ const char *sbx_trigger_name(uint32_t kind)
 
 const char *sbx_signal_name(uint32_t number)
 {
-    static const char *const table[] = { /* Linux on x86-64 and aarch64 */
-        [1] = "SIGHUP",     [2] = "SIGINT",   [3] = "SIGQUIT",  [4] = "SIGILL",   [5] = "SIGTRAP",    [6] = "SIGABRT",
-        [7] = "SIGBUS",     [8] = "SIGFPE",   [9] = "SIGKILL",  [10] = "SIGUSR1", [11] = "SIGSEGV",   [12] = "SIGUSR2",
-        [13] = "SIGPIPE",   [14] = "SIGALRM", [15] = "SIGTERM", [16] = "SIGSTKFLT", [17] = "SIGCHLD", [18] = "SIGCONT",
-        [19] = "SIGSTOP",   [20] = "SIGTSTP", [21] = "SIGTTIN", [22] = "SIGTTOU", [23] = "SIGURG",    [24] = "SIGXCPU",
-        [25] = "SIGXFSZ",   [26] = "SIGVTALRM", [27] = "SIGPROF", [28] = "SIGWINCH", [29] = "SIGIO",  [30] = "SIGPWR",
+    static const char *const table[] = {
+        /* Linux on x86-64 and aarch64 */
+        [1] = "SIGHUP",   [2] = "SIGINT",     [3] = "SIGQUIT",  [4] = "SIGILL",     [5] = "SIGTRAP",  [6] = "SIGABRT",
+        [7] = "SIGBUS",   [8] = "SIGFPE",     [9] = "SIGKILL",  [10] = "SIGUSR1",   [11] = "SIGSEGV", [12] = "SIGUSR2",
+        [13] = "SIGPIPE", [14] = "SIGALRM",   [15] = "SIGTERM", [16] = "SIGSTKFLT", [17] = "SIGCHLD", [18] = "SIGCONT",
+        [19] = "SIGSTOP", [20] = "SIGTSTP",   [21] = "SIGTTIN", [22] = "SIGTTOU",   [23] = "SIGURG",  [24] = "SIGXCPU",
+        [25] = "SIGXFSZ", [26] = "SIGVTALRM", [27] = "SIGPROF", [28] = "SIGWINCH",  [29] = "SIGIO",   [30] = "SIGPWR",
         [31] = "SIGSYS",
     };
     return number >= 32 && number <= SBX_SIGNAL_MAX ? "SIGRT" : name_at(table, ENTRIES(table), number);
@@ -309,13 +316,13 @@ const char *sbx_fault_text(uint32_t fault)
 const char *sbx_record_name(uint32_t kind)
 {
     static const char *const table[] = {
-        [SBX_RECORD_NONE] = "none",     [SBX_RECORD_ALLOC] = "alloc", [SBX_RECORD_ASYNC] = "async",
-        [SBX_RECORD_BLOCKED] = "blocked", [SBX_RECORD_LOCK] = "lock", [SBX_RECORD_COND] = "cond",
-        [SBX_RECORD_POLL] = "poll",     [SBX_RECORD_SLEEP] = "sleep", [SBX_RECORD_FILE] = "file",
-        [SBX_RECORD_SOCKET] = "socket", [SBX_RECORD_SYNC] = "sync",   [SBX_RECORD_IDLE] = "idle",
-        [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait", [SBX_RECORD_PROCESS] = "process",
-        [SBX_RECORD_LOADER] = "loader", [SBX_RECORD_WAKE] = "wake",   [SBX_RECORD_FRAME] = "frame",
-        [SBX_RECORD_LEAF] = "leaf",     [SBX_RECORD_MEMORY] = "memory", [SBX_RECORD_KERNEL] = "kernel",
+        [SBX_RECORD_NONE] = "none",       [SBX_RECORD_ALLOC] = "alloc",   [SBX_RECORD_ASYNC] = "async",
+        [SBX_RECORD_BLOCKED] = "blocked", [SBX_RECORD_LOCK] = "lock",     [SBX_RECORD_COND] = "cond",
+        [SBX_RECORD_POLL] = "poll",       [SBX_RECORD_SLEEP] = "sleep",   [SBX_RECORD_FILE] = "file",
+        [SBX_RECORD_SOCKET] = "socket",   [SBX_RECORD_SYNC] = "sync",     [SBX_RECORD_IDLE] = "idle",
+        [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait",     [SBX_RECORD_PROCESS] = "process",
+        [SBX_RECORD_LOADER] = "loader",   [SBX_RECORD_WAKE] = "wake",     [SBX_RECORD_FRAME] = "frame",
+        [SBX_RECORD_LEAF] = "leaf",       [SBX_RECORD_MEMORY] = "memory", [SBX_RECORD_KERNEL] = "kernel",
     };
     return name_at(table, ENTRIES(table), kind);
 }
@@ -465,34 +472,20 @@ const char *sbx_op_name(uint32_t op)
 const char *sbx_point_name(uint32_t group)
 {
     static const char *const table[] = {
-        [SBX_GROUP_ALLOC] = "alloc",
-        [SBX_GROUP_LOCK] = "lock",
-        [SBX_GROUP_COND] = "cond",
-        [SBX_GROUP_POLL] = "poll",
-        [SBX_GROUP_SLEEP] = "sleep",
-        [SBX_GROUP_FILE] = "file",
-        [SBX_GROUP_SOCKET] = "socket",
-        [SBX_GROUP_ASYNC] = "async",
-        [SBX_GROUP_FREE] = "free",
-        [SBX_GROUP_MAP] = "map",
-        [SBX_GROUP_RWLOCK] = "rwlock",
-        [SBX_GROUP_SPIN] = "spin",
-        [SBX_GROUP_WAKE] = "wake",
-        [SBX_GROUP_SEMAPHORE] = "semaphore",
-        [SBX_GROUP_BARRIER] = "barrier",
-        [SBX_GROUP_JOIN] = "join",
-        [SBX_GROUP_EVENTFD] = "eventfd",
-        [SBX_GROUP_FUTEX] = "futex",
-        [SBX_GROUP_OPEN] = "open",
-        [SBX_GROUP_SYNC] = "sync",
-        [SBX_GROUP_STAT] = "stat",
-        [SBX_GROUP_DIRECTORY] = "directory",
-        [SBX_GROUP_FILE_LOCK] = "file_lock",
-        [SBX_GROUP_STDIO] = "stdio",
-        [SBX_GROUP_LOOKUP] = "lookup",
-        [SBX_GROUP_PROCESS] = "process",
-        [SBX_GROUP_LOADER] = "loader",
-        [SBX_GROUP_CLOCK] = "clock",
+        [SBX_GROUP_ALLOC] = "alloc",         [SBX_GROUP_LOCK] = "lock",
+        [SBX_GROUP_COND] = "cond",           [SBX_GROUP_POLL] = "poll",
+        [SBX_GROUP_SLEEP] = "sleep",         [SBX_GROUP_FILE] = "file",
+        [SBX_GROUP_SOCKET] = "socket",       [SBX_GROUP_ASYNC] = "async",
+        [SBX_GROUP_FREE] = "free",           [SBX_GROUP_MAP] = "map",
+        [SBX_GROUP_RWLOCK] = "rwlock",       [SBX_GROUP_SPIN] = "spin",
+        [SBX_GROUP_WAKE] = "wake",           [SBX_GROUP_SEMAPHORE] = "semaphore",
+        [SBX_GROUP_BARRIER] = "barrier",     [SBX_GROUP_JOIN] = "join",
+        [SBX_GROUP_EVENTFD] = "eventfd",     [SBX_GROUP_FUTEX] = "futex",
+        [SBX_GROUP_OPEN] = "open",           [SBX_GROUP_SYNC] = "sync",
+        [SBX_GROUP_STAT] = "stat",           [SBX_GROUP_DIRECTORY] = "directory",
+        [SBX_GROUP_FILE_LOCK] = "file_lock", [SBX_GROUP_STDIO] = "stdio",
+        [SBX_GROUP_LOOKUP] = "lookup",       [SBX_GROUP_PROCESS] = "process",
+        [SBX_GROUP_LOADER] = "loader",       [SBX_GROUP_CLOCK] = "clock",
         [SBX_GROUP_FRAME] = "frame",
     };
     return name_at(table, ENTRIES(table), group);
@@ -563,8 +556,7 @@ const char *sbx_fd_class_name(uint32_t fd_class)
     static const char *const table[] = {
         [SBX_FD_UNKNOWN] = "unknown", [SBX_FD_REGULAR] = "regular", [SBX_FD_DIRECTORY] = "directory",
         [SBX_FD_PIPE] = "pipe",       [SBX_FD_SOCKET] = "socket",   [SBX_FD_TTY] = "tty",
-        [SBX_FD_DEVICE] = "device",   [SBX_FD_OTHER] = "other",
-        [SBX_FD_UNIX] = "local socket",
+        [SBX_FD_DEVICE] = "device",   [SBX_FD_OTHER] = "other",     [SBX_FD_UNIX] = "local socket",
     };
     return name_at(table, ENTRIES(table), fd_class);
 }

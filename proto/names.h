@@ -21,8 +21,8 @@ const char *sbx_thread_name_pattern(uint32_t index); /* "other" for 0 and for un
  * "lock"); "unknown" for numbers this build does not know. Never NULL. */
 const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);
-const char *sbx_signal_name(uint32_t number);    /* "SIGSEGV"; of real-time signals "SIGRT" */
-const char *sbx_fault_text(uint32_t fault);      /* enum sbx_fault in a few words: "no memory at the address" */
+const char *sbx_signal_name(uint32_t number); /* "SIGSEGV"; of real-time signals "SIGRT" */
+const char *sbx_fault_text(uint32_t fault);   /* enum sbx_fault in a few words: "no memory at the address" */
 const char *sbx_op_name(uint32_t op);
 const char *sbx_watch_kind_name(uint32_t kind);   /* "watch", "deadline" */
 const char *sbx_watch_state_name(uint32_t state); /* "open", "resting", "late" */

@@ -20,31 +20,31 @@ enum sbx_walk_end {
 
 /* What was dropped, by kind; counts are since start, never reset. */
 enum sbx_drop {
-    SBX_DROP_NO_CHUNK = 0,      /* no ring chunk could be had */
-    SBX_DROP_NESTED = 1,        /* the sampler interrupted our own code */
-    SBX_DROP_NO_THREAD = 2,     /* no thread entry was free */
-    SBX_DROP_STACK_OVERFLOW = 3,/* callstack table full */
-    SBX_DROP_FRAME_OVERFLOW = 4,/* frame table full */
-    SBX_DROP_TRUNCATED = 5,     /* stacks whose walk did not reach the end */
-    SBX_DROP_SIGNAL_LATE = 6,   /* an asynchronous capture that was not answered in time */
-    SBX_DROP_SIGNAL_TAKEN = 7,  /* the host owns our signal: asynchronous capture is off */
-    SBX_DROP_OBSERVE_FAILED = 8,/* a blocked thread could not be read */
-    SBX_DROP_NO_MODULE = 9,     /* module table full */
-    SBX_DROP_SNAPSHOT_BUSY = 10,/* a trigger fired while a snapshot was in flight */
-    SBX_DROP_SNAPSHOT_RATE = 11,/* a trigger fired within min_gap_ms of the last */
-    SBX_DROP_SNAPSHOT_FAILED = 12, /* the snapshot could not be written; header.last_error has errno */
-    SBX_DROP_TORN_CHUNK = 13,   /* reader: a chunk was recycled while it was read */
-    SBX_DROP_BAD_RECORD = 14,   /* reader: bytes that are no record */
-    SBX_DROP_STALE_STACK = 15,  /* reader: the callstack's epoch is gone */
-    SBX_DROP_FOREIGN_SLOT = 16, /* GOT slots left alone: bound to another definition */
-    SBX_DROP_NO_WAITER_SEAT = 17, /* a wait that found no seat in the table of waiters: its waker is not known */
-    SBX_DROP_CLOCK_FOREIGN = 18,  /* times read from the kernel because somebody else uses the thread's rseq area */
-    SBX_DROP_CUT = 19,            /* stacks deeper than is kept: both ends are there, the middle is not */
-    SBX_DROP_TORN_RUN = 20,       /* reader: a run of equal samples was being written when it was read */
+    SBX_DROP_NO_CHUNK = 0,          /* no ring chunk could be had */
+    SBX_DROP_NESTED = 1,            /* the sampler interrupted our own code */
+    SBX_DROP_NO_THREAD = 2,         /* no thread entry was free */
+    SBX_DROP_STACK_OVERFLOW = 3,    /* callstack table full */
+    SBX_DROP_FRAME_OVERFLOW = 4,    /* frame table full */
+    SBX_DROP_TRUNCATED = 5,         /* stacks whose walk did not reach the end */
+    SBX_DROP_SIGNAL_LATE = 6,       /* an asynchronous capture that was not answered in time */
+    SBX_DROP_SIGNAL_TAKEN = 7,      /* the host owns our signal: asynchronous capture is off */
+    SBX_DROP_OBSERVE_FAILED = 8,    /* a blocked thread could not be read */
+    SBX_DROP_NO_MODULE = 9,         /* module table full */
+    SBX_DROP_SNAPSHOT_BUSY = 10,    /* a trigger fired while a snapshot was in flight */
+    SBX_DROP_SNAPSHOT_RATE = 11,    /* a trigger fired within min_gap_ms of the last */
+    SBX_DROP_SNAPSHOT_FAILED = 12,  /* the snapshot could not be written; header.last_error has errno */
+    SBX_DROP_TORN_CHUNK = 13,       /* reader: a chunk was recycled while it was read */
+    SBX_DROP_BAD_RECORD = 14,       /* reader: bytes that are no record */
+    SBX_DROP_STALE_STACK = 15,      /* reader: the callstack's epoch is gone */
+    SBX_DROP_FOREIGN_SLOT = 16,     /* GOT slots left alone: bound to another definition */
+    SBX_DROP_NO_WAITER_SEAT = 17,   /* a wait that found no seat in the table of waiters: its waker is not known */
+    SBX_DROP_CLOCK_FOREIGN = 18,    /* times read from the kernel because somebody else uses the thread's rseq area */
+    SBX_DROP_CUT = 19,              /* stacks deeper than is kept: both ends are there, the middle is not */
+    SBX_DROP_TORN_RUN = 20,         /* reader: a run of equal samples was being written when it was read */
     SBX_DROP_LOGICAL_OVERFLOW = 21, /* logical frames whose function found no room: they stand there without a name */
-    SBX_DROP_NO_WATCH = 22,       /* a watch or a deadline that found no free entry: nobody looks after it */
-    SBX_DROP_NO_CONSENT = 23,     /* a trigger fired while the user's consent was not given */
-    SBX_DROP_LOGICAL_SKIPPED = 24, /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
+    SBX_DROP_NO_WATCH = 22,         /* a watch or a deadline that found no free entry: nobody looks after it */
+    SBX_DROP_NO_CONSENT = 23,       /* a trigger fired while the user's consent was not given */
+    SBX_DROP_LOGICAL_SKIPPED = 24,  /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
     SBX_DROP_COUNT = 32
 };
 
@@ -94,16 +94,16 @@ enum sbx_watch_state {
 };
 
 #define SBX_WEIGHT_MAX (1 << 20) /* stalls that one payload may stand for */
-#define SBX_SIGNAL_MAX 64 /* signal numbers are Linux's, 1 to 64 */
+#define SBX_SIGNAL_MAX 64        /* signal numbers are Linux's, 1 to 64 */
 
 /* What a fatal signal was about, from its number and si_code; never an address. */
 enum sbx_fault {
     SBX_FAULT_UNKNOWN = 0,
-    SBX_FAULT_SENT = 1,        /* a process sent it: kill(2), tgkill(2), sigqueue(3) */
-    SBX_FAULT_ABORT = 2,       /* the process sent it to itself: abort(3), raise(3) */
-    SBX_FAULT_UNMAPPED = 3,    /* no memory at the address */
-    SBX_FAULT_PROTECTED = 4,   /* memory that may not be used so */
-    SBX_FAULT_WILD = 5,        /* an address that cannot be one (not canonical), or a general protection fault */
+    SBX_FAULT_SENT = 1,      /* a process sent it: kill(2), tgkill(2), sigqueue(3) */
+    SBX_FAULT_ABORT = 2,     /* the process sent it to itself: abort(3), raise(3) */
+    SBX_FAULT_UNMAPPED = 3,  /* no memory at the address */
+    SBX_FAULT_PROTECTED = 4, /* memory that may not be used so */
+    SBX_FAULT_WILD = 5,      /* an address that cannot be one (not canonical), or a general protection fault */
     SBX_FAULT_ALIGNMENT = 6,
     SBX_FAULT_BACKING = 7,     /* memory whose file has no such part, or whose device failed */
     SBX_FAULT_HARDWARE = 8,    /* a memory error of the machine */
@@ -129,12 +129,14 @@ enum sbx_record_kind {
     SBX_RECORD_SOCKET = 9,  /* interval; amount: bytes */
     SBX_RECORD_SYNC = 10,   /* interval: fsync family */
     SBX_RECORD_IDLE = 11,   /* interval: the outermost loop waited for work; no stall */
-    SBX_RECORD_MESSAGE = 12,/* interval: one message, or `amount` short ones merged, from the first's begin to the last's end;
+    SBX_RECORD_MESSAGE =
+        12, /* interval: one message, or `amount` short ones merged, from the first's begin to the last's end;
                                op: the kind the application gave it, 0 none */
-    SBX_RECORD_WAIT = 13,   /* interval: waited for a semaphore, a barrier, a thread's end, an eventfd, a futex */
-    SBX_RECORD_PROCESS = 14,/* interval: made, or waited for, another process */
-    SBX_RECORD_LOADER = 15, /* interval: the dynamic loader */
-    SBX_RECORD_WAKE = 16,   /* moment: this thread let a waiter go; object and wait are the waiter's, peer is its thread */
+    SBX_RECORD_WAIT = 13,    /* interval: waited for a semaphore, a barrier, a thread's end, an eventfd, a futex */
+    SBX_RECORD_PROCESS = 14, /* interval: made, or waited for, another process */
+    SBX_RECORD_LOADER = 15,  /* interval: the dynamic loader */
+    SBX_RECORD_WAKE =
+        16, /* moment: this thread let a waiter go; object and wait are the waiter's, peer is its thread */
     SBX_RECORD_FRAME = 17,  /* interval: one frame, or `amount` short ones merged, between two presents, or as the
                                application said (op 0) */
     SBX_RECORD_LEAF = 18,   /* sample at a leaf that is no allocation: a clock read, a small read or write; see op */
@@ -154,17 +156,18 @@ enum sbx_kernel_count {
     SBX_KERNEL_MEMORY_FULL = 3, /* all tasks that had work did */
     SBX_KERNEL_IO_SOME = 4,     /* the same for disks */
     SBX_KERNEL_IO_FULL = 5,
-    SBX_KERNEL_CPU_SOME = 6,    /* some task of the machine was ready and did not run */
+    SBX_KERNEL_CPU_SOME = 6,          /* some task of the machine was ready and did not run */
     SBX_KERNEL_GROUP_MEMORY_SOME = 7, /* as above, of the process's control group */
     SBX_KERNEL_GROUP_MEMORY_FULL = 8,
     SBX_KERNEL_GROUP_THROTTLED = 9, /* the control group had used up its share of the processors */
     SBX_KERNEL_MINOR_FAULTS = 10,   /* of the thread */
     SBX_KERNEL_MAJOR_FAULTS = 11,
-    SBX_KERNEL_SWAPPED_KIB = 12,    /* of the process, now */
+    SBX_KERNEL_SWAPPED_KIB = 12, /* of the process, now */
     SBX_KERNEL_COUNTS = 13
 };
 
 /* Which function the point was. Names: sbx_op_name(). */
+/* clang-format off */
 enum sbx_op {
     SBX_OP_NONE = 0,
     SBX_OP_MALLOC = 1, SBX_OP_CALLOC = 2, SBX_OP_REALLOC = 3, SBX_OP_FREE = 4, SBX_OP_ALIGNED_ALLOC = 5,
@@ -218,12 +221,19 @@ enum sbx_op {
     SBX_OP_PAUSE = 190, SBX_OP_SIGSUSPEND = 191, SBX_OP_SIGTIMEDWAIT = 192,
     SBX_OP_MAX = 224
 };
+/* clang-format on */
 
 /* What kind of thing a descriptor was, from fstat at the moment of the record. 0 when not asked. */
 enum sbx_fd_class {
-    SBX_FD_UNKNOWN = 0, SBX_FD_REGULAR = 1, SBX_FD_DIRECTORY = 2, SBX_FD_PIPE = 3, SBX_FD_SOCKET = 4, SBX_FD_TTY = 5,
-    SBX_FD_DEVICE = 6, SBX_FD_OTHER = 7, /* an anonymous inode, mostly: an event counter, a timer, an epoll */
-    SBX_FD_UNIX = 8, /* a socket to a process of this machine, D-Bus for one */
+    SBX_FD_UNKNOWN = 0,
+    SBX_FD_REGULAR = 1,
+    SBX_FD_DIRECTORY = 2,
+    SBX_FD_PIPE = 3,
+    SBX_FD_SOCKET = 4,
+    SBX_FD_TTY = 5,
+    SBX_FD_DEVICE = 6,
+    SBX_FD_OTHER = 7, /* an anonymous inode, mostly: an event counter, a timer, an epoll */
+    SBX_FD_UNIX = 8,  /* a socket to a process of this machine, D-Bus for one */
     SBX_FD_LAST = SBX_FD_UNIX
 };
 
@@ -237,19 +247,19 @@ enum sbx_record_flag {
 /* The capture points, in groups that are switched together. A number is the bit of the group in a mask of points; the
  * numbers are part of the control page and of the payload, and only ever appended to. Names: sbx_point_name(). */
 enum sbx_point_group {
-    SBX_GROUP_ALLOC = 0,      /* malloc family: counts, and leaf samples */
-    SBX_GROUP_LOCK = 1,       /* pthread mutexes */
-    SBX_GROUP_COND = 2,       /* condition variable waits */
-    SBX_GROUP_POLL = 3,       /* poll family: message boundary on a loop thread, wait elsewhere */
-    SBX_GROUP_SLEEP = 4,      /* sleep family */
-    SBX_GROUP_FILE = 5,       /* read and write families */
-    SBX_GROUP_SOCKET = 6,     /* sockets */
-    SBX_GROUP_ASYNC = 7,      /* the asynchronous gap filler: no hook */
-    SBX_GROUP_FREE = 8,       /* free: counts */
-    SBX_GROUP_MAP = 9,        /* mmap, munmap, mremap: counts, waits */
-    SBX_GROUP_RWLOCK = 10,    /* pthread read-write locks */
-    SBX_GROUP_SPIN = 11,      /* pthread spin locks */
-    SBX_GROUP_WAKE = 12,      /* release sides of locks and waits: who let whom go */
+    SBX_GROUP_ALLOC = 0,   /* malloc family: counts, and leaf samples */
+    SBX_GROUP_LOCK = 1,    /* pthread mutexes */
+    SBX_GROUP_COND = 2,    /* condition variable waits */
+    SBX_GROUP_POLL = 3,    /* poll family: message boundary on a loop thread, wait elsewhere */
+    SBX_GROUP_SLEEP = 4,   /* sleep family */
+    SBX_GROUP_FILE = 5,    /* read and write families */
+    SBX_GROUP_SOCKET = 6,  /* sockets */
+    SBX_GROUP_ASYNC = 7,   /* the asynchronous gap filler: no hook */
+    SBX_GROUP_FREE = 8,    /* free: counts */
+    SBX_GROUP_MAP = 9,     /* mmap, munmap, mremap: counts, waits */
+    SBX_GROUP_RWLOCK = 10, /* pthread read-write locks */
+    SBX_GROUP_SPIN = 11,   /* pthread spin locks */
+    SBX_GROUP_WAKE = 12,   /* release sides of locks and waits: who let whom go */
     SBX_GROUP_SEMAPHORE = 13,
     SBX_GROUP_BARRIER = 14,
     SBX_GROUP_JOIN = 15,
@@ -261,11 +271,11 @@ enum sbx_point_group {
     SBX_GROUP_DIRECTORY = 21, /* rename, unlink, mkdir, directory listings */
     SBX_GROUP_FILE_LOCK = 22, /* flock, fcntl locks, lockf */
     SBX_GROUP_STDIO = 23,
-    SBX_GROUP_LOOKUP = 24,    /* name lookups */
-    SBX_GROUP_PROCESS = 25,   /* fork family, wait family, system, popen */
-    SBX_GROUP_LOADER = 26,    /* dlopen, dlclose */
-    SBX_GROUP_CLOCK = 27,     /* clock reads: leaf samples */
-    SBX_GROUP_FRAME = 28,     /* presents: frame boundaries */
+    SBX_GROUP_LOOKUP = 24,  /* name lookups */
+    SBX_GROUP_PROCESS = 25, /* fork family, wait family, system, popen */
+    SBX_GROUP_LOADER = 26,  /* dlopen, dlclose */
+    SBX_GROUP_CLOCK = 27,   /* clock reads: leaf samples */
+    SBX_GROUP_FRAME = 28,   /* presents: frame boundaries */
     SBX_GROUP_COUNT = 29
 };
 

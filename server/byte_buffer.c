@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256 };
+enum {
+    FIRST_CAPACITY = 256
+};
 
 /* Make room for `count` more bytes and the zero behind them. */
 static bool reserve(struct sbx_byte_buffer *buffer, size_t count)

@@ -21,7 +21,7 @@ struct sbx_deadline {
 
 struct sbx_deadlines {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* the list is no longer empty, or stopping */
+    pthread_cond_t changed;          /* the list is no longer empty, or stopping */
     TAILQ_HEAD(, sbx_deadline) list; /* earliest first */
     pthread_t thread;
     int64_t length_ns;

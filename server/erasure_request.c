@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
-enum { LINE = 2 * SBX_ERASURE_PROOF_BYTES + 1 };
+enum {
+    LINE = 2 * SBX_ERASURE_PROOF_BYTES + 1
+};
 
 static int hex_digit(char digit)
 {

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CREDENTIALS_BYTES_MAX = 512 };
+enum {
+    CREDENTIALS_BYTES_MAX = 512
+};
 
 /* Equal, in a time that depends on the lengths only. */
 static bool is_token(const char *token, const char *given, size_t given_bytes)

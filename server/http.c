@@ -34,7 +34,7 @@ struct exchange {
     bool is_erasures;          /* a machine asks to be forgotten */
     uint8_t app_id[SBX_ID_BYTES];
     struct sbx_byte_buffer body; /* of either */
-    struct sbx_reply reply;    /* status 0: not made yet */
+    struct sbx_reply reply;      /* status 0: not made yet */
 };
 
 /* ---- replies ---- */
@@ -57,8 +57,10 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
     for (size_t i = 0; result == MHD_YES && i < sizeof(headers_of_all) / sizeof(headers_of_all[0]); i++)
         result = MHD_add_response_header(response, headers_of_all[i].name, headers_of_all[i].value);
     if (result == MHD_YES)
-        result = MHD_add_response_header(
-            response, "Cache-Control", reply->may_be_cached ? "max-age=60" : *reply->tag ? "no-cache" : "no-store");
+        result = MHD_add_response_header(response, "Cache-Control",
+                                         reply->may_be_cached ? "max-age=60"
+                                         : *reply->tag        ? "no-cache"
+                                                              : "no-store");
     if (result == MHD_YES && *reply->tag)
         result = MHD_add_response_header(response, "ETag", reply->tag);
     if (result == MHD_YES && reply->allow)
@@ -115,9 +117,8 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
     bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
     if (!is_write && sbx_route_is_open(path))
         return;
-    enum sbx_entry entry =
-        sbx_gate_check(&http->settings.gate, is_write, header_of(connection, "Authorization"),
-                       header_of(connection, "Host"), header_of(connection, "Origin"));
+    enum sbx_entry entry = sbx_gate_check(&http->settings.gate, is_write, header_of(connection, "Authorization"),
+                                          header_of(connection, "Host"), header_of(connection, "Origin"));
     if (entry == SBX_ENTRY_ALLOWED)
         return;
     if (entry == SBX_ENTRY_NEEDS_TOKEN) {

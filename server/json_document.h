@@ -16,8 +16,8 @@ struct sbx_document {
     bool needs_comma;            /* a value stands before the next one in the innermost container */
 };
 
-void sbx_document_open(struct sbx_document *json, const char *name, char bracket); /* '{' or '[' */
-void sbx_document_close(struct sbx_document *json, char bracket);                  /* '}' or ']' */
+void sbx_document_open(struct sbx_document *json, const char *name, char bracket);        /* '{' or '[' */
+void sbx_document_close(struct sbx_document *json, char bracket);                         /* '}' or ']' */
 void sbx_document_string(struct sbx_document *json, const char *name, const char *value); /* NULL value: null */
 void sbx_document_integer(struct sbx_document *json, const char *name, int64_t value);
 void sbx_document_number(struct sbx_document *json, const char *name, double value); /* not finite: null */

@@ -11,14 +11,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 256 };
+enum {
+    BACKLOG = 256
+};
 
 static bool is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
 /* The one address `listen` names (given: freeaddrinfo). No name service is asked: what a server listens on must not
@@ -39,8 +40,8 @@ static int resolve(const char *listen, struct addrinfo **address_out, char *why,
     else
         snprintf(host, sizeof(host), "%.*s", (int)host_bytes, listen);
 
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     int code = getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, colon + 1, &hints, address_out);
     if (code != 0) {
         snprintf(why, why_bytes,

@@ -59,10 +59,14 @@ static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[
         enum sbx_metric metric;
         const char *reason;
     } rejections[] = {
-        {SBX_METRIC_REJECTED_UNAUTHORIZED, "unauthorized"}, {SBX_METRIC_REJECTED_FOREIGN, "foreign"},
-        {SBX_METRIC_REJECTED_TOO_LARGE, "too_large"},       {SBX_METRIC_REJECTED_INVALID, "invalid"},
-        {SBX_METRIC_REJECTED_UNSUPPORTED, "unsupported"},   {SBX_METRIC_REJECTED_CONFLICT, "conflict"},
-        {SBX_METRIC_REJECTED_BUSY, "busy"},                 {SBX_METRIC_REJECTED_STORE, "store"},
+        {SBX_METRIC_REJECTED_UNAUTHORIZED, "unauthorized"},
+        {SBX_METRIC_REJECTED_FOREIGN, "foreign"},
+        {SBX_METRIC_REJECTED_TOO_LARGE, "too_large"},
+        {SBX_METRIC_REJECTED_INVALID, "invalid"},
+        {SBX_METRIC_REJECTED_UNSUPPORTED, "unsupported"},
+        {SBX_METRIC_REJECTED_CONFLICT, "conflict"},
+        {SBX_METRIC_REJECTED_BUSY, "busy"},
+        {SBX_METRIC_REJECTED_STORE, "store"},
         {SBX_METRIC_INCOMPLETE, "incomplete"},
     };
     print_head(out, "stallbox_snapshots_rejected_total", "counter", "Posts that were not stored, by reason.");

@@ -9,26 +9,26 @@
 #include "store.h"
 
 enum sbx_metric {
-    SBX_METRIC_RECEIVED = 0,          /* posts that reached the collector, whatever came of them */
+    SBX_METRIC_RECEIVED = 0, /* posts that reached the collector, whatever came of them */
     SBX_METRIC_STORED = 1,
-    SBX_METRIC_DUPLICATES = 2,        /* the same payload again: answered as the first time, stored once */
+    SBX_METRIC_DUPLICATES = 2, /* the same payload again: answered as the first time, stored once */
     SBX_METRIC_REJECTED_UNAUTHORIZED = 3,
-    SBX_METRIC_REJECTED_FOREIGN = 4,  /* sent by a web page, or to a host name that is not ours */
+    SBX_METRIC_REJECTED_FOREIGN = 4, /* sent by a web page, or to a host name that is not ours */
     SBX_METRIC_REJECTED_TOO_LARGE = 5,
     SBX_METRIC_REJECTED_INVALID = 6,
     SBX_METRIC_REJECTED_UNSUPPORTED = 7,
     SBX_METRIC_REJECTED_CONFLICT = 8,
-    SBX_METRIC_REJECTED_BUSY = 9,     /* too many bytes in flight */
-    SBX_METRIC_REJECTED_STORE = 10,   /* could not be made durable */
-    SBX_METRIC_INCOMPLETE = 11,       /* the connection ended before the body did */
+    SBX_METRIC_REJECTED_BUSY = 9,   /* too many bytes in flight */
+    SBX_METRIC_REJECTED_STORE = 10, /* could not be made durable */
+    SBX_METRIC_INCOMPLETE = 11,     /* the connection ended before the body did */
     SBX_METRIC_TRIAGED = 12,
     SBX_METRIC_TRIAGE_FAILED = 13,
     SBX_METRIC_TRIAGE_MICROSECONDS = 14, /* spent triaging, failures included */
-    SBX_METRIC_CLOSED_LATE = 15,      /* connections cut at their deadline */
-    SBX_METRIC_ERASURES = 16,         /* requests to delete */
-    SBX_METRIC_ERASED = 17,           /* payloads that went by them */
-    SBX_METRIC_AGED_PAYLOADS = 18,    /* whose bytes went for their age */
-    SBX_METRIC_AGED_SNAPSHOTS = 19,   /* that went whole for their age */
+    SBX_METRIC_CLOSED_LATE = 15,         /* connections cut at their deadline */
+    SBX_METRIC_ERASURES = 16,            /* requests to delete */
+    SBX_METRIC_ERASED = 17,              /* payloads that went by them */
+    SBX_METRIC_AGED_PAYLOADS = 18,       /* whose bytes went for their age */
+    SBX_METRIC_AGED_SNAPSHOTS = 19,      /* that went whole for their age */
     SBX_METRIC_COUNT = 20,
 };
 

@@ -92,8 +92,8 @@ static void put_instant(struct sbx_byte_buffer *page, int64_t ns)
     sbx_html_textf(page, "%s%.3f", ns < 0 ? "\xE2\x88\x92" : "", (double)(ns < 0 ? -ns : ns) / 1e9);
 }
 
-static void put_kind(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct sbx_stall_record *record,
-                     const struct row *row)
+static void put_kind(struct sbx_byte_buffer *page, const struct sbx_report *report,
+                     const struct sbx_stall_record *record, const struct row *row)
 {
     sbx_html(page, "<span class=\"kind kind-");
     sbx_html_text(page, sbx_record_name(record->kind));

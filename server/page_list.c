@@ -37,7 +37,8 @@ static void put_module(struct sbx_byte_buffer *page, const char *module)
 static void put_estimate(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
 {
     if (issue->weight > issue->hits) {
-        sbx_html(page, "<br><span class=\"quiet\" title=\"estimated from a sample; the standard error is at most that\">of about ");
+        sbx_html(page, "<br><span class=\"quiet\" title=\"estimated from a sample; the standard error is at most "
+                       "that\">of about ");
         sbx_html_textf(page, "%lld", (long long)issue->weight);
         if (issue->variance > 0)
             sbx_html_textf(page, " ± %.0f", sqrt((double)issue->variance));

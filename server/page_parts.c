@@ -108,7 +108,10 @@ void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYT
     if (duration_ns == 0)
         snprintf(text_out, SBX_DURATION_TEXT_BYTES, "0");
     else
-        snprintf(text_out, SBX_DURATION_TEXT_BYTES, "%.*f %s", unit == 3 || size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2,
+        snprintf(text_out, SBX_DURATION_TEXT_BYTES, "%.*f %s",
+                 unit == 3 || size >= 99.95 ? 0
+                 : size >= 9.995            ? 1
+                                            : 2,
                  value, units[unit].unit);
 }
 
@@ -123,8 +126,8 @@ void sbx_page_word(struct sbx_byte_buffer *page, const char *word)
 {
     static const struct {
         const char *word, *spoken;
-    } acronyms[] = {{"cpu", "CPU"}, {"on_cpu", "on CPU"}, {"off_cpu", "off CPU"}, {"io", "I/O"}, {"ipc", "IPC"},
-                    {"gc", "GC"},   {"anr", "ANR"},       {"cpu_contention", "CPU contention"}};
+    } acronyms[] = {{"cpu", "CPU"}, {"on_cpu", "on CPU"}, {"off_cpu", "off CPU"}, {"io", "I/O"},
+                    {"ipc", "IPC"}, {"gc", "GC"},         {"anr", "ANR"},         {"cpu_contention", "CPU contention"}};
     char spoken[40];
     for (size_t i = 0; i < sizeof(acronyms) / sizeof(acronyms[0]); i++) {
         if (strcmp(word, acronyms[i].word) == 0) {

@@ -22,7 +22,9 @@ void sbx_page_function(struct sbx_byte_buffer *page, const char *function);
 void sbx_page_time(struct sbx_byte_buffer *page, int64_t when_ms, int64_t now_ms);
 
 /* Three significant digits at most: "850 us", "1.25 ms", "134 ms", "2.03 s", "3 min 12 s". */
-enum { SBX_DURATION_TEXT_BYTES = 32 };
+enum {
+    SBX_DURATION_TEXT_BYTES = 32
+};
 void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYTES]);
 void sbx_page_duration(struct sbx_byte_buffer *page, int64_t duration_ns);
 

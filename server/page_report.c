@@ -12,7 +12,9 @@
 #include "page_stacks.h"
 #include "snapshot_id.h"
 
-enum { HOT_MAX = 12 };
+enum {
+    HOT_MAX = 12
+};
 
 static const char *os_name(uint32_t os)
 {

@@ -5,7 +5,9 @@
 #include "html_writer.h"
 #include "page_parts.h"
 
-enum { ASK_AGAIN_S = 1 };
+enum {
+    ASK_AGAIN_S = 1
+};
 
 static void put_issue_line(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue, int64_t now_ms)
 {
@@ -35,8 +37,8 @@ static void put_line(struct sbx_byte_buffer *page, const struct sbx_snapshot_row
     sbx_html(page, "</span><span class=\"links\">");
     static const struct {
         const char *suffix, *name;
-    } downloads[] = {{"json", "JSON"}, {"perfetto", "Perfetto"}, {"pprof", "pprof"}, {"folded", "folded"},
-                     {"sbx", "payload"}};
+    } downloads[] = {
+        {"json", "JSON"}, {"perfetto", "Perfetto"}, {"pprof", "pprof"}, {"folded", "folded"}, {"sbx", "payload"}};
     for (size_t i = 0; i < sizeof(downloads) / sizeof(downloads[0]); i++) {
         sbx_html(page, "<a href=\"/v1/snapshots/");
         sbx_html_textf(page, "%s.%s", row->id_text, downloads[i].suffix);
@@ -61,8 +63,9 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
         if (row->bytes > 0) {
             sbx_html(page, "</h1><p>The payload is kept as it came (");
             sbx_html_textf(page, "%lld bytes", (long long)row->bytes);
-            sbx_html(page, "); take it with the link above and look with <code>stallbox show FILE</code>. The next version"
-                           " of the server tries again by itself.</p></section>\n");
+            sbx_html(page,
+                     "); take it with the link above and look with <code>stallbox show FILE</code>. The next version"
+                     " of the server tries again by itself.</p></section>\n");
         } else {
             sbx_html(page, "</h1><p>The payload was aged out.</p></section>\n");
         }

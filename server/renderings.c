@@ -25,8 +25,18 @@ static const char setup[] =
     "CREATE TABLE IF NOT EXISTS made_by(version TEXT NOT NULL);";
 
 enum {
-    READ_VERSION, DROP_VERSION, SET_VERSION, DROP_ALL, SUM_BYTES, NEXT_TURN, DROP_ONE, ADD_ONE, OLDEST_TURN, DROP_TURN,
-    READ_ONE, STATEMENTS,
+    READ_VERSION,
+    DROP_VERSION,
+    SET_VERSION,
+    DROP_ALL,
+    SUM_BYTES,
+    NEXT_TURN,
+    DROP_ONE,
+    ADD_ONE,
+    OLDEST_TURN,
+    DROP_TURN,
+    READ_ONE,
+    STATEMENTS,
 };
 static const char *const sql[STATEMENTS] = {
     [READ_VERSION] = "SELECT 1 FROM made_by WHERE version = ?1",

@@ -8,15 +8,15 @@
 #include "byte_buffer.h"
 
 struct sbx_reply {
-    unsigned status;            /* 0: not made yet */
-    const char *content_type;   /* a literal */
+    unsigned status;          /* 0: not made yet */
+    const char *content_type; /* a literal */
     struct sbx_byte_buffer body;
-    const char *allow;          /* a literal for 405, else NULL */
-    const char *challenge;      /* a literal for 401, else NULL */
-    unsigned retry_after_s;     /* 0: not told */
-    bool may_be_cached;         /* the same for everyone until the server changes */
-    char tag[24];               /* ETag, with its quotes; "": none. It may be kept, if it is asked for anew each time */
-    char file_name[64];         /* "" unless it is a download; made of ids and literals only */
+    const char *allow;      /* a literal for 405, else NULL */
+    const char *challenge;  /* a literal for 401, else NULL */
+    unsigned retry_after_s; /* 0: not told */
+    bool may_be_cached;     /* the same for everyone until the server changes */
+    char tag[24];           /* ETag, with its quotes; "": none. It may be kept, if it is asked for anew each time */
+    char file_name[64];     /* "" unless it is a download; made of ids and literals only */
 };
 
 #define SBX_TEXT_PLAIN "text/plain; charset=utf-8"

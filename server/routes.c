@@ -176,9 +176,9 @@ static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_r
     (void)target;
     size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
     struct sbx_snapshot_row *rows = calloc(max + 1, sizeof(*rows));
-    int result = rows ? sbx_store_snapshots(routes->store, NULL, read_number(request->before, INT64_MAX, 0), rows, max,
-                                            &count)
-                      : -ENOMEM;
+    int result =
+        rows ? sbx_store_snapshots(routes->store, NULL, read_number(request->before, INT64_MAX, 0), rows, max, &count)
+             : -ENOMEM;
     if (result == 0)
         sbx_api_snapshots(rows, count, reply);
     else
@@ -290,10 +290,9 @@ static void answer_download(const struct sbx_routes *routes, const struct sbx_re
             return;
         }
     }
-    int result = download->rendering < 0
-                     ? sbx_store_envelope(routes->store, target->id, &reply->body)
-                     : sbx_renderings_get(routes->renderings, target->id, (enum sbx_rendering)download->rendering,
-                                          &reply->body);
+    int result = download->rendering < 0 ? sbx_store_envelope(routes->store, target->id, &reply->body)
+                                         : sbx_renderings_get(routes->renderings, target->id,
+                                                              (enum sbx_rendering)download->rendering, &reply->body);
     if (result == -ENOENT && download->rendering >= 0) {
         refuse_rendering(routes, request, target, reply);
         return;
@@ -470,7 +469,7 @@ static void answer_icon(const struct sbx_routes *routes, const struct sbx_reques
 
 static const struct route {
     const char *path;
-    bool has_id;         /* the path ends in '/' and an id follows */
+    bool has_id;          /* the path ends in '/' and an id follows */
     bool may_have_suffix; /* then "." and a word */
     const char *allow;
     answer_function answer;

@@ -22,9 +22,9 @@ struct sbx_routes { /* all borrowed */
     const struct sbx_policy_shelf *policies;
 };
 
-struct sbx_request { /* all borrowed */
-    const char *method;        /* "GET" */
-    const char *path;          /* decoded, without the query */
+struct sbx_request {            /* all borrowed */
+    const char *method;         /* "GET" */
+    const char *path;           /* decoded, without the query */
     const char *before, *limit; /* query arguments as they came; NULL when missing */
     const char *if_none_match;  /* header; NULL when missing */
 };

@@ -58,8 +58,10 @@ static int check_options(const struct sbx_server_options *options, char *why, si
     }
     int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
     if (result == 0 && !is_loopback && !options->token) {
-        snprintf(why, why_bytes, "%s can be reached from other machines and there is no token: give a token file, or"
-                                 " listen on 127.0.0.1", options->listen);
+        snprintf(why, why_bytes,
+                 "%s can be reached from other machines and there is no token: give a token file, or"
+                 " listen on 127.0.0.1",
+                 options->listen);
         return -EINVAL;
     }
     return result;

@@ -31,15 +31,17 @@ struct sbx_server_options {
         *unseal_keys;  /* what sealed payloads are opened with; NULL: they are kept as they are */
     const char *token; /* NULL: none, allowed on loopback addresses only. With one, writing always needs it and reading
                           needs it unless the address is loopback */
-    uint32_t request_deadline_ms; /* from connect, or the end of the request before, to the end of the answer; 30 s */
+    uint32_t request_deadline_ms;  /* from connect, or the end of the request before, to the end of the answer; 30 s */
     uint64_t renderings_bytes_max; /* what rendered reports may take on disk before the oldest go; 1 GiB */
-    uint32_t payload_days;   /* payloads as they came, and reports made of them, go after so many; 30 */
-    uint32_t retention_days; /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
-    uint32_t min_machines;   /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
+    uint32_t payload_days;         /* payloads as they came, and reports made of them, go after so many; 30 */
+    uint32_t retention_days;       /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
+    uint32_t min_machines;         /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
     FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
 };
 
-enum { SBX_KEEP_FOR_EVER = 1000000 }; /* days */
+enum {
+    SBX_KEEP_FOR_EVER = 1000000
+}; /* days */
 
 struct sbx_server;
 

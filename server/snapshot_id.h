@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SBX_ID_BYTES = 16, SBX_ID_TEXT_BYTES = 33 };
+enum {
+    SBX_ID_BYTES = 16,
+    SBX_ID_TEXT_BYTES = 33
+};
 
 /* Exactly 32 lower hex digits. */
 bool sbx_id_parse(const char *text, size_t bytes, uint8_t id_out[SBX_ID_BYTES]);

@@ -38,7 +38,10 @@
 #include "names.h"
 #include "store_inside.h"
 
-enum { SCHEMA_VERSION = 2, APPLICATION_ID = 0x53425831 /* "SBX1" */ };
+enum {
+    SCHEMA_VERSION = 2,
+    APPLICATION_ID = 0x53425831 /* "SBX1" */
+};
 
 /* WAL with synchronous=FULL: a commit returns after the journal is on disk. secure_delete: what a machine wants
  * forgotten is overwritten, not only unlinked. */
@@ -73,16 +76,15 @@ static const char writer_setup[] =
     "COMMIT;";
 
 /* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */
-static const char from_schema_1[] =
-    "BEGIN IMMEDIATE;"
-    "ALTER TABLE snapshot ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;"
-    "ALTER TABLE snapshot ADD COLUMN one_in INTEGER NOT NULL DEFAULT 1;"
-    "ALTER TABLE issue ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE issue ADD COLUMN variance INTEGER NOT NULL DEFAULT 0;"
-    "UPDATE issue SET weight = hits;"
-    "DROP INDEX IF EXISTS snapshot_of_issue;"
-    "PRAGMA user_version=2;"
-    "COMMIT;";
+static const char from_schema_1[] = "BEGIN IMMEDIATE;"
+                                    "ALTER TABLE snapshot ADD COLUMN weight INTEGER NOT NULL DEFAULT 1;"
+                                    "ALTER TABLE snapshot ADD COLUMN one_in INTEGER NOT NULL DEFAULT 1;"
+                                    "ALTER TABLE issue ADD COLUMN weight INTEGER NOT NULL DEFAULT 0;"
+                                    "ALTER TABLE issue ADD COLUMN variance INTEGER NOT NULL DEFAULT 0;"
+                                    "UPDATE issue SET weight = hits;"
+                                    "DROP INDEX IF EXISTS snapshot_of_issue;"
+                                    "PRAGMA user_version=2;"
+                                    "COMMIT;";
 
 static const char reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
@@ -148,8 +150,8 @@ static int check_version(struct sbx_store *store, char *why, size_t why_bytes)
         result = -EPROTO;
     }
     if (result == 0 && version == 0) {
-        char *pragmas = sqlite3_mprintf("PRAGMA user_version=%d; PRAGMA application_id=%d;", SCHEMA_VERSION,
-                                        APPLICATION_ID);
+        char *pragmas =
+            sqlite3_mprintf("PRAGMA user_version=%d; PRAGMA application_id=%d;", SCHEMA_VERSION, APPLICATION_ID);
         if (!pragmas || sqlite3_exec(db, pragmas, NULL, NULL, NULL) != SQLITE_OK) {
             snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));
             result = -EIO;
@@ -192,8 +194,7 @@ int sbx_store_open(const char *data_dir, const char *version, struct sbx_store *
                                        why_bytes);
     if (result == 0)
         result = sbx_store_handle_open(&store->reader, store->path, reader_setup, sbx_store_reader_sql,
-                                       SBX_READER_STATEMENTS, why,
-                                       why_bytes);
+                                       SBX_READER_STATEMENTS, why, why_bytes);
     if (result == 0)
         result = retry_failures(store, why, why_bytes);
     if (result < 0) {
@@ -297,7 +298,7 @@ static int is_erased(struct sbx_store *store, const struct sbx_stall *stall)
 }
 
 int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
-                         uint8_t *issue_out)
+                   uint8_t *issue_out)
 {
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_SNAPSHOT);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);

@@ -21,11 +21,17 @@
 
 struct sbx_store;
 
-enum sbx_triage_state { SBX_TRIAGE_PENDING = 0, SBX_TRIAGE_DONE = 1, SBX_TRIAGE_FAILED = 2 };
+enum sbx_triage_state {
+    SBX_TRIAGE_PENDING = 0,
+    SBX_TRIAGE_DONE = 1,
+    SBX_TRIAGE_FAILED = 2
+};
 
 /* A payload whose triage has begun this often and never ended is not tried again: it takes the server down. Not fewer,
  * because a kill from outside in the middle of an innocent one counts too. */
-enum { SBX_TRIAGE_ATTEMPTS_MAX = 5 };
+enum {
+    SBX_TRIAGE_ATTEMPTS_MAX = 5
+};
 
 struct sbx_snapshot_row {
     int64_t seq; /* order of arrival, from 1 */
@@ -38,8 +44,8 @@ struct sbx_snapshot_row {
     int64_t duration_ns;
     uint32_t threshold_ms;
     uint32_t weight, one_in; /* how many stalls it stands for; it was told with the chance 1 / one_in */
-    char app_build_id[65]; /* hex; "" when hidden */
-    char app_version[40];  /* "" when the application told none */
+    char app_build_id[65];   /* hex; "" when hidden */
+    char app_version[40];    /* "" when the application told none */
     enum sbx_triage_state state;
     char failure[200]; /* why triage failed */
     /* Below: of triage, empty until it is done. */
@@ -65,7 +71,11 @@ struct sbx_store_counts {
     int64_t sealed, unsealing_failed;                  /* of sealed_store.h: whoever prints fills them in */
 };
 
-enum sbx_stored { SBX_STORED_NEW = 0, SBX_STORED_BEFORE = 1, SBX_STORED_CONFLICT = 2 };
+enum sbx_stored {
+    SBX_STORED_NEW = 0,
+    SBX_STORED_BEFORE = 1,
+    SBX_STORED_CONFLICT = 2
+};
 
 /* What triage found. Borrowed, never NULL. */
 struct sbx_verdict_row {

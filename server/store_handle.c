@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUSY_TIMEOUT_MS = 5000 /* someone looks with the sqlite3 shell */ };
+enum {
+    BUSY_TIMEOUT_MS = 5000 /* someone looks with the sqlite3 shell */
+};
 
 static int errno_of(int code)
 {
@@ -35,9 +37,9 @@ int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, con
     *handle = (struct sbx_store_handle){0};
     pthread_mutex_init(&handle->lock, NULL);
     /* NOMUTEX: the handle's own lock is held around every use, a second one inside SQLite would only cost. */
-    int code = sqlite3_open_v2(path, &handle->db,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                               NULL);
+    int code =
+        sqlite3_open_v2(path, &handle->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(handle->db, BUSY_TIMEOUT_MS);
     if (code == SQLITE_OK)

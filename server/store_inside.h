@@ -9,7 +9,14 @@
 
 /* Of the writer, in store.c. */
 enum writer_statement {
-    FIND_SNAPSHOT, ADD_SNAPSHOT, ADD_PAYLOAD, READ_PAYLOAD, BEGIN_TRIAGE, PUT_OFF_TRIAGE, SET_VERDICT, SET_FAILURE,
+    FIND_SNAPSHOT,
+    ADD_SNAPSHOT,
+    ADD_PAYLOAD,
+    READ_PAYLOAD,
+    BEGIN_TRIAGE,
+    PUT_OFF_TRIAGE,
+    SET_VERDICT,
+    SET_FAILURE,
     RETRY_FAILURES,
     RENEW_ISSUE,
     DROP_EMPTY_ISSUE,
@@ -30,7 +37,9 @@ enum writer_statement {
 };
 
 /* Of the reader, in store_rows.c. */
-enum { SBX_READER_STATEMENTS = 8 };
+enum {
+    SBX_READER_STATEMENTS = 8
+};
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 
 struct sbx_store {

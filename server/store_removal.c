@@ -126,7 +126,9 @@ int sbx_store_age_one(struct sbx_store *store, enum sbx_store_aged what, int64_t
 
 int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed)
 {
-    enum { EARLY_MS = 86400000 }; /* a clock that is put right by a little moves nothing */
+    enum {
+        EARLY_MS = 86400000
+    }; /* a clock that is put right by a little moves nothing */
     sbx_store_handle_lock(&store->writer);
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
     sqlite3_bind_int64(statement, 1, erased_before_ms);

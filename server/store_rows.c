@@ -13,26 +13,34 @@
 #include "store_inside.h"
 
 /* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
-#define MACHINES_OF(condition)                                                                                         \
-    "(SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM snapshot o JOIN rotating r ON r.seq = o.seq WHERE " condition     \
+#define MACHINES_OF(condition)                                                                                      \
+    "(SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM snapshot o JOIN rotating r ON r.seq = o.seq WHERE " condition \
     " LIMIT ?9))"
 #define IS_COMMON_ISSUE(issue) "(?9 <= 1 OR " MACHINES_OF("o.issue = " issue) " >= ?9)"
-#define IS_COMMON_BUILD "(?9 <= 1 OR " MACHINES_OF("o.app_build_id = s.app_build_id") " >= ?9)"
-#define IS_COMMON "(" IS_COMMON_ISSUE("s.issue") " AND " IS_COMMON_BUILD ")"
+#define IS_COMMON_BUILD        "(?9 <= 1 OR " MACHINES_OF("o.app_build_id = s.app_build_id") " >= ?9)"
+#define IS_COMMON              "(" IS_COMMON_ISSUE("s.issue") " AND " IS_COMMON_BUILD ")"
 
-#define SNAPSHOT_COLUMNS                                                                                               \
-    "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id,"    \
-    " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"          \
+#define SNAPSHOT_COLUMNS                                                                                            \
+    "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id," \
+    " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"       \
     " s.confidence, s.weight, s.one_in"
 
 /* New in its build: seen in one build only, and another build of the application had been heard of before. */
 #define ISSUE_QUERY                                                                                                    \
     "SELECT " SNAPSHOT_COLUMNS ", i.hits, i.sessions, i.builds, i.first_ms, i.last_ms, i.longest_ns,"                  \
-    " i.weight, i.variance, i.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms < i.first_ms"             \
+    " i.weight, i.variance, i.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms < " \
+    "i.first_ms"                                                                                                       \
     "  AND o.app_build_id <> s.app_build_id), " IS_COMMON_BUILD " FROM issue i JOIN snapshot s ON s.seq = i.newest "
 
 enum reader_statement {
-    READ_ENVELOPE, NEXT_PENDING, ONE_SNAPSHOT, NEWEST_SNAPSHOTS, SNAPSHOTS_OF_ISSUE, TOP_ISSUES, ONE_ISSUE, COUNT_ROWS,
+    READ_ENVELOPE,
+    NEXT_PENDING,
+    ONE_SNAPSHOT,
+    NEWEST_SNAPSHOTS,
+    SNAPSHOTS_OF_ISSUE,
+    TOP_ISSUES,
+    ONE_ISSUE,
+    COUNT_ROWS,
     READER_STATEMENTS,
 };
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
@@ -41,13 +49,13 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1",
     [NEXT_PENDING] = "SELECT id FROM snapshot WHERE state = 0 ORDER BY attempts, seq LIMIT 1",
     [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_COMMON,
-    [NEWEST_SNAPSHOTS] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON
-                         " ORDER BY s.seq DESC LIMIT ?2",
-    [SNAPSHOTS_OF_ISSUE] = ("SELECT " SNAPSHOT_COLUMNS
-                            " FROM snapshot s WHERE s.issue = ?3 AND s.seq < ?1 AND " IS_COMMON
-                            " ORDER BY s.seq DESC LIMIT ?2"),
-    [TOP_ISSUES] = ISSUE_QUERY "WHERE " IS_COMMON_ISSUE("i.id")
-                   " ORDER BY i.sessions DESC, i.hits DESC, i.last_ms DESC LIMIT ?1",
+    [NEWEST_SNAPSHOTS] =
+        "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
+    [SNAPSHOTS_OF_ISSUE] =
+        ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.issue = ?3 AND s.seq < ?1 AND " IS_COMMON
+         " ORDER BY s.seq DESC LIMIT ?2"),
+    [TOP_ISSUES] =
+        ISSUE_QUERY "WHERE " IS_COMMON_ISSUE("i.id") " ORDER BY i.sessions DESC, i.hits DESC, i.last_ms DESC LIMIT ?1",
     [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1 AND " IS_COMMON_ISSUE("i.id"),
     [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
                    " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
@@ -109,7 +117,9 @@ int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES]
 
 /* ---- the pages' side ---- */
 
-enum { SNAPSHOT_COLUMN_COUNT = 22 };
+enum {
+    SNAPSHOT_COLUMN_COUNT = 22
+};
 
 static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
 {

@@ -14,7 +14,7 @@
 #include "report.h"
 
 enum {
-    WANTED_MAX = 32,      /* renderings asked for and not made yet; a page asks again each second */
+    WANTED_MAX = 32,       /* renderings asked for and not made yet; a page asks again each second */
     STORE_PAUSE_MS = 2000, /* after the store failed (disk full): try again, but not in a loop */
     /* A symbolizer remembers which files there are not, and keeps those it opened: a new one finds what has come to the
      * symbol folders since, and bounds what is open. Opening anew costs some 0.1 s. */

@@ -95,7 +95,7 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
         }
     }
     /* The agent copies `wanted` when it sees a new generation: it must not change under that. */
-    uint32_t before = sbx_load_acquire(&control->generation); /* order: acquire control.generation */
+    uint32_t before = sbx_load_acquire(&control->generation);         /* order: acquire control.generation */
     if (sbx_attachment_wait(&control->applied, before, timeout_ms)) { /* order: acquire control.applied */
         control->wanted = *settings;
         /* order: release control.generation - `wanted` is whole */

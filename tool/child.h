@@ -14,7 +14,7 @@ struct sbx_child {
     uint64_t start_ticks; /* with the pid names the process; 0: not known */
     int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
     bool has_ended;
-    int status;           /* as waitpid gave it */
+    int status; /* as waitpid gave it */
     sigset_t mask_before;
 };
 

@@ -15,10 +15,10 @@ enum sbx_exit {
 };
 
 struct sbx_command {
-    const char *name;                     /* "report" */
-    const char *summary;                  /* one line for `stallbox --help` */
-    int (*main)(int argc, char **argv);   /* argv[0] is the command's name; returns the exit status */
-    void (*usage)(FILE *out);             /* the whole text of `stallbox help NAME` */
+    const char *name;                   /* "report" */
+    const char *summary;                /* one line for `stallbox --help` */
+    int (*main)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
+    void (*usage)(FILE *out);           /* the whole text of `stallbox help NAME` */
 };
 
 int sbx_command_run(int argc, char **argv);

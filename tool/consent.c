@@ -93,7 +93,8 @@ static int tell_applications(const char *spool_path, enum sbx_consent consent)
         return sbx_failure("consent", "%s: %s: no running application was told", given, strerror(-result));
     }
     if (told.silent != 0) {
-        return sbx_failure("consent", "process %u did not answer within %d s (is it stopped?); it obeys when it goes on",
+        return sbx_failure("consent",
+                           "process %u did not answer within %d s (is it stopped?); it obeys when it goes on",
                            told.silent_pid, ANSWER_MS / 1000);
     }
     if (told.told != 0) {
@@ -123,8 +124,8 @@ static int set_consent(const char *spool_path, const char *word, const char *ser
             return sbx_failure("consent", "%s: not all that waits could be deleted: %s", spool_path, strerror(-result));
         }
     }
-    int asked = consent == SBX_CONSENT_DENIED && server_url != NULL ? ask_server(spool_path, server_url, token)
-                                                                    : SBX_EXIT_DONE;
+    int asked =
+        consent == SBX_CONSENT_DENIED && server_url != NULL ? ask_server(spool_path, server_url, token) : SBX_EXIT_DONE;
     return status != SBX_EXIT_DONE ? status : asked;
 }
 

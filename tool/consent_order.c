@@ -29,7 +29,7 @@ static bool tell(const struct sbx_attachment *attachment, enum sbx_consent_order
 {
     uint32_t *word = &attachment->control->consent_order, none = SBX_CONSENT_ORDER_NONE;
     if (order != SBX_CONSENT_ORDER_READ) {
-        sbx_store_release(word, (uint32_t)order); /* order: release control.consent_order */
+        sbx_store_release(word, (uint32_t)order);                /* order: release control.consent_order */
     } else if (!sbx_cas_acq_rel(word, &none, (uint32_t)order)) { /* order: release control.consent_order */
         return true;
     }

@@ -22,7 +22,7 @@ struct sbx_courier {
     struct sbx_redaction redaction;
     const struct sbx_delivery_gate *gate; /* NULL: none */
     struct sbx_sealer *sealer;            /* NULL: none */
-    struct sbx_deliverer *deliverer; /* NULL: encode only */
+    struct sbx_deliverer *deliverer;      /* NULL: encode only */
     struct sbx_courier_counts counts;
 };
 

@@ -161,7 +161,8 @@ static int take_snapshot(const struct attachment *attachment, uint32_t pid)
     /* order: release control.snapshot_request - pairs with answer_requests() */
     uint32_t request = sbx_add_acq_rel(&control->snapshot_request, 1) + 1;
     sbx_attachment_ring(&attachment->agent);
-    if (!sbx_attachment_wait(&control->snapshot_answer, request, ANSWER_MS)) { /* order: acquire control.snapshot_answer */
+    if (!sbx_attachment_wait(&control->snapshot_answer, request,
+                             ANSWER_MS)) { /* order: acquire control.snapshot_answer */
         return no_answer(pid);
     }
     if (control->snapshot_result == EAGAIN) {
@@ -237,9 +238,10 @@ static void print_overhead(const struct sbx_overhead *overhead)
 {
     uint64_t ours_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
     double base_ns = overhead->application_ns != 0 ? (double)overhead->application_ns : 1;
-    printf("cpu budget         %u.%u %% of the application's; the last second: %.2f %%\n", overhead->budget_permille / 10,
-           overhead->budget_permille % 10, overhead->window_ppm / 1e4);
-    printf("cpu cost           %.2f %% (%.1f ms of %.0f: watch %.1f, captures %.1f, calls %.1f), and %.1f ms for modules\n",
+    printf("cpu budget         %u.%u %% of the application's; the last second: %.2f %%\n",
+           overhead->budget_permille / 10, overhead->budget_permille % 10, overhead->window_ppm / 1e4);
+    printf("cpu cost           %.2f %% (%.1f ms of %.0f: watch %.1f, captures %.1f, calls %.1f), and %.1f ms for "
+           "modules\n",
            100.0 * (double)ours_ns / base_ns, (double)ours_ns / 1e6, (double)overhead->application_ns / 1e6,
            (double)overhead->watch_ns / 1e6, (double)overhead->captures_ns / 1e6, (double)overhead->calls_ns / 1e6,
            (double)overhead->modules_ns / 1e6);
@@ -291,7 +293,7 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
             printf(" %s", sbx_signal_name(number));
         }
     }
-    printf("%s\n", mask != 0                           ? ""
+    printf("%s\n", mask != 0                          ? ""
                    : settings->crash == SBX_CRASH_OFF ? " left alone"
                                                       : " none ours (yet: a second after the start)");
 }
@@ -309,8 +311,7 @@ static int print_status(const struct attachment *attachment)
     printf("threads seen       %u\n", header->thread_count);
     printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
            settings->gap_us, (double)header->async_interval_ns / 1000.0);
-    printf("ring               %llu KiB",
-           (unsigned long long)header->chunks.count * header->chunks.entry_bytes / 1024);
+    printf("ring               %llu KiB", (unsigned long long)header->chunks.count * header->chunks.entry_bytes / 1024);
     if (settings->recording_kib != 0 && settings->recording_kib / 4 != header->chunks.count) {
         printf(", %u from the next start on", settings->recording_kib);
     }

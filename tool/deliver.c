@@ -69,10 +69,10 @@ struct delivery {
     struct sbx_policy_follower *follower; /* NULL: no policy to follow */
     struct sbx_sealer *sealer;            /* NULL: neither a key nor a KEYSET to seal to */
     const char *server_url;
-    uint64_t sent_told;    /* what the last line said */
+    uint64_t sent_told; /* what the last line said */
     char problem_told[320];
     char orphan_told[600];
-    bool has_failed;       /* something went to bad/, or was refused */
+    bool has_failed; /* something went to bad/, or was refused */
 };
 
 static volatile sig_atomic_t is_ending; /* a signal asked for the end */
@@ -92,7 +92,8 @@ void sbx_usage_deliver(FILE *out)
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nThe first signal ends it after the attempt at hand, a second one at once. Nothing is lost either way.\n", out);
+    fputs("\nThe first signal ends it after the attempt at hand, a second one at once. Nothing is lost either way.\n",
+          out);
 }
 
 /* ---- one round ---- */
@@ -344,8 +345,9 @@ static int deliver(struct delivery *delivery, const char *spool_path, const char
             /* Said when something waits to be sealed. */
         }
         if (delivery->sealer == NULL || !sbx_sealer_is_demanded(delivery->sealer)) {
-            fprintf(stderr, "stallbox deliver: payloads are not sealed: there is no --seal-key, and no policy names a key; "
-                            "whoever holds the spool or the server can read them\n");
+            fprintf(stderr,
+                    "stallbox deliver: payloads are not sealed: there is no --seal-key, and no policy names a key; "
+                    "whoever holds the spool or the server can read them\n");
         }
         status = once ? deliver_once(delivery) : deliver_until_signal(delivery);
     }

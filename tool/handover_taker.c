@@ -26,9 +26,9 @@ enum {
 
 struct sbx_handover_taker {
     pthread_t thread;
-    int folder;  /* of recordings */
-    int watch;   /* inotify; -1: none */
-    int word;    /* eventfd: it is over */
+    int folder; /* of recordings */
+    int watch;  /* inotify; -1: none */
+    int word;   /* eventfd: it is over */
     struct sbx_handovers handovers;
 };
 

@@ -23,7 +23,9 @@ static const struct sbx_command commands[] = {
     {"ctl", "talk to the recorder of a running process", sbx_command_ctl, sbx_usage_ctl},
     {"serve", "collect payloads and show them as pages", sbx_command_serve, sbx_usage_serve},
 };
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum {
+    COMMAND_COUNT = sizeof commands / sizeof commands[0]
+};
 
 static void print_usage(FILE *out)
 {

@@ -10,7 +10,7 @@
 #include "command.h"
 
 enum {
-    WORD_MAX = 32,   /* longer words get no hint */
+    WORD_MAX = 32, /* longer words get no hint */
     HINT_DISTANCE = 2,
     HELP_COLUMN = 26,
 };
@@ -42,7 +42,7 @@ unsigned sbx_word_distance(const char *left, const char *right)
 
 /* `command` is NULL for a mistake before any command is known. */
 __attribute__((format(printf, 2, 0))) static void print_message(const char *command, const char *format,
-                                                                 va_list arguments)
+                                                                va_list arguments)
 {
     fprintf(stderr, "stallbox%s%s: ", command == NULL ? "" : " ", command == NULL ? "" : command);
     vfprintf(stderr, format, arguments);
@@ -92,7 +92,8 @@ static int refuse_unknown(const struct sbx_option_reader *reader, const char *gi
         }
     }
     if (nearest != NULL) {
-        sbx_usage_error(reader->command, "unknown option '%.*s'; did you mean '%s'?", (int)given_length, given, nearest);
+        sbx_usage_error(reader->command, "unknown option '%.*s'; did you mean '%s'?", (int)given_length, given,
+                        nearest);
     } else {
         sbx_usage_error(reader->command, "unknown option '%.*s'", (int)given_length, given);
     }

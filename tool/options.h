@@ -31,9 +31,9 @@ struct sbx_option_reader {
     size_t option_count;
     int argc;
     char **argv;
-    int next;             /* index of the argument to look at next */
-    bool only_operands;   /* "--" was seen */
-    const char *value;    /* of the last option or operand; NULL for an option without value */
+    int next;           /* index of the argument to look at next */
+    bool only_operands; /* "--" was seen */
+    const char *value;  /* of the last option or operand; NULL for an option without value */
 };
 
 /* Begin at argv[1]. */

@@ -48,7 +48,8 @@ size_t sbx_payload_list_distinct(const struct sbx_payload_list *list)
     size_t distinct = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t earlier = 0; /* a spool holds some hundred payloads: comparing each with each is nothing */
-        while (earlier < i && (list->entries[i].id[0] == '\0' || strcmp(list->entries[earlier].id, list->entries[i].id) != 0)) {
+        while (earlier < i &&
+               (list->entries[i].id[0] == '\0' || strcmp(list->entries[earlier].id, list->entries[i].id) != 0)) {
             earlier++;
         }
         distinct += earlier == i;
@@ -75,8 +76,8 @@ static int note_index(struct sbx_payload_list *list, const char *folder)
         for (size_t i = 0; i < list->index_count && !known; i++) {
             known = strcmp(list->indexes[i], path) == 0;
         }
-        char **indexes = known ? NULL
-                               : with_room(list->indexes, &list->index_capacity, list->index_count, sizeof *indexes);
+        char **indexes =
+            known ? NULL : with_room(list->indexes, &list->index_capacity, list->index_count, sizeof *indexes);
         if (indexes != NULL) {
             list->indexes = indexes;
             list->indexes[list->index_count++] = path;
@@ -84,7 +85,8 @@ static int note_index(struct sbx_payload_list *list, const char *folder)
             free(path);
             result = known ? 0 : -ENOMEM;
         }
-        if (slash == NULL || (strcmp(slash, "/raw") != 0 && strcmp(slash, "/sent") != 0 && strcmp(slash, "/bad") != 0)) {
+        if (slash == NULL ||
+            (strcmp(slash, "/raw") != 0 && strcmp(slash, "/sent") != 0 && strcmp(slash, "/bad") != 0)) {
             break;
         }
         *slash = '\0';

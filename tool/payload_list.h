@@ -17,9 +17,9 @@ struct sbx_symbolizer;
 
 struct sbx_payload_entry {
     char *path;
-    char *root;      /* the folder it was found through, where it may have moved to meanwhile; NULL: named by the user */
-    char id[33];     /* payload id in lower hex as its first bytes claim; "" when they do not */
-    bool raw;        /* a snapshot that is not encoded yet */
+    char *root;  /* the folder it was found through, where it may have moved to meanwhile; NULL: named by the user */
+    char id[33]; /* payload id in lower hex as its first bytes claim; "" when they do not */
+    bool raw;    /* a snapshot that is not encoded yet */
     int64_t time_ns; /* file time */
 };
 

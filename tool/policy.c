@@ -16,9 +16,18 @@
 #include "policy_text.h"
 #include "policy_trust.h"
 
-enum { TEXT_BYTES_MAX = 1 << 20, PATH_BYTES = 4096 };
+enum {
+    TEXT_BYTES_MAX = 1 << 20,
+    PATH_BYTES = 4096
+};
 
-enum { SIGN_KEY, SIGN_ADD, SIGN_OUT, SIGN_NOW, SIGN_COUNT };
+enum {
+    SIGN_KEY,
+    SIGN_ADD,
+    SIGN_OUT,
+    SIGN_NOW,
+    SIGN_COUNT
+};
 static const struct sbx_option sign_options[SIGN_COUNT] = {
     [SIGN_KEY] = {"--key", 'k', "FILE", "sign with this secret key; may be repeated (required)"},
     [SIGN_ADD] = {"--add", 'a', NULL, "FIELDS is a signed document: add signatures to those it has"},
@@ -26,7 +35,12 @@ static const struct sbx_option sign_options[SIGN_COUNT] = {
     [SIGN_NOW] = {"--now", 0, "TIME", "what the text's \"now\" means, for builds that must be repeatable"},
 };
 
-enum { VERIFY_TRUST, VERIFY_AFTER, VERIFY_NOW, VERIFY_COUNT };
+enum {
+    VERIFY_TRUST,
+    VERIFY_AFTER,
+    VERIFY_NOW,
+    VERIFY_COUNT
+};
 static const struct sbx_option verify_options[VERIFY_COUNT] = {
     [VERIFY_TRUST] = {"--trust", 't', "FILE", "the KEYSET that ships with the application (required)"},
     [VERIFY_AFTER] = {"--after", 'a', "FILE",
@@ -56,7 +70,8 @@ void sbx_usage_policy(FILE *out)
     sbx_options_print(sign_options, SIGN_COUNT, out);
     fputs("\nverify:\n", out);
     sbx_options_print(verify_options, VERIFY_COUNT, out);
-    fputs("\nTIME is 2027-01-31, 2027-01-31T10:00:00Z or Unix seconds. Fields and a worked example: docs/POLICY.md\n", out);
+    fputs("\nTIME is 2027-01-31, 2027-01-31T10:00:00Z or Unix seconds. Fields and a worked example: docs/POLICY.md\n",
+          out);
 }
 
 /* ---- files ---- */
@@ -138,7 +153,8 @@ static int keygen(int argc, char **argv)
     uint8_t secret[SBX_SECRET_KEY_BYTES], key[SBX_PUBLIC_KEY_BYTES], id[SBX_KEY_ID_BYTES];
     char why[PATH_BYTES + 128], hex[2 * SBX_KEY_ID_BYTES + 1];
     if (argc != 2 || argv[1][0] == '-') {
-        return sbx_usage_error("policy", argc == 2 && argv[1][0] == '-' ? "unknown option '%s'" : "keygen takes one NAME%s",
+        return sbx_usage_error("policy",
+                               argc == 2 && argv[1][0] == '-' ? "unknown option '%s'" : "keygen takes one NAME%s",
                                argc == 2 && argv[1][0] == '-' ? argv[1] : "");
     }
     int result = sbx_key_make(secret, key);
@@ -152,7 +168,8 @@ static int keygen(int argc, char **argv)
     }
     if (sbx_key_id(key, id) == 0) {
         sbx_key_hex_print(id, sizeof id, hex);
-        fprintf(stderr, "stallbox policy keygen: key %s in %s.key (keep it secret) and %s.pub\n", hex, argv[1], argv[1]);
+        fprintf(stderr, "stallbox policy keygen: key %s in %s.key (keep it secret) and %s.pub\n", hex, argv[1],
+                argv[1]);
     }
     return SBX_EXIT_DONE;
 }
@@ -188,8 +205,9 @@ static int read_fields(struct signing *signing)
     struct sbx_policy_draft draft;
     if (memchr(text, '\0', count) != NULL) {
         status = sbx_failure("policy sign", "%s: not a text", signing->fields);
-    } else if (sbx_policy_text_read((char *)text, strcmp(signing->fields, "-") == 0 ? "standard input" : signing->fields,
-                                    folder, signing->now_s, &draft, why, sizeof why) != 0) {
+    } else if (sbx_policy_text_read((char *)text,
+                                    strcmp(signing->fields, "-") == 0 ? "standard input" : signing->fields, folder,
+                                    signing->now_s, &draft, why, sizeof why) != 0) {
         status = sbx_failure("policy sign", "%s", why);
     } else {
         signing->role = draft.role;
@@ -311,8 +329,8 @@ static int sign(int argc, char **argv)
 static void say_policy(const struct sbx_policy_trust *trust, const struct sbx_bundle_outcome *outcome, const char *path)
 {
     char until[32];
-    printf("%s: %s: KEYSET %u, epoch %u", path, sbx_policy_verdict_name(outcome->report.verdict),
-           trust->keyset.version, trust->keyset.epoch);
+    printf("%s: %s: KEYSET %u, epoch %u", path, sbx_policy_verdict_name(outcome->report.verdict), trust->keyset.version,
+           trust->keyset.epoch);
     if (trust->is_killed) {
         printf(", KILLED by %u.%llu", trust->floor.epoch, (unsigned long long)trust->floor.seq);
     } else if (outcome->has_policy) {
@@ -338,8 +356,8 @@ static bool take_file(struct sbx_policy_trust *trust, const char *path, uint64_t
     enum sbx_policy_verdict verdict = sbx_policy_trust_take_bundle(trust, bytes, count, &moment, &outcome);
     bool is_good = verdict == SBX_POLICY_ACCEPTED || verdict == SBX_POLICY_SAME;
     if (!is_good && !(is_after && (verdict == SBX_POLICY_EXPIRED || verdict == SBX_POLICY_KEYS_EXPIRED))) {
-        *status_out = sbx_failure("policy verify", "%s: %s: %s", path, sbx_policy_verdict_name(verdict),
-                                  outcome.report.why);
+        *status_out =
+            sbx_failure("policy verify", "%s: %s: %s", path, sbx_policy_verdict_name(verdict), outcome.report.why);
     } else if (!is_after) {
         say_policy(trust, &outcome, path);
     }
@@ -358,7 +376,7 @@ static int verify(int argc, char **argv)
     size_t count, file_count = 0;
     int status = files == NULL ? sbx_failure("policy verify", "%s", strerror(ENOMEM)) : SBX_EXIT_DONE;
     sbx_option_reader_init(&reader, "policy verify", verify_options, VERIFY_COUNT, argc, argv);
-    for (int event = SBX_OPTION_BAD; status == SBX_EXIT_DONE; ) {
+    for (int event = SBX_OPTION_BAD; status == SBX_EXIT_DONE;) {
         event = sbx_option_next(&reader);
         if (event == SBX_OPTION_END) {
             break;

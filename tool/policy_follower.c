@@ -26,11 +26,11 @@
 #include "upload_conditions.h"
 
 enum {
-    AGENT_AGAIN_MS = 50,         /* an agent that is starting, or has not taken the last order */
-    LOOK_MS = 5000,              /* how often to look for agents when nothing calls */
+    AGENT_AGAIN_MS = 50, /* an agent that is starting, or has not taken the last order */
+    LOOK_MS = 5000,      /* how often to look for agents when nothing calls */
     FETCH_TIMEOUT_MS = 15000,
-    CONFIRM_EVERY_S = 3600,      /* a confirmation is written down this often */
-    KEPT_AFTER_KILL_S = 86400,   /* what waits in the spool of a killed application is kept this long, unsent */
+    CONFIRM_EVERY_S = 3600,    /* a confirmation is written down this often */
+    KEPT_AFTER_KILL_S = 86400, /* what waits in the spool of a killed application is kept this long, unsent */
     PATH_BYTES = 4096,
 };
 
@@ -40,12 +40,12 @@ struct sbx_policy_follower {
     char mark[sizeof SBX_ENV_COMPANION + SBX_COMPANION_BYTES];
     pthread_t thread;
     bool has_thread;
-    int call;            /* eventfd: end */
-    int watch;           /* inotify; -1: none */
+    int call;             /* eventfd: end */
+    int watch;            /* inotify; -1: none */
     pthread_mutex_t lock; /* protects everything below and the store */
     struct sbx_policy_store *store;
     struct sbx_policy_effect effect;
-    uint64_t order;      /* bumped when the effect changes */
+    uint64_t order; /* bumped when the effect changes */
     uint64_t app_mark;
     bool is_ending, has_ended;
     bool is_on_trial;    /* a start is written down for what is in force */
@@ -214,8 +214,8 @@ static bool read_file(struct sbx_policy_follower *follower, uint8_t **bytes_out,
     }
     follower->file_seen = status;
     char *resolved = realpath(follower->options.file, NULL); /* a link to the file of this release is usual */
-    bool is_read = resolved != NULL &&
-                   sbx_durable_file_read(AT_FDCWD, resolved, SBX_BUNDLE_BYTES_MAX, bytes_out, count_out) == 0;
+    bool is_read =
+        resolved != NULL && sbx_durable_file_read(AT_FDCWD, resolved, SBX_BUNDLE_BYTES_MAX, bytes_out, count_out) == 0;
     free(resolved);
     return is_read;
 }
@@ -298,8 +298,8 @@ static void survive(struct sbx_policy_follower *follower)
     struct sbx_policy_state *state = sbx_policy_store_state(follower->store);
     const struct sbx_policy_effect *effect = &follower->effect;
     bool is_known = memcmp(state->safe_hash, effect->hash, sizeof effect->hash) == 0 && !follower->is_on_trial;
-    if (!is_known && sbx_crash_loop_survive(&state->crash_loop, &self, effect->hash, effect->policy.capture.points,
-                                            wall_s()) &&
+    if (!is_known &&
+        sbx_crash_loop_survive(&state->crash_loop, &self, effect->hash, effect->policy.capture.points, wall_s()) &&
         sbx_policy_store_keep_safe(follower->store) != 0) {
         /* Not kept: the next start that survives tries again. */
     }
@@ -383,8 +383,7 @@ static bool may_send(void *context, uint64_t bytes)
     uint32_t conditions = sbx_upload_conditions_of(follower->options.spool_path);
     bool may = false;
     pthread_mutex_lock(&follower->lock);
-    if (follower->effect.source != SBX_SOURCE_KILLED &&
-        sbx_policy_store_begin(follower->store, wall_s()) == 0) {
+    if (follower->effect.source != SBX_SOURCE_KILLED && sbx_policy_store_begin(follower->store, wall_s()) == 0) {
         may = sbx_day_budget_allows_bytes(&sbx_policy_store_state(follower->store)->budget,
                                           &follower->effect.policy.delivery, bytes, conditions);
         may = sbx_policy_store_end(follower->store, false) == 0 && may;

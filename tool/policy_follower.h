@@ -20,21 +20,23 @@
 #include "spool.h"
 #include "steered_agents.h"
 
-enum { SBX_COMPANION_BYTES = 48 };
+enum {
+    SBX_COMPANION_BYTES = 48
+};
 
 struct sbx_follower_options { /* all borrowed until the follower is closed */
     struct sbx_spool *spool;
-    const char *file;          /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
-    const char *server_url;    /* NULL: nobody is asked */
-    const char *recordings;    /* folder of recordings; NULL: none are steered */
-    const char *spool_path;    /* absolute: agents with this spool are ours */
-    bool only_own;             /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
-    bool judges_starts;        /* the caller starts the application and says how it ended */
-    const char *program;       /* its file, for knowing its version; NULL: unknown */
-    uint32_t poll_ms;          /* 0: as the policy says */
+    const char *file;       /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
+    const char *server_url; /* NULL: nobody is asked */
+    const char *recordings; /* folder of recordings; NULL: none are steered */
+    const char *spool_path; /* absolute: agents with this spool are ours */
+    bool only_own;          /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
+    bool judges_starts;     /* the caller starts the application and says how it ended */
+    const char *program;    /* its file, for knowing its version; NULL: unknown */
+    uint32_t poll_ms;       /* 0: as the policy says */
     /* What a person said on the command line, over any policy; NULL: nothing. Any thread. */
     void (*adjust)(void *context, struct sbx_policy *policy);
-    const char *command;       /* for messages: "run" */
+    const char *command;                                               /* for messages: "run" */
     void (*on_change)(void *context, const struct sbx_policy *policy); /* another policy is in force; any thread */
     /* The KEYSET in force, after each look at documents (borrowed until it returns), and what time it is as far as that
      * is known; NULL: nobody cares. Any thread. */

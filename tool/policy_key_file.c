@@ -12,7 +12,9 @@
 
 #include "policy_text.h"
 
-enum { LINE_MAX_BYTES = 256 };
+enum {
+    LINE_MAX_BYTES = 256
+};
 
 /* What begins the lines of one sort of key. */
 struct key_words {

@@ -13,7 +13,9 @@
 #include "options.h"
 #include "policy_key_file.h"
 
-enum { DAY_S = 86400 };
+enum {
+    DAY_S = 86400
+};
 
 /* ---- a line ---- */
 
@@ -116,7 +118,8 @@ static bool read_field(const struct place *place, const struct sbx_policy_field 
     case SBX_FIELD_NUMBER:
         break;
     }
-    if (!sbx_policy_number_read(value, &number) || number > UINT32_MAX || !sbx_policy_field_holds(field, (uint32_t)number)) {
+    if (!sbx_policy_number_read(value, &number) || number > UINT32_MAX ||
+        !sbx_policy_field_holds(field, (uint32_t)number)) {
         return refuse(place, "%s is a whole number from %u to %u%s, not '%s'", field->name, field->min, field->max,
                       field->may_be_off ? ", or 0 for never" : "", value);
     }
@@ -430,13 +433,12 @@ static bool read_cap(struct sbx_policy_draft *draft, const struct place *place, 
             return refuse(place, "a cap is MIN..MAX, not '%s'", value);
         }
         *dots = '\0';
-        if ((*value != '\0' && !sbx_policy_number_read(value, &min)) || (dots[2] != '\0' && !sbx_policy_number_read(dots + 2, &max)) ||
-            min > max || max > UINT32_MAX) {
+        if ((*value != '\0' && !sbx_policy_number_read(value, &min)) ||
+            (dots[2] != '\0' && !sbx_policy_number_read(dots + 2, &max)) || min > max || max > UINT32_MAX) {
             return refuse(place, "a cap is MIN..MAX, and either may be missing");
         }
     }
-    draft->keyset.caps[draft->keyset.cap_count++] =
-        (struct sbx_field_cap){field->number, (uint32_t)min, (uint32_t)max};
+    draft->keyset.caps[draft->keyset.cap_count++] = (struct sbx_field_cap){field->number, (uint32_t)min, (uint32_t)max};
     return true;
 }
 

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { DAY_S = 86400 };
+enum {
+    DAY_S = 86400
+};
 
 bool sbx_key_hex_read(const char *text, uint8_t *bytes_out, size_t bytes)
 {

@@ -31,11 +31,13 @@ static int print_plain_text(const struct sbx_report *report, FILE *out)
 }
 
 static const struct format formats[] = {
-    {"text", ".txt", print_plain_text, false},        {"json", ".json", sbx_print_json, false},
+    {"text", ".txt", print_plain_text, false},           {"json", ".json", sbx_print_json, false},
     {"perfetto", ".perfetto", sbx_print_perfetto, true}, {"folded", ".folded", sbx_print_folded, false},
     {"pprof", ".pprof", sbx_print_pprof, true},
 };
-enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+enum {
+    FORMAT_COUNT = sizeof formats / sizeof formats[0]
+};
 
 enum {
     OPTION_FORMAT,
@@ -59,25 +61,27 @@ struct request {
     const struct format *format;
     const char **symbol_dirs; /* symbol_dir_count; borrowed from argv */
     size_t symbol_dir_count;
-    const char *output;     /* NULL: standard output */
+    const char *output; /* NULL: standard output */
     bool output_is_folder;
-    const char **paths;     /* path_count; borrowed from argv */
+    const char **paths; /* path_count; borrowed from argv */
     size_t path_count;
     struct sbx_unseal_keys unseal_keys;
 };
 
 void sbx_usage_report(FILE *out)
 {
-    fputs("usage: stallbox report [OPTION]... PATH...\n"
-          "\n"
-          "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). Of a spool,\n"
-          "what waits, what is not encoded yet and what was sent lately is reported, each once, oldest first.\n"
-          "\n",
-          out);
+    fputs(
+        "usage: stallbox report [OPTION]... PATH...\n"
+        "\n"
+        "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). Of a spool,\n"
+        "what waits, what is not encoded yet and what was sent lately is reported, each once, oldest first.\n"
+        "\n",
+        out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\n"
           "perfetto and pprof hold one snapshot a file: for several, name a folder with -o (it is made when missing).\n"
-          "Code is named from the files the spool remembers (SPOOL/modules), from --symbols, and from the usual places of\n"
+          "Code is named from the files the spool remembers (SPOOL/modules), from --symbols, and from the usual places "
+          "of\n"
           "this machine; a file counts only if its build-id is the recorded one.\n"
           "\n"
           "A PATH that cannot be read is named on standard error; the others are reported all the same, and the exit\n"
@@ -130,8 +134,9 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
             *help_out = true;
             return SBX_EXIT_DONE;
         case SBX_OPTION_END:
-            return request->path_count > 0 ? SBX_EXIT_DONE
-                                           : sbx_usage_error("report", "no PATH: which spool, payload or raw snapshot?");
+            return request->path_count > 0
+                       ? SBX_EXIT_DONE
+                       : sbx_usage_error("report", "no PATH: which spool, payload or raw snapshot?");
         default:
             return SBX_EXIT_USAGE;
         }
@@ -149,9 +154,9 @@ static int prepare_output(struct request *request, size_t count)
             return sbx_usage_error("report", "%zu snapshots do not fit one %s file; name a folder with -o", count,
                                    request->format->name);
         }
-        return isatty(STDOUT_FILENO) ? sbx_usage_error("report", "%s is not for a terminal; name a file with -o",
-                                                       request->format->name)
-                                     : SBX_EXIT_DONE;
+        return isatty(STDOUT_FILENO)
+                   ? sbx_usage_error("report", "%s is not for a terminal; name a file with -o", request->format->name)
+                   : SBX_EXIT_DONE;
     }
     struct stat status;
     if (stat(request->output, &status) == 0) {

@@ -75,13 +75,11 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_SLOW_FRAME] = {"--slow-frame-ms", 0, "N",
                            "a frame that took N ms is a stall of kind slow_frame, and so is a burst of\n"
                            "dropped ones (default 700; 0: never)"},
-    [OPTION_AFTER] = {"--after-ms", 0, "N",
-                      "go on recording for N ms after a stall before it is kept (default 0)"},
+    [OPTION_AFTER] = {"--after-ms", 0, "N", "go on recording for N ms after a stall before it is kept (default 0)"},
     [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
                         "record less when it costs more than N thousandths of the program's CPU time\n"
                         "(1 to 50, default 5)"},
-    [OPTION_NO_CRASH] = {"--no-crash", 0, NULL,
-                         "leave fatal signals alone: no handler, and no snapshot of a crash"},
+    [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
 };
 
@@ -100,21 +98,21 @@ struct run {
     struct sbx_courier *courier;
     struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
     uint64_t key;                     /* by which it knows its recordings; 0: there is none */
-    struct sbx_sealer *sealer; /* NULL: neither a key nor a KEYSET to seal to */
-    int raw_watch;  /* inotify on SPOOL/raw, and on SPOOL for what the user says; -1: none */
-    int root_watch; /* which of the two is SPOOL's; -1: neither */
+    struct sbx_sealer *sealer;        /* NULL: neither a key nor a KEYSET to seal to */
+    int raw_watch;                    /* inotify on SPOOL/raw, and on SPOOL for what the user says; -1: none */
+    int root_watch;                   /* which of the two is SPOOL's; -1: neither */
 };
 
 void sbx_usage_run(FILE *out)
 {
-    fputs(
-        "usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
-        "\n"
-        "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
-        "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; and\n"
-        "when it dies of a fault of its own (SIGSEGV, abort).\n"
-        "\n",
-        out);
+    fputs("usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
+          "\n"
+          "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
+          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; "
+          "and\n"
+          "when it dies of a fault of its own (SIGSEGV, abort).\n"
+          "\n",
+          out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\nSTALLBOX_DISABLE=1 in the environment runs COMMAND without the recorder.\n"
           "\nexample: stallbox run --server http://127.0.0.1:7311 -- redis-server --port 7777\n",
@@ -303,8 +301,9 @@ static char **make_environment(const struct run *run)
         made[used++] = texts[i];
     }
     /* With or without a policy: whoever steers the other users of this spool leaves it to us. */
-    made[used++] = run->follower != NULL ? (char *)(uintptr_t)sbx_follower_mark(run->follower) /* as execve() takes it */
-                                         : texts[5];
+    made[used++] = run->follower != NULL
+                       ? (char *)(uintptr_t)sbx_follower_mark(run->follower) /* as execve() takes it */
+                       : texts[5];
     return made;
 }
 
@@ -566,7 +565,8 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         }
         attend(run, &child, courier);
         if (run->follower != NULL) {
-            sbx_follower_ended(run->follower, child.status); /* its thread ends with us: it may be waiting for a server */
+            sbx_follower_ended(run->follower,
+                               child.status); /* its thread ends with us: it may be waiting for a server */
         }
     }
     struct sbx_handover_counts handed_over;

@@ -41,9 +41,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "Without it they are kept sealed, until\na server with the key starts on the same data"},
     [OPTION_RETENTION] = {"--retention-days", 0, "N",
                           "what was said of a payload goes N days after it came\n(default 90; 0: never)"},
-    [OPTION_PAYLOAD_DAYS] = {"--payload-days", 0, "N",
-                             "the payload itself, sealed or not, and reports made of it,\nN days after it came (default "
-                             "30; 0: as long as the rest)"},
+    [OPTION_PAYLOAD_DAYS] =
+        {"--payload-days", 0, "N",
+         "the payload itself, sealed or not, and reports made of it,\nN days after it came (default "
+         "30; 0: as long as the rest)"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},

@@ -11,7 +11,9 @@
 
 #include "attachment.h"
 
-enum { PATH_BYTES = 4096 };
+enum {
+    PATH_BYTES = 4096
+};
 
 /* Is this process ours to steer? Its environment, as it was started with, carries our mark; or, where we steer whoever uses
  * the spool, nobody's. */
@@ -100,7 +102,8 @@ static bool steer(struct sbx_steered_agents *agents, const char *path, const cha
     return is_again;
 }
 
-bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted, uint64_t order)
+bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted,
+                              uint64_t order)
 {
     char path[PATH_BYTES];
     bool is_again = false;

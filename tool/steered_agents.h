@@ -15,7 +15,9 @@
 /* The environment variable that tells whose companion a process has: "PID-STARTTICKS". */
 #define SBX_ENV_COMPANION "STALLBOX_COMPANION"
 
-enum { SBX_STEERED_MAX = 256 }; /* processes of one application that are steered at a time */
+enum {
+    SBX_STEERED_MAX = 256
+}; /* processes of one application that are steered at a time */
 
 /* An agent that was looked at. */
 struct sbx_steered_agent {
@@ -34,6 +36,7 @@ struct sbx_steered_agents {
 
 /* Bring every agent to order number `order` (from 1 on), which is these settings. Returns whether to look again soon: one is
  * starting, or has not taken the order before. One thread at a time; waits for nobody. */
-bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted, uint64_t order);
+bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted,
+                              uint64_t order);
 
 #endif

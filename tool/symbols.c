@@ -15,12 +15,19 @@
 #include "symbol_file.h"
 #include "symbolizer.h"
 
-enum { FRAMES_MAX = 64 }; /* functions inlined into one another at one address; more than any compiler was seen to make */
+enum {
+    FRAMES_MAX = 64
+}; /* functions inlined into one another at one address; more than any compiler was seen to make */
 
-enum { OPTION_SYMBOLS, OPTION_MODULES, OPTION_COUNT };
+enum {
+    OPTION_SYMBOLS,
+    OPTION_MODULES,
+    OPTION_COUNT
+};
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
-    [OPTION_MODULES] = {"--modules", 'm', "FILE", "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
+    [OPTION_MODULES] = {"--modules", 'm', "FILE",
+                        "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
 };
 
 struct lookup {
@@ -35,13 +42,15 @@ struct lookup {
 
 void sbx_usage_symbols(FILE *out)
 {
-    fputs("usage: stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
-          "\n"
-          "Print one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line takes it:\n"
-          "{\"offset\",\"frames\":[{\"function\",\"file\",\"line\",\"inlined\"}],\"source\":\"dwarf|symtab|dynsym|none\"}, leaf first.\n"
-          "The file with that build-id is looked for in the usual places of this machine too.\n"
-          "\n",
-          out);
+    fputs(
+        "usage: stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
+        "\n"
+        "Print one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line takes it:\n"
+        "{\"offset\",\"frames\":[{\"function\",\"file\",\"line\",\"inlined\"}],\"source\":\"dwarf|symtab|dynsym|none\"}"
+        ", leaf first.\n"
+        "The file with that build-id is looked for in the usual places of this machine too.\n"
+        "\n",
+        out);
     sbx_options_print(options, OPTION_COUNT, out);
 }
 
@@ -93,9 +102,8 @@ static int read_options(int argc, char **argv, struct lookup *lookup, bool *help
             *help_out = true;
             return SBX_EXIT_DONE;
         case SBX_OPTION_END:
-            return lookup->offset_count > 0
-                       ? SBX_EXIT_DONE
-                       : sbx_usage_error("symbols", "it wants: symbols lookup BUILD-ID OFFSET...");
+            return lookup->offset_count > 0 ? SBX_EXIT_DONE
+                                            : sbx_usage_error("symbols", "it wants: symbols lookup BUILD-ID OFFSET...");
         default:
             return SBX_EXIT_USAGE;
         }
@@ -185,7 +193,8 @@ int sbx_command_symbols(int argc, char **argv)
     struct lookup lookup = {0};
     bool help = false;
     int status = SBX_EXIT_FAILED;
-    lookup.symbol_dirs = calloc((size_t)argc, sizeof *lookup.symbol_dirs); /* no more of each than there are arguments */
+    lookup.symbol_dirs =
+        calloc((size_t)argc, sizeof *lookup.symbol_dirs); /* no more of each than there are arguments */
     lookup.index_paths = calloc((size_t)argc, sizeof *lookup.index_paths);
     lookup.offsets = calloc((size_t)argc, sizeof *lookup.offsets);
     if (lookup.symbol_dirs == NULL || lookup.index_paths == NULL || lookup.offsets == NULL) {

@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 
-enum { SBX_TOKEN_MAX = 512 };
+enum {
+    SBX_TOKEN_MAX = 512
+};
 
 /* Read the first line of `path` into token_out[SBX_TOKEN_MAX + 1]. Returns 0, or a negative errno with "PATH: reason" in
  * `why`: -EPERM when others may read the file, -EINVAL when the line is empty, too long, or holds anything but printable

@@ -43,7 +43,7 @@ enum {
     FAULTS_PER_CPU_S_MANY = 250000,
     TORN_CHUNK_RECORDS = 100
 };
-#define PIPE_CONFIDENCE 0.8 /* a pipe without a process in sight may lead to a thread of this one */
+#define PIPE_CONFIDENCE   0.8 /* a pipe without a process in sight may lead to a thread of this one */
 #define BIASED_CONFIDENCE 0.7 /* a loop that reads the clock seems to spend its time in that: docs/ACCURACY.md */
 #define CUT_CONFIDENCE    0.9 /* what went on before the records begin was mostly the same, and need not have been */
 
@@ -130,7 +130,8 @@ static double confidence_of(const struct sbx_report *report, const struct sbx_ju
                                                    : 0.9;
         confidence *= verdict->culprit_certainty;
     }
-    if (verdict->cause == SBX_CAUSE_IPC && judgement->wait.fd_class == SBX_FD_PIPE && !sbx_culprit_sees_processes(report)) {
+    if (verdict->cause == SBX_CAUSE_IPC && judgement->wait.fd_class == SBX_FD_PIPE &&
+        !sbx_culprit_sees_processes(report)) {
         confidence *= PIPE_CONFIDENCE;
     }
     size_t all = judgement->samples + judgement->stacks_lost;
@@ -373,8 +374,9 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0}, {"crash", 0},    {"blocked", 1}, {"samples", 1}, {"callers", 1},  {"cycle", 2},
-                 {"holder", 2}, {"inferred", 2}, {"waker", 2},   {"peer", 2},      {"meanwhile", 2},   {"rival", 2},   {"external", 2}, {"loss", 4}};
+    } ranks[] = {{"signal", 0},    {"crash", 0},  {"blocked", 1},  {"samples", 1}, {"callers", 1},
+                 {"cycle", 2},     {"holder", 2}, {"inferred", 2}, {"waker", 2},   {"peer", 2},
+                 {"meanwhile", 2}, {"rival", 2},  {"external", 2}, {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;

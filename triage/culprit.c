@@ -29,7 +29,7 @@ enum {
 /* Measured on the suite with capture points taken out, and with a sample each 200 ms (docs/ACCURACY.md). */
 #define HUNCH_CERTAINTY 0.75 /* it worked meanwhile, and nothing else points at it */
 #define GUESS_CERTAINTY 0.7  /* what it computed in is known by samples at its calls only */
-#define JUST_BEFORE_NS (INT64_C(100) * 1000 * 1000)
+#define JUST_BEFORE_NS  (INT64_C(100) * 1000 * 1000)
 
 /* ---- who is known ---- */
 
@@ -257,10 +257,11 @@ static const struct sbx_location *place_of(const struct sbx_report *report, cons
 
 /* Where a thread that takes turns with others usually lets go of what they wait for: the one wake-up that ended the wait
  * may have been its last, at the thread's end. NULL: it is not known to have woken anybody. */
-static const struct sbx_location *usual_place(const struct sbx_report *report, const struct link *link,
-                                              uint64_t object)
+static const struct sbx_location *usual_place(const struct sbx_report *report, const struct link *link, uint64_t object)
 {
-    enum { PLACES_MAX = 16 };
+    enum {
+        PLACES_MAX = 16
+    };
     const struct sbx_stall_thread *thread = &report->stall->threads[link->thread];
     struct {
         const struct sbx_location *location;
@@ -396,9 +397,10 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
             is_wait_for_thread(&holder) && ((holder.wait.object != 0 && holder.wait.object == wait.object) ||
                                             (runtime != NULL && runtime_lock_of(&holder) == runtime));
         const struct sbx_location *usual = takes_turns ? usual_place(report, &link, wait.object) : NULL;
-        const struct sbx_location *location = usual != NULL                      ? usual
-                                              : takes_turns && link.woke != NULL ? link.woke
-                                                                                 : place_of(report, &link, &holder, is_lock);
+        const struct sbx_location *location = usual != NULL ? usual
+                                              : takes_turns && link.woke != NULL
+                                                  ? link.woke
+                                                  : place_of(report, &link, &holder, is_lock);
         verdict->culprit_thread = (int32_t)link.thread;
         verdict->culprit_function = location == NULL ? "" : location->function;
         first_source = length == 0 ? (int)link.source : first_source;
@@ -451,8 +453,8 @@ int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *j
     sbx_thread_text(report->stall, (uint32_t)thread, name);
     sbx_duration_text(other.function_ns, duration);
     sbx_evidence_add(&report->verdict, "meanwhile", thread,
-                     "of this process, %s was at work all the while, %s of it in %.100s: perhaps it has the other end", name,
-                     duration, name_of(other.location));
+                     "of this process, %s was at work all the while, %s of it in %.100s: perhaps it has the other end",
+                     name, duration, name_of(other.location));
     sbx_judgement_finish(&other);
     return 0;
 }

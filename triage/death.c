@@ -50,8 +50,8 @@ void sbx_death_tell(struct sbx_report *report)
     if (location != NULL) {
         verdict->location = *location;
         verdict->stack = stack;
-        sbx_evidence_add(verdict, "signal", stall->trigger.signal, "the process died by %s (%s): %s was in %.100s", signal,
-                         sbx_fault_text(stall->trigger.fault), thread, location->function);
+        sbx_evidence_add(verdict, "signal", stall->trigger.signal, "the process died by %s (%s): %s was in %.100s",
+                         signal, sbx_fault_text(stall->trigger.fault), thread, location->function);
     } else {
         sbx_evidence_add(verdict, "signal", stall->trigger.signal,
                          "the process died by %s; on which thread and where is not known: the handler was not ours",

@@ -8,7 +8,7 @@
 #include "cause.h"
 #include "record_kinds.h"
 
-#define MANUAL_NS_MAX (INT64_C(5) * 1000 * 1000 * 1000)
+#define MANUAL_NS_MAX         (INT64_C(5) * 1000 * 1000 * 1000)
 #define MANUAL_MESSAGE_NS_MIN (INT64_C(1000) * 1000 * 1000)
 
 /* When the message in which the thread was at the trigger began: 0 when none was open. */

@@ -82,16 +82,16 @@ static size_t take_word(const char *part, size_t bytes, size_t at, char word[16]
  * again is the one to name, not the look. */
 static bool is_clock_name(const char *function)
 {
-    static const char *const clocks[] = {"now",     "time",         "clock", "clk",       "timestamp",
+    static const char *const clocks[] = {"now",     "time",         "clock",  "clk",       "timestamp",
                                          "gettime", "gettimeofday", "hrtime", "monotonic", NULL};
-    static const char *const units[] = {"ms",   "us",     "ns",     "usec",  "msec", "nsec",         "sec",          "secs",
-                                        "seconds", "millis", "micros", "nanos", "milliseconds", "microseconds", "nanoseconds",
-                                        NULL};
+    static const char *const units[] = {"ms",           "us",           "ns",          "usec",   "msec",   "nsec",
+                                        "sec",          "secs",         "seconds",     "millis", "micros", "nanos",
+                                        "milliseconds", "microseconds", "nanoseconds", NULL};
     static const char *const asks[] = {"get", "read", "current", "cur", NULL};
-    static const char *const others[] = {"my",      "wall",  "mono",   "real", "realtime", "thread", "process", "steady",
-                                         "system",  "in",    "of",     "as",   "cpu",      "hr",     "hires",   "high",
-                                         "precise", "since", "epoch",  "f",    "d",        "i",      "u",       "t",
-                                         "double",  "float", "int",    NULL};
+    static const char *const others[] = {"my",     "wall",   "mono",    "real",   "realtime", "thread", "process",
+                                         "steady", "system", "in",      "of",     "as",       "cpu",    "hr",
+                                         "hires",  "high",   "precise", "since",  "epoch",    "f",      "d",
+                                         "i",      "u",      "t",       "double", "float",    "int",    NULL};
     const char *part;
     size_t bytes = find_last_part(function, &part);
     bool has_clock = false, has_now = false, has_unit = false, is_asked = false, has_prefix = false;
@@ -119,9 +119,11 @@ static bool is_clock_name(const char *function)
 /* "std::sort<...>(...)", with or without the return type that demangling puts before a template. */
 bool sbx_is_base_function(const struct sbx_location *location)
 {
-    static const char *const prefixes[] = {"std::",           "__gnu_cxx::", "core::",   "alloc::", "operator new",
-                                           "operator delete", "__gthread_",  "__gthrw_",
-                                           "stallbox_lua_" /* what joins Lua to us, compiled into the application */, NULL};
+    static const char *const prefixes[] = {
+        "std::",      "__gnu_cxx::",  "core::",
+        "alloc::",    "operator new", "operator delete",
+        "__gthread_", "__gthrw_",     "stallbox_lua_" /* what joins Lua to us, compiled into the application */,
+        NULL};
     static const char *const names[] = {"_start", "__libc_start_main", NULL}; /* what called main */
     static const char *const folders[] = {"/usr/include/", "/usr/lib/gcc", "/usr/local/include/", "/rustc/", NULL};
     const char *function = location->function;
@@ -418,9 +420,15 @@ bool sbx_is_bus_function(const char *function)
 /* child_process.execSync() of node, QProcess, GSubprocess: they poll for the child's pipes and its end. */
 bool sbx_is_child_function(const char *function)
 {
-    static const char *const prefixes[] = {"node::SyncProcessRunner::", "QProcess::waitFor", "QProcess::execute",
-                                           "g_spawn_sync", "g_spawn_command_line_sync", "g_subprocess_",
-                                           "boost::process::", "Poco::ProcessHandle", NULL};
+    static const char *const prefixes[] = {"node::SyncProcessRunner::",
+                                           "QProcess::waitFor",
+                                           "QProcess::execute",
+                                           "g_spawn_sync",
+                                           "g_spawn_command_line_sync",
+                                           "g_subprocess_",
+                                           "boost::process::",
+                                           "Poco::ProcessHandle",
+                                           NULL};
     return begins_with_one(function, prefixes);
 }
 

@@ -75,8 +75,7 @@ static void put_promise(FILE *text, const struct sbx_report *report)
             snprintf(what, sizeof what, "%010llx", (unsigned long long)watch->what & 0xffffffffff);
         }
         snprintf(line, sizeof line, "%s %s of %s: %u ms, %s", sbx_watch_kind_name(watch->kind), what, thread,
-                 watch->timeout_ms,
-                 watch->state == SBX_WATCH_LATE ? "kept too late" : "not kept");
+                 watch->timeout_ms, watch->state == SBX_WATCH_LATE ? "kept too late" : "not kept");
         put_wrapped(text, "promise", line);
     }
     if (report->message_kind != 0) {
@@ -228,7 +227,9 @@ static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stac
         const struct sbx_location *location = locations[i];
         const char *mark = location->named ? "" : FAINT;
         fprintf(text, "  %4zu  %s%-52.80s" PLAIN "  " FAINT "%.40s%s", i, mark, location->function, location->module,
-                location->inlined ? " (inlined)" : location->logical ? " (logical)" : "");
+                location->inlined   ? " (inlined)"
+                : location->logical ? " (logical)"
+                                    : "");
         if (location->file != NULL) {
             const char *slash = strrchr(location->file, '/');
             fprintf(text, "  %.60s:%u", slash == NULL ? location->file : slash + 1, location->line);
@@ -347,7 +348,7 @@ struct stay {
     const struct sbx_stall_record *first, *last;
     size_t steps;
     uint64_t looks; /* samples: a run of equal ones is one step */
-    double cpu_ms; /* -1 not known */
+    double cpu_ms;  /* -1 not known */
     int64_t alloc_count, alloc_bytes;
     const char *functions[PATH_FUNCTIONS]; /* named, not base library, leaf first; NULL ends */
     bool unnamed_leaf;
@@ -444,8 +445,8 @@ static void put_stay_kind(FILE *text, const struct sbx_report *report, const str
     } else if (first->kind == SBX_RECORD_MESSAGE) {
         char kind[SBX_KIND_TEXT_BYTES];
         sbx_report_kind_text(report, first->op, kind);
-        fprintf(text, "%s%s%s that took %s ended", first->amount > 1 ? "messages" : "the message", kind[0] != '\0' ? " " : "",
-                kind, duration);
+        fprintf(text, "%s%s%s that took %s ended", first->amount > 1 ? "messages" : "the message",
+                kind[0] != '\0' ? " " : "", kind, duration);
     } else if (first->kind == SBX_RECORD_FRAME) {
         fprintf(text, "%s that took %s ended", first->amount > 1 ? "frames" : "the frame", duration);
     } else if (first->kind == SBX_RECORD_WAKE) {
@@ -540,7 +541,8 @@ static void put_overhead(FILE *text, const struct sbx_stall *stall)
         put_heading(text, "The recorder");
         /* A program that mostly waits uses a few milliseconds, and the start of the recorder some, too. */
         bool is_little = stall->overhead.cost_ppm > LITTLE_CPU_PPM;
-        used = snprintf(line, sizeof line, "%.2f %% of the program's CPU time%s (%.2f %% in the last second), budget %.1f %%",
+        used = snprintf(line, sizeof line,
+                        "%.2f %% of the program's CPU time%s (%.2f %% in the last second), budget %.1f %%",
                         stall->overhead.cost_ppm / 1e4,
                         is_little ? ", which is little: the start of the recorder counts for much of it" : "",
                         stall->overhead.window_ppm / 1e4, stall->overhead.budget_permille / 10.0);

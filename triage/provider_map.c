@@ -16,7 +16,7 @@
 #include "arena.h"
 
 #define TEXT_BYTES_MAX ((size_t)256 << 20)
-#define FIRST_WORDS "stallbox-provider-map 1"
+#define FIRST_WORDS    "stallbox-provider-map 1"
 
 struct name {
     uint64_t number;

@@ -26,8 +26,8 @@ enum {
 struct sbx_provider_function {
     uint64_t provider; /* number of its runtime: sbx_provider_number() */
     uint64_t id;
-    uint32_t line;     /* of its definition; 0 unknown */
-    const char *file;  /* "" unknown */
+    uint32_t line;    /* of its definition; 0 unknown */
+    const char *file; /* "" unknown */
     const char *function;
 };
 

@@ -116,8 +116,8 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
         return add_location(naming, (struct sbx_location){.function = name, .module = name});
     }
     if (frame->kind == SBX_FRAME_CUT) {
-        return add_location(
-            naming, (struct sbx_location){.function = intern(naming, "[... frames left out]"), .module = intern(naming, "")});
+        return add_location(naming, (struct sbx_location){.function = intern(naming, "[... frames left out]"),
+                                                          .module = intern(naming, "")});
     }
     snprintf(text, sizeof text, "[stack ends here: %s]",
              sbx_walk_end_name(frame->offset > UINT32_MAX ? UINT32_MAX : (uint32_t)frame->offset));
@@ -127,8 +127,8 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
 /* A function of an embedded runtime. The line is where it was; where nothing told that, where it is defined. */
 static int name_logical(struct naming *naming, const struct sbx_stall_frame *frame)
 {
-    struct sbx_location location = {.module = naming->module_names[frame->module], .line = frame->line, .app = true,
-                                    .logical = true};
+    struct sbx_location location = {
+        .module = naming->module_names[frame->module], .line = frame->line, .app = true, .logical = true};
     struct sbx_provider_map *map = sbx_symbolizer_providers(naming->symbolizer);
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
     const struct sbx_provider_function *found =

@@ -20,8 +20,8 @@ struct sbx_location {
     const char *file;     /* NULL unknown */
     uint32_t line;        /* 0 unknown */
     bool inlined, named;
-    bool app;             /* in a module of kind app, or of an embedded runtime */
-    bool logical;         /* of an embedded runtime: `module` is its name, such as "lua" */
+    bool app;     /* in a module of kind app, or of an embedded runtime */
+    bool logical; /* of an embedded runtime: `module` is its name, such as "lua" */
 };
 
 struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
@@ -39,59 +39,68 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
 
 /* ---- attribute ---- */
 
+/* clang-format off */
 enum sbx_cause {
     SBX_CAUSE_UNKNOWN = 0, SBX_CAUSE_CPU, SBX_CAUSE_HIGH_FREQUENCY, SBX_CAUSE_LOCK, SBX_CAUSE_DEADLOCK, SBX_CAUSE_WAIT,
     SBX_CAUSE_SLEEP, SBX_CAUSE_IO, SBX_CAUSE_NETWORK, SBX_CAUSE_IPC, SBX_CAUSE_MEMORY, SBX_CAUSE_GC,
     SBX_CAUSE_CPU_CONTENTION,
 };
+/* clang-format on */
 #define SBX_CAUSE_COUNT (SBX_CAUSE_CPU_CONTENTION + 1)
-enum sbx_class { SBX_CLASS_ON_CPU = 1, SBX_CLASS_RUNNABLE = 2, SBX_CLASS_OFF_CPU = 3 };
+enum sbx_class {
+    SBX_CLASS_ON_CPU = 1,
+    SBX_CLASS_RUNNABLE = 2,
+    SBX_CLASS_OFF_CPU = 3
+};
 const char *sbx_cause_name(enum sbx_cause cause); /* DESIGN.md 3.2 */
 const char *sbx_class_name(enum sbx_class class_);
 
 struct sbx_evidence {
-    const char *kind;  /* short word: "blocked", "samples", "holder", "loss", ... */
-    char text[240];    /* one sentence for a person */
-    double value;      /* the number it rests on */
+    const char *kind; /* short word: "blocked", "samples", "holder", "loss", ... */
+    char text[240];   /* one sentence for a person */
+    double value;     /* the number it rests on */
 };
 
 struct sbx_verdict {
     enum sbx_cause cause;
     enum sbx_class class_;
-    struct sbx_location location;  /* who to blame; function "" when unknown */
-    uint32_t stack;                /* callstack it was read from; 0 none */
-    double confidence;             /* 0..1 */
-    int32_t culprit_thread;        /* ordinal, -1 none */
-    const char *culprit_function;  /* "" none */
-    double culprit_certainty;      /* 0..1: of who it is and what he did, beside how he is known */
-    uint32_t cycle_count;          /* `deadlock`: so many threads; 0 else */
+    struct sbx_location location; /* who to blame; function "" when unknown */
+    uint32_t stack;               /* callstack it was read from; 0 none */
+    double confidence;            /* 0..1 */
+    int32_t culprit_thread;       /* ordinal, -1 none */
+    const char *culprit_function; /* "" none */
+    double culprit_certainty;     /* 0..1: of who it is and what he did, beside how he is known */
+    uint32_t cycle_count;         /* `deadlock`: so many threads; 0 else */
     char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
     struct sbx_evidence evidence[16];
     size_t evidence_count;
     int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */
     /* Of the judged thread in it. on_cpu + runnable + off_cpu + unknown is the interval; off_cpu is off_cpu_by and idle. */
     double on_cpu_ms, runnable_ms, off_cpu_ms, unknown_ms;
-    bool runnable_is_counted;                    /* by the kernel; false: it is what is left over */
-    double idle_ms;                              /* the loop waited for work */
-    double off_cpu_by_ms[SBX_CAUSE_COUNT];       /* by what it waited for: enum sbx_cause */
+    bool runnable_is_counted;              /* by the kernel; false: it is what is left over */
+    double idle_ms;                        /* the loop waited for work */
+    double off_cpu_by_ms[SBX_CAUSE_COUNT]; /* by what it waited for: enum sbx_cause */
     uint64_t messages;
-    char headline[240];            /* "main thread slept 2.0 s in debugCommand (nanosleep)" */
+    char headline[240]; /* "main thread slept 2.0 s in debugCommand (nanosleep)" */
 };
 
 /* ---- the whole ---- */
 
-struct sbx_hot { const char *function, *module; double ms_min, ms_max; };
+struct sbx_hot {
+    const char *function, *module;
+    double ms_min, ms_max;
+};
 
 struct sbx_report {
-    const struct sbx_stall *stall;   /* borrowed until destroy */
-    struct sbx_location *locations;  /* flat; those of frame f: [location_begin[f], location_begin[f + 1]) */
-    uint32_t *location_begin;        /* frame_count + 1 entries */
-    const char **watch_names;        /* by watch of the stall; NULL: none is known */
-    const char **kind_names;         /* SBX_OP_MAX, by message kind; NULL: none is known */
-    uint32_t message_kind;           /* of the judged message, as the application numbers them; 0: not told */
+    const struct sbx_stall *stall;  /* borrowed until destroy */
+    struct sbx_location *locations; /* flat; those of frame f: [location_begin[f], location_begin[f + 1]) */
+    uint32_t *location_begin;       /* frame_count + 1 entries */
+    const char **watch_names;       /* by watch of the stall; NULL: none is known */
+    const char **kind_names;        /* SBX_OP_MAX, by message kind; NULL: none is known */
+    uint32_t message_kind;          /* of the judged message, as the application numbers them; 0: not told */
     struct sbx_verdict verdict;
-    char app_name[64];               /* from the executable's symbol file, else its build-id in short hex */
-    struct sbx_arena *arena;         /* owns every string */
+    char app_name[64];       /* from the executable's symbol file, else its build-id in short hex */
+    struct sbx_arena *arena; /* owns every string */
 };
 
 /* The name of a watch of the stall; NULL where only its hash is known. */
@@ -100,7 +109,9 @@ static inline const char *sbx_report_watch_name(const struct sbx_report *report,
     return report->watch_names != NULL ? report->watch_names[watch] : NULL;
 }
 
-enum { SBX_KIND_TEXT_BYTES = 80 };
+enum {
+    SBX_KIND_TEXT_BYTES = 80
+};
 
 /* What messages of a kind are called: "render" in quotes, or "of kind 7" where only its number is known. "" for kind 0. */
 void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES]);
@@ -110,7 +121,8 @@ int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symb
 void sbx_report_destroy(struct sbx_report *report);
 
 /* The callstack as locations, leaf first (inlined frames expanded); returns how many were written. */
-size_t sbx_report_callstack(const struct sbx_report *report, uint32_t stack, const struct sbx_location **out, size_t max);
+size_t sbx_report_callstack(const struct sbx_report *report, uint32_t stack, const struct sbx_location **out,
+                            size_t max);
 
 /* The functions in which `thread` spent the interval, most first; honest durations (DESIGN.md 4.5). */
 size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct sbx_hot *out, size_t max);
@@ -121,7 +133,8 @@ int sbx_print_json(const struct sbx_report *report, FILE *out);     /* one line,
 int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
 int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */
 int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
-int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the timeline as a picture: a whole <svg> element */
-int sbx_print_flame_svg(const struct sbx_report *report, FILE *out);    /* flame graph of the interval, judged thread */
+int sbx_print_timeline_svg(const struct sbx_report *report,
+                           FILE *out); /* the timeline as a picture: a whole <svg> element */
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out); /* flame graph of the interval, judged thread */
 
 #endif

@@ -32,11 +32,11 @@ struct sbx_stall_module {
 struct sbx_stall_thread {
     const char *name; /* pattern or "other"; never NULL */
     bool is_main, runs_loop, ended;
-    uint32_t call_kind, call_op; /* the blocking call it was in at the trigger; 0 none */
-    int64_t call_ns;             /* how long it had been in it */
-    int32_t call_peer;           /* thread ordinal of the lock's holder; -1 unknown */
-    uint32_t call_object;        /* object ordinal + 1; 0 none */
-    uint32_t last_stack;         /* callstack of its newest record; 0 none */
+    uint32_t call_kind, call_op;       /* the blocking call it was in at the trigger; 0 none */
+    int64_t call_ns;                   /* how long it had been in it */
+    int32_t call_peer;                 /* thread ordinal of the lock's holder; -1 unknown */
+    uint32_t call_object;              /* object ordinal + 1; 0 none */
+    uint32_t last_stack;               /* callstack of its newest record; 0 none */
     size_t record_begin, record_count; /* its rows in stall.records */
     size_t count_begin, count_count;   /* and in stall.counts */
 };
@@ -46,8 +46,8 @@ struct sbx_stall_watch {
     uint32_t kind, state; /* enum sbx_watch_kind, enum sbx_watch_state */
     int32_t thread;       /* ordinal of whose it is; -1 unknown */
     uint32_t timeout_ms;
-    uint64_t what;        /* 40 bits of its name's hash */
-    int64_t age_ns;       /* since it was begun, or since the newest beat */
+    uint64_t what;  /* 40 bits of its name's hash */
+    int64_t age_ns; /* since it was begun, or since the newest beat */
 };
 
 enum sbx_frame_kind {
@@ -55,16 +55,17 @@ enum sbx_frame_kind {
     SBX_FRAME_END = 1,
     SBX_FRAME_GENERATED = 2,
     SBX_FRAME_LOGICAL = 4, /* a function of an embedded runtime */
-    SBX_FRAME_CUT = 3, /* frames left out of a deep stack: both of its ends are kept */
+    SBX_FRAME_CUT = 3,     /* frames left out of a deep stack: both of its ends are kept */
 };
 
 struct sbx_stall_frame {
     uint32_t kind;   /* enum sbx_frame_kind */
     uint32_t module; /* index, for CODE and LOGICAL */
     uint32_t line;   /* for LOGICAL; 0 unknown */
-    uint64_t offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END; id of the function for LOGICAL,
+    uint64_t
+        offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END; id of the function for LOGICAL,
                         0 unknown */
-    bool exact;      /* interrupted pc: look up offset itself; else the call is at offset - 1 */
+    bool exact; /* interrupted pc: look up offset itself; else the call is at offset - 1 */
 };
 
 struct sbx_stall_callstack {
@@ -79,11 +80,11 @@ struct sbx_stall_record {
     uint64_t message; /* 0 none */
     uint64_t amount;
     uint32_t thread;
-    uint32_t stack;  /* callstack id 1..callstack_count; 0 none */
-    uint32_t object; /* ordinal + 1; 0 none */
-    uint32_t wait;   /* ordinal + 1, shared by a wait and the WAKE record that ended it; 0 none */
+    uint32_t stack;   /* callstack id 1..callstack_count; 0 none */
+    uint32_t object;  /* ordinal + 1; 0 none */
+    uint32_t wait;    /* ordinal + 1, shared by a wait and the WAKE record that ended it; 0 none */
     uint32_t repeats; /* of a sample: looks after the one at begin, the last at end */
-    int32_t peer;    /* thread ordinal; -1 unknown */
+    int32_t peer;     /* thread ordinal; -1 unknown */
     /* with SBX_FLAG_USAGE: since the thread's first reading in the payload */
     uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
     uint8_t kind, op, fd_class, flags;
@@ -122,9 +123,9 @@ struct sbx_stall {
         bool in_progress;
         int64_t duration_ns, history_ns;
         uint64_t message;
-        int32_t watch;     /* index of the watch or deadline that was not kept; -1 none */
-        uint32_t after_ms; /* recording went on for so long afterwards */
-        uint32_t frames;   /* frames dropped in a burst; 0: it was none */
+        int32_t watch;         /* index of the watch or deadline that was not kept; -1 none */
+        uint32_t after_ms;     /* recording went on for so long afterwards */
+        uint32_t frames;       /* frames dropped in a burst; 0: it was none */
         uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
     } trigger;
     struct {

@@ -120,8 +120,8 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
         if (offset >= OFFSET_MAX) {
             return refuse(why, why_bytes, "frame %zu has offset 0x%llx", i, (unsigned long long)offset);
         }
-        frame->kind = module < stall->module_count    ? SBX_FRAME_CODE
-                      : module == stall->module_count ? SBX_FRAME_END
+        frame->kind = module < stall->module_count        ? SBX_FRAME_CODE
+                      : module == stall->module_count     ? SBX_FRAME_END
                       : module == stall->module_count + 1 ? SBX_FRAME_GENERATED
                                                           : SBX_FRAME_CUT;
         frame->module = frame->kind == SBX_FRAME_CODE ? module : 0;

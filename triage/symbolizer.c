@@ -51,7 +51,8 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
         return NULL;
     }
     for (size_t i = 0; i < dir_count; i++) {
-        (void)sbx_provider_map_add_folder(symbolizer->providers, dirs[i]); /* without memory names are missing, no more */
+        (void)sbx_provider_map_add_folder(symbolizer->providers,
+                                          dirs[i]); /* without memory names are missing, no more */
     }
     return symbolizer;
 }

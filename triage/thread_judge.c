@@ -253,12 +253,14 @@ static double count_cheap_calls(const struct sbx_report *report, uint32_t thread
         double looks = (double)sbx_record_looks(record);
         runs += runs == 0 || is_in != was_in;
         *(is_in ? &in : &out) += looks;
-        recursive += is_recursive(report, record->stack, function) || is_recursive(report, record->stack, caller) ? looks : 0;
+        recursive +=
+            is_recursive(report, record->stack, function) || is_recursive(report, record->stack, caller) ? looks : 0;
         was_in = is_in;
     }
     double all = in + out;
     double by_lot = all > 0 ? 1 + 2 * in * out / all : 0;
-    return others * 20 <= all && recursive * 10 <= all && in > out && out >= 4 && runs >= 0.6 * by_lot ? (runs + 1) / 2 : 0;
+    return others * 20 <= all && recursive * 10 <= all && in > out && out >= 4 && runs >= 0.6 * by_lot ? (runs + 1) / 2
+                                                                                                       : 0;
 }
 
 static enum sbx_cause main_kernel_cause(const struct weighing *weighing)

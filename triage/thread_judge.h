@@ -22,9 +22,9 @@ struct sbx_judgement {
     /* on_cpu */
     struct sbx_blame_path path;
     enum sbx_cause on_cpu_cause; /* what the computing was, also where it was kept from it */
-    bool is_biased; /* there were samples at its own calls only, or hardly others: the function is a guess */
-    double allocator_share;      /* 0..1 of the unbiased samples had their leaf in an allocator */
-    double cheap_calls; /* > 0: location is one cheap function called again and again; at least so many times */
+    bool is_biased;         /* there were samples at its own calls only, or hardly others: the function is a guess */
+    double allocator_share; /* 0..1 of the unbiased samples had their leaf in an allocator */
+    double cheap_calls;     /* > 0: location is one cheap function called again and again; at least so many times */
     /* off_cpu */
     struct sbx_wait wait; /* the longest one of that cause and function, of those for the thread waited for most */
     const char *unnamed_module; /* frames without a name lie nearer to the leaf of its stack, here; NULL: none */

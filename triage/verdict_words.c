@@ -306,8 +306,8 @@ static void write_culprit(const struct sbx_verdict *verdict, const char *culprit
     out[0] = '\0';
     if (culprit[0] != '\0') {
         bool has_function = verdict->culprit_function[0] != '\0', has_doing = verdict->culprit_doing[0] != '\0';
-        snprintf(out, bytes, "%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part,
-                 culprit, has_function ? " in " : "", shorten(verdict->culprit_function, function), has_doing ? ", which " : "",
+        snprintf(out, bytes, "%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part, culprit,
+                 has_function ? " in " : "", shorten(verdict->culprit_function, function), has_doing ? ", which " : "",
                  verdict->culprit_doing);
     }
 }
@@ -392,7 +392,7 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         }
         say(verdict, "%s waited %s%s for %s %s (%s)", thread, spent, so_far,
             judgement->wait.fd_class == SBX_FD_PIPE && !sbx_culprit_sees_processes(report) ? "the other end of a pipe"
-                                                                                       : "another process",
+                                                                                           : "another process",
             place, call);
         break;
     case SBX_CAUSE_WAIT:
@@ -401,7 +401,8 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         break;
     case SBX_CAUSE_GC:
         say(verdict, "%s was stopped for %s by the garbage collector%s%s %s", thread, spent,
-            judgement->collector != NULL ? " of " : "", judgement->collector != NULL ? judgement->collector : "", place);
+            judgement->collector != NULL ? " of " : "", judgement->collector != NULL ? judgement->collector : "",
+            place);
         break;
     case SBX_CAUSE_CPU_CONTENTION:
         say(verdict, "%s was ready for %s but did not get a CPU%s%s%s%s%s", thread, spent,

@@ -74,8 +74,8 @@ static int redact_logical(struct sbx_callstack_forest *forest, uint64_t word, ui
     if (id != 0) {
         result = sbx_ordinal_map_put(&forest->functions, id, &number, &is_new);
         if (result == 0 && is_new) {
-            result = make_room((void **)&forest->function_ids, &forest->function_room, number,
-                               sizeof *forest->function_ids);
+            result =
+                make_room((void **)&forest->function_ids, &forest->function_room, number, sizeof *forest->function_ids);
         }
         if (result == 0 && is_new) {
             for (unsigned i = 0; i < sizeof forest->function_ids->id; i++) {
@@ -347,9 +347,8 @@ static uint32_t module_row(const struct sbx_callstack_forest *forest, const stru
     case MODULE_HIDDEN:
         return row_of[forest->snapshot->module_count];
     default:
-        return is_logical_module(module)
-                   ? row_of[forest->snapshot->module_count + 1 + module - SBX_MODULE_LOGICAL]
-                   : row_of[module];
+        return is_logical_module(module) ? row_of[forest->snapshot->module_count + 1 + module - SBX_MODULE_LOGICAL]
+                                         : row_of[module];
     }
 }
 

@@ -26,11 +26,11 @@ struct sbx_callstack_forest {
     struct sbx_ordinal_map callstacks;   /* (frame, parent) -> callstack number - 1 */
     struct sbx_redacted_callstack *rows; /* by callstack number - 1 */
     size_t row_room;
-    struct sbx_ordinal_map hidden; /* frame words of the recording whose offset was dropped */
-    struct sbx_ordinal_map functions;    /* ids of runtimes' functions -> index into function_ids */
+    struct sbx_ordinal_map hidden;    /* frame words of the recording whose offset was dropped */
+    struct sbx_ordinal_map functions; /* ids of runtimes' functions -> index into function_ids */
     struct sbx_redacted_function *function_ids;
     size_t function_room;
-    uint64_t *walk;                /* scratch: one stack, leaf first */
+    uint64_t *walk; /* scratch: one stack, leaf first */
     size_t walk_room;
 };
 

@@ -26,7 +26,7 @@
 #include "spool_folders.h"
 #include "upload_jitter.h"
 
-static const uint64_t gate_again_ms = 60000;      /* how soon to ask again whether a payload may go */
+static const uint64_t gate_again_ms = 60000;     /* how soon to ask again whether a payload may go */
 static const uint64_t other_deliverer_ms = 2000; /* how soon to look whether it is gone */
 static const uint64_t consent_look_ms = 250;
 static const uint64_t denied_ms = 3600000; /* he may change his mind */
@@ -57,7 +57,7 @@ struct sbx_deliverer {
     const struct sbx_delivery_clock *clock; /* NULL: the system's */
     bool (*is_over)(void *context);         /* NULL: never */
     void *is_over_context;
-    struct sbx_delivery_now began; /* for its boot */
+    struct sbx_delivery_now began;        /* for its boot */
     const struct sbx_delivery_gate *gate; /* NULL: none */
     struct sbx_sealer *sealer;            /* NULL: none */
     struct sbx_deliver_counts counts;

@@ -31,7 +31,8 @@ static int encode_once(const struct sbx_snapshot *snapshot, const struct sbx_red
     *record_count_out = redacted->record_count;
     uint8_t *payload;
     size_t payload_bytes;
-    result = sbx_payload_encode(redacted, snapshot, redaction->detail_level, platform, sampled, &payload, &payload_bytes);
+    result =
+        sbx_payload_encode(redacted, snapshot, redaction->detail_level, platform, sampled, &payload, &payload_bytes);
     sbx_redacted_destroy(redacted);
     if (result != 0) {
         snprintf(why, why_bytes, "%s", strerror(-result));

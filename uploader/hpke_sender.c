@@ -53,8 +53,8 @@ static int multiply(const uint8_t secret[SBX_SEAL_KEY_BYTES], const uint8_t *key
         }
     }
     if (error == 0) {
-        error = mbedtls_ecp_mul(&pair.grp, &product, &pair.d, key != NULL ? &point : &pair.grp.G, sbx_random_bytes,
-                                NULL);
+        error =
+            mbedtls_ecp_mul(&pair.grp, &product, &pair.d, key != NULL ? &point : &pair.grp.G, sbx_random_bytes, NULL);
     }
     if (error == 0) {
         error = mbedtls_ecp_point_write_binary(&pair.grp, &product, MBEDTLS_ECP_PF_UNCOMPRESSED, &written, out,

@@ -209,7 +209,8 @@ static bool append_header(struct curl_slist **headers, const char *line)
 static struct curl_slist *make_headers(const struct sbx_http_question *question)
 {
     struct curl_slist *headers = NULL;
-    bool whole = append_header(&headers, "Expect:"); /* no extra round trip, and no waiting for a "100" that never comes */
+    bool whole =
+        append_header(&headers, "Expect:"); /* no extra round trip, and no waiting for a "100" that never comes */
     for (const char *const *line = question->headers; whole && line != NULL && *line != NULL; line++) {
         whole = append_header(&headers, *line);
     }

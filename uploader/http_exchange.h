@@ -13,16 +13,17 @@
 
 #include "marks.h"
 
-struct sbx_http_question { /* all borrowed */
-    const char *server_url;   /* "https://host[:port][/prefix]" */
-    const char *path;         /* "/v1/..." */
-    const char *token;        /* NULL: none is sent */
+struct sbx_http_question {      /* all borrowed */
+    const char *server_url;     /* "https://host[:port][/prefix]" */
+    const char *path;           /* "/v1/..." */
+    const char *token;          /* NULL: none is sent */
     const char *const *headers; /* "Name: value"s, NULL behind the last; NULL: none */
-    const void *body;         /* NULL: GET, else POST */
+    const void *body;           /* NULL: GET, else POST */
     size_t body_bytes;
-    size_t answer_bytes_max;  /* of the body; an answer with more is none */
-    uint32_t timeout_ms;      /* for the whole; 0: 60 s */
-    const uint8_t (*pins)[32]; /* SHA-256 of the public keys one of which the server must have; NULL: any it can prove */
+    size_t answer_bytes_max; /* of the body; an answer with more is none */
+    uint32_t timeout_ms;     /* for the whole; 0: 60 s */
+    const uint8_t (
+        *pins)[32]; /* SHA-256 of the public keys one of which the server must have; NULL: any it can prove */
     uint32_t pin_count;
     bool (*is_unwanted)(
         void *context); /* asked several times a second while it lasts: true breaks it off; NULL: never */

@@ -149,8 +149,8 @@ static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redac
         sbx_snapshot_destroy(snapshot);
         return result;
     }
-    result = sbx_encode_sampled(snapshot, &own, sampled.weight != 0 ? &sampled : NULL, &envelope, &bytes, why,
-                                why_bytes);
+    result =
+        sbx_encode_sampled(snapshot, &own, sampled.weight != 0 ? &sampled : NULL, &envelope, &bytes, why, why_bytes);
     if (result == 0) {
         result = put(spool, is_sealing ? sealer : NULL, snapshot->header.snapshot_id, envelope, bytes, raw_bytes, why,
                      why_bytes);

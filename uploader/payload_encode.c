@@ -305,8 +305,8 @@ static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1_
 }
 
 int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot, uint32_t detail_level,
-                       const struct sbx_platform *platform, const struct sbx_sampled *sampled,
-                       uint8_t **payload_out, size_t *bytes_out)
+                       const struct sbx_platform *platform, const struct sbx_sampled *sampled, uint8_t **payload_out,
+                       size_t *bytes_out)
 {
     struct columns columns = {.count = 0};
     Stallbox__V1__Payload payload = STALLBOX__V1__PAYLOAD__INIT;

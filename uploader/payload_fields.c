@@ -13,17 +13,29 @@ enum {
     SHARE_MAX = 1000000000, /* a thousand times what the program used itself */
     FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL,
     SBX_BURST_MAX = 32, /* frames among which a burst is looked for */
-    NAMES_MAX = 4095, /* room for the tables of names.c to grow; the verifier looks the index up besides */
+    NAMES_MAX = 4095,   /* room for the tables of names.c to grow; the verifier looks the index up besides */
 };
 
-#define NUMBER(message, number, name, max, meaning)                                                                    \
-    {message, number, SBX_FIELD_UINT, 0, false, false, max, name, meaning}
-#define FLAG(message, number, name, meaning) {message, number, SBX_FIELD_BOOL, 0, false, false, 1, name, meaning}
-#define COLUMN(message, number, type, name, max, meaning) {message, number, type, 0, true, true, max, name, meaning}
-#define LIST(message, number, name, max, meaning)                                                                      \
-    {message, number, SBX_FIELD_UINT, 0, true, false, max, name, meaning}
-#define CHILD(number, child, name, meaning)                                                                            \
-    {SBX_IN_PAYLOAD, number, SBX_FIELD_MESSAGE, child, false, false, 0, name, meaning}
+#define NUMBER(message, number, name, max, meaning)                          \
+    {                                                                        \
+        message, number, SBX_FIELD_UINT, 0, false, false, max, name, meaning \
+    }
+#define FLAG(message, number, name, meaning)                               \
+    {                                                                      \
+        message, number, SBX_FIELD_BOOL, 0, false, false, 1, name, meaning \
+    }
+#define COLUMN(message, number, type, name, max, meaning)        \
+    {                                                            \
+        message, number, type, 0, true, true, max, name, meaning \
+    }
+#define LIST(message, number, name, max, meaning)                           \
+    {                                                                       \
+        message, number, SBX_FIELD_UINT, 0, true, false, max, name, meaning \
+    }
+#define CHILD(number, child, name, meaning)                                              \
+    {                                                                                    \
+        SBX_IN_PAYLOAD, number, SBX_FIELD_MESSAGE, child, false, false, 0, name, meaning \
+    }
 
 const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_PAYLOAD, 1, "format", 1, "version of this list of fields"),
@@ -159,11 +171,11 @@ int sbx_payload_field_find(enum sbx_payload_message message, uint64_t number)
 const char *sbx_payload_message_name(enum sbx_payload_message message)
 {
     static const char *const names[SBX_PAYLOAD_MESSAGES] = {
-        [SBX_IN_PAYLOAD] = "payload",       [SBX_IN_PLATFORM] = "platform", [SBX_IN_POLICY] = "policy",
-        [SBX_IN_TRIGGER] = "trigger",       [SBX_IN_MODULES] = "modules",   [SBX_IN_THREADS] = "threads",
+        [SBX_IN_PAYLOAD] = "payload",       [SBX_IN_PLATFORM] = "platform",     [SBX_IN_POLICY] = "policy",
+        [SBX_IN_TRIGGER] = "trigger",       [SBX_IN_MODULES] = "modules",       [SBX_IN_THREADS] = "threads",
         [SBX_IN_FRAMES] = "frames",         [SBX_IN_CALLSTACKS] = "callstacks", [SBX_IN_RECORDS] = "records",
-        [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",
-        [SBX_IN_FUNCTIONS] = "functions",   [SBX_IN_OVERHEAD] = "overhead", [SBX_IN_SAMPLING] = "sampling",
+        [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",       [SBX_IN_FUNCTIONS] = "functions",
+        [SBX_IN_OVERHEAD] = "overhead",     [SBX_IN_SAMPLING] = "sampling",
     };
     return names[message];
 }

@@ -41,11 +41,11 @@ enum sbx_payload_type {
 struct sbx_payload_field {
     uint8_t message; /* enum sbx_payload_message: where it lies */
     uint8_t number;
-    uint8_t type;    /* enum sbx_payload_type */
-    uint8_t child;   /* of a message: which */
-    bool repeated;   /* numbers: packed, once; build-ids: one entry a row */
-    bool row;        /* a column that has one entry for each row of its table */
-    uint64_t max;    /* largest value; of a signed number, largest absolute value, also of its running sum */
+    uint8_t type;  /* enum sbx_payload_type */
+    uint8_t child; /* of a message: which */
+    bool repeated; /* numbers: packed, once; build-ids: one entry a row */
+    bool row;      /* a column that has one entry for each row of its table */
+    uint64_t max;  /* largest value; of a signed number, largest absolute value, also of its running sum */
     const char *name;
     const char *meaning;
 };

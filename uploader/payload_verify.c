@@ -449,8 +449,8 @@ static int check_whole(const struct walk *walk)
         uint64_t *rows_out;
     } tables[] = {
         {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads}, {SBX_IN_FRAMES, &rows.frames},
-        {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},
-        {SBX_IN_WATCHES, &rows.watches}, {SBX_IN_FUNCTIONS, &rows.functions},
+        {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records}, {SBX_IN_WATCHES, &rows.watches},
+        {SBX_IN_FUNCTIONS, &rows.functions},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
@@ -465,8 +465,8 @@ static int check_whole(const struct walk *walk)
     }
     for (size_t i = 0; i < sbx_payload_field_count; i++) {
         uint8_t child = sbx_payload_fields[i].child;
-        bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE &&
-                         child != SBX_IN_FUNCTIONS && child != SBX_IN_SAMPLING; /* which not all have */
+        bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && child != SBX_IN_FUNCTIONS &&
+                         child != SBX_IN_SAMPLING; /* which not all have */
         if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }

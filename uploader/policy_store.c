@@ -17,7 +17,9 @@
 #include "recording_recover.h"
 
 static const char state_magic[8] = "SBXPOLST";
-enum { STATE_VERSION = 1 };
+enum {
+    STATE_VERSION = 1
+};
 
 /* A bundle that was read, with what came of it. */
 struct kept {
@@ -43,7 +45,7 @@ struct sbx_policy_store {
 
 const char *sbx_policy_source_name(enum sbx_policy_source source)
 {
-    static const char *const names[] = {"default",         "policy", "safe policy", "reduced default",
+    static const char *const names[] = {"default",           "policy", "safe policy", "reduced default",
                                         "off after crashes", "killed"};
     return (size_t)source < sizeof names / sizeof names[0] ? names[source] : "unknown";
 }
@@ -164,8 +166,8 @@ static int believe(struct sbx_policy_store *store)
         struct sbx_policy_trust trust = store->trust;
         memcpy(trust.safe_hash, store->state.safe_hash, sizeof trust.safe_hash);
         verdict = sbx_policy_trust_take_bundle(&trust, store->safe.bytes, store->safe.count, &store->moment, outcome);
-        store->has_safe = outcome->has_policy &&
-                          memcmp(outcome->policy_hash, store->state.safe_hash, SBX_DIGEST_BYTES) == 0;
+        store->has_safe =
+            outcome->has_policy && memcmp(outcome->policy_hash, store->state.safe_hash, SBX_DIGEST_BYTES) == 0;
         store->safe_policy = outcome->policy;
     }
     free(outcome);
@@ -266,7 +268,8 @@ int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_byt
     memcpy(store->shipped.bytes, shipped, shipped_bytes);
     store->shipped.count = shipped_bytes;
     int result = 0;
-    if (sbx_policy_trust_begin(shipped, shipped_bytes, &store->verified, &store->trust, &report) != SBX_POLICY_ACCEPTED) {
+    if (sbx_policy_trust_begin(shipped, shipped_bytes, &store->verified, &store->trust, &report) !=
+        SBX_POLICY_ACCEPTED) {
         snprintf(why, why_bytes, "it must begin with the application's KEYSET: %s: %s",
                  sbx_policy_verdict_name(report.verdict), report.why);
         result = report.verdict == SBX_POLICY_LATER ? -ENOMEM : -EINVAL;
@@ -430,8 +433,8 @@ static int merge(const struct sbx_policy_store *store, const struct sbx_bundle *
         sbx_bundle_parse(store->documents.bytes, store->documents.count, &before) != NULL) {
         before.count = 0;
     }
-    bool fits = append_role(merged, old, SBX_ROLE_KEYSET, UINT32_MAX) &&
-                append_role(merged, offered, SBX_ROLE_KEYSET, is_new);
+    bool fits =
+        append_role(merged, old, SBX_ROLE_KEYSET, UINT32_MAX) && append_role(merged, offered, SBX_ROLE_KEYSET, is_new);
     if (store->trust.is_killed) {
         bool is_newer = has_role(offered, SBX_ROLE_KILL, is_new);
         fits = fits && append_role(merged, is_newer ? offered : old, SBX_ROLE_KILL, is_newer ? is_new : UINT32_MAX);

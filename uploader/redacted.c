@@ -339,7 +339,8 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
     if ((record->flags & SBX_FLAG_USAGE) != 0) {
         fill_usage(record, base, row);
     }
-    if (record->fd_class <= SBX_FD_LAST) { /* what kind of thing was waited for: a cause hangs on it, nobody is told apart by it */
+    if (record->fd_class <=
+        SBX_FD_LAST) { /* what kind of thing was waited for: a cause hangs on it, nobody is told apart by it */
         row->flags |= (uint32_t)record->fd_class << 8;
     }
     row->end_us = relative_us(work, record->end_ns);

@@ -71,7 +71,8 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
                 trigger->threshold_ms, trigger->thread, trigger->message,
                 trigger->in_progress ? "still going on" : "over", (double)trigger->history_us / 1e6);
         if (trigger->signal != 0) {
-            fprintf(out, "           ended by %s, %s\n", sbx_signal_name(trigger->signal), sbx_fault_text(trigger->fault));
+            fprintf(out, "           ended by %s, %s\n", sbx_signal_name(trigger->signal),
+                    sbx_fault_text(trigger->fault));
         }
     }
     if (policy != NULL) {
@@ -89,12 +90,13 @@ static void print_overhead(FILE *out, const struct sbx_show_style *style, const 
 {
     const Stallbox__V1__Overhead *overhead = payload->overhead;
     if (overhead != NULL) {
-        fprintf(out,
-                "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
-                "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32 " changes\n",
-                style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
-                overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,
-                overhead->shed, overhead->changes);
+        fprintf(
+            out,
+            "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
+            "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32 " changes\n",
+            style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
+            overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,
+            overhead->shed, overhead->changes);
     }
     if (payload->sampling != NULL) {
         fprintf(out, "%ssampling%s   one in %" PRIu32 ", stands for %" PRIu64 "\n", style->bold, style->plain,
@@ -151,8 +153,8 @@ static void print_watches(FILE *out, const struct sbx_show_style *style, const S
     for (size_t i = 0; i < count; i++) {
         bool is_triggers = payload->trigger != NULL && payload->trigger->watch == i + 1;
         fprintf(out, "  %3zu  %010" PRIx64 "  %-8s %8" PRIu32 " ms, %s for %.1f ms", i, watches->what[i],
-                sbx_watch_kind_name(watches->kind[i]), watches->timeout_ms[i],
-                sbx_watch_state_name(watches->state[i]), (double)watches->age_us[i] / 1e3);
+                sbx_watch_kind_name(watches->kind[i]), watches->timeout_ms[i], sbx_watch_state_name(watches->state[i]),
+                (double)watches->age_us[i] / 1e3);
         if (watches->thread[i] != 0) {
             fprintf(out, ", thread %" PRIu32, watches->thread[i] - 1);
         }

@@ -25,7 +25,8 @@ enum {
     CONSENT_BYTES = 16,
 };
 
-static const struct sbx_spool_limits default_limits = {.bytes_max = 16 << 20, .files_max = 200, .sent_kept = 20, .hours_max = 168};
+static const struct sbx_spool_limits default_limits = {
+    .bytes_max = 16 << 20, .files_max = 200, .sent_kept = 20, .hours_max = 168};
 
 /* A folder other users may write into could be filled, emptied or have its files swapped by them. */
 static int check_owner(int folder, const char *path, char *why, size_t why_bytes)

@@ -26,10 +26,10 @@ struct sbx_spool;
 
 /* Bounds of what is kept; over them the oldest waiting payload goes, and is counted in spool->dropped (sbx_spool_dropped). */
 struct sbx_spool_limits {
-    uint64_t bytes_max;      /* waiting payloads; default 16 MiB */
-    uint32_t files_max;      /* default 200 */
-    uint32_t sent_kept;      /* default 20 */
-    uint32_t hours_max;      /* how long anything stays (spool_ages.h); default 168 */
+    uint64_t bytes_max; /* waiting payloads; default 16 MiB */
+    uint32_t files_max; /* default 200 */
+    uint32_t sent_kept; /* default 20 */
+    uint32_t hours_max; /* how long anything stays (spool_ages.h); default 168 */
 };
 
 /* Open, making the folders as needed (0700). Refuses a folder that is not ours or that others may write (-EPERM).

@@ -87,9 +87,9 @@ static int read_ages(const struct sbx_spool *spool, struct sbx_spool_ages *ages)
 
 size_t sbx_spool_ages_print(const struct sbx_spool_ages *ages, char *text_out)
 {
-    size_t at = (size_t)snprintf(text_out, SBX_SPOOL_AGES_BYTES_MAX, "stallbox-ages 1 %s %" PRIu64 " %" PRIu64 "\n",
-                                 ages->at.boot_id[0] != '\0' ? ages->at.boot_id : "-", ages->at.boot_ms,
-                                 ages->at.wall_ms);
+    size_t at =
+        (size_t)snprintf(text_out, SBX_SPOOL_AGES_BYTES_MAX, "stallbox-ages 1 %s %" PRIu64 " %" PRIu64 "\n",
+                         ages->at.boot_id[0] != '\0' ? ages->at.boot_id : "-", ages->at.boot_ms, ages->at.wall_ms);
     for (size_t i = 0; i < ages->count; i++) {
         const struct sbx_spool_age *age = &ages->kept[i];
         at += (size_t)snprintf(text_out + at, SBX_SPOOL_AGES_BYTES_MAX - at, "%s %s %" PRIu64 "\n",
@@ -152,8 +152,9 @@ static int look_at(int descriptor, int folder, const struct sbx_spool_ages *befo
         struct stat status;
         const char *name = entry->d_name;
         bool is_ours = ends_with(name, SBX_ENVELOPE_SUFFIX) || ends_with(name, SBX_RAW_SUFFIX);
-        if (name[0] == '.' || !is_ours || strlen(name) >= SBX_SPOOL_AGE_NAME_BYTES || strpbrk(name, " \t\n\v\f\r") != NULL ||
-            fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
+        if (name[0] == '.' || !is_ours || strlen(name) >= SBX_SPOOL_AGE_NAME_BYTES ||
+            strpbrk(name, " \t\n\v\f\r") != NULL || fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(status.st_mode)) {
             continue;
         }
         const struct sbx_spool_age *known = find(before, folder, name);

@@ -24,8 +24,8 @@
 #include "spool.h"
 
 enum {
-    SBX_SPOOL_HOURS_MAX = 720,  /* whatever is signed */
-    SBX_SPOOL_AGES_MAX = 1024,  /* files whose age is known; more wait for their turn */
+    SBX_SPOOL_HOURS_MAX = 720, /* whatever is signed */
+    SBX_SPOOL_AGES_MAX = 1024, /* files whose age is known; more wait for their turn */
     SBX_SPOOL_AGE_NAME_BYTES = 64,
     SBX_SPOOL_AGES_BYTES_MAX = 256 + SBX_SPOOL_AGES_MAX * 96, /* of the text */
 };

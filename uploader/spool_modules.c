@@ -100,8 +100,7 @@ int sbx_spool_note_watch(struct sbx_spool *spool, uint64_t what, const char *nam
         return -ENOMEM;
     }
     char line[LINE_BYTES + 1];
-    size_t bytes = (size_t)snprintf(line, sizeof line, "=%010llx %s\n",
-                                    (unsigned long long)what & 0xffffffffff, name);
+    size_t bytes = (size_t)snprintf(line, sizeof line, "=%010llx %s\n", (unsigned long long)what & 0xffffffffff, name);
     return has_line(spool->modules->text, spool->modules->bytes, line, bytes)
                ? 0
                : append_line(spool->modules, line, bytes);

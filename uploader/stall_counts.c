@@ -9,7 +9,11 @@
 #include <string.h>
 
 static const char magic[8] = {'S', 'B', 'X', 'S', 'T', 'C', '1', '\n'};
-enum { HEAD_BYTES = 56, ENTRY_BYTES = 32, SUM_BYTES = 8 };
+enum {
+    HEAD_BYTES = 56,
+    ENTRY_BYTES = 32,
+    SUM_BYTES = 8
+};
 
 static struct sbx_stall_kind *find_kind(struct sbx_stall_counts *counts, uint64_t signature)
 {
@@ -97,7 +101,7 @@ static uint64_t take(const uint8_t **at, unsigned bytes)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++) {
-        value |= (uint64_t)*(*at)++ << 8 * i;
+        value |= (uint64_t) * (*at)++ << 8 * i;
     }
     return value;
 }

@@ -43,11 +43,11 @@ struct sbx_stall_decision {
 struct sbx_stall_counts {
     struct sbx_stall_kind kinds[SBX_STALL_KINDS_KEPT];
     struct sbx_stall_decision decisions[SBX_STALL_DECISIONS_KEPT]; /* a ring, the newest before `decided` */
-    uint64_t decided;   /* ever */
-    uint64_t order;     /* next */
-    uint64_t seed;      /* random, made with the table; 0: not yet */
-    uint64_t lost;      /* carried weight of kinds that were forgotten */
-    uint64_t forgotten; /* kinds that were */
+    uint64_t decided;                                              /* ever */
+    uint64_t order;                                                /* next */
+    uint64_t seed;                                                 /* random, made with the table; 0: not yet */
+    uint64_t lost;                                                 /* carried weight of kinds that were forgotten */
+    uint64_t forgotten;                                            /* kinds that were */
 };
 
 /* What was decided of a snapshot; FATE_UNKNOWN when that is not known (any more). */
@@ -64,7 +64,9 @@ void sbx_stall_counts_decide(struct sbx_stall_counts *counts, uint64_t signature
 
 /* ---- as bytes ---- */
 
-enum { SBX_STALL_COUNTS_BYTES_MAX = 64 + SBX_STALL_KINDS_KEPT * 32 + SBX_STALL_DECISIONS_KEPT * 32 };
+enum {
+    SBX_STALL_COUNTS_BYTES_MAX = 64 + SBX_STALL_KINDS_KEPT * 32 + SBX_STALL_DECISIONS_KEPT * 32
+};
 
 /* Returns how many were written. */
 size_t sbx_stall_counts_print(const struct sbx_stall_counts *counts, uint8_t bytes_out[SBX_STALL_COUNTS_BYTES_MAX]);

@@ -167,8 +167,8 @@ static uint32_t find_path(struct weighing *weighing, uint64_t path[FRAMES_MAX])
     while (depth < FRAMES_MAX && heaviest(weighing, depth, total_ns, &path[depth])) {
         for (size_t i = 0; i < weighing->count; i++) {
             struct weighed_stack *stack = &weighing->stacks[i];
-            stack->is_on_path = stack->is_on_path && stack->count > depth &&
-                                stack->frames[stack->count - 1 - depth] == path[depth];
+            stack->is_on_path =
+                stack->is_on_path && stack->count > depth && stack->frames[stack->count - 1 - depth] == path[depth];
         }
         depth++;
     }

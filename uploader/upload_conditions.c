@@ -13,7 +13,9 @@
 #include "policy.h"
 #include "process_facts.h"
 
-enum { WORDS_BYTES = 256 };
+enum {
+    WORDS_BYTES = 256
+};
 
 /* The beginning of a small file, as a text without its line end; "" when it cannot be read. */
 static void read_text(int folder, const char *name, char *text_out, size_t bytes)

@@ -17,7 +17,11 @@
 #define EPOCH_SLACK_NS UINT64_C(1000000000)
 
 /* What is known of a node while the table is cleaned: its depth, or one of these. */
-enum { UNKNOWN = 0, BAD = UINT16_MAX, ON_THE_WAY = UINT16_MAX - 1 };
+enum {
+    UNKNOWN = 0,
+    BAD = UINT16_MAX,
+    ON_THE_WAY = UINT16_MAX - 1
+};
 
 static uint32_t parent_of(uint64_t node)
 {
@@ -122,8 +126,7 @@ uint32_t sbx_callstack_find(const struct sbx_snapshot *snapshot, uint32_t stack)
     uint32_t half_count = snapshot->node_count / 2;
     uint32_t node = stack & SBX_NODE_FRAME_MASK, epoch_byte = stack >> 24;
     uint32_t current = snapshot->header.epoch;
-    if (node == 0 || node >= half_count ||
-        (epoch_byte != (current & 0xff) && epoch_byte != ((current - 1) & 0xff))) {
+    if (node == 0 || node >= half_count || (epoch_byte != (current & 0xff) && epoch_byte != ((current - 1) & 0xff))) {
         return 0;
     }
     uint32_t place = (epoch_byte & 1) * half_count + node;

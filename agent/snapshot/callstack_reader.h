@@ -7,7 +7,9 @@
 
 #include "snapshot.h"
 
-enum { SBX_STACK_DEPTH_MAX = 1024 }; /* twice what the walker keeps: deeper chains are damage */
+enum {
+    SBX_STACK_DEPTH_MAX = 1024
+}; /* twice what the walker keeps: deeper chains are damage */
 
 /* Empty every node that cannot be trusted: not of the current or the previous epoch, its frame unknown, its chain of
  * parents not leading to an outermost frame within SBX_STACK_DEPTH_MAX steps. Also take the epochs' tags off the frames,

@@ -21,7 +21,9 @@
 #include "sample_run.h"
 
 /* Extra threads at most; a damaged file could name a new one in every chunk. */
-enum { EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX };
+enum {
+    EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX
+};
 
 /* Which former life of which entry an extra thread stands for. */
 struct extra_thread {

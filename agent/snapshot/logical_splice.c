@@ -26,7 +26,8 @@ static size_t logical_count(const uint64_t *words, size_t count)
 }
 
 /* Is the native frame in the code that the provider named? */
-static bool is_interpreter(const struct sbx_snapshot *snapshot, const struct sbx_provider_entry *provider, uint64_t word)
+static bool is_interpreter(const struct sbx_snapshot *snapshot, const struct sbx_provider_entry *provider,
+                           uint64_t word)
 {
     uint64_t module = word >> SBX_FRAME_MODULE_SHIFT;
     if (provider->code_begin == 0 || module >= snapshot->module_count) {

@@ -81,7 +81,7 @@ int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
     char path[64], text[1024], state = 0;
     *facts_out = (struct sbx_process_facts){.is_running = false};
     struct stat namespace;
-    facts_out->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? (uint64_t)namespace.st_ino : 0;
+    facts_out->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? (uint64_t) namespace.st_ino : 0;
     int got = read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
     if (got < 0) {
         return got;
@@ -92,7 +92,7 @@ int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out)
     }
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     got = read_text(path, text, sizeof text);
-    if (got == -ENOENT || got == -ESRCH) { /* gone before the open, gone before the read */
+    if (got == -ENOENT || got == -ESRCH) {                        /* gone before the open, gone before the read */
         return access("/proc/self/stat", F_OK) == 0 ? 0 : -errno; /* unless there is no /proc to ask */
     }
     if (got < 0) {

@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 /* Where the first section may begin: behind the header's page and the control page's. */
-enum { SECTIONS_FROM = SBX_CONTROL_AT + 4096 };
+enum {
+    SECTIONS_FROM = SBX_CONTROL_AT + 4096
+};
 
 static bool magic_is_ours(const char magic[8])
 {

@@ -24,11 +24,15 @@
 
 /* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Starting takes
  * milliseconds; what is still empty after this long never began. */
-enum { EMPTY_KEPT_S = 60 };
+enum {
+    EMPTY_KEPT_S = 60
+};
 
 /* Of another version: left behind by a program that died before an upgrade, and nobody's news each time one is started. Its
  * own version may still come for it, when two are installed side by side; after so long nobody will. */
-enum { FOREIGN_KEPT_S = 7 * 24 * 3600 };
+enum {
+    FOREIGN_KEPT_S = 7 * 24 * 3600
+};
 
 /* ---- the snapshot ---- */
 
@@ -69,8 +73,8 @@ static int find_place(const struct sbx_recording_header *header, const uint8_t i
         return -ENAMETOOLONG;
     }
     snprintf(place_out->path, sizeof place_out->path, "%s/%s" SBX_RAW_SUFFIX, place_out->folder, name);
-    snprintf(place_out->temporary, sizeof place_out->temporary, "%s/.%s" SBX_RAW_SUFFIX "%s.tmp", place_out->folder, name,
-             of_writer);
+    snprintf(place_out->temporary, sizeof place_out->temporary, "%s/.%s" SBX_RAW_SUFFIX "%s.tmp", place_out->folder,
+             name, of_writer);
     int error = make_folder(spool);
     return error != 0 ? error : make_folder(place_out->folder);
 }
@@ -156,8 +160,8 @@ struct head {
     struct sbx_process_facts facts;
 };
 
-static void __attribute__((format(printf, 3, 4))) fail(struct recovery *recovery, const char *path, const char *format,
-                                                       ...)
+static void __attribute__((format(printf, 3, 4)))
+fail(struct recovery *recovery, const char *path, const char *format, ...)
 {
     recovery->counts.failed++;
     if (recovery->order->complain != NULL) {
@@ -291,8 +295,8 @@ static uint32_t known_signal(const struct recovery *recovery, const struct sbx_r
 }
 
 /* Judge a locked recording. False when it cannot be judged (told). */
-static bool judge(struct recovery *recovery, const char *path, int fd, const struct stat *status,
-                  struct head *head_out, enum sbx_recovery *verdict_out)
+static bool judge(struct recovery *recovery, const char *path, int fd, const struct stat *status, struct head *head_out,
+                  enum sbx_recovery *verdict_out)
 {
     struct sbx_recording_header *header = &head_out->header;
     int error;
@@ -353,7 +357,8 @@ static void settle(struct recovery *recovery, const char *path, int fd, const st
         return;
     }
     recovery->counts.named += has_name;
-    bool has_snapshot = verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
+    bool has_snapshot =
+        verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
     if ((has_snapshot && !save(recovery, path, fd, (size_t)status->st_size, &head, verdict)) ||
         (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, path, &head.header))) {
         return; /* it stays; the next recoverer tries again */

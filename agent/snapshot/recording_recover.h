@@ -34,7 +34,7 @@ struct sbx_recovery_counts {
     uint32_t published;                  /* what an earlier recoverer had begun was ended */
     uint32_t locked;                     /* its process lives, or another recoverer is at it */
     uint32_t failed;                     /* unreadable, or the snapshot could not be written: still there */
-    uint32_t foreign;   /* of another version of stallbox, which may still come for them; removed after a week */
+    uint32_t foreign; /* of another version of stallbox, which may still come for them; removed after a week */
 };
 
 /* Told about each recording that could not be dealt with: `why` is a sentence fragment. */
@@ -49,13 +49,13 @@ struct sbx_known_death {
 
 /* What to do; strings and `death` are borrowed until the call returns. */
 struct sbx_recovery_order {
-    const char *folder;        /* of recordings */
-    const char *default_spool; /* for recordings that name none */
+    const char *folder;                  /* of recordings */
+    const char *default_spool;           /* for recordings that name none */
     const struct sbx_known_death *death; /* may be NULL */
-    uint32_t snapshots_max;    /* stop after so many; 0: all */
-    uint64_t bytes_max;        /* leave larger recordings alone; 0: none is too large */
-    sbx_recovery_complain *complain; /* may be NULL */
-    void *context;             /* for `complain` */
+    uint32_t snapshots_max;              /* stop after so many; 0: all */
+    uint64_t bytes_max;                  /* leave larger recordings alone; 0: none is too large */
+    sbx_recovery_complain *complain;     /* may be NULL */
+    void *context;                       /* for `complain` */
 };
 
 /* Deal with every recording (*.rec of this user) in the folder. A snapshot goes to raw/ of the spool the recording names,

@@ -99,7 +99,8 @@ uint64_t sbx_recovery_last_sign_ns(const struct sbx_recording_header *header)
 }
 
 /* What had fired, as it was; recording went on afterwards for as long as the process lived. */
-static struct sbx_trigger_entry overtaken(const struct sbx_recording_header *header, uint32_t signal, uint64_t last_sign_ns)
+static struct sbx_trigger_entry overtaken(const struct sbx_recording_header *header, uint32_t signal,
+                                          uint64_t last_sign_ns)
 {
     struct sbx_trigger_entry trigger = header->pending.trigger;
     uint64_t after_ms = last_sign_ns > trigger.end_ns ? (last_sign_ns - trigger.end_ns) / 1000000u : 0;

@@ -237,9 +237,8 @@ int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snap
     memcpy(&control, file + SBX_CONTROL_AT, sizeof control);
     snapshot->settings = control.in_force;
     memcpy(snapshot->drops, snapshot->header.drops, sizeof snapshot->drops);
-    if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 ||
-        read_watches(snapshot, file) != 0 || read_kinds(snapshot, file) != 0 ||
-        read_callstacks(snapshot, file) != 0 ||
+    if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 || read_watches(snapshot, file) != 0 ||
+        read_kinds(snapshot, file) != 0 || read_callstacks(snapshot, file) != 0 ||
         sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0) {
         goto out_of_memory; /* nothing else fails there: damage costs records */
     }

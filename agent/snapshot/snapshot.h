@@ -22,29 +22,29 @@ struct sbx_snapshot_thread {
 };
 
 struct sbx_snapshot {
-    struct sbx_recording_header header;         /* checked copy; strings NUL-terminated */
-    struct sbx_capture_settings settings;       /* in force */
-    struct sbx_module_entry *modules;           /* module_count */
-    struct sbx_snapshot_thread *threads;        /* thread_count, at least 1: every entry ever used, then former threads;
+    struct sbx_recording_header header;   /* checked copy; strings NUL-terminated */
+    struct sbx_capture_settings settings; /* in force */
+    struct sbx_module_entry *modules;     /* module_count */
+    struct sbx_snapshot_thread *threads;  /* thread_count, at least 1: every entry ever used, then former threads;
                                                    header.main_thread and header.trigger.thread index it */
-    struct sbx_record *records;                 /* record_count, by end_ns, then as written; `thread` indexes `threads`;
+    struct sbx_record *records;           /* record_count, by end_ns, then as written; `thread` indexes `threads`;
                                                    `stack` is 0, SBX_STACK_OVERFLOW or valid for sbx_snapshot_stack() */
-    struct sbx_watch_entry *watches;            /* watch_count: those that were open, in the order of the recording;
+    struct sbx_watch_entry *watches;      /* watch_count: those that were open, in the order of the recording;
                                                    `thread` indexes `threads` or is UINT32_MAX; name NUL-terminated;
                                                    header.trigger.watch is 0 or one of them + 1 */
     uint32_t watch_count;
-    struct sbx_kind_entry *kinds;               /* kind_count, by kind: what the application calls its messages; name "" or
+    struct sbx_kind_entry *kinds; /* kind_count, by kind: what the application calls its messages; name "" or
                                                    NUL-terminated */
     uint32_t kind_count;
     uint32_t module_count;
     uint32_t thread_count;
     size_t record_count;
-    uint64_t drops[SBX_DROP_COUNT];             /* the recording's, plus what this reader had to drop */
+    uint64_t drops[SBX_DROP_COUNT]; /* the recording's, plus what this reader had to drop */
     /* the callstack table, for sbx_snapshot_stack() */
-    uint64_t *frames;                           /* SBX frame words by frame id */
-    uint64_t *nodes;                            /* both halves */
+    uint64_t *frames; /* SBX frame words by frame id */
+    uint64_t *nodes;  /* both halves */
     uint32_t frame_count, node_count;
-    uint64_t *ids;                              /* functions of providers, by index; 0: none */
+    uint64_t *ids; /* functions of providers, by index; 0: none */
     uint32_t id_count;
 };
 

@@ -13,7 +13,12 @@
 #include "recording_check.h"
 #include "sample_run.h"
 
-enum { PAGE = 4096, WORD = sizeof(uint64_t), THREAD_TRIES = 4, RUN_TRIES = 4 };
+enum {
+    PAGE = 4096,
+    WORD = sizeof(uint64_t),
+    THREAD_TRIES = 4,
+    RUN_TRIES = 4
+};
 
 /* Writers store bytes and words into what we read here, on purpose; a thread sanitizer must not take that for a
  * mistake. What makes it sound is checked afterwards: the turn of a chunk, the generation of an entry. */
@@ -34,7 +39,7 @@ struct copy {
     int fd;
     uint64_t *scratch; /* SBX_COPY_SCRATCH_MIN bytes are used */
     uint64_t torn_chunks;
-    uint64_t since_ns;   /* what was recorded before the user agreed stays where it is */
+    uint64_t since_ns;                   /* what was recorded before the user agreed stays where it is */
     uint32_t thread_count, module_count; /* entries copied: what begins later is not part of the copy */
 };
 
@@ -232,7 +237,9 @@ static int copy_runs(struct copy *copy, const struct sbx_recording_header *heade
  * read is read anew. */
 static int copy_threads(struct copy *copy, const struct sbx_recording_header *header)
 {
-    enum { PART = offsetof(struct sbx_thread_entry, own) };
+    enum {
+        PART = offsetof(struct sbx_thread_entry, own)
+    };
     static_assert(PART % WORD == 0 && offsetof(struct sbx_thread_entry, observed) > PART, "the runs come last");
     copy->thread_count = count_threads(copy, header);
     for (uint32_t i = 0; i < copy->thread_count; i++) {
@@ -336,7 +343,8 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
         (error = copy_words(&copy, head.frames.at, (uint64_t)head.frames.count * WORD)) != 0 ||
         (error = copy_words(&copy, head.ids.at, (uint64_t)head.ids.count * WORD)) != 0 ||
         (error = copy_modules(&copy, live)) != 0 ||
-        (error = copy_words(&copy, head.watches.at, (uint64_t)head.watches.count * sizeof(struct sbx_watch_entry))) != 0 ||
+        (error = copy_words(&copy, head.watches.at, (uint64_t)head.watches.count * sizeof(struct sbx_watch_entry))) !=
+            0 ||
         (error = copy_words(&copy, head.kinds.at, (uint64_t)head.kinds.count * sizeof(struct sbx_kind_entry))) != 0 ||
         (error = copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page))) != 0) {
         return error;

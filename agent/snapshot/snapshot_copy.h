@@ -24,7 +24,9 @@
 #include "marks.h"
 #include "recording_format.h"
 
-enum { SBX_COPY_SCRATCH_MIN = 64 * 1024 };
+enum {
+    SBX_COPY_SCRATCH_MIN = 64 * 1024
+};
 
 /* Copy `live` (a whole mapped recording, at an address divisible by 8) to out_fd, an empty regular file open for
  * writing: it gets its full length at once and holes where the recording is zero. `trigger` may be NULL: none.

@@ -30,8 +30,8 @@ static void learn_loop(struct sbx_thread *thread)
     if (replay->changed_from < replay->depth) {
         loop->poller_asked = false;
     }
-    if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 ||
-        loop->root_sp == 0 || sbx_replay_root_sp(replay) != loop->root_sp) {
+    if (loop->poller_returns || loop->slot_count == 0 || thread->entry->message_begin_ns == 0 || loop->root_sp == 0 ||
+        sbx_replay_root_sp(replay) != loop->root_sp) {
         return;
     }
     if (!loop->poller_asked) {
@@ -82,15 +82,16 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     if (SBX_UNLIKELY(window.lo < thread->stack_low || start->sp >= thread->stack_high)) {
         return capture_copy(thread, map, start);
     }
-    uint32_t stack = sbx_replay_stack(&thread->replay, map, &thread->cache, &sbx_the_capture.table, &window, start,
-                                      &thread->walk);
+    uint32_t stack =
+        sbx_replay_stack(&thread->replay, map, &thread->cache, &sbx_the_capture.table, &window, start, &thread->walk);
     if (SBX_UNLIKELY(thread->replay.end != SBX_WALK_COMPLETE)) {
         sbx_count_drop(SBX_DROP_TRUNCATED);
     }
     if (thread->has_loop) {
         learn_loop(thread);
     }
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint; read again behind it */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) !=
+                     0)) { /* relaxed: a hint; read again behind it */
         return sbx_logical_append(thread, start, stack);
     }
     return stack;
@@ -135,7 +136,8 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     record->alloc_bytes = entry->alloc_bytes;
     record->message = entry->message;
     if (record->stack != SBX_STACK_NONE) { /* boundaries of messages have none: they are no sample */
-        sbx_store_release(&entry->last_stack, record->stack); /* order: release entry.last_stack - its nodes are there */
+        sbx_store_release(&entry->last_stack,
+                          record->stack); /* order: release entry.last_stack - its nodes are there */
         entry->last_record_ns = record->end_ns;
         entry->last_cpu_ns = record->cpu_ns;
         entry->captures++;

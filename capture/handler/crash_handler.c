@@ -63,8 +63,9 @@ SBX_SIGNAL_SAFE static uint32_t fault_of(int number, const siginfo_t *info)
     case SIGSEGV:
         return code == SEGV_MAPERR ? SBX_FAULT_UNMAPPED : code == SI_KERNEL ? SBX_FAULT_WILD : SBX_FAULT_PROTECTED;
     case SIGBUS:
-        return code == BUS_ADRALN ? SBX_FAULT_ALIGNMENT : code == BUS_ADRERR || code == BUS_OBJERR ? SBX_FAULT_BACKING
-                                                                                                  : SBX_FAULT_HARDWARE;
+        return code == BUS_ADRALN                         ? SBX_FAULT_ALIGNMENT
+               : code == BUS_ADRERR || code == BUS_OBJERR ? SBX_FAULT_BACKING
+                                                          : SBX_FAULT_HARDWARE;
     case SIGILL:
         return SBX_FAULT_INSTRUCTION;
     case SIGFPE:

@@ -10,9 +10,9 @@
 
 /* In struct sbx_logical_walk.tags, above the line. */
 enum sbx_logical_tag {
-    TAG_PROVIDER_SHIFT = 24,  /* bits 24..27: index of the provider */
-    TAG_ROOT = 1 << 28,       /* the outermost frame of its provider, in a sample made at a safepoint */
-    TAG_CUT = 1 << 29,        /* no frame: here some are left out */
+    TAG_PROVIDER_SHIFT = 24, /* bits 24..27: index of the provider */
+    TAG_ROOT = 1 << 28,      /* the outermost frame of its provider, in a sample made at a safepoint */
+    TAG_CUT = 1 << 29,       /* no frame: here some are left out */
 };
 
 /* ---- asking ---- */

@@ -14,7 +14,7 @@ enum {
      * for what could explain a stall. */
     SHORT_MESSAGE_NS = 1000000,
     WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
-    MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
+    MERGE_NS = 5000000,       /* so far at most do merged messages reach, and idle time goes untold */
     /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
     LOOP_PASSES = 4,
 };
@@ -150,8 +150,8 @@ static void flush_merged(struct sbx_thread *thread)
 
 static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
-    struct sbx_record record = {.kind = SBX_RECORD_MESSAGE, .op = thread->loop.kind, .begin_ns = begin_ns,
-                                .end_ns = end_ns, .amount = 1};
+    struct sbx_record record = {
+        .kind = SBX_RECORD_MESSAGE, .op = thread->loop.kind, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
     thread->inside = 1;
     sbx_order_with_handler();
     record.cpu_ns = sbx_thread_times(thread).cpu_ns;
@@ -165,13 +165,13 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
 {
     struct sbx_message_loop *loop = &thread->loop;
     /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
-    if (loop->merged.amount != 0 &&
-        (loop->merged.op != loop->kind || end_ns - loop->merged.begin_ns >= MERGE_NS || begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
+    if (loop->merged.amount != 0 && (loop->merged.op != loop->kind || end_ns - loop->merged.begin_ns >= MERGE_NS ||
+                                     begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
         flush_merged(thread);
     }
     if (loop->merged.amount == 0) {
-        loop->merged = (struct sbx_record){.kind = SBX_RECORD_MESSAGE, .op = loop->kind, .begin_ns = begin_ns,
-                                           .thread = thread->index};
+        loop->merged = (struct sbx_record){
+            .kind = SBX_RECORD_MESSAGE, .op = loop->kind, .begin_ns = begin_ns, .thread = thread->index};
     }
     loop->merged.amount++;
     loop->merged.end_ns = end_ns;
@@ -183,7 +183,8 @@ static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t
 /* Leave the numbers of a slow message where the watch thread takes them. */
 static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t kind, uint64_t begin_ns, uint64_t end_ns)
 {
-    if (sbx_load_acquire(&loop->slow_message) != 0) { /* order: acquire loop.slow_message - the last was not taken yet */
+    if (sbx_load_acquire(&loop->slow_message) !=
+        0) { /* order: acquire loop.slow_message - the last was not taken yet */
         return;
     }
     loop->slow_kind = kind;
@@ -343,8 +344,11 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
         call->thread = NULL; /* the record is made here, not by sbx_blocking_end() */
         thread->inside = 1;
         sbx_order_with_handler();
-        struct sbx_record record = {.kind = SBX_RECORD_IDLE, .op = call->op, .begin_ns = call->begin_ns,
-                                    .end_ns = now_ns, .cpu_ns = sbx_thread_times(thread).cpu_ns};
+        struct sbx_record record = {.kind = SBX_RECORD_IDLE,
+                                    .op = call->op,
+                                    .begin_ns = call->begin_ns,
+                                    .end_ns = now_ns,
+                                    .cpu_ns = sbx_thread_times(thread).cpu_ns};
         sbx_capture_put(thread, &record);
         sbx_order_with_handler();
         thread->inside = 0;

@@ -16,8 +16,7 @@
 
 /* A poll-family function is about to be called from return address `pc`, stack pointer `sp`. Like sbx_blocking_begin().
  * Without descriptors and away from the loop it is recorded as a sleep. */
-SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
-                                  bool has_fds);
+SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp, bool has_fds);
 
 /* It returned. Like sbx_blocking_end(). `fd`: one of the descriptors, away from the loop; -1 not known. */
 SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd);
@@ -30,7 +29,9 @@ SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
 /* The calling thread begins to handle a message of this kind (at most SBX_MESSAGE_KIND_MAX, else 0), and has handled it.
  * What is entered inside another message, or inside one that a poll call began, is part of that; a poll call inside one
  * is a wait. A leave without its enter does nothing. For any thread; takes no lock; errno is kept. */
-enum { SBX_MESSAGE_KIND_MAX = SBX_OP_MAX - 1 };
+enum {
+    SBX_MESSAGE_KIND_MAX = SBX_OP_MAX - 1
+};
 SBX_HOOK_SAFE void sbx_message_enter(uint32_t kind);
 
 /* Keep the first name of a kind. Any thread. */

@@ -50,28 +50,28 @@ extern const size_t sbx_point_list_count;
 /* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five
  * arguments may use the parameters, and `result`. Written once here because thirty functions differ in nothing else. */
 #define SBX_BLOCKING_HOOK(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd) \
-    static type(*real_##name) parameters;                                                          \
-    static type hook_##name parameters                                                             \
-    {                                                                                              \
-        struct sbx_blocking call;                                                                  \
-        SBX_SAVE_FRAME_POINTER();                                                                  \
+    static type(*real_##name) parameters;                                                                 \
+    static type hook_##name parameters                                                                    \
+    {                                                                                                     \
+        struct sbx_blocking call;                                                                         \
+        SBX_SAVE_FRAME_POINTER();                                                                         \
         sbx_blocking_begin(&call, group, kind, op, object, 0);                                            \
-        type result = real_##name arguments;                                                       \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                   \
-        return result;                                                                             \
+        type result = real_##name arguments;                                                              \
+        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                          \
+        return result;                                                                                    \
     }
 
 /* The same around a wait that another thread ends: it can be told who (wake.h). */
-#define SBX_WAIT_HOOK(type, name, parameters, arguments, group, kind, op, object, peer, failed)   \
-    static type(*real_##name) parameters;                                                         \
-    static type hook_##name parameters                                                            \
-    {                                                                                             \
-        struct sbx_blocking call;                                                                 \
-        SBX_SAVE_FRAME_POINTER();                                                                 \
-        sbx_wait_begin(&call, group, kind, op, object, peer);                                     \
-        type result = real_##name arguments;                                                      \
-        sbx_blocking_end(&call, 0, failed, -1);                                                   \
-        return result;                                                                            \
+#define SBX_WAIT_HOOK(type, name, parameters, arguments, group, kind, op, object, peer, failed) \
+    static type(*real_##name) parameters;                                                       \
+    static type hook_##name parameters                                                          \
+    {                                                                                           \
+        struct sbx_blocking call;                                                               \
+        SBX_SAVE_FRAME_POINTER();                                                               \
+        sbx_wait_begin(&call, group, kind, op, object, peer);                                   \
+        type result = real_##name arguments;                                                    \
+        sbx_blocking_end(&call, 0, failed, -1);                                                 \
+        return result;                                                                          \
     }
 
 /* A lock, measured only by who must wait for it. When it looks free (or the call is to be left alone for another
@@ -81,37 +81,36 @@ extern const size_t sbx_point_list_count;
  * original's own attempt, a few nanoseconds, waits unmeasured. A lock that is taken 10,000 times a second makes that
  * one wait in 20,000, and the sampler still sees it. */
 #define SBX_LOCK_HOOK(type, name, parameters, arguments, is_left_alone, try, busy, group, op, object, holder) \
-    static type(*real_##name) parameters;                                                         \
-    SBX_NOINLINE static type wait_in_##name parameters                                            \
-    {                                                                                             \
-        struct sbx_blocking call;                                                                 \
-        type result = try;                                                                        \
-        if (result != (busy)) {                                                                   \
-            return result;                                                                        \
-        }                                                                                         \
-        SBX_SAVE_FRAME_POINTER();                                                                 \
-        sbx_wait_begin(&call, group, SBX_RECORD_LOCK, op, object, holder);                        \
-        result = real_##name arguments;                                                           \
-        sbx_blocking_end(&call, 0, result != 0, -1);                                              \
-        return result;                                                                            \
-    }                                                                                             \
-    static type hook_##name parameters                                                            \
-    {                                                                                             \
-        return SBX_LIKELY(is_left_alone) ? real_##name arguments : wait_in_##name arguments;      \
+    static type(*real_##name) parameters;                                                                     \
+    SBX_NOINLINE static type wait_in_##name parameters                                                        \
+    {                                                                                                         \
+        struct sbx_blocking call;                                                                             \
+        type result = try;                                                                                    \
+        if (result != (busy)) {                                                                               \
+            return result;                                                                                    \
+        }                                                                                                     \
+        SBX_SAVE_FRAME_POINTER();                                                                             \
+        sbx_wait_begin(&call, group, SBX_RECORD_LOCK, op, object, holder);                                    \
+        result = real_##name arguments;                                                                       \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                                          \
+        return result;                                                                                        \
+    }                                                                                                         \
+    static type hook_##name parameters                                                                        \
+    {                                                                                                         \
+        return SBX_LIKELY(is_left_alone) ? real_##name arguments : wait_in_##name arguments;                  \
     }
 
 /* A release: look who waits, then the original as a tail call. */
-#define SBX_RELEASE_HOOK(name, type, op, width)                                                   \
-    static int (*real_##name)(type *);                                                            \
-    SBX_NOINLINE static int wake_in_##name(type *object)                                          \
-    {                                                                                             \
-        sbx_wake_look((uint64_t)object, op, width);                                               \
-        return real_##name(object);                                                               \
-    }                                                                                             \
-    static int hook_##name(type *object)                                                          \
-    {                                                                                             \
-        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object)      \
-                                                                    : real_##name(object);        \
+#define SBX_RELEASE_HOOK(name, type, op, width)                                                                     \
+    static int (*real_##name)(type *);                                                                              \
+    SBX_NOINLINE static int wake_in_##name(type *object)                                                            \
+    {                                                                                                               \
+        sbx_wake_look((uint64_t)object, op, width);                                                                 \
+        return real_##name(object);                                                                                 \
+    }                                                                                                               \
+    static int hook_##name(type *object)                                                                            \
+    {                                                                                                               \
+        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object) : real_##name(object); \
     }
 
 #define SBX_POINT(name, hook_function, original_variable, group)            \

@@ -13,20 +13,20 @@ static int (*real_gettimeofday)(struct timeval *, void *);
 static time_t (*real_time)(time_t *);
 
 /* What runs when a count is out stands apart, so that the way of everybody else saves no register. */
-#define CLOCK_HOOK(type, name, parameters, arguments, op)                                        \
-    SBX_NOINLINE static type ask_in_##name parameters                                            \
-    {                                                                                            \
-        sbx_leaf_of_anybody(SBX_RECORD_LEAF, op, SBX_GROUP_CLOCK);                               \
-        return real_##name arguments;                                                            \
-    }                                                                                            \
-    static type hook_##name parameters                                                           \
-    {                                                                                            \
+#define CLOCK_HOOK(type, name, parameters, arguments, op)                                         \
+    SBX_NOINLINE static type ask_in_##name parameters                                             \
+    {                                                                                             \
+        sbx_leaf_of_anybody(SBX_RECORD_LEAF, op, SBX_GROUP_CLOCK);                                \
+        return real_##name arguments;                                                             \
+    }                                                                                             \
+    static type hook_##name parameters                                                            \
+    {                                                                                             \
         return SBX_UNLIKELY(sbx_leaf_is_out()) ? ask_in_##name arguments : real_##name arguments; \
     }
 
 CLOCK_HOOK(int, clock_gettime, (clockid_t clock, struct timespec *out), (clock, out), SBX_OP_CLOCK_GETTIME)
-CLOCK_HOOK(int, gettimeofday, (struct timeval *out, void *zone), (out, zone), SBX_OP_GETTIMEOFDAY)
-CLOCK_HOOK(time_t, time, (time_t *out), (out), SBX_OP_TIME)
+CLOCK_HOOK(int, gettimeofday, (struct timeval * out, void *zone), (out, zone), SBX_OP_GETTIMEOFDAY)
+CLOCK_HOOK(time_t, time, (time_t * out), (out), SBX_OP_TIME)
 
 static const struct sbx_point points[] = {
     SBX_POINT("clock_gettime", hook_clock_gettime, real_clock_gettime, SBX_GROUP_CLOCK),

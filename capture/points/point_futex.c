@@ -22,13 +22,15 @@
 #else
 #define OLD_CALLS(X)
 #endif
+/* clang-format off */
 #define GATED_CALLS(X)                                                                                                 \
     X(SYS_futex) X(SYS_ppoll) X(SYS_pselect6) X(SYS_epoll_pwait) X(SYS_nanosleep) X(SYS_clock_nanosleep)               \
     X(SYS_rt_sigsuspend) X(SYS_rt_sigtimedwait) X(SYS_msgrcv) X(SYS_msgsnd) X(SYS_semop) X(SYS_semtimedop)             \
     X(SYS_mq_timedsend) X(SYS_mq_timedreceive) X(SYS_io_getevents) X(SYS_recvfrom) X(SYS_recvmsg) X(SYS_recvmmsg)      \
     X(SYS_sendto) X(SYS_sendmsg) X(SYS_sendmmsg) X(SYS_connect) X(SYS_accept) X(SYS_accept4) OLD_CALLS(X)              \
-    X(SYS_seccomp) X(SYS_prctl) X(SYS_unshare) X(SYS_setns) X(LANDLOCK_RESTRICT_SELF)             \
+    X(SYS_seccomp) X(SYS_prctl) X(SYS_unshare) X(SYS_setns) X(LANDLOCK_RESTRICT_SELF)                                  \
     X(IO_PGETEVENTS) X(IO_URING_ENTER) X(EPOLL_PWAIT2) X(FUTEX_WAITV)
+/* clang-format on */
 
 enum { /* younger than some headers we are built with; from 424 on numbers are the same everywhere */
 #ifdef __x86_64__
@@ -43,14 +45,14 @@ enum { /* younger than some headers we are built with; from 424 on numbers are t
 };
 
 #define IN_WORD(word, call) ((call) / 64 == (word) ? UINT64_C(1) << ((call) % 64) : 0)
-#define IN_0(call) | IN_WORD(0, call)
-#define IN_1(call) | IN_WORD(1, call)
-#define IN_2(call) | IN_WORD(2, call)
-#define IN_3(call) | IN_WORD(3, call)
-#define IN_4(call) | IN_WORD(4, call)
-#define IN_5(call) | IN_WORD(5, call)
-#define IN_6(call) | IN_WORD(6, call)
-#define IN_7(call) | IN_WORD(7, call)
+#define IN_0(call)          | IN_WORD(0, call)
+#define IN_1(call)          | IN_WORD(1, call)
+#define IN_2(call)          | IN_WORD(2, call)
+#define IN_3(call)          | IN_WORD(3, call)
+#define IN_4(call)          | IN_WORD(4, call)
+#define IN_5(call)          | IN_WORD(5, call)
+#define IN_6(call)          | IN_WORD(6, call)
+#define IN_7(call)          | IN_WORD(7, call)
 extern const uint64_t sbx_gated_calls[8];
 __attribute__((visibility("hidden"))) const uint64_t sbx_gated_calls[8] = {
     0 GATED_CALLS(IN_0), 0 GATED_CALLS(IN_1), 0 GATED_CALLS(IN_2), 0 GATED_CALLS(IN_3),
@@ -71,13 +73,15 @@ SBX_SYSCALL_GATE(sbx_hook_syscall, sbx_gated_calls, sbx_hook_gated_call, sbx_rea
 /* What a lock without an owner holds while somebody waits for it: 0 free, 1 held, 2 held and waited for. From Drepper,
  * "Futexes Are Tricky", mutexes 2 and 3, and so in GLib, in Rust's standard library, in libc itself and in most locks
  * that programs make for themselves. */
-enum { CONTENDED = 2 };
+enum {
+    CONTENDED = 2
+};
 
 /* What kind of thing a futex is. */
 enum use {
-    USE_WAIT,   /* somebody will change the word: a condition, a counter, a flag */
-    USE_LOCK,   /* a lock by the way it uses its word; a counter may stand at 2 as well */
-    USE_OWNED,  /* a lock that the kernel keeps, with its owner in the word */
+    USE_WAIT,  /* somebody will change the word: a condition, a counter, a flag */
+    USE_LOCK,  /* a lock by the way it uses its word; a counter may stand at 2 as well */
+    USE_OWNED, /* a lock that the kernel keeps, with its owner in the word */
 };
 
 /* The word, copied by the kernel because the address is the program's; 0 when it cannot be. */

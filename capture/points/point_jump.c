@@ -13,7 +13,9 @@
 typedef void jump_function(void *environment, int value);
 
 #if defined(__x86_64__)
-enum { STACK_POINTER = 6 }; /* word of a jmp_buf */
+enum {
+    STACK_POINTER = 6
+}; /* word of a jmp_buf */
 
 static bool is_believable(const struct sbx_thread *thread, uint64_t sp, uint64_t here)
 {
@@ -56,12 +58,12 @@ static inline void leave_calls(const void *environment)
     }
 }
 
-#define JUMPS(name)                                                      \
-    static jump_function *real_##name; /* does not return */             \
-    static void hook_##name(void *environment, int value)                \
-    {                                                                    \
-        leave_calls(environment);                                        \
-        real_##name(environment, value);                                 \
+#define JUMPS(name)                                          \
+    static jump_function *real_##name; /* does not return */ \
+    static void hook_##name(void *environment, int value)    \
+    {                                                        \
+        leave_calls(environment);                            \
+        real_##name(environment, value);                     \
     }
 
 JUMPS(longjmp)

@@ -47,8 +47,8 @@ static int (*real_mtx_trylock)(mtx_t *);
 SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), is_free(mutex), real_mutex_trylock(mutex), EBUSY,
               SBX_GROUP_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
 SBX_LOCK_HOOK(int, mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until), (mutex, until),
-              is_free(mutex), real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK,
-              (uint64_t)mutex, owner_of(mutex))
+              is_free(mutex), real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
+              owner_of(mutex))
 /* The clock is checked before the lock: a bad one is EINVAL also when the mutex is free (glibc). */
 SBX_LOCK_HOOK(int, mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
               (mutex, clock, until), is_free(mutex) || !is_known(clock), real_mutex_trylock(mutex), EBUSY,
@@ -74,19 +74,18 @@ static bool may_wake(const void *mutex)
 #endif
 }
 
-#define UNLOCK_HOOK(name, type)                                                                           \
-    static int (*real_##name)(type *);                                                                    \
-    SBX_NOINLINE static int wake_in_##name(type *mutex)                                                   \
-    {                                                                                                     \
-        if (may_wake(mutex)) {                                                                            \
-            sbx_wake_look((uint64_t)mutex, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE);                            \
-        }                                                                                                 \
-        return real_##name(mutex);                                                                        \
-    }                                                                                                     \
-    static int hook_##name(type *mutex)                                                                   \
-    {                                                                                                     \
-        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)mutex)) ? wake_in_##name(mutex)                \
-                                                                   : real_##name(mutex);                  \
+#define UNLOCK_HOOK(name, type)                                                                                  \
+    static int (*real_##name)(type *);                                                                           \
+    SBX_NOINLINE static int wake_in_##name(type *mutex)                                                          \
+    {                                                                                                            \
+        if (may_wake(mutex)) {                                                                                   \
+            sbx_wake_look((uint64_t)mutex, SBX_OP_MUTEX_UNLOCK, SBX_WAKE_ONE);                                   \
+        }                                                                                                        \
+        return real_##name(mutex);                                                                               \
+    }                                                                                                            \
+    static int hook_##name(type *mutex)                                                                          \
+    {                                                                                                            \
+        return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)mutex)) ? wake_in_##name(mutex) : real_##name(mutex); \
     }
 
 UNLOCK_HOOK(mutex_unlock, pthread_mutex_t)
@@ -97,17 +96,17 @@ SBX_RELEASE_HOOK(cond_broadcast, pthread_cond_t, SBX_OP_COND_BROADCAST, SBX_WAKE
 SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
 
 /* Waiting for a condition lets go of the mutex as well. */
-#define COND_HOOK(name, parameters, arguments, op)                                                        \
-    static int(*real_##name) parameters;                                                                  \
-    static int hook_##name parameters                                                                     \
-    {                                                                                                     \
-        struct sbx_blocking call;                                                                         \
-        SBX_SAVE_FRAME_POINTER();                                                                         \
-        sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                                \
-        sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0);               \
-        int result = real_##name arguments;                                                               \
-        sbx_blocking_end(&call, 0, result != 0, -1);                                                      \
-        return result;                                                                                    \
+#define COND_HOOK(name, parameters, arguments, op)                                          \
+    static int(*real_##name) parameters;                                                    \
+    static int hook_##name parameters                                                       \
+    {                                                                                       \
+        struct sbx_blocking call;                                                           \
+        SBX_SAVE_FRAME_POINTER();                                                           \
+        sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                  \
+        sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0); \
+        int result = real_##name arguments;                                                 \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                        \
+        return result;                                                                      \
     }
 
 COND_HOOK(cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex), SBX_OP_COND_WAIT)

@@ -28,31 +28,27 @@ static int first_ready(int count, const fd_set *in, const fd_set *out)
 }
 
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. */
-#define POLL_HOOK(name, parameters, arguments, op, has_fds, fd)                                            \
-    static int(*real_##name) parameters;                                                                   \
-    static int hook_##name parameters                                                                      \
-    {                                                                                                      \
-        struct sbx_blocking call;                                                                          \
-        SBX_SAVE_FRAME_POINTER();                                                                          \
-        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(),  \
-                       has_fds);                                                                           \
-        int result = real_##name arguments;                                                                \
-        sbx_poll_end(&call, result < 0, result < 0 || call.is_loop ? -1 : (fd));                           \
-        return result;                                                                                     \
+#define POLL_HOOK(name, parameters, arguments, op, has_fds, fd)                                                     \
+    static int(*real_##name) parameters;                                                                            \
+    static int hook_##name parameters                                                                               \
+    {                                                                                                               \
+        struct sbx_blocking call;                                                                                   \
+        SBX_SAVE_FRAME_POINTER();                                                                                   \
+        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(), has_fds); \
+        int result = real_##name arguments;                                                                         \
+        sbx_poll_end(&call, result < 0, result < 0 || call.is_loop ? -1 : (fd));                                    \
+        return result;                                                                                              \
     }
 
 POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL, count > 0,
           first_polled(fds, count))
 POLL_HOOK(poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes),
-          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, count > 0,
-          first_polled(fds, count))
+          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, count > 0, first_polled(fds, count))
 POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-          (fds, count, timeout, mask), SBX_OP_PPOLL, count > 0,
-          first_polled(fds, count))
+          (fds, count, timeout, mask), SBX_OP_PPOLL, count > 0, first_polled(fds, count))
 POLL_HOOK(ppoll_chk,
           (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t fds_bytes),
-          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, count > 0,
-          first_polled(fds, count))
+          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, count > 0, first_polled(fds, count))
 POLL_HOOK(epoll_wait, (int fd, struct epoll_event *events, int count, int timeout_ms), (fd, events, count, timeout_ms),
           SBX_OP_EPOLL_WAIT, true, fd)
 POLL_HOOK(epoll_pwait, (int fd, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
@@ -61,12 +57,10 @@ POLL_HOOK(epoll_pwait2,
           (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
           (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, true, fd)
 POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
-          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0,
-          first_ready(count, in, out))
+          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out))
 POLL_HOOK(pselect,
           (int count, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout, const sigset_t *mask),
-          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0,
-          first_ready(count, in, out))
+          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0, first_ready(count, in, out))
 
 static const struct sbx_point points[] = {
     SBX_POINT("poll", hook_poll, real_poll, SBX_GROUP_POLL),

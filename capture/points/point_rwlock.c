@@ -58,8 +58,8 @@ static bool is_writable(const pthread_rwlock_t *lock)
 #endif
 }
 
-#define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                           \
-    SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op,         \
+#define RWLOCK_HOOK(name, parameters, arguments, is_left_alone, try, op)                                   \
+    SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op, \
                   (uint64_t)lock, writer_of(lock))
 
 RWLOCK_HOOK(rdlock, (pthread_rwlock_t * lock), (lock), is_readable(lock), real_tryrdlock, SBX_OP_RWLOCK_RDLOCK)

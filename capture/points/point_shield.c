@@ -11,15 +11,15 @@
 struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
 typedef struct io_context *io_context_of_libaio;
 
-#define SHIELDED(type, name, parameters, arguments)                 \
-    static type(*real_##name) parameters;                           \
-    static type hook_##name parameters                              \
-    {                                                               \
-        SBX_SAVE_FRAME_POINTER();                                   \
-        struct sbx_thread *thread = sbx_shield_begin();             \
-        type result = real_##name arguments;                        \
-        sbx_shield_end(thread);                                     \
-        return result;                                              \
+#define SHIELDED(type, name, parameters, arguments)     \
+    static type(*real_##name) parameters;               \
+    static type hook_##name parameters                  \
+    {                                                   \
+        SBX_SAVE_FRAME_POINTER();                       \
+        struct sbx_thread *thread = sbx_shield_begin(); \
+        type result = real_##name arguments;            \
+        sbx_shield_end(thread);                         \
+        return result;                                  \
     }
 
 SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
@@ -46,7 +46,7 @@ SHIELDED(int, io_pgetevents,
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_ASYNC)
 static const struct sbx_point points[] = {
-    POINT(msgrcv),     POINT(msgsnd),          POINT(semop),   POINT(semtimedop),   POINT(mq_receive),
+    POINT(msgrcv),          POINT(msgsnd),  POINT(semop),        POINT(semtimedop),   POINT(mq_receive),
     POINT(mq_timedreceive), POINT(mq_send), POINT(mq_timedsend), POINT(io_getevents), POINT(io_pgetevents),
 };
 const struct sbx_point_list sbx_points_shield = SBX_POINT_LIST(points);

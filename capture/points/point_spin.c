@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <pthread.h>
 
-enum { TRIES = 100 }; /* some microseconds, as the real one would spend */
+enum {
+    TRIES = 100
+}; /* some microseconds, as the real one would spend */
 
 static int (*real_spin_lock)(pthread_spinlock_t *);
 static int (*real_spin_trylock)(pthread_spinlock_t *);

@@ -25,20 +25,20 @@ static bool has_count(const sem_t *semaphore)
     return (word & INT32_MAX) != 0 && word != UINT32_MAX;
 }
 
-#define SEM_HOOK(name, parameters, arguments, op)                                                         \
-    static int(*real_##name) parameters;                                                                  \
-    SBX_NOINLINE static int wait_in_##name parameters                                                     \
-    {                                                                                                     \
-        struct sbx_blocking call;                                                                         \
-        SBX_SAVE_FRAME_POINTER();                                                                         \
-        sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);          \
-        int result = real_##name arguments;                                                               \
-        sbx_blocking_end(&call, 0, result != 0, -1);                                                      \
-        return result;                                                                                    \
-    }                                                                                                     \
-    static int hook_##name parameters                                                                     \
-    {                                                                                                     \
-        return SBX_LIKELY(has_count(semaphore)) ? real_##name arguments : wait_in_##name arguments;       \
+#define SEM_HOOK(name, parameters, arguments, op)                                                   \
+    static int(*real_##name) parameters;                                                            \
+    SBX_NOINLINE static int wait_in_##name parameters                                               \
+    {                                                                                               \
+        struct sbx_blocking call;                                                                   \
+        SBX_SAVE_FRAME_POINTER();                                                                   \
+        sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);    \
+        int result = real_##name arguments;                                                         \
+        sbx_blocking_end(&call, 0, result != 0, -1);                                                \
+        return result;                                                                              \
+    }                                                                                               \
+    static int hook_##name parameters                                                               \
+    {                                                                                               \
+        return SBX_LIKELY(has_count(semaphore)) ? real_##name arguments : wait_in_##name arguments; \
     }
 
 SEM_HOOK(sem_wait, (sem_t * semaphore), (semaphore), SBX_OP_SEM_WAIT)

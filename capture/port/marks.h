@@ -14,10 +14,10 @@
  * the saved original; guarded against re-entry; may itself be interrupted by the sampler. Signal safe implies it. */
 #define SBX_HOOK_SAFE
 
-#define SBX_MUST_CHECK __attribute__((warn_unused_result))
-#define SBX_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SBX_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define SBX_NOINLINE __attribute__((noinline))
+#define SBX_MUST_CHECK      __attribute__((warn_unused_result))
+#define SBX_LIKELY(x)       __builtin_expect(!!(x), 1)
+#define SBX_UNLIKELY(x)     __builtin_expect(!!(x), 0)
+#define SBX_NOINLINE        __attribute__((noinline))
 #define SBX_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

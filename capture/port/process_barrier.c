@@ -27,7 +27,8 @@ bool sbx_process_barrier_start(void)
 
 bool sbx_process_barrier(void)
 {
-    if (sbx_load_seq_cst(&sbx_has_process_barrier) == 0) { /* order: seq_cst has_process_barrier - then is_lost is seen */
+    if (sbx_load_seq_cst(&sbx_has_process_barrier) ==
+        0) { /* order: seq_cst has_process_barrier - then is_lost is seen */
         return false;
     }
     if (call(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {

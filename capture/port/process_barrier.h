@@ -33,15 +33,15 @@ bool sbx_process_barrier(void);
 bool sbx_process_barrier_between(void);
 
 /* The hot side: store, and let no later load of this thread be taken before, as far as the rare side can tell. */
-#define sbx_store_before_look(p, v)                                                                                    \
-    do {                                                                                                               \
-        if (SBX_LIKELY(sbx_load_relaxed(&sbx_has_process_barrier) != 0)) { /* relaxed: either way is right */          \
-            sbx_store_relaxed((p), (v));                                                                               \
-            sbx_order_with_handler();                                                                                  \
-        } else {                                                                                                       \
-            sbx_store_relaxed((p), (v));                                                                               \
-            sbx_fence_seq_cst(); /* a seq_cst store alone does not hold back a relaxed load on aarch64 */              \
-        }                                                                                                              \
+#define sbx_store_before_look(p, v)                                                                           \
+    do {                                                                                                      \
+        if (SBX_LIKELY(sbx_load_relaxed(&sbx_has_process_barrier) != 0)) { /* relaxed: either way is right */ \
+            sbx_store_relaxed((p), (v));                                                                      \
+            sbx_order_with_handler();                                                                         \
+        } else {                                                                                              \
+            sbx_store_relaxed((p), (v));                                                                      \
+            sbx_fence_seq_cst(); /* a seq_cst store alone does not hold back a relaxed load on aarch64 */     \
+        }                                                                                                     \
     } while (0)
 
 #endif

@@ -18,16 +18,16 @@
         (registers)->context = NULL;                                             \
     } while (0)
 
-#define sbx_registers_interrupted(registers, ucontext)                            \
-    do {                                                                          \
-        (registers)->pc = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RIP];       \
-        (registers)->sp = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RSP];       \
-        (registers)->fp = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RBP];       \
-        (registers)->link = 0;                                                    \
-        (registers)->pc_is_exact = true;                                          \
-        (registers)->fp_known = true;                                             \
-        (registers)->link_known = false;                                          \
-        (registers)->context = (const uint64_t *)(ucontext)->uc_mcontext.gregs;   \
+#define sbx_registers_interrupted(registers, ucontext)                          \
+    do {                                                                        \
+        (registers)->pc = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RIP];     \
+        (registers)->sp = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RSP];     \
+        (registers)->fp = (uint64_t)(ucontext)->uc_mcontext.gregs[REG_RBP];     \
+        (registers)->link = 0;                                                  \
+        (registers)->pc_is_exact = true;                                        \
+        (registers)->fp_known = true;                                           \
+        (registers)->link_known = false;                                        \
+        (registers)->context = (const uint64_t *)(ucontext)->uc_mcontext.gregs; \
     } while (0)
 
 #endif

@@ -37,7 +37,12 @@
  * tests/model/epoch.pml searches these cases. */
 #include "callstack_table.h"
 
-enum { LINE_SLOTS = 8, PROBE_LINES = 8, FRAME_TAG_BITS = 8, NODE_TAG_BITS = 16 };
+enum {
+    LINE_SLOTS = 8,
+    PROBE_LINES = 8,
+    FRAME_TAG_BITS = 8,
+    NODE_TAG_BITS = 16
+};
 
 static uint32_t shift_of(uint32_t slots)
 {
@@ -79,15 +84,23 @@ struct half {
 static inline struct half frames_of(struct sbx_callstack_table *table, uint32_t epoch)
 {
     uint32_t at = epoch & 1;
-    return (struct half){table->frames + at * ((size_t)table->frame_mask + 1), &table->frame_used[at],
-                         table->frame_mask, table->frame_shift, SBX_FRAME_TAG_SHIFT, FRAME_TAG_BITS};
+    return (struct half){table->frames + at * ((size_t)table->frame_mask + 1),
+                         &table->frame_used[at],
+                         table->frame_mask,
+                         table->frame_shift,
+                         SBX_FRAME_TAG_SHIFT,
+                         FRAME_TAG_BITS};
 }
 
 static inline struct half nodes_of(struct sbx_callstack_table *table, uint32_t epoch)
 {
     uint32_t at = epoch & 1;
-    return (struct half){table->nodes + at * ((size_t)table->node_mask + 1), &table->node_used[at],
-                         table->node_mask, table->node_shift, SBX_NODE_TAG_SHIFT, NODE_TAG_BITS};
+    return (struct half){table->nodes + at * ((size_t)table->node_mask + 1),
+                         &table->node_used[at],
+                         table->node_mask,
+                         table->node_shift,
+                         SBX_NODE_TAG_SHIFT,
+                         NODE_TAG_BITS};
 }
 
 /* How far the epoch of a word lies ahead of `epoch`: the sign and whether it is 0 mean something. Tags wrap, so the

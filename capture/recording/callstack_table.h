@@ -41,7 +41,7 @@ struct sbx_callstack_table {
     uint32_t node_mask;           /* slots of one half - 1 */
     uint32_t frame_shift;         /* a product's bits above these are a slot of a half */
     uint32_t node_shift;
-    uint8_t apart[64]; /* what is read above at each capture does not share a line with what insertions write */
+    uint8_t apart[64];      /* what is read above at each capture does not share a line with what insertions write */
     uint32_t frame_used[2]; /* relaxed counts of words inserted in a half since its epoch began: when to turn */
     uint32_t node_used[2];
 };

@@ -5,7 +5,9 @@
 #include "callstack_table.h"
 #include "order.h"
 
-enum { PROBES = 64 };
+enum {
+    PROBES = 64
+};
 
 SBX_SIGNAL_SAFE uint32_t sbx_id_intern(uint64_t *ids, uint32_t count, uint64_t id)
 {

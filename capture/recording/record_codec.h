@@ -93,9 +93,9 @@ struct sbx_codec_state {
     uint32_t thread;                    /* the chunk's own */
     uint8_t stack_epoch;                /* bits 24..31 of the last stack */
     uint8_t next_recent;
-    uint8_t reserved[6];                /* 0: a state can be compared as bytes */
-    uint8_t last_family[4];             /* op >> 4, by kind in the short form */
-    uint32_t last_usage[4];             /* faults and switches, in the order of the record; a chunk begins with 0 */
+    uint8_t reserved[6];    /* 0: a state can be compared as bytes */
+    uint8_t last_family[4]; /* op >> 4, by kind in the short form */
+    uint32_t last_usage[4]; /* faults and switches, in the order of the record; a chunk begins with 0 */
 };
 static_assert(sizeof(struct sbx_codec_state) == 96, "no padding");
 

@@ -90,8 +90,8 @@ struct short_numbers {
 };
 
 /* Fill `numbers`; false: the record needs the long form whatever they are. */
-__attribute__((always_inline)) static inline bool find_numbers(const struct sbx_codec_state *state, const struct sbx_record *record,
-                                struct short_numbers *numbers)
+__attribute__((always_inline)) static inline bool
+find_numbers(const struct sbx_codec_state *state, const struct sbx_record *record, struct short_numbers *numbers)
 {
     uint64_t end = in_units(record->end_ns), begin = in_units(record->begin_ns);
     uint64_t off = end - in_units(record->cpu_ns) - state->last_off; /* a little below 0 now and then */
@@ -123,8 +123,8 @@ static inline bool is_plain(const struct sbx_codec_state *state, const struct sb
                             const struct short_numbers *numbers)
 {
     uint64_t is_async = mask_of(numbers->kind == SHORT_ASYNC_KIND);
-    uint64_t rare = numbers->on >> ON_BITS | numbers->off >> 16 | record->flags |
-                    numbers->index >> 16 | (uint64_t)((record->op >> CODE_BITS) ^ state->last_family[numbers->kind]) |
+    uint64_t rare = numbers->on >> ON_BITS | numbers->off >> 16 | record->flags | numbers->index >> 16 |
+                    (uint64_t)((record->op >> CODE_BITS) ^ state->last_family[numbers->kind]) |
                     (record->amount & ~(is_async & mask_of(numbers->code != 0)));
     return (rare == 0) & (numbers->kind != 0);
 }
@@ -295,7 +295,8 @@ SBX_NOINLINE static size_t encode_rare(struct sbx_codec_state *state, const stru
 SBX_SIGNAL_SAFE size_t sbx_record_encode(struct sbx_codec_state *state, const struct sbx_record *record, uint8_t *out)
 {
     struct short_numbers numbers;
-    if (SBX_LIKELY(find_numbers(state, record, &numbers) & is_plain(state, record, &numbers))) {
+    /* One branch for both. */
+    if (SBX_LIKELY((int)find_numbers(state, record, &numbers) & (int)is_plain(state, record, &numbers))) {
         return encode_plain(state, record, &numbers, out);
     }
     return encode_rare(state, record, out);

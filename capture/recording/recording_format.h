@@ -54,36 +54,36 @@
 #include "capture_settings.h"
 #include "payload_numbers.h"
 
-#define SBX_RECORDING_MAGIC "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
+#define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
 #define SBX_RECORDING_VERSION 8u
-#define SBX_RECORDING_SUFFIX ".rec"
-#define SBX_RAW_SUFFIX ".raw"
+#define SBX_RECORDING_SUFFIX  ".rec"
+#define SBX_RAW_SUFFIX        ".raw"
 
 enum {
     SBX_CONTROL_AT = 4096,
     SBX_MODULES_MAX = 1024,
     SBX_THREADS_MAX = 1024,
-    SBX_WATCHES_MAX = 256,        /* a watch's id has its index in its lowest byte */
+    SBX_WATCHES_MAX = 256, /* a watch's id has its index in its lowest byte */
     SBX_WATCH_NAME_MAX = 48,
-    SBX_MESSAGE_KINDS = 224,      /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
-    SBX_FRAMES_MAX = 1 << 17,     /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
+    SBX_MESSAGE_KINDS = 224,  /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
+    SBX_FRAMES_MAX = 1 << 17, /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
                                      one frame, so frames are never what fills up first by much */
-    SBX_NODES_MAX = 1 << 16,      /* per half, power of two; 2 x 512 KiB */
+    SBX_NODES_MAX = 1 << 16,  /* per half, power of two; 2 x 512 KiB */
     SBX_CHUNK_BYTES = 4096,
-    SBX_CHUNKS_DEFAULT = 1024,    /* 4 MiB of ring */
-    SBX_IDS_MAX = 1 << 13,        /* functions of providers, power of two; 64 KiB */
+    SBX_CHUNKS_DEFAULT = 1024, /* 4 MiB of ring */
+    SBX_IDS_MAX = 1 << 13,     /* functions of providers, power of two; 64 KiB */
     SBX_PROVIDERS_MAX = 4,
     SBX_PROVIDER_NAME_MAX = 24,
     SBX_LOGICAL_LINE_BITS = 20,
     SBX_BUILD_ID_MAX = 32,
     SBX_PATH_MAX = 256,
-    SBX_MODULE_END = 0xffff,      /* module index of the "walk ended here" frame */
-    SBX_MODULE_NONE = 0xfffe,     /* code outside every module: generated code; offset 0 */
-    SBX_MODULE_LOGICAL = 0xfff0,  /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
-    SBX_MODULE_CUT = 0xfffd,      /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
+    SBX_MODULE_END = 0xffff,     /* module index of the "walk ended here" frame */
+    SBX_MODULE_NONE = 0xfffe,    /* code outside every module: generated code; offset 0 */
+    SBX_MODULE_LOGICAL = 0xfff0, /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
+    SBX_MODULE_CUT = 0xfffd,     /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
 };
 
-#define SBX_STACK_NONE 0u
+#define SBX_STACK_NONE     0u
 #define SBX_STACK_OVERFLOW 0x00ffffffu
 
 enum sbx_recording_state {
@@ -91,7 +91,8 @@ enum sbx_recording_state {
     SBX_STATE_LIVE = 2,
     SBX_STATE_CLEAN = 3,    /* stopped or exited in order */
     SBX_STATE_SNAPSHOT = 4, /* this file is a copy; header.trigger says why */
-    SBX_STATE_PUBLISHED = 5, /* of a dead process: its snapshot is durable under its temporary name (recording_recover.h) */
+    SBX_STATE_PUBLISHED =
+        5, /* of a dead process: its snapshot is durable under its temporary name (recording_recover.h) */
 };
 
 /* Why a snapshot was made. Times are CLOCK_MONOTONIC nanoseconds. */
@@ -121,7 +122,7 @@ enum sbx_consent {
 /* Left while a message is open too long, withdrawn when it ends: an open note of a dead process is a stall that killed
  * it. Written by the watch thread: fields first, then `open` with release. */
 struct sbx_note {
-    uint32_t open;   /* 1: the note stands */
+    uint32_t open; /* 1: the note stands */
     uint32_t thread;
     uint64_t message;
     uint64_t begin_ns;
@@ -157,7 +158,7 @@ struct sbx_crash {
 
 /* An embedded runtime that tells its logical frames. Filled before header.provider_count says so; never changed. */
 struct sbx_provider_entry {
-    uint64_t code_begin, code_end; /* addresses of the interpreter's loop; end 0: the whole module that holds begin;
+    uint64_t code_begin, code_end;    /* addresses of the interpreter's loop; end 0: the whole module that holds begin;
                                       begin 0: not told */
     char name[SBX_PROVIDER_NAME_MAX]; /* "lua": local only */
 };
@@ -165,16 +166,16 @@ struct sbx_provider_entry {
 /* What recording costs the application, and what the governor made of it (agent/governor.h). Written by the watch thread,
  * word by word, once a window: numbers for people. CPU times since the start. */
 struct sbx_overhead {
-    uint64_t application_ns; /* the process's, without the four below */
-    uint64_t watch_ns;       /* the watch thread's */
-    uint64_t modules_ns;     /* the module thread's: rows and hooks, mostly at the start; not governed */
-    uint64_t captures_ns;    /* of the application's threads: captures, counted and one in 16 timed */
-    uint64_t calls_ns;       /* the same: calls through points that recorded nothing, counted and estimated */
-    uint32_t budget_permille; /* 0: none */
-    uint32_t window_ppm;     /* cost of the last window by its application time, in millionths */
+    uint64_t application_ns;      /* the process's, without the four below */
+    uint64_t watch_ns;            /* the watch thread's */
+    uint64_t modules_ns;          /* the module thread's: rows and hooks, mostly at the start; not governed */
+    uint64_t captures_ns;         /* of the application's threads: captures, counted and one in 16 timed */
+    uint64_t calls_ns;            /* the same: calls through points that recorded nothing, counted and estimated */
+    uint32_t budget_permille;     /* 0: none */
+    uint32_t window_ppm;          /* cost of the last window by its application time, in millionths */
     uint32_t interval_us, gap_us; /* in force */
-    uint32_t shed;           /* SBX_POINT_BIT() of the groups that are out */
-    uint32_t changes;        /* steps taken, either way */
+    uint32_t shed;                /* SBX_POINT_BIT() of the groups that are out */
+    uint32_t changes;             /* steps taken, either way */
 };
 
 struct sbx_section {
@@ -188,50 +189,50 @@ struct sbx_recording_header {
     uint32_t version;
     uint32_t layout_hash; /* sbx_layout_hash(): sizes and offsets of every struct here */
     uint64_t file_bytes;
-    uint32_t state;       /* enum sbx_recording_state */
+    uint32_t state; /* enum sbx_recording_state */
     uint32_t pid;
     uint64_t process_start_ticks; /* field 22 of /proc/PID/stat: with pid and boot_id names one process */
     uint8_t boot_id[16];
-    uint8_t session_id[16];       /* random, one a recording */
-    uint8_t snapshot_id[16];      /* random, one a snapshot; becomes the payload id; zero in a live recording */
-    uint64_t started_ns;          /* CLOCK_MONOTONIC */
-    uint64_t started_real_s;      /* CLOCK_REALTIME seconds; only its UTC day ever leaves */
-    uint64_t snapshot_ns;         /* CLOCK_MONOTONIC when the copy was begun */
-    uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC of the watch thread's last tick: the last sign of life */
+    uint8_t session_id[16];  /* random, one a recording */
+    uint8_t snapshot_id[16]; /* random, one a snapshot; becomes the payload id; zero in a live recording */
+    uint64_t started_ns;     /* CLOCK_MONOTONIC */
+    uint64_t started_real_s; /* CLOCK_REALTIME seconds; only its UTC day ever leaves */
+    uint64_t snapshot_ns;    /* CLOCK_MONOTONIC when the copy was begun */
+    uint64_t heartbeat_ns;   /* CLOCK_MONOTONIC of the watch thread's last tick: the last sign of life */
     struct sbx_section modules, threads, frames, nodes, ids, chunks; /* nodes.count counts both halves */
-    uint32_t module_count;        /* entries in use, append only, release-stored */
-    uint32_t thread_count;        /* entries ever used */
-    uint32_t epoch;               /* current callstack epoch, starts at 1 */
-    uint32_t main_thread;         /* index of the main thread's entry */
-    uint64_t ring_ticket;         /* next chunk ticket */
-    uint64_t tick;                /* the watch thread's ticks so far */
+    uint32_t module_count;                                           /* entries in use, append only, release-stored */
+    uint32_t thread_count;                                           /* entries ever used */
+    uint32_t epoch;                                                  /* current callstack epoch, starts at 1 */
+    uint32_t main_thread;                                            /* index of the main thread's entry */
+    uint64_t ring_ticket;                                            /* next chunk ticket */
+    uint64_t tick;                                                   /* the watch thread's ticks so far */
     struct sbx_trigger_entry trigger;
     struct sbx_note note;
     uint64_t drops[SBX_DROP_COUNT];
     /* records made, by way; captures_sync is of threads that ended: those of the living are in their entries */
     uint64_t captures_sync, captures_async, captures_observed;
-    uint64_t async_interval_ns;   /* what the gap filler really achieved: moving mean of tick distances */
+    uint64_t async_interval_ns; /* what the gap filler really achieved: moving mean of tick distances */
     uint32_t snapshots_made;
-    uint32_t last_error;          /* errno of the last failed snapshot; 0: none */
-    uint32_t hooked_slots;        /* GOT slots patched now; 0 when off */
-    uint32_t async_signal;        /* signal number of the gap filler; 0: off */
-    uint32_t clock_source;        /* enum sbx_clock_source (capture/port/thread_clock.h): what times come from */
-    uint32_t architecture;        /* enum sbx_architecture: of the code that was recorded; 0: not told */
-    uint32_t crash_signals;       /* 1 << number of each fatal signal whose handler is ours now */
-    uint32_t provider_count;      /* entries in use, append only, release-stored */
+    uint32_t last_error;     /* errno of the last failed snapshot; 0: none */
+    uint32_t hooked_slots;   /* GOT slots patched now; 0 when off */
+    uint32_t async_signal;   /* signal number of the gap filler; 0: off */
+    uint32_t clock_source;   /* enum sbx_clock_source (capture/port/thread_clock.h): what times come from */
+    uint32_t architecture;   /* enum sbx_architecture: of the code that was recorded; 0: not told */
+    uint32_t crash_signals;  /* 1 << number of each fatal signal whose handler is ours now */
+    uint32_t provider_count; /* entries in use, append only, release-stored */
     uint32_t reserved_provider;
     struct sbx_provider_entry providers[SBX_PROVIDERS_MAX];
-    char spool_path[SBX_PATH_MAX];/* where snapshots go: raw/ below it; local only, never in a payload */
+    char spool_path[SBX_PATH_MAX];      /* where snapshots go: raw/ below it; local only, never in a payload */
     char executable_path[SBX_PATH_MAX]; /* local only */
     struct sbx_section watches;
-    uint32_t watch_count;         /* watches and deadlines open now, those that rest among them */
-    uint32_t consent;             /* enum sbx_consent: may what is recorded be kept and sent */
-    uint64_t consent_ns;          /* CLOCK_MONOTONIC since when it was given; nothing older may be kept */
-    uint64_t epoch_begun_ns[2];   /* by half: when its epoch began. The epoch's byte in a callstack id comes round: a
+    uint32_t watch_count;       /* watches and deadlines open now, those that rest among them */
+    uint32_t consent;           /* enum sbx_consent: may what is recorded be kept and sent */
+    uint64_t consent_ns;        /* CLOCK_MONOTONIC since when it was given; nothing older may be kept */
+    uint64_t epoch_begun_ns[2]; /* by half: when its epoch began. The epoch's byte in a callstack id comes round: a
                                      record older than this names a stack of an earlier epoch */
     struct sbx_crash crash;
-    uint64_t pid_namespace;       /* inode of /proc/self/ns/pid: in another one `pid` names somebody else; 0: not known */
-    uint32_t owner_locked;        /* 1: the process holds a lock (flock) on this file as long as it lives */
+    uint64_t pid_namespace; /* inode of /proc/self/ns/pid: in another one `pid` names somebody else; 0: not known */
+    uint32_t owner_locked;  /* 1: the process holds a lock (flock) on this file as long as it lives */
     uint32_t reserved_owner;
     struct sbx_overhead overhead;
     struct sbx_pending pending;
@@ -260,21 +261,22 @@ enum sbx_consent_order {
     SBX_CONSENT_ORDER_UNKNOWN = 1,
     SBX_CONSENT_ORDER_GRANTED = 2,
     SBX_CONSENT_ORDER_DENIED = 3,
-    SBX_CONSENT_ORDER_NOT_ASKED = 4, /* as at a start without an answer: it is the application's own decision what that is */
-    SBX_CONSENT_ORDER_READ = 5,      /* read it in the spool */
+    SBX_CONSENT_ORDER_NOT_ASKED =
+        4,                      /* as at a start without an answer: it is the application's own decision what that is */
+    SBX_CONSENT_ORDER_READ = 5, /* read it in the spool */
 };
 
 /* The one door for settings: policy -> numbers -> here -> capture. Writers (the agent at start, the companion, ctl) fill
  * `wanted`, then add 1 to `generation` (release) and ring `bell`; the watch thread takes them over. */
 struct sbx_control_page {
-    uint32_t generation;        /* bumped by the writer after `wanted` is whole */
-    uint32_t applied;           /* last generation the agent took over */
-    uint32_t bell;              /* futex word (shared): bumped and woken to call the watch thread */
-    uint32_t snapshot_request;  /* bumped by ctl to ask for a manual snapshot */
-    uint32_t snapshot_answer;   /* last request that was answered */
-    uint32_t snapshot_result;   /* 0, or errno of that answer */
-    uint32_t hooked_points;     /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
-    uint32_t consent_order;     /* enum sbx_consent_order: taken by the watch thread, which puts it back to 0 */
+    uint32_t generation;       /* bumped by the writer after `wanted` is whole */
+    uint32_t applied;          /* last generation the agent took over */
+    uint32_t bell;             /* futex word (shared): bumped and woken to call the watch thread */
+    uint32_t snapshot_request; /* bumped by ctl to ask for a manual snapshot */
+    uint32_t snapshot_answer;  /* last request that was answered */
+    uint32_t snapshot_result;  /* 0, or errno of that answer */
+    uint32_t hooked_points;    /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
+    uint32_t consent_order;    /* enum sbx_consent_order: taken by the watch thread, which puts it back to 0 */
     struct sbx_capture_settings wanted;
     struct sbx_capture_settings in_force; /* written by the agent: what is true now */
     struct sbx_handover handover;
@@ -282,12 +284,12 @@ struct sbx_control_page {
 static_assert(sizeof(struct sbx_control_page) <= 4096, "the control page is one page");
 
 enum sbx_module_flag {
-    SBX_MODULE_MAIN = 1,      /* the executable */
+    SBX_MODULE_MAIN = 1, /* the executable */
     SBX_MODULE_VDSO = 2,
-    SBX_MODULE_AGENT = 4,     /* our own library */
+    SBX_MODULE_AGENT = 4, /* our own library */
     SBX_MODULE_UNLOADED = 8,
-    SBX_MODULE_NO_ROWS = 16,  /* no unwind data */
-    SBX_MODULE_ROWS_CACHED = 32, /* its rows are those of the cache on disk, found there or kept there */
+    SBX_MODULE_NO_ROWS = 16,      /* no unwind data */
+    SBX_MODULE_ROWS_CACHED = 32,  /* its rows are those of the cache on disk, found there or kept there */
     SBX_MODULE_ROWS_PENDING = 64, /* its rows are not there yet: walks end in it */
 };
 
@@ -300,7 +302,11 @@ struct sbx_module_entry {
     char path[SBX_PATH_MAX]; /* local only */
 };
 
-enum sbx_thread_state { SBX_THREAD_FREE = 0, SBX_THREAD_LIVE = 1, SBX_THREAD_DEAD = 2 };
+enum sbx_thread_state {
+    SBX_THREAD_FREE = 0,
+    SBX_THREAD_LIVE = 1,
+    SBX_THREAD_DEAD = 2
+};
 
 /* A sample that was taken again and again without anything new: what of it is not in the ring yet. The first sample of
  * a run is a record of its own at once; the looks that follow only move this on, and when the run ends, one record with
@@ -319,7 +325,7 @@ struct sbx_repeat {
 
 /* One thread. Its own words lie on lines of their own, the hottest together: an allocation touches one line. */
 struct sbx_thread_entry {
-    uint32_t state;      /* enum sbx_thread_state */
+    uint32_t state; /* enum sbx_thread_state */
     uint32_t tid;
     uint32_t generation; /* bumped each time the entry is taken: index and generation name one thread */
     uint32_t flags;      /* enum sbx_thread_flag */
@@ -346,9 +352,9 @@ struct sbx_thread_entry {
     uint64_t last_cpu_ns;      /* its CPU time then */
     uint32_t call_wait;        /* wait id of that call; 0: none */
     uint32_t reserved_call;
-    uint64_t captures;         /* samples and waits it recorded of itself */
-    struct sbx_repeat own;      /* the thread's samples of itself */
-    uint32_t run_generation;    /* in a copy: generation and tid of the entry when its runs were copied; 0: as above */
+    uint64_t captures;       /* samples and waits it recorded of itself */
+    struct sbx_repeat own;   /* the thread's samples of itself */
+    uint32_t run_generation; /* in a copy: generation and tid of the entry when its runs were copied; 0: as above */
     uint32_t run_tid;
     uint64_t reserved_own[5];
     struct sbx_repeat observed; /* the watch thread's looks at it: written by that thread only */
@@ -361,14 +367,14 @@ static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a threa
  * it back, each by one compare-and-swap of `word` (agent/watch_table.h); the watch thread looks at the times. Two cache
  * lines: what a beat touches lies on the first. */
 struct sbx_watch_entry {
-    uint64_t word;       /* generation << 8 | enum sbx_watch_state; the generation is 0 until it is first used */
-    uint64_t begin_ns;   /* CLOCK_MONOTONIC: when it was begun, or the newest beat */
-    uint64_t end_ns;     /* LATE: when it was kept */
-    uint32_t kind;       /* enum sbx_watch_kind */
+    uint64_t word;     /* generation << 8 | enum sbx_watch_state; the generation is 0 until it is first used */
+    uint64_t begin_ns; /* CLOCK_MONOTONIC: when it was begun, or the newest beat */
+    uint64_t end_ns;   /* LATE: when it was kept */
+    uint32_t kind;     /* enum sbx_watch_kind */
     uint32_t timeout_ms;
-    uint32_t thread;     /* index of the thread that began it or beat last; UINT32_MAX: not known */
+    uint32_t thread; /* index of the thread that began it or beat last; UINT32_MAX: not known */
     uint32_t thread_generation;
-    uint64_t what;       /* its name as a number: FNV-1a, 64 bits */
+    uint64_t what; /* its name as a number: FNV-1a, 64 bits */
     uint64_t opened_ns;
     uint64_t beats;
     char name[SBX_WATCH_NAME_MAX]; /* local only */
@@ -378,7 +384,11 @@ static_assert(sizeof(struct sbx_watch_entry) == 128, "two cache lines");
 
 /* What the application calls the messages of a kind; the kind is the index. The first name stays: who takes `state` from
  * FREE to FILLING writes it, then stores SET with release. */
-enum sbx_kind_state { SBX_KIND_FREE = 0, SBX_KIND_FILLING = 1, SBX_KIND_SET = 2 };
+enum sbx_kind_state {
+    SBX_KIND_FREE = 0,
+    SBX_KIND_FILLING = 1,
+    SBX_KIND_SET = 2
+};
 
 struct sbx_kind_entry {
     uint32_t state; /* enum sbx_kind_state */
@@ -415,15 +425,15 @@ struct sbx_record {
     uint64_t cpu_ns;           /* the thread's CPU time at end; 0: not read */
     uint64_t alloc_count;      /* the thread's counters at end */
     uint64_t alloc_bytes;
-    uint64_t message;          /* message sequence number at begin; 0: none */
-    uint64_t object;           /* lock or wait object's address, descriptor + 1; 0: none */
-    uint64_t amount;           /* bytes moved, merged messages, syscall number: see kind */
-    uint32_t thread;           /* index of the thread it is about */
-    uint32_t stack;            /* callstack id */
-    uint32_t peer;             /* tid of the other side, when known: a lock's holder when the wait began; who ended it,
+    uint64_t message; /* message sequence number at begin; 0: none */
+    uint64_t object;  /* lock or wait object's address, descriptor + 1; 0: none */
+    uint64_t amount;  /* bytes moved, merged messages, syscall number: see kind */
+    uint32_t thread;  /* index of the thread it is about */
+    uint32_t stack;   /* callstack id */
+    uint32_t peer;    /* tid of the other side, when known: a lock's holder when the wait began; who ended it,
                                   when a WAKE record has the same `wait` */
-    uint32_t wait;             /* joins a wait with the WAKE record of the thread that ended it; 0: none */
-    uint32_t repeats;          /* of a sample: how often the same was seen again; see enum sbx_record_kind */
+    uint32_t wait;    /* joins a wait with the WAKE record of the thread that ended it; 0: none */
+    uint32_t repeats; /* of a sample: how often the same was seen again; see enum sbx_record_kind */
     /* with SBX_FLAG_USAGE, since the thread was born (getrusage(2), RUSAGE_THREAD) */
     uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
     uint8_t kind, op, fd_class, flags;
@@ -444,11 +454,11 @@ enum sbx_chunk_state {
  *   A reader copies bytes below `committed` and then checks that the turn did not change. */
 struct sbx_chunk {
     uint64_t state;
-    uint32_t thread;            /* index of the writing thread's entry */
+    uint32_t thread; /* index of the writing thread's entry */
     uint32_t thread_generation;
     uint32_t tid;
-    uint32_t committed;         /* bytes of `bytes` that hold whole records */
-    uint64_t base_ns;           /* the codec's starting values */
+    uint32_t committed; /* bytes of `bytes` that hold whole records */
+    uint64_t base_ns;   /* the codec's starting values */
     uint64_t base_cpu_ns;
     uint64_t base_alloc_count;
     uint64_t base_alloc_bytes;
@@ -481,14 +491,14 @@ static inline int sbx_chunk_is_readable(uint64_t word)
 }
 
 /* 512 GiB: no module is as large. */
-#define SBX_FRAME_OFFSET_MASK ((UINT64_C(1) << 39) - 1)
-#define SBX_FRAME_EXACT (UINT64_C(1) << 39)
-#define SBX_FRAME_TAG_SHIFT 40
-#define SBX_FRAME_TAG_MASK (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
+#define SBX_FRAME_OFFSET_MASK  ((UINT64_C(1) << 39) - 1)
+#define SBX_FRAME_EXACT        (UINT64_C(1) << 39)
+#define SBX_FRAME_TAG_SHIFT    40
+#define SBX_FRAME_TAG_MASK     (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
 #define SBX_FRAME_MODULE_SHIFT 48
-#define SBX_NODE_FRAME_MASK 0xffffffu
-#define SBX_NODE_PARENT_SHIFT 24
-#define SBX_NODE_TAG_SHIFT 48
+#define SBX_NODE_FRAME_MASK    0xffffffu
+#define SBX_NODE_PARENT_SHIFT  24
+#define SBX_NODE_TAG_SHIFT     48
 
 /* A frame without its epoch's tag: what sbx_frame_intern() takes and a reader is given. An offset that has no room (a
  * program linked at an address beyond 512 GiB) makes it code outside every module, rather than some other place. */
@@ -522,11 +532,16 @@ static inline uint32_t sbx_logical_function(uint64_t frame_word)
 /* A number that changes when any struct of this file does (FNV-1a over sizes). */
 static inline uint32_t sbx_layout_hash(void)
 {
-    const uint32_t sizes[] = {sizeof(struct sbx_recording_header), sizeof(struct sbx_control_page),
-                              sizeof(struct sbx_module_entry),     sizeof(struct sbx_thread_entry),
-                              sizeof(struct sbx_chunk),            sizeof(struct sbx_capture_settings),
-                              sizeof(struct sbx_watch_entry),      sizeof(struct sbx_kind_entry),
-                              SBX_DROP_COUNT,                      SBX_RECORDING_VERSION};
+    const uint32_t sizes[] = {sizeof(struct sbx_recording_header),
+                              sizeof(struct sbx_control_page),
+                              sizeof(struct sbx_module_entry),
+                              sizeof(struct sbx_thread_entry),
+                              sizeof(struct sbx_chunk),
+                              sizeof(struct sbx_capture_settings),
+                              sizeof(struct sbx_watch_entry),
+                              sizeof(struct sbx_kind_entry),
+                              SBX_DROP_COUNT,
+                              SBX_RECORDING_VERSION};
     uint32_t hash = 2166136261u;
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         hash = (hash ^ sizes[i]) * 16777619u;

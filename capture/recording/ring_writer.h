@@ -25,13 +25,15 @@
 #include "record_codec.h"
 #include "recording_format.h"
 
-enum { SBX_CHUNK_TRIES = 16 };
+enum {
+    SBX_CHUNK_TRIES = 16
+};
 
 struct sbx_ring {
     struct sbx_chunk *chunks; /* in the recording */
     uint32_t chunk_count;
-    uint64_t *ticket;         /* header.ring_ticket */
-    uint64_t *drops;          /* header.drops */
+    uint64_t *ticket; /* header.ring_ticket */
+    uint64_t *drops;  /* header.drops */
 };
 
 struct sbx_ring_writer {

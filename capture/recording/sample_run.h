@@ -26,7 +26,7 @@ static inline void sbx_run_open(struct sbx_repeat *run)
     /* Odd, also when it was odd before: a writer that ended in the middle of a run left it so.
      * relaxed: the fence keeps it before the fields */
     sbx_store_relaxed(&run->sequence, (run->sequence + 1) | 1);
-    sbx_fence_release();                                  /* order: release run.sequence - odd before any new field */
+    sbx_fence_release(); /* order: release run.sequence - odd before any new field */
 }
 
 static inline void sbx_run_close(struct sbx_repeat *run)

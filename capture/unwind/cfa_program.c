@@ -45,7 +45,9 @@ enum cfa_opcode {
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-enum { REMEMBER_MAX = 16 }; /* compilers nest two or three deep */
+enum {
+    REMEMBER_MAX = 16
+}; /* compilers nest two or three deep */
 
 /* One run. */
 struct program {

@@ -14,18 +14,18 @@
 
 /* Where the caller's value of a register is found. */
 enum sbx_column_kind {
-    SBX_COLUMN_UNSET = 0,       /* nothing said: the architecture's default */
-    SBX_COLUMN_SAME,            /* still in the register */
-    SBX_COLUMN_UNDEFINED,       /* lost; for the return address: no caller */
-    SBX_COLUMN_OFFSET,          /* in memory at CFA + value */
-    SBX_COLUMN_VAL_OFFSET,      /* is CFA + value */
-    SBX_COLUMN_REGISTER,        /* in register number value */
-    SBX_COLUMN_EXPRESSION,      /* in memory where the expression says */
-    SBX_COLUMN_VAL_EXPRESSION,  /* is what the expression says */
+    SBX_COLUMN_UNSET = 0,      /* nothing said: the architecture's default */
+    SBX_COLUMN_SAME,           /* still in the register */
+    SBX_COLUMN_UNDEFINED,      /* lost; for the return address: no caller */
+    SBX_COLUMN_OFFSET,         /* in memory at CFA + value */
+    SBX_COLUMN_VAL_OFFSET,     /* is CFA + value */
+    SBX_COLUMN_REGISTER,       /* in register number value */
+    SBX_COLUMN_EXPRESSION,     /* in memory where the expression says */
+    SBX_COLUMN_VAL_EXPRESSION, /* is what the expression says */
 };
 
 struct sbx_column {
-    uint32_t kind;              /* enum sbx_column_kind */
+    uint32_t kind; /* enum sbx_column_kind */
     uint32_t expression_bytes;
     union {
         int64_t value;
@@ -44,10 +44,10 @@ enum sbx_column_index {
 /* The state of a program at one address. */
 struct sbx_frame_state {
     bool cfa_is_expression;
-    bool is_signal_frame;         /* of the CIE */
+    bool is_signal_frame; /* of the CIE */
     uint32_t cfa_expression_bytes;
     const uint8_t *cfa_expression;
-    uint64_t cfa_register;        /* UINT64_MAX: not defined */
+    uint64_t cfa_register; /* UINT64_MAX: not defined */
     int64_t cfa_offset;
     struct sbx_column columns[SBX_COLUMN_COUNT];
 };

@@ -28,7 +28,9 @@ enum {
     PE_OMIT = 0xff,
 };
 
-enum { AUGMENTATION_MAX = 16 }; /* letters; compilers write up to six */
+enum {
+    AUGMENTATION_MAX = 16
+}; /* letters; compilers write up to six */
 
 /* A number in the format of `encoding`, relative to nothing. */
 static uint64_t read_encoded_number(struct sbx_byte_reader *reader, uint8_t encoding)

@@ -22,28 +22,28 @@ struct sbx_eh_section {
 
 /* What entries have in common. */
 struct sbx_eh_cie {
-    uint32_t position;         /* of its length field in the section */
-    uint64_t code_align;       /* factor of advances */
-    int64_t data_align;        /* factor of offsets */
-    uint64_t return_register;  /* column of the return address */
-    uint8_t pointer_encoding;  /* DW_EH_PE_*: how its FDEs write addresses ('R') */
-    bool has_augmentation;     /* 'z': FDEs carry augmentation bytes */
-    bool is_signal_frame;      /* 'S' */
-    const uint8_t *program;    /* initial instructions */
+    uint32_t position;        /* of its length field in the section */
+    uint64_t code_align;      /* factor of advances */
+    int64_t data_align;       /* factor of offsets */
+    uint64_t return_register; /* column of the return address */
+    uint8_t pointer_encoding; /* DW_EH_PE_*: how its FDEs write addresses ('R') */
+    bool has_augmentation;    /* 'z': FDEs carry augmentation bytes */
+    bool is_signal_frame;     /* 'S' */
+    const uint8_t *program;   /* initial instructions */
     size_t program_bytes;
 };
 
 /* One function, or a part of one. */
 struct sbx_eh_fde {
     uint32_t cie_position;
-    uint64_t begin, end;       /* code it describes, in the module's numbering; begin < end */
+    uint64_t begin, end; /* code it describes, in the module's numbering; begin < end */
     const uint8_t *program;
     size_t program_bytes;
 };
 
 /* Where a linear walk through the section stands. */
 struct sbx_eh_entry {
-    uint32_t position;         /* of its length field */
+    uint32_t position; /* of its length field */
     bool is_fde;
 };
 
@@ -57,7 +57,9 @@ struct sbx_eh_search_table {
 
 /* A program longer than this is refused: real ones have some ten bytes, and an initial program is run for each change
  * of CIE, so this bounds what a damaged section can cost. */
-enum { SBX_CIE_PROGRAM_MAX = 1024 };
+enum {
+    SBX_CIE_PROGRAM_MAX = 1024
+};
 
 /* Read .eh_frame_hdr. 0, or -EINVAL: not version 1, or shorter than it says. */
 SBX_MUST_CHECK int sbx_eh_search_table_read(const struct sbx_eh_section *header, struct sbx_eh_search_table *table_out);

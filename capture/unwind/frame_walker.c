@@ -86,9 +86,9 @@ static bool is_signal_return(const struct sbx_code_map *map, uint64_t pc)
 }
 
 /* Find out what the cache does not know. Returns the slot's content; *pending_out: the rows are not there yet. */
-SBX_NOINLINE static struct sbx_walk_cache_slot
-look_up(const struct sbx_code_map *map, struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc, bool exact,
-        bool *pending_out)
+SBX_NOINLINE static struct sbx_walk_cache_slot look_up(const struct sbx_code_map *map,
+                                                       struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc,
+                                                       bool exact, bool *pending_out)
 {
     struct sbx_walk_cache_slot found = {.pc = pc | (exact ? EXACT_KEY : 0), .rule = SBX_RULE_NO_MODULE};
     const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
@@ -454,14 +454,15 @@ static inline bool leaves_fp_alone(uint32_t rule, uint32_t flags)
     if (!SBX_FP_TELLS_SP && (flags & SP_LOST) != 0) {
         return false; /* fp stands in for sp: step_without_sp() */
     }
-    return rule == SBX_RULE_END || (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
+    return rule == SBX_RULE_END ||
+           (sbx_rule_kind(rule) == SBX_RULE_FROM_SP && sbx_rule_fp(rule) <= SBX_RULE_FP_SLOT_MAX);
 }
 
 /* Walk until the root, or until a known frame: returns true then, and known->at says which. */
-__attribute__((always_inline)) static inline bool walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
-                               struct sbx_callstack_table *table, uint32_t epoch,
-                               const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
-                               struct sbx_known_frames *known, struct sbx_walk *walk_out)
+__attribute__((always_inline)) static inline bool
+walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
+            uint32_t epoch, const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+            struct sbx_known_frames *known, struct sbx_walk *walk_out)
 {
     struct frame frame = {
         .pc = start->pc,
@@ -501,7 +502,7 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
             return true;
         }
         bool pending = false;
-        struct sbx_walk_cache_slot found = 
+        struct sbx_walk_cache_slot found =
             find_out(map, cache, table, epoch, frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0, &pending);
         if (SBX_UNLIKELY(count == SBX_WALK_STEPS)) {
             end = SBX_WALK_TOO_DEEP;
@@ -514,7 +515,8 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
         out->frame_id = found.frame_id & ~SKIP_BIT;
-        out->flags = (frame.flags & (SBX_FRAME_SEEN_FLAGS | SBX_FRAME_OPAQUE)) | (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
+        out->flags = (frame.flags & (SBX_FRAME_SEEN_FLAGS | SBX_FRAME_OPAQUE)) |
+                     (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
                      leaves_fp_alone(found.rule, frame.flags) * SBX_FRAME_FP_IDLE;
         count++;
         if (found.frame_id == 0) { /* the table is full: the stack is lost, and counted there */
@@ -561,17 +563,18 @@ __attribute__((always_inline)) static inline bool walk_frames(const struct sbx_c
         count = close_cut(walk_out, table, epoch, count);
     }
     if (end != SBX_WALK_COMPLETE) {
-        walk_out->frames[count++] = (struct sbx_walk_frame){
-            .frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_END, end, 0))};
+        walk_out->frames[count++] =
+            (struct sbx_walk_frame){.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_END, end, 0))};
     }
     walk_out->count = count;
     walk_out->end = end;
     return false;
 }
 
-SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-                    uint32_t epoch, const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
-                    struct sbx_walk *walk_out)
+SBX_NOINLINE void sbx_walk_stack(const struct sbx_code_map *map, struct sbx_walk_cache *cache,
+                                 struct sbx_callstack_table *table, uint32_t epoch,
+                                 const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+                                 struct sbx_walk *walk_out)
 {
     walk_frames(map, cache, table, epoch, window, start, NULL, walk_out);
 }

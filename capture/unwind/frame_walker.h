@@ -16,8 +16,8 @@
 struct sbx_replay;
 
 enum {
-    SBX_WALK_MAX = 512,   /* frames of a walk that are kept: of a deeper stack both ends */
-    SBX_WALK_ROOT = 64,   /* so many of them are its outermost */
+    SBX_WALK_MAX = 512,    /* frames of a walk that are kept: of a deeper stack both ends */
+    SBX_WALK_ROOT = 64,    /* so many of them are its outermost */
     SBX_WALK_STEPS = 8192, /* a walk gives up here: some 50 us, in a handler */
     SBX_WALK_CACHE_SLOTS = 1024
 };
@@ -26,11 +26,14 @@ enum {
 struct sbx_code_range {
     uint64_t start, end; /* addresses */
     uint64_t bias;
-    uint32_t module;     /* index in the recording */
-    uint32_t flags;      /* enum sbx_code_flag */
+    uint32_t module;                    /* index in the recording */
+    uint32_t flags;                     /* enum sbx_code_flag */
     const struct sbx_unwind_rows *rows; /* NULL: none (or pending, see flags) */
 };
-enum sbx_code_flag { SBX_CODE_ROWS_PENDING = 1, SBX_CODE_SKIP = 2 /* our own library: leading frames are left out */ };
+enum sbx_code_flag {
+    SBX_CODE_ROWS_PENDING = 1,
+    SBX_CODE_SKIP = 2 /* our own library: leading frames are left out */
+};
 
 /* All ranges, sorted by start, not overlapping; immutable once published (a new one replaces it; old ones are parked). */
 struct sbx_code_map {
@@ -61,7 +64,7 @@ struct sbx_walk_registers {
 
 /* pc -> rule and frame id. Per thread, zero-initialized memory, 2-way; a set is half a cache line. */
 struct sbx_walk_cache_slot {
-    uint64_t pc;       /* 0: empty; bit 63 carries `exact` */
+    uint64_t pc; /* 0: empty; bit 63 carries `exact` */
     uint32_t rule;
     uint32_t frame_id; /* bit 31: in a range flagged SBX_CODE_SKIP */
 };
@@ -73,9 +76,9 @@ struct sbx_walk_cache {
 
 enum sbx_walk_flag {
     SBX_FRAME_FP_KNOWN = 1,
-    SBX_FRAME_IS_EXACT = 2, /* its pc is where it was interrupted, not a return address */
-    SBX_FRAME_OPAQUE = 4,   /* more than `slot` and `fp_slot` decided about this frame: replay must walk it anew */
-    SBX_FRAME_SKIPPED = 8,  /* of our own library: left out of the callstack */
+    SBX_FRAME_IS_EXACT = 2,  /* its pc is where it was interrupted, not a return address */
+    SBX_FRAME_OPAQUE = 4,    /* more than `slot` and `fp_slot` decided about this frame: replay must walk it anew */
+    SBX_FRAME_SKIPPED = 8,   /* of our own library: left out of the callstack */
     SBX_FRAME_FP_IDLE = 128, /* the step from it to its caller did not ask what its fp is */
     SBX_FRAME_SEEN_FLAGS = SBX_FRAME_FP_KNOWN | SBX_FRAME_IS_EXACT, /* those two frames must agree in to be one */
 };

@@ -22,11 +22,11 @@
 enum {
     NAME_BYTES = 2 * SBX_ROWS_KEY_BYTES + 1 + 8 + sizeof ".rows", /* build-id, encoding, zero */
     LISTING_BYTES = 32 * 1024,
-    ENTRIES_MAX = 8192,         /* of one listing; what does not fit is seen by a later process */
-    TOUCH_AFTER_S = 24 * 3600,  /* a use is noted once a day: it costs a write to the disk */
-    LEFT_BEHIND_S = 3600        /* no write takes that long */
+    ENTRIES_MAX = 8192,        /* of one listing; what does not fit is seen by a later process */
+    TOUCH_AFTER_S = 24 * 3600, /* a use is noted once a day: it costs a write to the disk */
+    LEFT_BEHIND_S = 3600       /* no write takes that long */
 };
-#define SUFFIX ".rows"
+#define SUFFIX     ".rows"
 #define NEW_PREFIX ".new-"
 
 /* ---- names ---- */
@@ -351,8 +351,8 @@ static void look_at_file(struct trimming *trimming, int folder, const char *name
     struct stat status;
     size_t length = strnlen(name, NAME_BYTES);
     bool is_new = strncmp(name, NEW_PREFIX, sizeof NEW_PREFIX - 1) == 0;
-    bool is_rows = length < NAME_BYTES && length > sizeof SUFFIX - 1 &&
-                   strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
+    bool is_rows =
+        length < NAME_BYTES && length > sizeof SUFFIX - 1 && strcmp(name + length - (sizeof SUFFIX - 1), SUFFIX) == 0;
     if ((!is_new && !is_rows) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) {
         return; /* not ours to judge */
     }

@@ -201,8 +201,8 @@ int sbx_rows_file_check(const uint8_t *file, size_t bytes, const struct sbx_rows
     };
     uint32_t last = rows.offsets[rows.count - 1];
     if (rows.rules[rows.count - 1] != SBX_RULE_NONE || last > header.text_end - header.text_begin ||
-        last >> SBX_ROWS_BUCKET_SHIFT != rows.bucket_count - 1 ||
-        !are_sorted(rows.offsets, rows.rules, rows.count) || !are_buckets_true(&rows)) {
+        last >> SBX_ROWS_BUCKET_SHIFT != rows.bucket_count - 1 || !are_sorted(rows.offsets, rows.rules, rows.count) ||
+        !are_buckets_true(&rows)) {
         return -EINVAL;
     }
     *rows_out = rows;

@@ -45,16 +45,16 @@ struct sbx_rows_key {
 struct sbx_rows_file_header {
     char magic[8];
     uint32_t version;
-    uint32_t encoding;       /* sbx_rows_encoding() */
-    uint32_t machine;        /* e_machine of the architecture */
+    uint32_t encoding; /* sbx_rows_encoding() */
+    uint32_t machine;  /* e_machine of the architecture */
     uint32_t build_id_bytes;
     uint8_t build_id[SBX_ROWS_KEY_BYTES];
     uint64_t text_begin, text_end;
     uint64_t eh_frame_hdr_address, eh_frame_hdr_bytes;
     uint64_t file_bytes;
-    uint64_t checksum;       /* XXH64 of the header with 0 here, then of the rest with that as seed */
+    uint64_t checksum; /* XXH64 of the header with 0 here, then of the rest with that as seed */
     uint32_t row_count, bucket_count;
-    uint64_t reserved[2];    /* 0 */
+    uint64_t reserved[2]; /* 0 */
 };
 static_assert(sizeof(struct sbx_rows_file_header) == 128, "the arrays begin on a cache line");
 

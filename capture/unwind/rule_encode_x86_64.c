@@ -71,11 +71,14 @@ static uint32_t encode_register_cfa(const struct sbx_frame_state *state)
     uint32_t field;
     switch (state->cfa_register) {
     case SBX_DWARF_STACK_POINTER:
-        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_SP : SBX_RULE_UNSUPPORTED;
+        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_SP
+                                                                           : SBX_RULE_UNSUPPORTED;
     case SBX_DWARF_FRAME_POINTER:
-        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_FP : SBX_RULE_UNSUPPORTED;
+        return sbx_rule_offset_field(state->cfa_offset, 8, 12, 20, &field) ? field | SBX_RULE_FROM_FP
+                                                                           : SBX_RULE_UNSUPPORTED;
     default:
-        if (state->cfa_register >= SBX_DWARF_GENERAL_REGISTERS || !sbx_rule_offset_field(state->cfa_offset, 8, 16, 16, &field)) {
+        if (state->cfa_register >= SBX_DWARF_GENERAL_REGISTERS ||
+            !sbx_rule_offset_field(state->cfa_offset, 8, 16, 16, &field)) {
             return SBX_RULE_UNSUPPORTED;
         }
         return field | (uint32_t)state->cfa_register << SBX_RULE_VALUE_SHIFT | SBX_RULE_FROM_REGISTER;

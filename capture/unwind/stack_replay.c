@@ -30,10 +30,9 @@ READS_FOREIGN_STACKS static inline uint32_t verify(const struct sbx_replay *repl
     const struct sbx_replay_check *check = replay->checks;
     const struct sbx_replay_check *end = check + replay->frames[frames - 1].checks;
     for (; end - check >= 4; check += 4) { /* by fours: the processor does the loads side by side */
-        uint64_t changed = (load_slot(check[0].address) ^ check[0].value) |
-                           (load_slot(check[1].address) ^ check[1].value) |
-                           (load_slot(check[2].address) ^ check[2].value) |
-                           (load_slot(check[3].address) ^ check[3].value);
+        uint64_t changed =
+            (load_slot(check[0].address) ^ check[0].value) | (load_slot(check[1].address) ^ check[1].value) |
+            (load_slot(check[2].address) ^ check[2].value) | (load_slot(check[3].address) ^ check[3].value);
         if (changed != 0) {
             break;
         }
@@ -106,8 +105,8 @@ static inline uint32_t append_frames(struct sbx_replay *replay, uint32_t kept, c
         replay->frames[depth] = (struct sbx_replay_frame){
             .pc = frame->pc,
             .fp = frame->fp,
-            .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) |
-                        (frame->flags & SBX_FRAME_SEEN_FLAGS) | (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
+            .sp_flags = ((uint32_t)(high - frame->sp) & ~7u) | (frame->flags & SBX_FRAME_SEEN_FLAGS) |
+                        (fp_counts ? SBX_REPLAY_FP_COUNTS : 0),
             .node = node,
             .reach = reach,
             .checks = checks,

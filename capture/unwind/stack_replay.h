@@ -36,8 +36,12 @@ struct sbx_replay_frame {
     uint32_t checks;   /* how many checks there are up to this frame */
 };
 
-enum { SBX_REPLAY_FP_COUNTS = 4 }; /* what fp is decides about this frame's caller, or about one further out */
-enum { SBX_REPLAY_MAX = SBX_WALK_MAX + 1 }; /* with the marker of a walk that ended early */
+enum {
+    SBX_REPLAY_FP_COUNTS = 4
+}; /* what fp is decides about this frame's caller, or about one further out */
+enum {
+    SBX_REPLAY_MAX = SBX_WALK_MAX + 1
+}; /* with the marker of a walk that ended early */
 
 struct sbx_replay {
     uint32_t depth; /* 0: nothing is remembered */
@@ -55,8 +59,8 @@ struct sbx_replay {
  * 0 (nothing that could be remembered), and `scratch` is overwritten. */
 SBX_SIGNAL_SAFE uint32_t sbx_replay_stack(struct sbx_replay *replay, const struct sbx_code_map *map,
                                           struct sbx_walk_cache *cache, struct sbx_callstack_table *table,
-                                          const struct sbx_stack_window *window,
-                                          const struct sbx_walk_registers *start, struct sbx_walk *scratch);
+                                          const struct sbx_stack_window *window, const struct sbx_walk_registers *start,
+                                          struct sbx_walk *scratch);
 
 /* Is the frame with this return address, in this slot, on the stack that is remembered? */
 SBX_SIGNAL_SAFE bool sbx_replay_has_frame(const struct sbx_replay *replay, uint64_t slot, uint64_t pc);

@@ -13,7 +13,7 @@
 #include "unwind_rule.h"
 
 enum {
-    SBX_STUBS_MIN_BYTES = 48,      /* a gap between functions that is shorter is padding */
+    SBX_STUBS_MIN_BYTES = 48, /* a gap between functions that is shorter is padding */
     /* Looked at in a module, before its first function: bfd, gold and mold put the PLT there. 4,000 stubs. */
     SBX_STUBS_MAX_BYTES = SBX_HAS_LINK_REGISTER ? 1 << 16 : 0,
 };

@@ -13,7 +13,9 @@
 #include "stub_rows.h"
 #include "unwind_rule.h"
 
-enum { INSTRUCTION = 4 };
+enum {
+    INSTRUCTION = 4
+};
 
 #define RULE_LEAF ((uint32_t)SBX_RULE_FROM_SP) /* CFA = sp, return address in x30 */
 /* CFA = sp + 16, x30 at CFA - 8 */

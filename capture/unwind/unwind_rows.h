@@ -18,19 +18,21 @@ struct sbx_unwind_source {
     const uint8_t *eh_frame_hdr; /* PT_GNU_EH_FRAME; NULL when absent */
     size_t eh_frame_hdr_bytes;
     uint64_t eh_frame_hdr_address; /* its address in the module's own numbering (file-relative virtual address) */
-    const uint8_t *eh_frame;     /* start of .eh_frame, found through the header (eh_frame_ptr) by the builder when NULL */
-    size_t eh_frame_bytes;       /* upper bound of readable bytes from eh_frame on: the end of its segment */
+    const uint8_t *eh_frame; /* start of .eh_frame, found through the header (eh_frame_ptr) by the builder when NULL */
+    size_t eh_frame_bytes;   /* upper bound of readable bytes from eh_frame on: the end of its segment */
     uint64_t eh_frame_address;
-    const uint8_t *image;        /* readable bytes of the segment that holds both, for the builder to find eh_frame */
+    const uint8_t *image; /* readable bytes of the segment that holds both, for the builder to find eh_frame */
     size_t image_bytes;
     uint64_t image_address;
-    const uint8_t *text;         /* the code itself, for stubs without unwind data; NULL: it cannot be read */
-    size_t text_bytes;           /* readable from there on */
+    const uint8_t *text; /* the code itself, for stubs without unwind data; NULL: it cannot be read */
+    size_t text_bytes;   /* readable from there on */
     uint64_t text_address;
     uint64_t text_begin, text_end; /* executable range in the same numbering: rows outside are refused */
 };
 
-enum { SBX_ROWS_BUCKET_SHIFT = 12 }; /* a bucket is 4 KiB of code */
+enum {
+    SBX_ROWS_BUCKET_SHIFT = 12
+}; /* a bucket is 4 KiB of code */
 
 /* The three arrays are one block of memory, in the order buckets, offsets, rules: mapped anonymously by the builder, or a
  * file of the cache (rows_file.h). */
@@ -41,7 +43,7 @@ struct sbx_unwind_rows {
     uint64_t base;           /* subtracted from addresses; offsets are 32 bits, larger modules are refused */
     const uint32_t *buckets; /* first row of each 4 KiB of code: lookups search one bucket */
     uint32_t bucket_count;
-    void *pages;             /* what sbx_unwind_rows_release() gives back: mapped, anonymous or a file, never malloc'ed */
+    void *pages; /* what sbx_unwind_rows_release() gives back: mapped, anonymous or a file, never malloc'ed */
     size_t pages_bytes;
 };
 

@@ -39,11 +39,11 @@ enum sbx_rule_kind {
 };
 
 /* Whole words of kind 0. */
-#define SBX_RULE_NONE 0u                /* no unwind data covers this address */
-#define SBX_RULE_END (1u << 3)          /* outermost frame: there is no caller */
-#define SBX_RULE_UNSUPPORTED (2u << 3)  /* there is a rule, and it does not fit */
-#define SBX_RULE_SIGNAL (3u << 3)       /* the kernel's signal frame: registers lie on the stack */
-#define SBX_RULE_NO_MODULE (4u << 3)    /* never in rows: the walker's own, for code outside every module */
+#define SBX_RULE_NONE        0u        /* no unwind data covers this address */
+#define SBX_RULE_END         (1u << 3) /* outermost frame: there is no caller */
+#define SBX_RULE_UNSUPPORTED (2u << 3) /* there is a rule, and it does not fit */
+#define SBX_RULE_SIGNAL      (3u << 3) /* the kernel's signal frame: registers lie on the stack */
+#define SBX_RULE_NO_MODULE   (4u << 3) /* never in rows: the walker's own, for code outside every module */
 
 enum {
     SBX_RULE_FP_SHIFT = 3,

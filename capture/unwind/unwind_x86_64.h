@@ -64,7 +64,7 @@ enum {
 enum {
     SBX_HAS_LINK_REGISTER = 0,
     SBX_CONTEXT_LINK = SBX_CONTEXT_PC, /* never looked at */
-    SBX_FP_TELLS_SP = 1,               /* fp points at the last two words of a frame: the caller's sp lies behind them */
+    SBX_FP_TELLS_SP = 1, /* fp points at the last two words of a frame: the caller's sp lies behind them */
 };
 
 /* The word of gregs that holds a DWARF register 0..15: rax rdx rcx rbx rsi rdi rbp rsp r8 .. r15, four bits each. */

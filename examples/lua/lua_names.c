@@ -98,8 +98,8 @@ static void take_name(struct source *source, char name[128])
 
 static void write_function(FILE *map, const char *chunk, uint32_t line, const char *name)
 {
-    fprintf(map, "%016llx\t%u\t%s\t%s\n", (unsigned long long)stallbox_function_id(chunk, strlen(chunk), line, NULL), line,
-            chunk, name);
+    fprintf(map, "%016llx\t%u\t%s\t%s\n", (unsigned long long)stallbox_function_id(chunk, strlen(chunk), line, NULL),
+            line, chunk, name);
 }
 
 void stallbox_lua_begin_names(FILE *map)

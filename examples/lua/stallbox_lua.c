@@ -17,7 +17,9 @@
 
 #include <stallbox/stallbox.h>
 
-enum { LEVELS_MAX = 256 }; /* lua_getstack() counts from the leaf each time: deeper stacks end in a function 0 */
+enum {
+    LEVELS_MAX = 256
+}; /* lua_getstack() counts from the leaf each time: deeper stacks end in a function 0 */
 
 struct stallbox_lua {
     struct stallbox_lua_run *run; /* the innermost: which lua_State runs */
@@ -192,7 +194,10 @@ static void *stallbox_lua_allocate(void *data, void *block, size_t old_bytes, si
 
 static void register_provider(void)
 {
-    struct stallbox_provider_options options = {.sizeof_options = sizeof options, .name = "lua", .walk = walk, .want = want,
+    struct stallbox_provider_options options = {.sizeof_options = sizeof options,
+                                                .name = "lua",
+                                                .walk = walk,
+                                                .want = want,
                                                 .flags = STALLBOX_PROVIDER_SAFEPOINTS};
     Dl_info here, there;
     void *interpreter = dlsym(RTLD_DEFAULT, "lua_pcallk");

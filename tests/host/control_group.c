@@ -38,7 +38,8 @@ static bool find_mount(int version, const char *controller, char root_out[256], 
             sscanf(behind, " - %31s %*s %255s", type, options) != 2) {
             continue;
         }
-        is_found = version == 2 ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && has_word(options, controller);
+        is_found =
+            version == 2 ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && has_word(options, controller);
     }
     if (mounts != NULL) {
         fclose(mounts);
@@ -99,9 +100,11 @@ bool control_group_make(int version, const char *controller, const char *control
     size_t hidden = strcmp(root, "/") != 0 && strncmp(own, root, strlen(root)) == 0 ? strlen(root) : 0;
     snprintf(parent, sizeof parent, "%.200s%.255s", point, own + hidden);
     remove_leftovers(parent);
-    if (snprintf(out->folder, sizeof out->folder, "%.400s/sbx-host-%d", parent, (int)getpid()) >= (int)sizeof out->folder ||
+    if (snprintf(out->folder, sizeof out->folder, "%.400s/sbx-host-%d", parent, (int)getpid()) >=
+            (int)sizeof out->folder ||
         mkdir(out->folder, 0755) != 0) {
-        *why_out = "no control group can be made below our own: that takes root, and a file system that is not read-only";
+        *why_out =
+            "no control group can be made below our own: that takes root, and a file system that is not read-only";
         return false;
     }
     out->version = version;

@@ -23,10 +23,10 @@
 #include "snapshot_folder.h"
 
 enum {
-    LONGEST_S = 100,      /* a body that takes longer hangs */
+    LONGEST_S = 100,       /* a body that takes longer hangs */
     LONGEST_FULL_S = 1800, /* one of the listed size */
     NEVER_MS = 60000,
-    EXIT_SKIPS = 77,      /* before_exec said no */
+    EXIT_SKIPS = 77, /* before_exec said no */
 };
 
 char host_folder[64], host_spool[96], host_raw[104], host_recordings[96];
@@ -169,8 +169,8 @@ static void become_companion(const struct host_order *order)
     exe[length] = 0;
     snprintf(anr, sizeof anr, "%u", order->anr_ms != 0 ? order->anr_ms : NEVER_MS);
     snprintf(slow_message, sizeof slow_message, "%u", order->slow_message_ms != 0 ? order->slow_message_ms : NEVER_MS);
-    execl(HOST_TOOL, "stallbox", "run", "--spool", host_spool, "--anr-ms", anr, "--slow-message-ms", slow_message, "--", exe,
-          "--body", order->body, (char *)NULL);
+    execl(HOST_TOOL, "stallbox", "run", "--spool", host_spool, "--anr-ms", anr, "--slow-message-ms", slow_message, "--",
+          exe, "--body", order->body, (char *)NULL);
 }
 
 static void become_host(const struct host_order *order)

@@ -25,7 +25,10 @@ struct host_body {
     const char *name;
     void (*run)(void); /* in the recorded program; returning is exit(0) */
 };
-#define HOST_BODY(function) {#function, function}
+#define HOST_BODY(function) \
+    {                       \
+#function, function \
+    }
 
 /* How a body is run. */
 struct host_order {
@@ -33,9 +36,9 @@ struct host_order {
     uint32_t anr_ms, slow_message_ms; /* 0: 60,000, so that nothing fires */
     uint32_t interval_us;             /* 0: the default */
     const char *preload_too;          /* a library to be preloaded after ours; NULL: none */
-    bool (*before_exec)(void);        /* runs in the child before it becomes the host; false: skip the test. NULL: nothing */
-    bool has_no_agent;                /* nothing is preloaded: the body loads it by itself */
-    bool has_companion;               /* started by `stallbox run`, which packs and tells (`run.err` in host_folder); the limits
+    bool (*before_exec)(void); /* runs in the child before it becomes the host; false: skip the test. NULL: nothing */
+    bool has_no_agent;         /* nothing is preloaded: the body loads it by itself */
+    bool has_companion; /* started by `stallbox run`, which packs and tells (`run.err` in host_folder); the limits
                                          above hold, interval_us and preload_too do not */
 };
 
@@ -53,7 +56,10 @@ extern char host_folder[64], host_spool[96], host_raw[104], host_recordings[96];
 
 int host_set_up(void **state); /* makes the folders above, fresh for each test */
 int host_tear_down(void **state);
-#define HOST_TEST(test) {#test, test, host_set_up, host_tear_down, NULL}
+#define HOST_TEST(test)                                \
+    {                                                  \
+#test, test, host_set_up, host_tear_down, NULL \
+    }
 
 pid_t host_begin(const struct host_order *order);
 /* Wait for its end: the wait status. Skips the running test when `before_exec` said so. */

@@ -17,7 +17,8 @@ int main(int argc, char **argv)
     }
     snprintf(spool, sizeof spool, "%s/spool", folder);
     snprintf(recordings, sizeof recordings, "%s/recordings", folder);
-    struct stallbox_options options = {.sizeof_options = sizeof options, .spool_path = spool, .recording_path = recordings};
+    struct stallbox_options options = {
+        .sizeof_options = sizeof options, .spool_path = spool, .recording_path = recordings};
     enum stallbox_result result = stallbox_start(&options);
     stallbox_stop(5000);
     return (int)result;

@@ -20,9 +20,16 @@
 #include "control_group.h"
 #include "recording_recover.h"
 
-enum { LIMIT_MS = 700, STOP_MS = 1600 };
+enum {
+    LIMIT_MS = 700,
+    STOP_MS = 1600
+};
 
-#define JUDGED(name) &(struct host_order){.body = name, .anr_ms = LIMIT_MS, .slow_message_ms = LIMIT_MS}
+#define JUDGED(name)                                                  \
+    &(struct host_order)                                              \
+    {                                                                 \
+        .body = name, .anr_ms = LIMIT_MS, .slow_message_ms = LIMIT_MS \
+    }
 
 /* ---- the hosts ---- */
 
@@ -214,10 +221,12 @@ static void freeze(const struct control_group *group)
     pid_t pid = host_begin(JUDGED("is_stopped_in_a_message"));
     bool is_told = host_was_told("in_message");
     bool is_in = control_group_enter(group, pid);
-    bool is_frozen = control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "1" : "FROZEN");
+    bool is_frozen =
+        control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "1" : "FROZEN");
     host_pause_ms(STOP_MS);
     bool was_frozen = !is_second || control_group_read(group, "cgroup.events", "frozen") == 1;
-    bool is_thawed = control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "0" : "THAWED");
+    bool is_thawed =
+        control_group_set(group, is_second ? "cgroup.freeze" : "freezer.state", is_second ? "0" : "THAWED");
     host_pause_ms(200);
     tell_the_host("go_on");
     int status = host_end(pid);

@@ -19,7 +19,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOT_TO_BE_HAD = 77, NOBODY = 65534, TEXT_BYTES = 65536 };
+enum {
+    NOT_TO_BE_HAD = 77,
+    NOBODY = 65534,
+    TEXT_BYTES = 65536
+};
 
 __attribute__((noinline)) static void computes_without_rights(void)
 {
@@ -45,7 +49,10 @@ static void drop_rights(void)
  * goes on meanwhile. One call of host_loop(), so that it is one loop. */
 static void stall_until(void (*stall)(void), uint64_t count)
 {
-    enum { AT = 10, LAST = 2000 };
+    enum {
+        AT = 10,
+        LAST = 2000
+    };
     int turn = 0;
     for (; turn <= AT || (turn < LAST && host_counts().snapshots < count); turn++) {
         host_loop(10, turn == AT ? stall : NULL);
@@ -73,8 +80,7 @@ static void host_13_what_a_daemon_without_rights_cannot_write_its_companion_writ
 {
     static char text[TEXT_BYTES];
     (void)state;
-    host_run_well(
-        &(struct host_order){.body = "stalls_without_rights", .slow_message_ms = 500, .has_companion = true});
+    host_run_well(&(struct host_order){.body = "stalls_without_rights", .slow_message_ms = 500, .has_companion = true});
     host_report(text, sizeof text);
     assert_non_null(strstr(text, "computes_without_rights"));
     assert_non_null(strstr(text, "sleeps_without_rights"));
@@ -309,14 +315,10 @@ static void host_13_a_companion_that_was_stopped_is_asked_again(void **state)
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(stalls_without_rights),
-        HOST_BODY(has_no_rights_from_the_first),
-        HOST_BODY(stalls_below_another_root),
-        HOST_BODY(may_write_small_files_only),
-        HOST_BODY(opens_no_file_any_more),
-        HOST_BODY(has_a_spool_that_nobody_can_write_to),
-        HOST_BODY(loses_its_companion),
-        HOST_BODY(stops_its_companion),
+        HOST_BODY(stalls_without_rights),     HOST_BODY(has_no_rights_from_the_first),
+        HOST_BODY(stalls_below_another_root), HOST_BODY(may_write_small_files_only),
+        HOST_BODY(opens_no_file_any_more),    HOST_BODY(has_a_spool_that_nobody_can_write_to),
+        HOST_BODY(loses_its_companion),       HOST_BODY(stops_its_companion),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_13_what_a_daemon_without_rights_cannot_write_its_companion_writes),

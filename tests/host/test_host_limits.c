@@ -68,7 +68,7 @@ static void uses_all_its_descriptors(void)
         count++;
     }
     host_expect(count == 13, "all of them are the host's"); /* 16 without stdin, stdout, stderr */
-    host_expect_snapshot(); /* with none left for the host, ours are ours */
+    host_expect_snapshot();                                 /* with none left for the host, ours are ours */
     for (int i = 0; i < 2000; i++) {
         if (i % 500 == 0) {
             host_api().snapshot(0);
@@ -110,7 +110,8 @@ static void closes_everything(void)
         host_loop(1, NULL);
         struct stat status;
         host_expect(fstat(file, &status) == 0 && status.st_size == (off_t)sizeof text &&
-                        pread(file, back, sizeof back, 0) == (ssize_t)sizeof text && memcmp(back, text, sizeof text) == 0,
+                        pread(file, back, sizeof back, 0) == (ssize_t)sizeof text &&
+                        memcmp(back, text, sizeof text) == 0,
                     "and finds in it what it wrote");
     }
     host_pause_ms(1100);
@@ -229,7 +230,9 @@ __attribute__((noinline)) static void take_memory_without_end(void)
 {
     wait_in_the_message();
     for (;;) {
-        enum { PIECE = 1 << 20 };
+        enum {
+            PIECE = 1 << 20
+        };
         char *volatile memory = malloc(PIECE);
         host_expect(memory != NULL, "the kernel promises memory");
         memset(memory, 1, PIECE);
@@ -346,8 +349,8 @@ static void host_21_a_memory_limit_that_is_hit_all_the_time_is_borne(void **stat
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(host_work), HOST_BODY(uses_all_its_descriptors), HOST_BODY(closes_everything), HOST_BODY(runs_for_long),
-        HOST_BODY(takes_all_memory), HOST_BODY(lives_in_little_memory),
+        HOST_BODY(host_work),     HOST_BODY(uses_all_its_descriptors), HOST_BODY(closes_everything),
+        HOST_BODY(runs_for_long), HOST_BODY(takes_all_memory),         HOST_BODY(lives_in_little_memory),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_15_tight_limits_end_no_program),

@@ -117,8 +117,9 @@ static void host_04_a_module_from_memory_or_deleted_is_itself_or_nobody(void **s
         slept++;
         elsewhere += strcmp(entry->path, HOST_LATE_MODULE) != 0;
         /* Each is a copy of one file: its identity is that file's, or none. */
-        assert_true(entry->build_id_bytes == 0 || (entry->build_id_bytes == known->build_id_bytes &&
-                    memcmp(entry->build_id, known->build_id, known->build_id_bytes) == 0));
+        assert_true(entry->build_id_bytes == 0 ||
+                    (entry->build_id_bytes == known->build_id_bytes &&
+                     memcmp(entry->build_id, known->build_id, known->build_id_bytes) == 0));
     }
     assert_true(slept >= 3 && elsewhere >= 2);
     sbx_snapshot_destroy(snapshot);
@@ -157,8 +158,8 @@ static void hangs_in_the_allocator(void)
 static void host_18_a_hang_in_the_allocators_lock_is_kept(void **state)
 {
     (void)state;
-    pid_t pid = host_begin(&(struct host_order){
-        .body = "hangs_in_the_allocator", .anr_ms = 1000, .preload_too = HOST_LOCK_ALLOCATOR});
+    pid_t pid = host_begin(
+        &(struct host_order){.body = "hangs_in_the_allocator", .anr_ms = 1000, .preload_too = HOST_LOCK_ALLOCATOR});
     bool is_held = host_was_told("is_held"), is_kept = is_held && host_wait_for_snapshots(1);
     kill(pid, SIGKILL);
     host_end(pid);
@@ -302,7 +303,9 @@ static void host_24_a_library_that_is_unloaded_with_threads_alive_stays(void **s
     assert_int_equal(host_count_snapshots(), 1);
 }
 
-enum { STARTERS = 8 };
+enum {
+    STARTERS = 8
+};
 static pthread_barrier_t together;
 static _Atomic int started, refused;
 
@@ -367,8 +370,9 @@ static void host_25_of_many_starts_one_counts(void **state)
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(loads_from_everywhere),  HOST_BODY(hangs_in_the_allocator),        HOST_BODY(hangs_in_the_loader),
-        HOST_BODY(is_an_ordinary_program), HOST_BODY(loads_and_unloads_the_library), HOST_BODY(starts_in_many_threads),
+        HOST_BODY(loads_from_everywhere),         HOST_BODY(hangs_in_the_allocator),
+        HOST_BODY(hangs_in_the_loader),           HOST_BODY(is_an_ordinary_program),
+        HOST_BODY(loads_and_unloads_the_library), HOST_BODY(starts_in_many_threads),
         HOST_BODY(starts_again_when_preloaded),
     };
     const struct CMUnitTest tests[] = {

@@ -17,10 +17,13 @@
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
-#define SYS_landlock_restrict_self 446
+#define SYS_landlock_restrict_self  446
 #endif
 
-enum { NOT_TO_BE_HAD = 77, NOBODY = 65534 };
+enum {
+    NOT_TO_BE_HAD = 77,
+    NOBODY = 65534
+};
 
 /* Does this machine let a program without us do it? Asked in the host, in a child that has no recorder. */
 static void ask_first(bool (*attempt)(void))
@@ -192,8 +195,11 @@ static void host_13_a_browsers_zygote_keeps_its_one_thread(void **state)
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(enters_a_user_namespace), HOST_BODY(has_threads_of_its_own),
-        HOST_BODY(gives_up_a_right_and_then_its_user), HOST_BODY(shuts_itself_in), HOST_BODY(is_started_as_a_zygote),
+        HOST_BODY(enters_a_user_namespace),
+        HOST_BODY(has_threads_of_its_own),
+        HOST_BODY(gives_up_a_right_and_then_its_user),
+        HOST_BODY(shuts_itself_in),
+        HOST_BODY(is_started_as_a_zygote),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_13_a_program_of_one_thread_enters_a_user_namespace),

@@ -136,7 +136,8 @@ static void spawns_all_the_time(void)
         if (i % 50 == 0 && host_api().snapshot != NULL) {
             host_api().snapshot(0); /* has files open of its own */
         }
-        host_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "the spawned program found all in order");
+        host_expect(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0,
+                    "the spawned program found all in order");
     }
     goes_on = false;
     pthread_join(thread, NULL);
@@ -170,7 +171,8 @@ static void execs_again_and_again(void)
     struct itimerval timer;
     if (turns > 0) {
         sigprocmask(SIG_SETMASK, NULL, &blocked);
-        host_expect(sigismember(&blocked, SIGUSR2) == 1 && sigismember(&blocked, SIGURG) == 0, "the mask is the host's");
+        host_expect(sigismember(&blocked, SIGUSR2) == 1 && sigismember(&blocked, SIGURG) == 0,
+                    "the mask is the host's");
         sigaction(SIGUSR1, NULL, &action);
         host_expect(action.sa_handler == SIG_IGN, "what was ignored is");
         sigaction(SIGPROF, NULL, &action);
@@ -220,8 +222,8 @@ static bool copy_as_set_user_id(void)
     }
     exe[length] = 0;
     snprintf(copy, sizeof copy, "%s/setuid_host", host_folder);
-    snprintf(command, sizeof command, "chmod 755 '%s' && cp '%s' '%s' && chown 65533 '%s' && chmod 4755 '%s'", host_folder,
-             HOST_LINKED, copy, copy, copy);
+    snprintf(command, sizeof command, "chmod 755 '%s' && cp '%s' '%s' && chown 65533 '%s' && chmod 4755 '%s'",
+             host_folder, HOST_LINKED, copy, copy, copy);
     return system(command) == 0;
 }
 
@@ -270,7 +272,8 @@ static void drops_its_rights(void)
     if (geteuid() != 0) {
         _exit(77);
     }
-    host_expect(setgid(65534) == 0 && setuid(65534) == 0, "the host drops its rights"); /* all threads take part in it */
+    host_expect(setgid(65534) == 0 && setuid(65534) == 0,
+                "the host drops its rights"); /* all threads take part in it */
     host_expect(host_api().snapshot(30000) == STALLBOX_IO_FAILED, "the spool is not ours any more");
     host_expect(host_counts().dropped > 0, "and that is counted");
     host_loop(50, NULL);
@@ -388,7 +391,8 @@ static void host_16_every_way_out_during_a_snapshot_ends_as_the_host_said(void *
     static const struct {
         const char *name;
         int status;
-    } ways[] = {{"exit", 11 << 8}, {"_exit", 11 << 8}, {"quick_exit", 11 << 8}, {"abort", SIGABRT}, {"pthread_exit", 0}};
+    } ways[] = {
+        {"exit", 11 << 8}, {"_exit", 11 << 8}, {"quick_exit", 11 << 8}, {"abort", SIGABRT}, {"pthread_exit", 0}};
     (void)state;
     for (size_t i = 0; i < SBX_COUNT_OF(ways); i++) {
         for (int pause = 0; pause < 60; pause += 20) {

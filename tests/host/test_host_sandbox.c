@@ -42,9 +42,9 @@ static bool forbid_before_exec(void)
     return forbid(forbidden, forbidden_count);
 }
 
-static const long all_forbidden[] = {SYS_getrandom,  SYS_tgkill,      SYS_rt_tgsigqueueinfo, SYS_prctl,    SYS_madvise,
-                                     SYS_getrusage,  SYS_clone3,      SYS_process_vm_readv,  SYS_socket,   SYS_getdents64,
-                                     SYS_fallocate,  SYS_close_range, SYS_ftruncate};
+static const long all_forbidden[] = {SYS_getrandom, SYS_tgkill,      SYS_rt_tgsigqueueinfo, SYS_prctl,  SYS_madvise,
+                                     SYS_getrusage, SYS_clone3,      SYS_process_vm_readv,  SYS_socket, SYS_getdents64,
+                                     SYS_fallocate, SYS_close_range, SYS_ftruncate};
 
 static void host_14_a_filter_that_refuses_calls_harms_nobody(void **state)
 {
@@ -91,10 +91,10 @@ static void host_14_a_sandbox_entered_later_costs_the_snapshots_only(void **stat
 /* ---- HOST-14: filters that kill ---- */
 
 /* What this program itself calls once it is in its sandbox. */
-static const long own_calls[] = {SYS_poll,    SYS_futex,        SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,
-                                 SYS_mmap,    SYS_munmap,       SYS_mprotect,        SYS_madvise,   SYS_write,
-                                 SYS_exit,    SYS_exit_group,   SYS_rt_sigreturn,    SYS_close,     SYS_clock_gettime,
-                                 SYS_prctl,   SYS_rt_sigprocmask, SYS_wait4,         SYS_gettid};
+static const long own_calls[] = {SYS_poll,  SYS_futex,          SYS_clock_nanosleep, SYS_nanosleep, SYS_brk,
+                                 SYS_mmap,  SYS_munmap,         SYS_mprotect,        SYS_madvise,   SYS_write,
+                                 SYS_exit,  SYS_exit_group,     SYS_rt_sigreturn,    SYS_close,     SYS_clock_gettime,
+                                 SYS_prctl, SYS_rt_sigprocmask, SYS_wait4,           SYS_gettid};
 
 struct allow_list {
     struct sock_filter code[256];
@@ -174,7 +174,7 @@ static void live_in_the_sandbox(void)
 static uint32_t action_of_the_test(void)
 {
     const char *name = getenv("HOST_ACTION");
-    return strcmp(name, "trap") == 0    ? SECCOMP_RET_TRAP
+    return strcmp(name, "trap") == 0     ? SECCOMP_RET_TRAP
            : strcmp(name, "thread") == 0 ? SECCOMP_RET_KILL_THREAD
                                          : SECCOMP_RET_KILL_PROCESS;
 }
@@ -209,7 +209,8 @@ static void kills_what_it_does_not_call(void)
 
 static void host_14_a_filter_that_kills_finds_the_recorder_gone(void **state)
 {
-    static const char *const turns[][2] = {{"prctl", "process"}, {"all", "process"}, {"all", "thread"}, {"all", "trap"}};
+    static const char *const turns[][2] = {
+        {"prctl", "process"}, {"all", "process"}, {"all", "thread"}, {"all", "trap"}};
     (void)state;
     for (size_t i = 0; i < SBX_COUNT_OF(turns); i++) {
         setenv("HOST_WAY", turns[i][0], 1);
@@ -285,7 +286,8 @@ static void has_a_thread_in_strict_mode(void)
     for (int i = 0; i < 500 && host_thread_count() > 1; i++) {
         host_pause_ms(20);
     }
-    host_expect(host_thread_count() == 1 && !host_api().is_running(), "the thread ended as it would, and the recorder left");
+    host_expect(host_thread_count() == 1 && !host_api().is_running(),
+                "the thread ended as it would, and the recorder left");
 }
 
 static void host_14_a_thread_in_strict_mode_is_left_alone(void **state)
@@ -307,7 +309,8 @@ static void forks_into_a_sandbox(void)
         live_in_the_sandbox();
         _exit(9);
     }
-    host_expect(waitpid(pid, &status, 0) == pid && (status == 9 << 8 || status == 77 << 8), "the child lives in its sandbox");
+    host_expect(waitpid(pid, &status, 0) == pid && (status == 9 << 8 || status == 77 << 8),
+                "the child lives in its sandbox");
     host_expect(host_api().is_running(), "the parent is recorded");
     host_expect_snapshot();
 }

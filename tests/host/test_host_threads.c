@@ -246,7 +246,9 @@ static void *compute(void *unused)
     return NULL;
 }
 
-enum { BUSY = 3 };
+enum {
+    BUSY = 3
+};
 
 /* Installs its handler after us, in one of three ways. */
 static void installs_a_handler_later(void)
@@ -477,7 +479,8 @@ static void handles_its_own_signals(void)
     sigfillset(&action.sa_mask);
     for (int number = 1; number <= SIGRTMAX; number++) {
         if (sigaction(number, NULL, &now) == 0 && number != SIGURG) {
-            host_expect(now.sa_handler == SIG_DFL || number == SIGKILL || number == SIGSTOP, "no handler but one is ours");
+            host_expect(now.sa_handler == SIG_DFL || number == SIGKILL || number == SIGSTOP,
+                        "no handler but one is ours");
         }
     }
     numbers[count++] = SIGUSR1;
@@ -529,7 +532,10 @@ static void host_08_the_hosts_own_signals_and_profiler_work_beside_ours(void **s
 
 /* ---- HOST-22 ---- */
 
-enum { SLEEPERS = 500, DEEP = 128 };
+enum {
+    SLEEPERS = 500,
+    DEEP = 128
+};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static _Atomic int asleep;
@@ -649,9 +655,11 @@ static void host_23_odd_thread_names_stay_names_and_stay_here(void **state)
     }
     sbx_snapshot_destroy(snapshot);
     /* Encoded, and shown field by field: no name of the host's is among them. */
-    snprintf(command, sizeof command,
-             "cd '%s' && '%s' report --format json spool >report.json && '%s' show --what-leaves spool/raw/*.raw >leaves.txt"
-             " 2>&1; ! grep -aqE 'sixteen|xxxxxxx|etc' leaves.txt", host_folder, HOST_TOOL, HOST_TOOL);
+    snprintf(
+        command, sizeof command,
+        "cd '%s' && '%s' report --format json spool >report.json && '%s' show --what-leaves spool/raw/*.raw >leaves.txt"
+        " 2>&1; ! grep -aqE 'sixteen|xxxxxxx|etc' leaves.txt",
+        host_folder, HOST_TOOL, HOST_TOOL);
     assert_int_equal(system(command), 0);
 }
 

@@ -35,7 +35,11 @@
 #include "preload.h"
 #include "stallbox/stallbox.h"
 
-enum { LEAST_CAPTURES = 500, GAP_US = 1000, SKIPPED = -2 };
+enum {
+    LEAST_CAPTURES = 500,
+    GAP_US = 1000,
+    SKIPPED = -2
+};
 
 static atomic_bool goes_on = true;
 static int epoll_fd, sockets[2], queue, semaphores;
@@ -194,7 +198,9 @@ static struct call {
     {.name = "sigtimedwait", .make = call_sigtimedwait},
     {.name = "pause", .make = call_pause},
 };
-enum { CALLS = sizeof calls / sizeof calls[0] };
+enum {
+    CALLS = sizeof calls / sizeof calls[0]
+};
 
 static void *call_again_and_again(void *which)
 {

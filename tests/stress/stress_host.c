@@ -22,7 +22,9 @@
 #include "snapshot_folder.h"
 #include "stallbox/stallbox.h"
 
-enum { WORKERS = 8 };
+enum {
+    WORKERS = 8
+};
 
 static atomic_bool goes_on = true;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

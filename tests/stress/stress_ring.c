@@ -42,9 +42,9 @@ enum {
 
 struct writer {
     uint32_t index;
-    uint32_t tid;      /* not the kernel's: a number for each life */
+    uint32_t tid; /* not the kernel's: a number for each life */
     uint64_t number;
-    uint32_t inside;   /* not 0: the handler must not write */
+    uint32_t inside; /* not 0: the handler must not write */
     uint64_t made, put, dropped, nested, from_handler;
     pthread_t thread;
     uint32_t running;  /* 1: `thread` may be signalled */
@@ -159,7 +159,7 @@ static void begin_life(struct writer *writer)
     writer->tid = sbx_add_relaxed(&next_tid, 1);
     writer->number = 1;
     writer->finished = 0;
-    sbx_store_release(&writer->inside, 0); /* order: release inside */
+    sbx_store_release(&writer->inside, 0);       /* order: release inside */
     sbx_store_release(&entry->tid, writer->tid); /* order: release entry.tid - the entry is this life's now */
 }
 
@@ -193,12 +193,12 @@ static void *keep_writer_alive(void *argument)
         if (pthread_create(&writer->thread, NULL, write_for_a_life, writer) != 0) {
             broken("no thread");
         }
-        sbx_store_release(&writer->running, 1); /* order: release writer.running - `thread` is set */
+        sbx_store_release(&writer->running, 1);            /* order: release writer.running - `thread` is set */
         while (sbx_load_acquire(&writer->finished) == 0) { /* order: acquire writer.finished; a stop finishes it too */
             usleep(1000);
         }
         sbx_swap_acq_rel(&writer->running, 0); /* order: release writer.running */
-        usleep(2000); /* a signal that is under way still finds the thread */
+        usleep(2000);                          /* a signal that is under way still finds the thread */
         if (pthread_join(writer->thread, NULL) != 0) {
             broken("no join");
         }
@@ -231,7 +231,9 @@ static bool fence_all_threads(void)
 /* Take chunks back from writers in the middle of their work, by the steps of capture/recording_upkeep.c. */
 static void take_chunks_back(uint64_t first, struct upkeep *upkeep)
 {
-    enum { MOST = 4 };
+    enum {
+        MOST = 4
+    };
     struct {
         struct sbx_chunk *chunk;
         uint64_t word;
@@ -254,7 +256,8 @@ static void take_chunks_back(uint64_t first, struct upkeep *upkeep)
     upkeep->revoked += count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t thread = sbx_load_relaxed(&batch[i].chunk->thread);
-        batch[i].is_out = thread < WRITERS && sbx_load_acquire(&writers[thread].inside) == 0; /* order: acquire inside */
+        batch[i].is_out =
+            thread < WRITERS && sbx_load_acquire(&writers[thread].inside) == 0; /* order: acquire inside */
     }
     if (!fence_all_threads()) {
         return;
@@ -281,8 +284,8 @@ static void *watch(void *result)
         }
         struct sbx_record record = make_record(OBSERVER_TID, i, (uint32_t)(i % WRITERS), SBX_RECORD_BLOCKED);
         upkeep->observed++;
-        upkeep->dropped += sbx_ring_put(&the_builder->ring, &the_builder->writers[OBSERVER], OBSERVER, 1,
-                                         OBSERVER_TID, &record) == 0;
+        upkeep->dropped +=
+            sbx_ring_put(&the_builder->ring, &the_builder->writers[OBSERVER], OBSERVER, 1, OBSERVER_TID, &record) == 0;
         usleep(500);
     }
     return NULL;
@@ -299,7 +302,9 @@ struct found {
 /* Each maker's records come in the order in which they were made, and none comes twice. */
 static void check_order(const struct sbx_snapshot *snapshot)
 {
-    enum { MAKERS = 1 << 16 };
+    enum {
+        MAKERS = 1 << 16
+    };
     static struct {
         uint32_t tid;
         uint64_t copy, number;
@@ -415,7 +420,8 @@ int main(int argc, char **argv)
     sigemptyset(&action.sa_mask);
     bool started = sigaction(SAMPLE_SIGNAL, &action, NULL) == 0;
     for (uint32_t i = 0; i <= WRITERS; i++) {
-        sbx_recording_add_thread(the_builder, i == OBSERVER ? OBSERVER_TID : 0, i == OBSERVER ? "watch" : "writer", i == 0);
+        sbx_recording_add_thread(the_builder, i == OBSERVER ? OBSERVER_TID : 0, i == OBSERVER ? "watch" : "writer",
+                                 i == 0);
     }
     for (uint32_t i = 0; i < WRITERS; i++) {
         writers[i].index = i;
@@ -458,11 +464,12 @@ int main(int argc, char **argv)
     printf("chunks taken from writers: %llu revoked, %llu of them given free at once%s; epochs turned %llu\n",
            (unsigned long long)upkeep.revoked, (unsigned long long)upkeep.sealed,
            has_membarrier ? "" : " (membarrier is refused here)", (unsigned long long)upkeep.turns);
-    printf("read %llu in %llu copies: stacks resolved %llu, stale %llu, overflowed %llu; torn chunks %llu, observed %llu, "
-           "former threads %llu\n",
-           (unsigned long long)found.records, (unsigned long long)found.copies, (unsigned long long)found.resolved,
-           (unsigned long long)found.stale, (unsigned long long)found.overflow, (unsigned long long)found.torn,
-           (unsigned long long)found.observed, (unsigned long long)found.extra_threads);
+    printf(
+        "read %llu in %llu copies: stacks resolved %llu, stale %llu, overflowed %llu; torn chunks %llu, observed %llu, "
+        "former threads %llu\n",
+        (unsigned long long)found.records, (unsigned long long)found.copies, (unsigned long long)found.resolved,
+        (unsigned long long)found.stale, (unsigned long long)found.overflow, (unsigned long long)found.torn,
+        (unsigned long long)found.observed, (unsigned long long)found.extra_threads);
     printf("oldest record in a copy: %.1f to %.1f ms old; newest at most %.2f ms old; slowest copy %.2f ms\n",
            (double)found.age_ns_min / 1e6, (double)found.age_ns_max / 1e6, (double)found.stale_ns_max / 1e6,
            (double)found.copy_ns_max / 1e6);

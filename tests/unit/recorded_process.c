@@ -199,7 +199,8 @@ static void map_recording(void)
 {
     char path[512];
     struct stat status;
-    child_expect(snapshot_folder_find(recordings, SBX_RECORDING_SUFFIX, path, sizeof path) == 1, "there is a recording");
+    child_expect(snapshot_folder_find(recordings, SBX_RECORDING_SUFFIX, path, sizeof path) == 1,
+                 "there is a recording");
     int file = open(path, O_RDWR | O_CLOEXEC);
     child_expect(file >= 0 && fstat(file, &status) == 0, "the recording opens");
     header = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 512 };
+enum {
+    PATH_BYTES = 512
+};
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -51,10 +53,12 @@ unsigned snapshot_folder_count(const char *folder, const char *suffix)
 static int by_end(const void *a, const void *b)
 {
     const struct sbx_snapshot *x = *(struct sbx_snapshot *const *)a, *y = *(struct sbx_snapshot *const *)b;
-    return (x->header.trigger.end_ns > y->header.trigger.end_ns) - (x->header.trigger.end_ns < y->header.trigger.end_ns);
+    return (x->header.trigger.end_ns > y->header.trigger.end_ns) -
+           (x->header.trigger.end_ns < y->header.trigger.end_ns);
 }
 
-int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, void *context, char *why, size_t why_bytes)
+int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, void *context, char *why,
+                          size_t why_bytes)
 {
     int result = 0;
     DIR *listing = opendir(folder);

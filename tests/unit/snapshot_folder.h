@@ -17,7 +17,8 @@ unsigned snapshot_folder_count(const char *folder, const char *suffix);
 /* Show every snapshot in it to `visit`, which is given it (sbx_snapshot_destroy). 0, or -1 and a sentence in `why` at the first
  * that is damaged, or for which `visit` returns one (NULL: go on). */
 typedef const char *snapshot_folder_visitor(void *context, const char *path, struct sbx_snapshot *snapshot);
-int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, void *context, char *why, size_t why_bytes);
+int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, void *context, char *why,
+                          size_t why_bytes);
 
 /* Read every snapshot in it. Returns how many there are, all of them in snapshots_out (given: sbx_snapshot_destroy) ordered by
  * the end of their triggers; on the first one that is damaged, or at more than `max`, 0 and a sentence in `why`. */

@@ -13,7 +13,9 @@
 
 #include "report.h"
 
-enum { SBX_CALL_PATH_MAX = 480 }; /* Perfetto draws 512 levels; a path leaves it a few for waits and marks */
+enum {
+    SBX_CALL_PATH_MAX = 480
+}; /* Perfetto draws 512 levels; a path leaves it a few for waits and marks */
 
 struct sbx_path_frame {
     const struct sbx_location *location; /* never NULL */

@@ -10,7 +10,9 @@
 
 #include "stall.h"
 
-enum { SBX_CLEAN_TEXT_BYTES = 1024 }; /* longer names are cut; C++ templates reach a few hundred */
+enum {
+    SBX_CLEAN_TEXT_BYTES = 1024
+}; /* longer names are cut; C++ templates reach a few hundred */
 
 /* Copy `text` (NULL: "") to `out`: valid UTF-8 passes, each control character and each byte that is no part of a valid
  * sequence becomes '?'; cut between characters when too long. Returns the length; `out` is NUL-terminated. */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_NODES = 16 };
+enum {
+    FIRST_NODES = 16
+};
 
 int sbx_flame_tree_init(struct sbx_flame_tree *tree)
 {

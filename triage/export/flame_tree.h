@@ -8,7 +8,9 @@
 
 #include "span_pieces.h"
 
-enum { SBX_FLAME_NODES_MAX = 1 << 17 };
+enum {
+    SBX_FLAME_NODES_MAX = 1 << 17
+};
 
 struct sbx_flame_node {
     const char *name;                    /* function, or what was waited in; "" when joined: see joins_unnamed */
@@ -44,7 +46,10 @@ int sbx_flame_tree_add_thread(struct sbx_flame_tree *tree, const struct sbx_thre
                               const struct sbx_call_paths *paths, int64_t begin_ns, int64_t end_ns);
 
 /* Sort every node's children, by name or the longest first. */
-enum sbx_flame_order { SBX_FLAME_BY_NAME, SBX_FLAME_BY_TIME };
+enum sbx_flame_order {
+    SBX_FLAME_BY_NAME,
+    SBX_FLAME_BY_TIME
+};
 int sbx_flame_tree_sort(struct sbx_flame_tree *tree, enum sbx_flame_order order);
 
 /* The deepest node that has at least `share` of the tree's time: the function to name when there is room for one. 0

@@ -7,7 +7,11 @@
 #include <stdint.h>
 #include <zlib.h>
 
-enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, CHUNK_BYTES = 16384 };
+enum {
+    GZIP_WINDOW = 15 + 16,
+    MEMORY_LEVEL = 8,
+    CHUNK_BYTES = 16384
+};
 
 int sbx_gzip_write(const void *bytes, size_t count, FILE *out)
 {

@@ -15,7 +15,9 @@
 #include "report.h"
 #include "thread_spans.h"
 
-enum { NS_PER_US = 1000 };
+enum {
+    NS_PER_US = 1000
+};
 static const size_t LINES_BYTES_MAX = 64 << 20; /* what is over is one line that says so */
 
 struct line {

@@ -8,7 +8,12 @@
 
 #include "clean_text.h"
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
+enum {
+    WIRE_VARINT = 0,
+    WIRE_FIXED64 = 1,
+    WIRE_BYTES = 2,
+    VARINT_MAX = 10
+};
 
 void sbx_proto_writer_init(struct sbx_proto_writer *writer)
 {

@@ -11,7 +11,11 @@
 
 #include "thread_spans.h"
 
-enum sbx_svg_anchor { SBX_SVG_LEFT, SBX_SVG_MIDDLE, SBX_SVG_RIGHT };
+enum sbx_svg_anchor {
+    SBX_SVG_LEFT,
+    SBX_SVG_MIDDLE,
+    SBX_SVG_RIGHT
+};
 
 struct sbx_svg_text_look {
     double size; /* font size in px */

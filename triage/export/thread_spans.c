@@ -471,9 +471,10 @@ static void settle_messages(struct sbx_thread_spans *spans, const struct sbx_sta
         judged_is_open &= spans->messages[i].message != stall->trigger.message;
     }
     if (judged_is_open) {
-        spans->messages[spans->message_count++] = (struct sbx_message_span){
-            .begin_ns = -stall->trigger.duration_ns, .message = stall->trigger.message, .merged = 1,
-            .kind = stall->trigger.message_kind};
+        spans->messages[spans->message_count++] = (struct sbx_message_span){.begin_ns = -stall->trigger.duration_ns,
+                                                                            .message = stall->trigger.message,
+                                                                            .merged = 1,
+                                                                            .kind = stall->trigger.message_kind};
     }
     qsort(spans->messages, spans->message_count, sizeof *spans->messages, compare_messages);
     size_t kept = 0;

@@ -78,10 +78,10 @@ enum stallbox_result {
     STALLBOX_BAD_ARGUMENT = 3,    /* an option is out of range, or the struct's size is not known */
     STALLBOX_NO_MEMORY = 4,
     STALLBOX_TIMED_OUT = 5,
-    STALLBOX_DECLINED = 6,        /* switched off: STALLBOX_DISABLE is set, or the process runs set-user-id */
-    STALLBOX_UNSUPPORTED = 7,     /* this kernel or C library lacks something without which nothing works */
-    STALLBOX_IO_FAILED = 8,       /* the recording or the spool could not be created */
-    STALLBOX_NO_CONSENT = 9       /* the user has not agreed: nothing was kept */
+    STALLBOX_DECLINED = 6,    /* switched off: STALLBOX_DISABLE is set, or the process runs set-user-id */
+    STALLBOX_UNSUPPORTED = 7, /* this kernel or C library lacks something without which nothing works */
+    STALLBOX_IO_FAILED = 8,   /* the recording or the spool could not be created */
+    STALLBOX_NO_CONSENT = 9   /* the user has not agreed: nothing was kept */
 };
 
 /* A limit that is never reached: the trigger is off. */
@@ -194,7 +194,8 @@ STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
 enum stallbox_consent {
     STALLBOX_CONSENT_UNKNOWN = 0, /* not asked yet: recorded in memory only, nothing is written to the spool */
     STALLBOX_CONSENT_GRANTED = 1, /* what is recorded from now on may be kept and sent; nothing older is */
-    STALLBOX_CONSENT_DENIED = 2   /* every hook is taken out, nothing is recorded, what was is overwritten, and what waits in
+    STALLBOX_CONSENT_DENIED =
+        2 /* every hook is taken out, nothing is recorded, what was is overwritten, and what waits in
                                      the spool is deleted */
 };
 

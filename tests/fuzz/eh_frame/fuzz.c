@@ -9,7 +9,10 @@
 #include "unwind_rows.h"
 #include "unwind_rule.h"
 
-enum { IMAGE_AT = 0x20000, TEXT_END = 0x40000 }; /* the code of the seeds lies before their sections */
+enum {
+    IMAGE_AT = 0x20000,
+    TEXT_END = 0x40000
+}; /* the code of the seeds lies before their sections */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -9,10 +9,10 @@
 
 #include "provider_map.h"
 
-#define MUST(condition) \
-    do {                \
+#define MUST(condition)   \
+    do {                  \
         if (!(condition)) \
-            abort();    \
+            abort();      \
     } while (0)
 
 static void must_be_clean(const char *text)

@@ -77,7 +77,8 @@ static void recover_and_check(const uint8_t *data, size_t bytes)
     int fd = memfd_create("snapshot", MFD_CLOEXEC);
     require(fd >= 0);
     if (header->file_bytes <= UINT64_C(1) << 24 &&
-        sbx_snapshot_copy_bounded(header, bytes, fd, &trigger, header->session_id, last_ns, scratch, sizeof scratch) == 0) {
+        sbx_snapshot_copy_bounded(header, bytes, fd, &trigger, header->session_id, last_ns, scratch, sizeof scratch) ==
+            0) {
         uint8_t *copy = malloc(header->file_bytes);
         require(copy != NULL && pread(fd, copy, header->file_bytes, 0) == (ssize_t)header->file_bytes);
         read_and_check(copy, header->file_bytes);

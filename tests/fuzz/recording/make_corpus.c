@@ -40,16 +40,26 @@ static struct sbx_recording_builder *make_plain(void)
                                     .cpu_ns = 900 + i,
                                     .alloc_count = i,
                                     .message = 1};
-        struct sbx_record wait = {.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .stack = broken_off, .peer = 4001,
-                                  .begin_ns = 5000 + i * 100, .end_ns = 5050 + i * 100, .object = 0x1000, .message = 1};
+        struct sbx_record wait = {.kind = SBX_RECORD_LOCK,
+                                  .op = SBX_OP_MUTEX_LOCK,
+                                  .stack = broken_off,
+                                  .peer = 4001,
+                                  .begin_ns = 5000 + i * 100,
+                                  .end_ns = 5050 + i * 100,
+                                  .object = 0x1000,
+                                  .message = 1};
         sbx_recording_put(builder, &sample);
         sbx_recording_put(builder, &wait);
         sbx_recording_put_observed(builder, 1, &wait);
     }
     sbx_recording_add_watch(builder, SBX_WATCH_WATCHDOG, "observer", 500, 5500, 1);
     sbx_recording_add_watch(builder, SBX_WATCH_DEADLINE, "save", 1, 5000, 0);
-    const struct sbx_trigger_entry trigger = {.watch = 2, .kind = SBX_TRIGGER_SLOW_MESSAGE, .begin_ns = 5000, .end_ns = 6000,
-                                              .message = 1, .threshold_ms = 1000};
+    const struct sbx_trigger_entry trigger = {.watch = 2,
+                                              .kind = SBX_TRIGGER_SLOW_MESSAGE,
+                                              .begin_ns = 5000,
+                                              .end_ns = 6000,
+                                              .message = 1,
+                                              .threshold_ms = 1000};
     sbx_recording_set_trigger(builder, &trigger);
     return builder;
 }
@@ -66,8 +76,12 @@ int main(int argc, char **argv)
     sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry has been reused */
     save(builder, argv[1], "reused_thread.raw");
 
-    struct sbx_record look = {.kind = SBX_RECORD_LEAF, .op = SBX_OP_READ, .stack = builder->threads[0].last_stack,
-                              .begin_ns = 9100, .end_ns = 9100, .cpu_ns = 1000};
+    struct sbx_record look = {.kind = SBX_RECORD_LEAF,
+                              .op = SBX_OP_READ,
+                              .stack = builder->threads[0].last_stack,
+                              .begin_ns = 9100,
+                              .end_ns = 9100,
+                              .cpu_ns = 1000};
     struct sbx_repeat *runs[] = {&builder->threads[0].own, &builder->threads[1].observed};
     for (int i = 0; i < 2; i++) { /* runs that nobody has told yet, one of them of a former thread, and a long record */
         sbx_recording_put(builder, &look);
@@ -78,9 +92,18 @@ int main(int argc, char **argv)
     }
     builder->threads[1].run_generation = 77;
     builder->threads[1].run_tid = 4007;
-    struct sbx_record told = {.kind = SBX_RECORD_WAIT, .op = SBX_OP_SEM_WAIT, .stack = look.stack, .wait = 9, .peer = 4001,
-                              .begin_ns = 9000, .end_ns = 10000, .flags = SBX_FLAG_USAGE, .minor_faults = 300,
-                              .major_faults = 4, .voluntary_switches = 50, .involuntary_switches = 6};
+    struct sbx_record told = {.kind = SBX_RECORD_WAIT,
+                              .op = SBX_OP_SEM_WAIT,
+                              .stack = look.stack,
+                              .wait = 9,
+                              .peer = 4001,
+                              .begin_ns = 9000,
+                              .end_ns = 10000,
+                              .flags = SBX_FLAG_USAGE,
+                              .minor_faults = 300,
+                              .major_faults = 4,
+                              .voluntary_switches = 50,
+                              .involuntary_switches = 6};
     sbx_recording_put(builder, &told);
     save(builder, argv[1], "runs.raw");
 
@@ -89,7 +112,8 @@ int main(int argc, char **argv)
     save(builder, argv[1], "turned_epoch.raw");
 
     uint64_t *half = builder->table.nodes + builder->table.node_mask + 1; /* a circle of parents */
-    uint32_t frame = sbx_frame_intern(&builder->table, 1, sbx_frame_word(900, 1, 0)); /* and a frame of no known module */
+    uint32_t frame =
+        sbx_frame_intern(&builder->table, 1, sbx_frame_word(900, 1, 0)); /* and a frame of no known module */
     half[1] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(2) << SBX_NODE_PARENT_SHIFT | frame;
     half[2] = UINT64_C(1) << SBX_NODE_TAG_SHIFT | UINT64_C(1) << SBX_NODE_PARENT_SHIFT | frame;
     save(builder, argv[1], "circle.raw");

@@ -14,10 +14,10 @@
 
 #include "sandbox_filter.h"
 
-#define MUST(condition) \
-    do {                \
+#define MUST(condition)   \
+    do {                  \
         if (!(condition)) \
-            abort();    \
+            abort();      \
     } while (0)
 
 #ifdef __x86_64__
@@ -30,6 +30,7 @@ struct machine {
     uint32_t a, x, memory[BPF_MEMWORDS];
 };
 
+/* clang-format off */
 static bool compute(uint16_t operation, uint32_t *a, uint32_t by)
 {
     switch (operation) {
@@ -46,6 +47,7 @@ static bool compute(uint16_t operation, uint32_t *a, uint32_t by)
     default: return false;
     }
 }
+/* clang-format on */
 
 /* The action, or false: no kernel takes such a filter. */
 static bool run(const struct sock_filter *code, size_t length, const struct seccomp_data *data, uint32_t *action_out)
@@ -53,7 +55,8 @@ static bool run(const struct sock_filter *code, size_t length, const struct secc
     struct machine machine = {0};
     for (size_t i = 0; i < length; i++) {
         const struct sock_filter *at = &code[i];
-        if (at->code > 0xff || (BPF_CLASS(at->code) == BPF_JMP && BPF_OP(at->code) == BPF_JA && at->code != (BPF_JMP | BPF_JA))) {
+        if (at->code > 0xff ||
+            (BPF_CLASS(at->code) == BPF_JMP && BPF_OP(at->code) == BPF_JA && at->code != (BPF_JMP | BPF_JA))) {
             return false;
         }
         uint32_t other = BPF_SRC(at->code) == BPF_X ? machine.x : at->k;
@@ -90,12 +93,23 @@ static bool run(const struct sock_filter *code, size_t length, const struct secc
         case BPF_JMP: {
             uint32_t distance;
             switch (BPF_OP(at->code)) {
-            case BPF_JA: distance = at->k; break;
-            case BPF_JEQ: distance = machine.a == other ? at->jt : at->jf; break;
-            case BPF_JGT: distance = machine.a > other ? at->jt : at->jf; break;
-            case BPF_JGE: distance = machine.a >= other ? at->jt : at->jf; break;
-            case BPF_JSET: distance = (machine.a & other) != 0 ? at->jt : at->jf; break;
-            default: return false;
+            case BPF_JA:
+                distance = at->k;
+                break;
+            case BPF_JEQ:
+                distance = machine.a == other ? at->jt : at->jf;
+                break;
+            case BPF_JGT:
+                distance = machine.a > other ? at->jt : at->jf;
+                break;
+            case BPF_JGE:
+                distance = machine.a >= other ? at->jt : at->jf;
+                break;
+            case BPF_JSET:
+                distance = (machine.a & other) != 0 ? at->jt : at->jf;
+                break;
+            default:
+                return false;
             }
             i += distance; /* beyond the end: the loop is over, and so is the filter */
             break;

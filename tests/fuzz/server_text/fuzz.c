@@ -17,10 +17,10 @@
 #include "snapshot_id.h"
 #include "utf8.h"
 
-#define MUST(condition)                                                                                                \
-    do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            abort();                                                                                                   \
+#define MUST(condition)   \
+    do {                  \
+        if (!(condition)) \
+            abort();      \
     } while (0)
 
 static void must_be_showable(const char *text, size_t bytes)

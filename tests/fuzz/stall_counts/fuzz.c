@@ -20,9 +20,8 @@ static void check(const uint8_t *data, size_t bytes)
         return;
     }
     size_t count = sbx_stall_counts_print(&counts, written);
-    if (count > sizeof written || !sbx_stall_counts_parse(written, count, &again) ||
-        again.decided != counts.decided || again.lost != counts.lost ||
-        memcmp(again.decisions, counts.decisions, sizeof counts.decisions) != 0) {
+    if (count > sizeof written || !sbx_stall_counts_parse(written, count, &again) || again.decided != counts.decided ||
+        again.lost != counts.lost || memcmp(again.decisions, counts.decisions, sizeof counts.decisions) != 0) {
         abort();
     }
     for (uint64_t i = 1; i <= 4; i++) {

@@ -21,7 +21,10 @@
 
 #include "stallbox_lua.h"
 
-enum { THREADS = 3, SECONDS = 3 };
+enum {
+    THREADS = 3,
+    SECONDS = 3
+};
 
 static const char script[] =
     "local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end\n"
@@ -123,8 +126,8 @@ int main(void)
     }
     setitimer(ITIMER_REAL, &(const struct itimerval){{0, 0}, {0, 0}}, NULL);
     stallbox_stop(5000);
-    printf("%d rounds, %llu samples by the threads, %llu by signal\n", (int)rounds, (unsigned long long)counts.captures_sync,
-           (unsigned long long)counts.captures_async);
+    printf("%d rounds, %llu samples by the threads, %llu by signal\n", (int)rounds,
+           (unsigned long long)counts.captures_sync, (unsigned long long)counts.captures_async);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) != 0 || failures != 0 || rounds == 0 || counts.captures_sync == 0;
 }

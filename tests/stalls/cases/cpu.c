@@ -211,10 +211,15 @@ static STALL_FUNCTION void settle_motor(int n)
 }
 
 const struct stall stalls_cpu[] = {
-    {.name = "cpu_recursion", .message = evaluate_tree},  {.name = "cpu_slow_function", .message = open_report},
-    {.name = "cpu_backtracking", .message = filter_rows}, {.name = "cpu_cheap_calls", .message = index_rows},
-    {.name = "cpu_spin_flag", .message = await_ready},    {.name = "cpu_spin_yield", .message = yield_until_ready},
-    {.name = "cpu_inside_libc", .message = join_lines},   {.name = "cpu_callback", .message = sort_orders},
-    {.name = "cpu_spread", .message = apply_filters},     {.name = "cpu_clock_loop", .message = settle_motor},
+    {.name = "cpu_recursion", .message = evaluate_tree},
+    {.name = "cpu_slow_function", .message = open_report},
+    {.name = "cpu_backtracking", .message = filter_rows},
+    {.name = "cpu_cheap_calls", .message = index_rows},
+    {.name = "cpu_spin_flag", .message = await_ready},
+    {.name = "cpu_spin_yield", .message = yield_until_ready},
+    {.name = "cpu_inside_libc", .message = join_lines},
+    {.name = "cpu_callback", .message = sort_orders},
+    {.name = "cpu_spread", .message = apply_filters},
+    {.name = "cpu_clock_loop", .message = settle_motor},
     {.name = NULL},
 };

@@ -20,7 +20,9 @@ void stalling_process_run(void (*body)(void));
 
 /* The snapshots there are, in the order in which their triggers ended; fails the test when there are not `count`. Given:
  * sbx_snapshot_destroy() of each. */
-enum { SNAPSHOTS_MAX = 8 };
+enum {
+    SNAPSHOTS_MAX = 8
+};
 void stalling_process_snapshots(unsigned count, struct sbx_snapshot *snapshots_out[SNAPSHOTS_MAX]);
 
 /* The one snapshot there is. */

@@ -20,7 +20,8 @@ static bool says(const char *words)
 {
     char path[600], wanted[128], found[128] = "";
     snprintf(path, sizeof path, "%s/conditions", stalling_process_spool());
-    snprintf(wanted, sizeof wanted, "%d %" PRIu64 "%s\n", (int)getpid(), sbx_process_start_ticks((uint32_t)getpid()), words);
+    snprintf(wanted, sizeof wanted, "%d %" PRIu64 "%s\n", (int)getpid(), sbx_process_start_ticks((uint32_t)getpid()),
+             words);
     FILE *file = fopen(path, "re");
     size_t got = file != NULL ? fread(found, 1, sizeof found - 1, file) : 0;
     if (file != NULL) {
@@ -39,7 +40,8 @@ static void child_says_what_holds(void)
     stalling_expect(stallbox_set_conditions(STALLBOX_UNMETERED | STALLBOX_IDLE) == STALLBOX_OK, "it is taken");
     stalling_expect(says(" unmetered idle"), "and written down");
     stalling_expect(stallbox_set_conditions(STALLBOX_CHARGING) == STALLBOX_OK && says(" charging"), "and replaced");
-    stalling_expect(stallbox_set_conditions(8) == STALLBOX_BAD_ARGUMENT && says(" charging"), "what is none is refused");
+    stalling_expect(stallbox_set_conditions(8) == STALLBOX_BAD_ARGUMENT && says(" charging"),
+                    "what is none is refused");
     stalling_expect(stallbox_set_conditions(0) == STALLBOX_OK && says(""), "nothing holds is an answer as well");
     stallbox_stop(5000);
     stalling_expect(stallbox_set_conditions(STALLBOX_IDLE) == STALLBOX_NOT_RUNNING, "nor after the stop");

@@ -358,15 +358,11 @@ static void test_each_fatal_signal_is_told_with_its_kind_of_fault(void **state)
     } faults[] = {
         {fault_at_protected_memory, SIGSEGV, SBX_FAULT_PROTECTED},
 #ifdef __x86_64__
-        {fault_at_an_impossible_address, SIGSEGV, SBX_FAULT_WILD},
-        {divide_by_zero, SIGFPE, SBX_FAULT_DIVISION},
-        {run_into_a_breakpoint, SIGTRAP, SBX_FAULT_BREAKPOINT},
-        {run_no_instruction, SIGILL, SBX_FAULT_INSTRUCTION},
+        {fault_at_an_impossible_address, SIGSEGV, SBX_FAULT_WILD}, {divide_by_zero, SIGFPE, SBX_FAULT_DIVISION},
+        {run_into_a_breakpoint, SIGTRAP, SBX_FAULT_BREAKPOINT},    {run_no_instruction, SIGILL, SBX_FAULT_INSTRUCTION},
 #endif
-        {fault_beyond_a_file, SIGBUS, SBX_FAULT_BACKING},
-        {abort, SIGABRT, SBX_FAULT_ABORT},
-        {make_a_forbidden_call, SIGSYS, SBX_FAULT_SECCOMP},
-        {send_itself_a_fault, SIGBUS, SBX_FAULT_ABORT},
+        {fault_beyond_a_file, SIGBUS, SBX_FAULT_BACKING},          {abort, SIGABRT, SBX_FAULT_ABORT},
+        {make_a_forbidden_call, SIGSYS, SBX_FAULT_SECCOMP},        {send_itself_a_fault, SIGBUS, SBX_FAULT_ABORT},
     };
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {

@@ -401,7 +401,10 @@ static void test_the_next_start_of_an_agent_makes_the_snapshot(void **state)
 
 static void test_agents_that_start_at_one_moment_make_one_snapshot_a_death(void **state)
 {
-    enum { DEATHS = 3, STARTS = 6 };
+    enum {
+        DEATHS = 3,
+        STARTS = 6
+    };
     pid_t pids[STARTS];
     (void)state;
     for (int i = 0; i < DEATHS; i++) {

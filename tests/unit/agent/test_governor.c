@@ -19,7 +19,9 @@
 #include "order.h"
 #include "stalling_process.h"
 
-enum { PATIENCE_MS = 60000 };
+enum {
+    PATIENCE_MS = 60000
+};
 
 /* The process's own recording, as a tool sees it. */
 static struct sbx_recording_header *open_own_recording(void)

@@ -13,16 +13,21 @@
 #include "governor_decision.h"
 
 #define MS UINT64_C(1000000)
-#define S UINT64_C(1000000000)
+#define S  UINT64_C(1000000000)
 
-enum { BUDGET = 5 };
+enum {
+    BUDGET = 5
+};
 
 /* A window of a second in which the application ran all the time: the budget is 5 ms. */
 static struct sbx_cost_view busy(uint64_t now_s)
 {
-    return (struct sbx_cost_view){
-        .window_ns = S, .application_ns = S, .points = SBX_POINTS_ALL, .now_ns = now_s * S,
-        .interval_us = 1000, .gap_us = 5000};
+    return (struct sbx_cost_view){.window_ns = S,
+                                  .application_ns = S,
+                                  .points = SBX_POINTS_ALL,
+                                  .now_ns = now_s * S,
+                                  .interval_us = 1000,
+                                  .gap_us = 5000};
 }
 
 static enum sbx_governor_step decide_n(struct sbx_governor *governor, struct sbx_cost_view *view, unsigned windows)
@@ -232,10 +237,10 @@ static void test_shares_are_exact_and_bounded(void **state)
 static void test_what_is_in_force_is_bounded_and_a_stall_is_recorded_closely(void **state)
 {
     (void)state;
-    struct sbx_capture_settings wanted = {.points = SBX_POINTS_ALL, .interval_us = 1000, .gap_us = 5000, .wait_min_us = 200};
+    struct sbx_capture_settings wanted = {
+        .points = SBX_POINTS_ALL, .interval_us = 1000, .gap_us = 5000, .wait_min_us = 200};
     struct sbx_capture_settings got;
-    struct sbx_governor governor = {.interval_level = 5, .gap_level = 4,
-                                    .shed = SBX_POINT_BIT(SBX_GROUP_ALLOC)};
+    struct sbx_governor governor = {.interval_level = 5, .gap_level = 4, .shed = SBX_POINT_BIT(SBX_GROUP_ALLOC)};
     wanted.limits[SBX_GROUP_SLEEP].threshold_us = 1000;
     sbx_governor_apply(&governor, &wanted, false, &got);
     assert_int_equal(got.interval_us, 32000);
@@ -310,8 +315,12 @@ static void test_any_host_is_brought_into_its_budget_and_kept_there(void **state
     uint64_t random = 20240607;
     for (int round = 0; round < 2000; round++) {
         struct host host = {.application_ns = S};
-        uint64_t *parts[] = {&host.tick_ns, &host.capture_ns, &host.pass_ns[SBX_GROUP_ALLOC], &host.pass_ns[SBX_GROUP_FREE],
-                             &host.pass_ns[SBX_GROUP_FILE], &host.pass_ns[SBX_GROUP_STDIO]};
+        uint64_t *parts[] = {&host.tick_ns,
+                             &host.capture_ns,
+                             &host.pass_ns[SBX_GROUP_ALLOC],
+                             &host.pass_ns[SBX_GROUP_FREE],
+                             &host.pass_ns[SBX_GROUP_FILE],
+                             &host.pass_ns[SBX_GROUP_STDIO]};
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             *parts[i] = (random >> 33) % (30 * MS);

@@ -28,7 +28,12 @@
  *
  * The recorder's calls come to this program first, because it has functions of these names. */
 
-enum place { NOWHERE, BEFORE_SYNC, BEFORE_NAME, AFTER_NAME };
+enum place {
+    NOWHERE,
+    BEFORE_SYNC,
+    BEFORE_NAME,
+    AFTER_NAME
+};
 static _Atomic int dies_at;
 
 __attribute__((visibility("default"))) int fsync(int file)
@@ -57,7 +62,11 @@ __attribute__((visibility("default"))) int renameat(int from_folder, const char 
 
 #define KEEP_FRAME() __asm__ volatile("") /* the last call is then no tail call */
 
-enum { LIMIT_MS = 200, LONG_AFTER_MS = 10000, DEADLY_MS = 40000 };
+enum {
+    LIMIT_MS = 200,
+    LONG_AFTER_MS = 10000,
+    DEADLY_MS = 40000
+};
 
 static void start(uint32_t after_ms)
 {
@@ -328,7 +337,8 @@ static void test_what_nobody_waits_for_any_more_is_not_told(void **state)
     expect_left(0);
     stalling_process_tear_down(state);
     stalling_process_set_up(state);
-    assert_int_equal(run_child(child_ends_in_order, NOWHERE), 0); /* an exit does not wait for after_ms: it is made then */
+    assert_int_equal(run_child(child_ends_in_order, NOWHERE),
+                     0); /* an exit does not wait for after_ms: it is made then */
     dying_process_recover();
     expect_left(1);
     expect_only(SBX_TRIGGER_DEADLINE, "save the document");

@@ -61,8 +61,8 @@ static void test_its_ring_is_as_large_as_was_asked_for_within_limits(void **stat
 {
     static const struct {
         uint32_t kib, chunks;
-    } cases[] = {{0, SBX_CHUNKS_DEFAULT}, {1024, 256}, {4096, 1024}, {9999, 2499}, {65536, 16384}, {1, 256},
-                 {UINT32_MAX, 16384}};
+    } cases[] = {{0, SBX_CHUNKS_DEFAULT}, {1024, 256}, {4096, 1024},       {9999, 2499},
+                 {65536, 16384},          {1, 256},    {UINT32_MAX, 16384}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sbx_recording_file file = {0};

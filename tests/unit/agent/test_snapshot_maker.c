@@ -157,7 +157,8 @@ static void test_each_kind_of_trigger_keeps_its_own_distance(void **state)
     (void)state;
     stalling_process_run(child_has_different_triggers);
     stalling_process_snapshots(3, snapshots);
-    uint32_t kinds = 0; /* a disk that takes its time with the first has the other two fire in one tick, in either order */
+    uint32_t kinds =
+        0; /* a disk that takes its time with the first has the other two fire in one tick, in either order */
     for (unsigned i = 0; i < 3; i++) {
         kinds |= UINT32_C(1) << snapshots[i]->header.trigger.kind;
         sbx_snapshot_destroy(snapshots[i]);
@@ -405,9 +406,8 @@ static void test_a_death_without_consent_leaves_nothing(void **state)
     (void)state;
     stalling_process_run(child_dies_without_consent);
     assert_int_equal(count_files(stalling_process_recordings()), 1);
-    assert_int_equal(sbx_recording_recover_folder(stalling_process_recordings(), stalling_process_spool(), NULL, NULL,
-                                                  &counts),
-                     0);
+    assert_int_equal(
+        sbx_recording_recover_folder(stalling_process_recordings(), stalling_process_spool(), NULL, NULL, &counts), 0);
     assert_int_equal(counts.killed, 0);
     assert_int_equal(count_files(stalling_process_recordings()), 0);
     stalling_process_snapshots(0, none);

@@ -9,7 +9,7 @@
 
 #include "trigger_decision.h"
 
-#define MS UINT64_C(1000000)
+#define MS              UINT64_C(1000000)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 /* Milliseconds: begin, now, late; has it fired; the limit; does it fire. */
@@ -129,8 +129,8 @@ static void test_gaps_are_looks_that_came_much_too_late(void **state)
     for (size_t i = 0; i < COUNT_OF(look_cases); i++) {
         struct sbx_gaps gaps = {.count = 0};
         uint64_t now_ns = look_cases[i].now * MS;
-        uint64_t late_ns = sbx_gaps_look(&gaps, look_cases[i].last * MS, look_cases[i].due * MS, now_ns,
-                                         look_cases[i].has_slept);
+        uint64_t late_ns =
+            sbx_gaps_look(&gaps, look_cases[i].last * MS, look_cases[i].due * MS, now_ns, look_cases[i].has_slept);
         uint64_t missing_ns = look_cases[i].late != 0 ? now_ns - look_cases[i].missing_from * MS : 0;
         if (late_ns != look_cases[i].late * MS || sbx_gaps_between(&gaps, 0, UINT64_MAX) != missing_ns) {
             fail_msg("%s", look_cases[i].what);
@@ -142,15 +142,14 @@ static void test_gaps_are_looks_that_came_much_too_late(void **state)
 static const struct {
     uint64_t began, now, busy, ran, missing;
 } work_cases[] = {
-    {1000, 1001, 0, 0, 0},         /* as ever */
-    {1000, 1199, 0, 0, 0},         /* a busy machine */
-    {1000, 6000, 0, 20, 5000},     /* stopped in the middle of it */
-    {1000, 6000, 0, 2499, 5000},   /* starved, and the application nearly so */
-    {1000, 6000, 0, 2500, 0},      /* the application ran */
-    {1000, 6000, 5000, 0, 0},      /* a slow disk */
-    {1000, 6000, 4900, 0, 0},
-    {1000, 6000, 4000, 0, 1000},   /* and a stop beside it */
-    {0, 6000, 0, 0, 0},            /* there was no work */
+    {1000, 1001, 0, 0, 0},                                    /* as ever */
+    {1000, 1199, 0, 0, 0},                                    /* a busy machine */
+    {1000, 6000, 0, 20, 5000},                                /* stopped in the middle of it */
+    {1000, 6000, 0, 2499, 5000},                              /* starved, and the application nearly so */
+    {1000, 6000, 0, 2500, 0},                                 /* the application ran */
+    {1000, 6000, 5000, 0, 0},                                 /* a slow disk */
+    {1000, 6000, 4900, 0, 0},    {1000, 6000, 4000, 0, 1000}, /* and a stop beside it */
+    {0, 6000, 0, 0, 0},                                       /* there was no work */
 };
 
 static void test_a_stop_in_the_middle_of_a_look_is_a_gap_unless_the_application_ran(void **state)

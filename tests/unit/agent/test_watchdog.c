@@ -22,7 +22,10 @@
 
 #define MS UINT64_C(1000000)
 
-enum { KIND_SAVE = 7, KIND_DRAW = 8 };
+enum {
+    KIND_SAVE = 7,
+    KIND_DRAW = 8
+};
 
 static uint64_t length_ms(const struct sbx_snapshot *snapshot)
 {
@@ -91,9 +94,10 @@ static void test_a_slow_message_of_any_thread_fires(void **state)
     assert_int_equal(snapshot->header.trigger.message_kind, KIND_SAVE);
     assert_int_equal(snapshot->kind_count, SBX_MESSAGE_KINDS);
     for (uint32_t i = 0; i < snapshot->kind_count; i++) {
-        assert_string_equal(snapshot->kinds[i].name, i == KIND_SAVE   ? "save"
-                                                     : i == KIND_DRAW ? "a name that is longer than there is room for in"
-                                                                      : "");
+        assert_string_equal(snapshot->kinds[i].name, i == KIND_SAVE ? "save"
+                                                     : i == KIND_DRAW
+                                                         ? "a name that is longer than there is room for in"
+                                                         : "");
     }
     assert_string_equal(judged_thread(snapshot)->name, "handler");
     assert_true(length_ms(snapshot) >= 400);
@@ -159,7 +163,9 @@ static void test_an_open_message_of_any_thread_fires_once_while_it_lasts(void **
 
 /* ---- loops that poll from two places ---- */
 
-enum { TURN_MS = 10 };
+enum {
+    TURN_MS = 10
+};
 
 /* Two calls to the compiler, two places to the recorder. */
 static inline __attribute__((always_inline)) void poll_here(void)
@@ -463,7 +469,10 @@ static void test_what_does_not_fit_is_counted_and_has_no_id(void **state)
     stalling_process_snapshots(0, none);
 }
 
-enum { THREADS = 4, TURNS = 20000 };
+enum {
+    THREADS = 4,
+    TURNS = 20000
+};
 
 static void *begin_and_end(void *unused)
 {

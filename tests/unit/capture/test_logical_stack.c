@@ -19,7 +19,9 @@
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
 
-enum { DEPTH_MAX = 400 };
+enum {
+    DEPTH_MAX = 400
+};
 
 /* A thread's runtime: its functions are numbers, their lines the same. */
 struct runtime {
@@ -101,9 +103,9 @@ static size_t frames_of(const struct sbx_snapshot *snapshot, const struct sbx_re
     size_t count = sbx_snapshot_stack(snapshot, record->stack, frames, 700);
     assert_true(count <= 700);
     *logical_out = 0;
-    while (*logical_out < count && (is_test(frames[*logical_out]) ||
-                                    (frames[*logical_out] >> SBX_FRAME_MODULE_SHIFT == SBX_MODULE_CUT &&
-                                     *logical_out + 1 < count && is_test(frames[*logical_out + 1])))) {
+    while (*logical_out < count &&
+           (is_test(frames[*logical_out]) || (frames[*logical_out] >> SBX_FRAME_MODULE_SHIFT == SBX_MODULE_CUT &&
+                                              *logical_out + 1 < count && is_test(frames[*logical_out + 1])))) {
         (*logical_out)++;
     }
     return count;

@@ -19,7 +19,10 @@
 #include "recording_builder.h"
 #include "recording_upkeep.h"
 
-enum { SLEEPERS = 1500, FRAMES = 6 };
+enum {
+    SLEEPERS = 1500,
+    FRAMES = 6
+};
 
 static struct sbx_recording_builder *the_builder;
 static uint32_t gate[2] = {1, 1};
@@ -160,7 +163,8 @@ static void test_silent_threads_make_room_for_a_busy_one(void **state)
         freed += sbx_upkeep_chunks(sbx_now_ns() + tick * UINT64_C(2000000000));
     }
     assert_int_equal(freed, SBX_CHUNKS_DEFAULT - 2);
-    assert_int_equal(count_chunks(SBX_CHUNK_CLOSED), SBX_CHUNKS_DEFAULT - 1); /* the busy one closed its own before it starved */
+    assert_int_equal(count_chunks(SBX_CHUNK_CLOSED),
+                     SBX_CHUNKS_DEFAULT - 1); /* the busy one closed its own before it starved */
     assert_int_equal(sbx_chunk_state_of(stuck->state), SBX_CHUNK_REVOKED);
     uint64_t dropped_before = *dropped;
     uint64_t laps_end = the_builder->header->ring_ticket + 3 * SBX_CHUNKS_DEFAULT;
@@ -210,8 +214,8 @@ static void test_sleeper_keeps_its_last_stack_for_any_number_of_epochs(void **st
     (void)state;
     uint32_t sleeper = sbx_recording_add_thread(the_builder, 77, "sleeper", 0);
     uint32_t stranger = sbx_recording_add_thread(the_builder, 78, "stranger", 0);
-    struct sbx_record record = {.kind = SBX_RECORD_FILE, .thread = sleeper, .begin_ns = 5, .end_ns = 6,
-                                .stack = intern(5)};
+    struct sbx_record record = {
+        .kind = SBX_RECORD_FILE, .thread = sleeper, .begin_ns = 5, .end_ns = 6, .stack = intern(5)};
     sbx_recording_put(the_builder, &record);
     the_builder->threads[stranger].last_stack = sbx_callstack_id(99, 5); /* of no epoch that can be read */
     the_builder->header->heartbeat_ns = UINT64_C(3600) * 1000000000;

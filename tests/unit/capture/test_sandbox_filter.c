@@ -20,9 +20,9 @@
 #define HERE AUDIT_ARCH_AARCH64
 #endif
 
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD(field)              BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IF_EQUAL(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
-#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
+#define RETURN(action)           BPF_STMT(BPF_RET | BPF_K, (action))
 
 static struct sbx_filter_step steps[SBX_FILTER_LENGTH_MAX];
 
@@ -32,7 +32,7 @@ static void test_each_action_is_what_it_is(void **state)
 {
     static const uint32_t harmless[] = {SECCOMP_RET_ALLOW, SECCOMP_RET_LOG, SECCOMP_RET_ERRNO | 1, SECCOMP_RET_ERRNO};
     static const uint32_t harmful[] = {SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_KILL_THREAD, SECCOMP_RET_TRAP | 7,
-                                       SECCOMP_RET_TRACE, SECCOMP_RET_USER_NOTIF, 0x12340000};
+                                       SECCOMP_RET_TRACE,        SECCOMP_RET_USER_NOTIF,  0x12340000};
     (void)state;
     for (size_t i = 0; i < SBX_COUNT_OF(harmless); i++) {
         const struct sock_filter code[] = {RETURN(harmless[i])};
@@ -47,11 +47,20 @@ static void test_each_action_is_what_it_is(void **state)
 static void test_a_list_is_followed_by_number(void **state)
 {
     const struct sock_filter allow_list[] = {
-        LOAD(arch), IF_EQUAL(HERE, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), LOAD(nr),
-        IF_EQUAL(SYS_futex, 1, 0), IF_EQUAL(SYS_read, 0, 1), RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_TRAP),
+        LOAD(arch),
+        IF_EQUAL(HERE, 1, 0),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(nr),
+        IF_EQUAL(SYS_futex, 1, 0),
+        IF_EQUAL(SYS_read, 0, 1),
+        RETURN(SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_TRAP),
     };
     const struct sock_filter deny_list[] = {
-        LOAD(nr), IF_EQUAL(SYS_futex, 0, 1), RETURN(SECCOMP_RET_KILL_THREAD), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),
+        IF_EQUAL(SYS_futex, 0, 1),
+        RETURN(SECCOMP_RET_KILL_THREAD),
+        RETURN(SECCOMP_RET_ALLOW),
     };
     (void)state;
     assert_false(HARMS(allow_list, SYS_futex));
@@ -85,16 +94,24 @@ static void test_a_tree_of_comparisons_masks_and_long_jumps_is_followed(void **s
 static void test_what_hangs_on_an_argument_may_go_either_way(void **state)
 {
     const struct sock_filter kills_some[] = {
-        LOAD(nr),       IF_EQUAL(SYS_futex, 0, 3),         LOAD(args[1]), IF_EQUAL(1, 1, 0),
-        RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),          IF_EQUAL(SYS_futex, 0, 3),        LOAD(args[1]),
+        IF_EQUAL(1, 1, 0), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
     };
     const struct sock_filter refuses_some[] = {
-        LOAD(args[0]), IF_EQUAL(0, 0, 1), RETURN(SECCOMP_RET_ERRNO | 1), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(args[0]),
+        IF_EQUAL(0, 0, 1),
+        RETURN(SECCOMP_RET_ERRNO | 1),
+        RETURN(SECCOMP_RET_ALLOW),
     };
     /* Of two ways that meet, what both know is known. */
     const struct sock_filter meets[] = {
-        LOAD(args[0]), IF_EQUAL(0, 0, 1), BPF_STMT(BPF_LD | BPF_IMM, 5), LOAD(nr),
-        IF_EQUAL(SYS_futex, 0, 1), RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_KILL_PROCESS),
+        LOAD(args[0]),
+        IF_EQUAL(0, 0, 1),
+        BPF_STMT(BPF_LD | BPF_IMM, 5),
+        LOAD(nr),
+        IF_EQUAL(SYS_futex, 0, 1),
+        RETURN(SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
     };
     (void)state;
     assert_true(HARMS(kills_some, SYS_futex));
@@ -107,17 +124,23 @@ static void test_what_hangs_on_an_argument_may_go_either_way(void **state)
 static void test_what_is_not_understood_is_harmful(void **state)
 {
     const struct sock_filter returns_what_it_computed[] = {
-        BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW), BPF_STMT(BPF_RET | BPF_A, 0),
+        BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_A, 0),
     };
     const struct sock_filter returns_an_argument[] = {LOAD(args[0]), BPF_STMT(BPF_RET | BPF_A, 0)};
     const struct sock_filter runs_out[] = {LOAD(nr)};
     const struct sock_filter jumps_out[] = {BPF_JUMP(BPF_JMP | BPF_JA, 0xfffffffe, 0, 0), RETURN(SECCOMP_RET_ALLOW)};
     const struct sock_filter brings_the_index[] = {
-        LOAD(nr), BPF_STMT(BPF_MISC | BPF_TXA, 0), IF_EQUAL(SYS_futex, 0, 1), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),
+        BPF_STMT(BPF_MISC | BPF_TXA, 0),
+        IF_EQUAL(SYS_futex, 0, 1),
+        RETURN(SECCOMP_RET_ALLOW),
         RETURN(SECCOMP_RET_KILL_PROCESS),
     };
     const struct sock_filter jumps_in_no_known_way[] = {
-        BPF_JUMP(BPF_JMP | 0x9b00, 0, 0, 0), RETURN(SECCOMP_RET_ALLOW), RETURN(SECCOMP_RET_ALLOW),
+        BPF_JUMP(BPF_JMP | 0x9b00, 0, 0, 0),
+        RETURN(SECCOMP_RET_ALLOW),
+        RETURN(SECCOMP_RET_ALLOW),
     };
     (void)state;
     assert_true(HARMS(jumps_in_no_known_way, SYS_futex));
@@ -132,10 +155,16 @@ static void test_what_is_not_understood_is_harmful(void **state)
 static void test_our_own_threads_count_when_the_filter_is_theirs_too(void **state)
 {
     const struct sock_filter no_getdents[] = {
-        LOAD(nr), IF_EQUAL(SYS_getdents64, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),
+        IF_EQUAL(SYS_getdents64, 0, 1),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        RETURN(SECCOMP_RET_ALLOW),
     };
     const struct sock_filter no_stacks[] = {
-        LOAD(nr), IF_EQUAL(SYS_process_vm_readv, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+        LOAD(nr),
+        IF_EQUAL(SYS_process_vm_readv, 0, 1),
+        RETURN(SECCOMP_RET_KILL_PROCESS),
+        RETURN(SECCOMP_RET_ALLOW),
     };
     (void)state;
     assert_false(sbx_filter_harms_us(no_getdents, SBX_COUNT_OF(no_getdents), false, steps));

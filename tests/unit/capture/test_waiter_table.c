@@ -16,8 +16,12 @@
 
 static struct sbx_waiter enter(uint64_t object, uint32_t seat, uint64_t begin_ns)
 {
-    const struct sbx_waiter waiter = {.object = object, .begin_ns = begin_ns, .seat = seat,
-                                      .wait = sbx_waiter_new_id(), .tid = 1000 + seat, .group = 3};
+    const struct sbx_waiter waiter = {.object = object,
+                                      .begin_ns = begin_ns,
+                                      .seat = seat,
+                                      .wait = sbx_waiter_new_id(),
+                                      .tid = 1000 + seat,
+                                      .group = 3};
     sbx_waiter_enter(&waiter);
     return waiter;
 }
@@ -139,7 +143,12 @@ static void test_a_look_is_bounded(void **state)
 /* Many threads wait and let go at once, for few objects in few buckets, also of the same part of a bitmap. What must
  * hold: a waiter that stays is found by every look; what is found is one wait, not a mixture (I2); a stamp that is
  * taken was meant (I3); when all have left nothing is left. */
-enum { WAITERS = 6, WAKERS = 2, TURNS = 20000, OBJECTS = 3 };
+enum {
+    WAITERS = 6,
+    WAKERS = 2,
+    TURNS = 20000,
+    OBJECTS = 3
+};
 static uint64_t objects[OBJECTS];
 static atomic_bool is_over;
 static atomic_ulong found_waits, taken_stamps, wrong;
@@ -150,8 +159,12 @@ static void *wait_again_and_again(void *number)
     for (uint32_t i = 0; i < TURNS; i++) {
         seed = seed * 1103515245u + 12345u;
         uint64_t object = objects[seed >> 16 & 1]; /* not the last: somebody waits there all the time */
-        struct sbx_waiter waiter = {.object = object, .begin_ns = object + seat, .seat = seat,
-                                    .wait = sbx_waiter_new_id(), .tid = 1000 + seat, .group = seat};
+        struct sbx_waiter waiter = {.object = object,
+                                    .begin_ns = object + seat,
+                                    .seat = seat,
+                                    .wait = sbx_waiter_new_id(),
+                                    .tid = 1000 + seat,
+                                    .group = seat};
         sbx_waiter_enter(&waiter);
         struct sbx_waiter others[WAITERS + 1];
         uint32_t seen, count = sbx_waiter_find(object, others, WAITERS + 1, &seen);
@@ -220,7 +233,9 @@ static void test_many_waiters_and_wakers_at_once_see_only_what_is_true(void **st
 
 /* One leaves a part of a bitmap as the last in it while another enters: he who entered must not be hidden when both are
  * done (I4). Round by round the two change roles. */
-enum { ROUNDS = 100000 };
+enum {
+    ROUNDS = 100000
+};
 static atomic_uint arrivals, hidden;
 
 static void meet(uint32_t number)

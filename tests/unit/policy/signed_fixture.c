@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 32 };
+enum {
+    NAMES_MAX = 32
+};
 static struct {
     char name[32];
     uint8_t secret[SBX_SECRET_KEY_BYTES], key[SBX_PUBLIC_KEY_BYTES];
@@ -79,8 +81,8 @@ void fixture_sign(enum sbx_signed_role role, const void *payload, size_t bytes, 
     char name[32];
     int used, written = 0;
     for (; sscanf(names, "%31s%n", name, &used) == 1; names += used) {
-        written = sbx_signed_document_write(role, payload, bytes, slots, count, fixture_secret(name), whole,
-                                            sizeof whole);
+        written =
+            sbx_signed_document_write(role, payload, bytes, slots, count, fixture_secret(name), whole, sizeof whole);
         if (written < 0) {
             abort();
         }
@@ -100,8 +102,8 @@ void fixture_sign_keyset(const struct sbx_keyset *keyset, const char *names, str
 void fixture_sign_policy(const struct sbx_policy_document *policy, struct fixture_document *document_out)
 {
     uint8_t payload[4096];
-    fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(policy, false, payload, sizeof payload),
-                 "policy", document_out);
+    fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(policy, false, payload, sizeof payload), "policy",
+                 document_out);
 }
 
 void fixture_sign_kill(const struct sbx_policy_document *policy, const char *names,

@@ -12,9 +12,15 @@
 
 static const uint8_t first[SBX_DIGEST_BYTES] = {1}, second[SBX_DIGEST_BYTES] = {2}, none[SBX_DIGEST_BYTES];
 static const struct sbx_open_start us = {.pid = 100, .start_ticks = 7}, others = {.pid = 101, .start_ticks = 7};
-enum { NOW_S = 1800000000 };
+enum {
+    NOW_S = 1800000000
+};
 
-enum ending { CRASHES, SURVIVES, VANISHES };
+enum ending {
+    CRASHES,
+    SURVIVES,
+    VANISHES
+};
 
 /* One start of the application: choose, arm, end. */
 static enum sbx_policy_choice start(struct sbx_crash_loop *loop, const uint8_t *newest, uint32_t points,

@@ -8,7 +8,9 @@
 
 #include "day_budget.h"
 
-enum { DAY_S = 86400 };
+enum {
+    DAY_S = 86400
+};
 static const uint64_t noon_s = UINT64_C(20000) * DAY_S + 43200;
 static const struct sbx_delivery_terms terms = {
     .snapshots_day = 5, .snapshots_kind_day = 2, .bytes_day = 1000, .bytes_day_metered = 300};
@@ -73,7 +75,8 @@ static void test_pol_18_a_clock_that_jumps_gains_nothing(void **state)
     }
     assert_true(taken <= 4 * terms.snapshots_day);
     sbx_day_budget_turn(&budget, UINT32_MAX); /* 2106, */
-    sbx_day_budget_turn(&budget, noon_s);     /* and back: the rest of that day is forfeited, the next is a day like others */
+    sbx_day_budget_turn(&budget,
+                        noon_s); /* and back: the rest of that day is forfeited, the next is a day like others */
     assert_false(sbx_day_budget_take_snapshot(&budget, &terms, SBX_TRIGGER_ANR));
     assert_false(sbx_day_budget_allows_bytes(&budget, &terms, 1, SBX_UPLOAD_UNMETERED));
     sbx_day_budget_turn(&budget, noon_s + DAY_S);

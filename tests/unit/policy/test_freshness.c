@@ -8,7 +8,9 @@
 
 #include "freshness.h"
 
-enum { DAY_S = 86400 };
+enum {
+    DAY_S = 86400
+};
 static const uint64_t now_s = 1800000000;
 
 static void test_thirty_days_of_either_kind_make_it_stale(void **state)

@@ -33,27 +33,45 @@ struct change {
     int is_bad;
 };
 
-#define CHANGE(field, value, is_bad) {#field, offsetof(struct sbx_policy, capture.field), value, is_bad}
+#define CHANGE(field, value, is_bad)                                      \
+    {                                                                     \
+#field, offsetof(struct sbx_policy, capture.field), value, is_bad \
+    }
 
 static void test_each_field_is_held_to_its_limits(void **state)
 {
     (void)state;
     const struct change changes[] = {
-        CHANGE(enabled, 0, 0),          CHANGE(enabled, 2, 1),
-        CHANGE(points, 0, 0),           CHANGE(points, 0x20000000, 1),
-        CHANGE(interval_us, 1000, 0),   CHANGE(interval_us, 999, 1),
-        CHANGE(interval_us, 0, 1),      CHANGE(gap_us, 10000000, 0),
-        CHANGE(gap_us, 10000001, 1),    CHANGE(gap_us, 999, 1),
-        CHANGE(blocked_refresh_ms, 0, 1), CHANGE(blocked_refresh_ms, 1, 0),
-        CHANGE(wait_min_us, 9, 1),      CHANGE(wait_min_us, 10, 0),
-        CHANGE(anr_ms, 0, 0),           CHANGE(anr_ms, 99, 1),
-        CHANGE(anr_ms, 100, 0),         CHANGE(anr_ms, UINT32_MAX, 1),
-        CHANGE(slow_message_ms, 0, 0),  CHANGE(slow_message_ms, 9, 1),
-        CHANGE(slow_frame_ms, 0, 0),    CHANGE(slow_frame_ms, 60001, 1),
-        CHANGE(note_ms, 0, 0),          CHANGE(note_ms, 9, 1),
-        CHANGE(min_gap_ms, 0, 1),       CHANGE(min_gap_ms, 100, 0),
-        CHANGE(history_ms, 60000, 0),   CHANGE(history_ms, 60001, 1),
-        CHANGE(detail_level, 0, 0),     CHANGE(detail_level, 3, 1),
+        CHANGE(enabled, 0, 0),
+        CHANGE(enabled, 2, 1),
+        CHANGE(points, 0, 0),
+        CHANGE(points, 0x20000000, 1),
+        CHANGE(interval_us, 1000, 0),
+        CHANGE(interval_us, 999, 1),
+        CHANGE(interval_us, 0, 1),
+        CHANGE(gap_us, 10000000, 0),
+        CHANGE(gap_us, 10000001, 1),
+        CHANGE(gap_us, 999, 1),
+        CHANGE(blocked_refresh_ms, 0, 1),
+        CHANGE(blocked_refresh_ms, 1, 0),
+        CHANGE(wait_min_us, 9, 1),
+        CHANGE(wait_min_us, 10, 0),
+        CHANGE(anr_ms, 0, 0),
+        CHANGE(anr_ms, 99, 1),
+        CHANGE(anr_ms, 100, 0),
+        CHANGE(anr_ms, UINT32_MAX, 1),
+        CHANGE(slow_message_ms, 0, 0),
+        CHANGE(slow_message_ms, 9, 1),
+        CHANGE(slow_frame_ms, 0, 0),
+        CHANGE(slow_frame_ms, 60001, 1),
+        CHANGE(note_ms, 0, 0),
+        CHANGE(note_ms, 9, 1),
+        CHANGE(min_gap_ms, 0, 1),
+        CHANGE(min_gap_ms, 100, 0),
+        CHANGE(history_ms, 60000, 0),
+        CHANGE(history_ms, 60001, 1),
+        CHANGE(detail_level, 0, 0),
+        CHANGE(detail_level, 3, 1),
     };
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         struct sbx_policy policy = *sbx_policy_default();

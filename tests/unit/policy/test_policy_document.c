@@ -27,7 +27,8 @@ static void test_a_policy_comes_back_as_it_was(void **state)
     policy.required_features = SBX_FEATURES_ALL;
     policy.rollout_count = SBX_ROLLOUTS_MAX;
     for (unsigned i = 0; i < SBX_ROLLOUTS_MAX; i++) {
-        policy.rollouts[i] = (struct sbx_rollout){.id = i, .salt_bytes = 1 + 2 * i, .threshold = i, .effects = 3, .points = i};
+        policy.rollouts[i] =
+            (struct sbx_rollout){.id = i, .salt_bytes = 1 + 2 * i, .threshold = i, .effects = 3, .points = i};
         memset(policy.rollouts[i].salt, 'a' + (int)i, policy.rollouts[i].salt_bytes);
     }
     for (unsigned i = 0; i < SBX_POINT_GROUPS_MAX; i++) {

@@ -14,7 +14,9 @@
 #include "policy_wire.h"
 #include "signed_fixture.h"
 
-enum { DAY_S = 86400 };
+enum {
+    DAY_S = 86400
+};
 
 /* Take `document` and want `verdict`; when it is a refusal, nothing may have changed. */
 static void expect_at(struct sbx_policy_trust *trust, const struct fixture_document *document, uint64_t now_s,
@@ -52,8 +54,8 @@ static void test_pol_01_any_flipped_bit_is_refused(void **state)
     struct fixture_document document = {.count = 0};
     uint8_t payload[512];
     /* A short payload, so that every bit can be tried: the fields that must be there alone. */
-    fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(&policy, true, payload, sizeof payload),
-                 "policy", &document);
+    fixture_sign(SBX_ROLE_POLICY, payload, sbx_policy_document_encode(&policy, true, payload, sizeof payload), "policy",
+                 &document);
     assert_in_range(document.count, 100, 200);
     for (size_t bit = 0; bit < 8 * document.count; bit++) {
         struct fixture_document flipped = document;
@@ -382,8 +384,14 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
     for (size_t i = 0; i < count; i++) {
         const struct sbx_policy_field *field = &fields[i];
         bool is_mask = field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS;
-        const uint64_t values[] = {0,          field->min - (field->min > 0), field->min, field->max,
-                                   UINT64_C(1) + field->max, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX};
+        const uint64_t values[] = {0,
+                                   field->min - (field->min > 0),
+                                   field->min,
+                                   field->max,
+                                   UINT64_C(1) + field->max,
+                                   UINT32_MAX,
+                                   UINT64_C(1) << 32,
+                                   UINT64_MAX};
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             struct sbx_policy_document policy = fixture_policy(5), decoded;
             uint8_t payload[4096];
@@ -400,17 +408,16 @@ static void test_pol_10_each_field_is_held_to_its_limits(void **state)
                 bytes = writer.used;
             }
             assert_int_equal(sbx_policy_document_decode(payload, bytes, &decoded, &report), SBX_POLICY_ACCEPTED);
-            bool is_inside = values[k] <= UINT32_MAX &&
-                             (is_mask ? (values[k] & ~(uint64_t)field->max) == 0
-                                      : (values[k] >= field->min && values[k] <= field->max) ||
-                                            (values[k] == 0 && field->may_be_off));
+            bool is_inside =
+                values[k] <= UINT32_MAX && (is_mask ? (values[k] & ~(uint64_t)field->max) == 0
+                                                    : (values[k] >= field->min && values[k] <= field->max) ||
+                                                          (values[k] == 0 && field->may_be_off));
             if (strcmp(field->name, "gap_us") == 0 || strcmp(field->name, "interval_us") == 0) {
                 is_inside = is_inside && decoded.policy.capture.gap_us >= decoded.policy.capture.interval_us;
             }
             enum sbx_policy_verdict verdict = sbx_policy_document_check(&decoded, NULL, &report);
             if (verdict != (is_inside ? SBX_POLICY_ACCEPTED : SBX_POLICY_RANGE)) {
-                fail_msg("%s = %llu: %s", field->name, (unsigned long long)values[k],
-                         sbx_policy_verdict_name(verdict));
+                fail_msg("%s = %llu: %s", field->name, (unsigned long long)values[k], sbx_policy_verdict_name(verdict));
             }
             refused += !is_inside;
             accepted += is_inside;
@@ -441,9 +448,9 @@ static void test_pol_10_a_keyset_narrows_the_limits(void **state)
     struct sbx_policy_trust trust = fixture_trust();
     struct sbx_policy_document policy = fixture_policy(5);
     trust.keyset.cap_count = 3;
-    trust.keyset.caps[0] = (struct sbx_field_cap){13, 5000, UINT32_MAX};                     /* interval_us */
-    trust.keyset.caps[1] = (struct sbx_field_cap){12, 0, SBX_POINT_BIT(SBX_GROUP_LOCK)};     /* points */
-    trust.keyset.caps[2] = (struct sbx_field_cap){17, 2000, 10000};                          /* anr_ms */
+    trust.keyset.caps[0] = (struct sbx_field_cap){13, 5000, UINT32_MAX};                 /* interval_us */
+    trust.keyset.caps[1] = (struct sbx_field_cap){12, 0, SBX_POINT_BIT(SBX_GROUP_LOCK)}; /* points */
+    trust.keyset.caps[2] = (struct sbx_field_cap){17, 2000, 10000};                      /* anr_ms */
     expect_policy(&trust, &policy, SBX_POLICY_RANGE);
     policy.policy.capture.interval_us = 5000;
     expect_policy(&trust, &policy, SBX_POLICY_RANGE);
@@ -536,9 +543,9 @@ static void test_pol_12_what_is_unknown_is_ignored_unless_it_matters(void **stat
     writer.used = 0;
     sbx_wire_put_number(&writer, 2, 1); /* epoch, a second time */
     expect_with(bytes, writer.used, SBX_POLICY_PARSE);
-    expect_with("\x0f", 1, SBX_POLICY_PARSE);             /* a type that is none */
+    expect_with("\x0f", 1, SBX_POLICY_PARSE);                                              /* a type that is none */
     expect_with("\x88\x06\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 12, SBX_POLICY_PARSE); /* a number of 70 bits */
-    expect_with("\x72\x01\x00", 3, SBX_POLICY_PARSE);     /* bytes where a number belongs */
+    expect_with("\x72\x01\x00", 3, SBX_POLICY_PARSE); /* bytes where a number belongs */
 }
 
 /* Signed by us, and nested 10,000 deep. */
@@ -615,7 +622,9 @@ static void test_pol_18_no_clock_brings_time_back(void **state)
     (void)state;
     struct sbx_policy_trust trust = fixture_trust();
     struct sbx_policy_moment moment = {.build_s = FIXTURE_NOW_S - 100 * DAY_S};
-    static const uint64_t walls[] = {0, 1, FIXTURE_NOW_S + UINT64_C(3000) * DAY_S, INT32_MAX, UINT32_MAX, UINT64_C(4294967296), INT64_MAX, UINT64_MAX};
+    static const uint64_t walls[] = {0,         1,          FIXTURE_NOW_S + UINT64_C(3000) * DAY_S,
+                                     INT32_MAX, UINT32_MAX, UINT64_C(4294967296),
+                                     INT64_MAX, UINT64_MAX};
     for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
         moment.wall_s = walls[i];
         uint64_t now_s = sbx_trusted_now(&trust, &moment);
@@ -637,7 +646,8 @@ static void test_pol_18_no_clock_brings_time_back(void **state)
     }
     expect_at(&trust, &document, UINT32_MAX, SBX_POLICY_SAME); /* 2106: the clock is not believed */
     expect_at(&trust, &document, INT32_MAX, SBX_POLICY_SAME);  /* 2038: not either, from 2026 */
-    expect_at(&trust, &document, FIXTURE_NOW_S + UINT64_C(3000) * DAY_S, SBX_POLICY_EXPIRED); /* eight years: possible */
+    expect_at(&trust, &document, FIXTURE_NOW_S + UINT64_C(3000) * DAY_S,
+              SBX_POLICY_EXPIRED); /* eight years: possible */
 }
 
 /* What has proved itself may be older than the newest, and nothing else may. */

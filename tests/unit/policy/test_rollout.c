@@ -35,7 +35,8 @@ static void test_the_vectors_of_the_documentation_hold(void **state)
     assert_int_equal(bucket_of(ones, "anr.capture"), 6435);
     assert_int_equal(bucket_of(ones, "lock.points"), 2323);
     assert_int_equal(sbx_rollout_key(secret, key), 0);
-    static const uint8_t expected[16] = {0x14, 0x55, 0xc6, 0xca, 0xe5, 0x83, 0x2d, 0x02, 0xe2, 0xab, 0xe1, 0xae, 0xea, 0xd6, 0x5c, 0x89};
+    static const uint8_t expected[16] = {0x14, 0x55, 0xc6, 0xca, 0xe5, 0x83, 0x2d, 0x02,
+                                         0xe2, 0xab, 0xe1, 0xae, 0xea, 0xd6, 0x5c, 0x89};
     assert_memory_equal(key, expected, sizeof expected);
 }
 
@@ -44,7 +45,9 @@ static void test_the_vectors_of_the_documentation_hold(void **state)
 static void test_buckets_are_even_and_salts_independent(void **state)
 {
     (void)state;
-    enum { MACHINES = 50000 };
+    enum {
+        MACHINES = 50000
+    };
     unsigned classes[100] = {0}, in_first = 0, in_both = 0;
     for (unsigned i = 0; i < MACHINES; i++) {
         uint8_t key[16] = {0};
@@ -59,7 +62,7 @@ static void test_buckets_are_even_and_salts_independent(void **state)
         chi += (classes[i] - expected) * (classes[i] - expected) / expected;
     }
     assert_true(chi < 160);
-    assert_true(in_first > 4700 && in_first < 5300);                         /* 10 % */
+    assert_true(in_first > 4700 && in_first < 5300);                            /* 10 % */
     assert_true(in_both * 100 > in_first * 8 && in_both * 100 < in_first * 12); /* 10 % of those */
 }
 
@@ -67,8 +70,8 @@ static void test_a_larger_threshold_keeps_whom_the_smaller_had(void **state)
 {
     (void)state;
     struct sbx_policy_document document = {.policy = *sbx_policy_default(), .rollout_count = 1};
-    document.rollouts[0] = (struct sbx_rollout){
-        .salt_bytes = 4, .salt = "lock", .effects = 0, .points = SBX_POINT_BIT(SBX_GROUP_LOCK)};
+    document.rollouts[0] =
+        (struct sbx_rollout){.salt_bytes = 4, .salt = "lock", .effects = 0, .points = SBX_POINT_BIT(SBX_GROUP_LOCK)};
     for (unsigned i = 0; i < 200; i++) {
         uint8_t key[16] = {(uint8_t)i};
         bool was_in = false;

@@ -22,12 +22,23 @@ static void test_the_first_are_told_and_later_blocks_double(void **state)
         uint64_t n, begin;
         uint32_t one_in;
     } cases[] = {
-        {1, 1, 1}, {2, 2, 1}, {3, 3, 1},          /* the first three */
-        {4, 4, 2}, {5, 4, 2}, {6, 6, 2}, {7, 6, 2}, /* two blocks of 2 */
-        {8, 8, 4}, {11, 8, 4}, {12, 12, 4}, {15, 12, 4},
-        {16, 16, 8}, {31, 24, 8}, {32, 32, 16},
-        {UINT64_C(4096), 4096, 1024},             /* as large as they get: 2 x (2 + ... + 512) + 3 = 2047 before */
-        {UINT64_C(2047), 1536, 512}, {UINT64_C(2048), 2048, 1024},
+        {1, 1, 1},
+        {2, 2, 1},
+        {3, 3, 1}, /* the first three */
+        {4, 4, 2},
+        {5, 4, 2},
+        {6, 6, 2},
+        {7, 6, 2}, /* two blocks of 2 */
+        {8, 8, 4},
+        {11, 8, 4},
+        {12, 12, 4},
+        {15, 12, 4},
+        {16, 16, 8},
+        {31, 24, 8},
+        {32, 32, 16},
+        {UINT64_C(4096), 4096, 1024}, /* as large as they get: 2 x (2 + ... + 512) + 3 = 2047 before */
+        {UINT64_C(2047), 1536, 512},
+        {UINT64_C(2048), 2048, 1024},
         {UINT64_C(1000000), 2048 + (1000000 - 2048) / 1024 * 1024, 1024},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -128,7 +139,9 @@ static double variance_of(uint64_t stalls, const struct sbx_sampling_terms *term
 static void test_the_sum_of_weights_is_unbiased_with_the_variance_that_was_foretold(void **state)
 {
     (void)state;
-    enum { MACHINES = 4000 };
+    enum {
+        MACHINES = 4000
+    };
     static const uint64_t stalls[] = {1, 3, 4, 5, 9, 10, 17, 100, 399, 1000, 3001};
     static const struct sbx_sampling_terms terms[] = {
         {.first = 3}, {.first = 1}, {.first = 10, .one_in = {[SBX_TRIGGER_ANR] = 7}}};
@@ -138,7 +151,8 @@ static void test_the_sum_of_weights_is_unbiased_with_the_variance_that_was_foret
             uint64_t told = 0;
             for (uint64_t machine = 1; machine <= MACHINES; machine++) {
                 uint64_t variance = 0;
-                double found = (double)estimate(machine * 7919, stalls[i] * 31 + t, stalls[i], &terms[t], &told, &variance);
+                double found =
+                    (double)estimate(machine * 7919, stalls[i] * 31 + t, stalls[i], &terms[t], &told, &variance);
                 sum += found;
                 square += (found - (double)stalls[i]) * (found - (double)stalls[i]);
                 told_variance += (double)variance;
@@ -163,7 +177,10 @@ static void test_the_sum_of_weights_is_unbiased_with_the_variance_that_was_foret
 static void test_a_fleets_counts_come_out_right_for_every_place(void **state)
 {
     (void)state;
-    enum { MACHINES = 500, PLACES = 12 };
+    enum {
+        MACHINES = 500,
+        PLACES = 12
+    };
     uint64_t random = 1, truth[PLACES] = {0}, found[PLACES] = {0}, told = 0, all = 0;
     double variance[PLACES] = {0};
     for (uint64_t machine = 1; machine <= MACHINES; machine++) {

@@ -87,8 +87,8 @@ static void test_a_name_the_kernel_cut_matches_the_whole_one(void **state)
 static void test_other_names_are_other(void **state)
 {
     (void)state;
-    const char *const names[] = {"anna's mailbox", "pool-", "pool-x", "pool-4x", "xpool-4", "bio_close_fil", "",
-                                 "<script>alert(1", "io_thd_#x"};
+    const char *const names[] = {"anna's mailbox", "pool-", "pool-x",          "pool-4x",  "xpool-4",
+                                 "bio_close_fil",  "",      "<script>alert(1", "io_thd_#x"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         assert_int_equal(sbx_thread_name_index(names[i]), 0);
     }

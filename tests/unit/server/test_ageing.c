@@ -163,7 +163,9 @@ static void test_who_wanted_to_be_forgotten_is_remembered_as_long_as_anything_ca
     envelope_finish(&late);
 }
 
-enum { MANY = 60 };
+enum {
+    MANY = 60
+};
 
 static atomic_int posted;
 

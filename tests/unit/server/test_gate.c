@@ -40,10 +40,22 @@ static void test_reading_needs_the_token_on_a_public_address(void **state)
 static void test_what_is_nearly_the_token_is_not(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {
-        "", "Bearer", "Bearer ", "Bearer s3cre", "Bearer s3crets", "Bearer s3cres", "Bearer s3crets3cret",
-        "Bearer S3CRET", "s3cret", "Basic s3cret", "Basic ", "Basic ====", "Basic b25jYWxs", "Basic OnMzY3Jl",
-        "Basic b25j\xff", "Digest s3cret"};
+    static const char *const wrong[] = {"",
+                                        "Bearer",
+                                        "Bearer ",
+                                        "Bearer s3cre",
+                                        "Bearer s3crets",
+                                        "Bearer s3cres",
+                                        "Bearer s3crets3cret",
+                                        "Bearer S3CRET",
+                                        "s3cret",
+                                        "Basic s3cret",
+                                        "Basic ",
+                                        "Basic ====",
+                                        "Basic b25jYWxs",
+                                        "Basic OnMzY3Jl",
+                                        "Basic b25j\xff",
+                                        "Digest s3cret"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         assert_int_equal(sbx_gate_check(&public_gate, true, wrong[i], HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
 }

@@ -18,8 +18,8 @@ static void test_loopback_is_told_from_the_rest(void **state)
     static const struct {
         const char *listen;
         bool is_loopback;
-    } cases[] = {{"127.0.0.1:8321", true}, {"127.9.9.9:0", true},  {"localhost:1", true}, {"[::1]:8321", true},
-                 {"0.0.0.0:8321", false},  {"[::]:8321", false},   {"10.1.2.3:80", false}, {"[fe80::1]:80", false}};
+    } cases[] = {{"127.0.0.1:8321", true}, {"127.9.9.9:0", true}, {"localhost:1", true},  {"[::1]:8321", true},
+                 {"0.0.0.0:8321", false},  {"[::]:8321", false},  {"10.1.2.3:80", false}, {"[fe80::1]:80", false}};
     char why[200];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         bool is_loopback = !cases[i].is_loopback;

@@ -63,9 +63,11 @@ static void test_the_first_page_says_what_to_do_when_there_is_nothing(void **sta
 static void test_every_scenario_has_a_page_with_its_cause_and_evidence(void **state)
 {
     (void)state;
-    static const char *const causes[SBX_SCENARIO_COUNT] = {
-        [SBX_SCENARIO_SLEEP] = "sleep", [SBX_SCENARIO_CPU] = "cpu", [SBX_SCENARIO_LOCK] = "lock",
-        [SBX_SCENARIO_IO] = "io",       [SBX_SCENARIO_ANR_ASLEEP] = "sleep"};
+    static const char *const causes[SBX_SCENARIO_COUNT] = {[SBX_SCENARIO_SLEEP] = "sleep",
+                                                           [SBX_SCENARIO_CPU] = "cpu",
+                                                           [SBX_SCENARIO_LOCK] = "lock",
+                                                           [SBX_SCENARIO_IO] = "io",
+                                                           [SBX_SCENARIO_ANR_ASLEEP] = "sleep"};
     for (int scenario = 0; scenario < SBX_SCENARIO_COUNT; scenario++) {
         char badge[60];
         struct envelope envelope = envelope_of((enum sbx_scenario)scenario, (uint64_t)scenario + 10);
@@ -167,9 +169,13 @@ static struct sbx_payload_builder *hostile_builder(uint64_t seed)
         {module, script + 8, false}, {module, image + 8, false}, {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
     sbx_builder_thread(builder, NULL, 1);
     uint32_t stack = sbx_builder_stack(builder, frames, 2);
-    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP, .op = SBX_OP_USLEEP,
-                                                          .begin_us = -2000000, .end_us = 0, .stack = stack,
-                                                          .message = 1, .cpu_us = 1000});
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
+                                                          .op = SBX_OP_USLEEP,
+                                                          .begin_us = -2000000,
+                                                          .end_us = 0,
+                                                          .stack = stack,
+                                                          .message = 1,
+                                                          .cpu_us = 1000});
     Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
     trigger->duration_us = 2000000;
     trigger->history_us = 2000000;
@@ -192,8 +198,12 @@ static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void 
 
     const struct {
         const char *prefix, *id, *suffix;
-    } paths[] = {{"/stalls/", envelope.id, ""},       {"/", "", ""},          {"/v1/snapshots/", envelope.id, ""},
-                 {"/v1/snapshots/", envelope.id, ".json"}, {"/v1/issues", "", ""}, {"/v1/snapshots", "", ""}};
+    } paths[] = {{"/stalls/", envelope.id, ""},
+                 {"/", "", ""},
+                 {"/v1/snapshots/", envelope.id, ""},
+                 {"/v1/snapshots/", envelope.id, ".json"},
+                 {"/v1/issues", "", ""},
+                 {"/v1/snapshots", "", ""}};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         struct answer answer = get_of(paths[i].prefix, paths[i].id, paths[i].suffix);
         assert_int_equal(answer.status, 200);

@@ -38,8 +38,9 @@ static int finish(void **state)
 
 static long put(const char *path, const void *bytes, size_t count, const char *header)
 {
-    struct answer answer = ask(
-        fixture.port, &(struct question){.method = "PUT", .path = path, .body = bytes, .body_bytes = count, .header = header});
+    struct answer answer =
+        ask(fixture.port,
+            &(struct question){.method = "PUT", .path = path, .body = bytes, .body_bytes = count, .header = header});
     long status = answer.status;
     answer_finish(&answer);
     return status;

@@ -148,8 +148,8 @@ static void test_too_large_a_body_is_refused_told_or_untold(void **state)
 static struct sbx_byte_buffer talk(const char *request, size_t bytes)
 {
     struct sbx_byte_buffer said = {0};
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(fixture.port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(fixture.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     char piece[4096];
     ssize_t count;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -186,8 +186,11 @@ static void test_sealed_newer_and_encoded_bodies_are_unsupported(void **state)
 {
     (void)state;
     struct envelope envelope = envelope_of(SBX_SCENARIO_SLEEP, 3);
-    assert_post(&(struct question){.path = "/v1/snapshots", .body = envelope.bytes, .body_bytes = envelope.count,
-                                   .header = "Content-Encoding: gzip"}, 415, "Content-Encoding");
+    assert_post(&(struct question){.path = "/v1/snapshots",
+                                   .body = envelope.bytes,
+                                   .body_bytes = envelope.count,
+                                   .header = "Content-Encoding: gzip"},
+                415, "Content-Encoding");
     uint8_t sealed[64] = SBX_ENVELOPE_MAGIC;
     sealed[4] = SBX_ENVELOPE_VERSION + 1;
     assert_answer(post(fixture.port, sealed, sizeof(sealed)), 415, "415: ");
@@ -199,13 +202,19 @@ static void test_a_web_page_may_not_post(void **state)
 {
     (void)state;
     struct envelope envelope = envelope_of(SBX_SCENARIO_SLEEP, 3);
-    assert_post(&(struct question){.path = "/v1/snapshots", .body = envelope.bytes, .body_bytes = envelope.count,
-                                   .header = "Origin: https://evil.example"}, 403, "web pages");
+    assert_post(&(struct question){.path = "/v1/snapshots",
+                                   .body = envelope.bytes,
+                                   .body_bytes = envelope.count,
+                                   .header = "Origin: https://evil.example"},
+                403, "web pages");
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
     envelope_finish(&envelope);
 }
 
-enum { CLIENTS = 4, POSTS_OF_CLIENT = 8 };
+enum {
+    CLIENTS = 4,
+    POSTS_OF_CLIENT = 8
+};
 
 static void *post_and_read(void *argument)
 {
@@ -276,7 +285,12 @@ static void test_on_a_public_address_reading_needs_the_token_but_health_does_not
     fixture.options.listen = "0.0.0.0:0";
     fixture.options.token = "correct-horse";
     fixture_start(&fixture);
-    static const char *const closed[] = {"/", "/v1/issues", "/v1/snapshots", "/metrics", "/style.css", "/nothing",
+    static const char *const closed[] = {"/",
+                                         "/v1/issues",
+                                         "/v1/snapshots",
+                                         "/metrics",
+                                         "/style.css",
+                                         "/nothing",
                                          "/stalls/00112233445566778899aabbccddeeff"};
     for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++)
         assert_answer(get(fixture.port, closed[i]), 401, "401: ");
@@ -339,13 +353,25 @@ static void test_a_store_that_is_no_database_is_left_alone(void **state)
 static void test_unknown_paths_and_ids_are_not_found(void **state)
 {
     (void)state;
-    static const char *const paths[] = {
-        "/nothing", "/stalls/", "/stalls/x", "/stalls/00112233445566778899aabbccddeeff",
-        "/stalls/00112233445566778899aabbccddeeff.json", "/stalls/../../etc/passwd", "/stalls/..%2f..%2fetc%2fpasswd",
-        "/v1/snapshots/", "/v1/snapshots/00112233445566778899AABBCCDDEEFF", "/v1/snapshots/%00",
-        "/v1/snapshots/00112233445566778899aabbccddeeff", "/v1/snapshots/00112233445566778899aabbccddeeff.",
-        "/v1/snapshots/00112233445566778899aabbccddeeff.json", "/v1/snapshots/00112233445566778899aabbccddeeff.exe",
-        "/v1/issues/00112233445566778899aabbccddeeff", "/issues/00112233445566778899aabbccddeeff", "/v1", "//", "/v1/"};
+    static const char *const paths[] = {"/nothing",
+                                        "/stalls/",
+                                        "/stalls/x",
+                                        "/stalls/00112233445566778899aabbccddeeff",
+                                        "/stalls/00112233445566778899aabbccddeeff.json",
+                                        "/stalls/../../etc/passwd",
+                                        "/stalls/..%2f..%2fetc%2fpasswd",
+                                        "/v1/snapshots/",
+                                        "/v1/snapshots/00112233445566778899AABBCCDDEEFF",
+                                        "/v1/snapshots/%00",
+                                        "/v1/snapshots/00112233445566778899aabbccddeeff",
+                                        "/v1/snapshots/00112233445566778899aabbccddeeff.",
+                                        "/v1/snapshots/00112233445566778899aabbccddeeff.json",
+                                        "/v1/snapshots/00112233445566778899aabbccddeeff.exe",
+                                        "/v1/issues/00112233445566778899aabbccddeeff",
+                                        "/issues/00112233445566778899aabbccddeeff",
+                                        "/v1",
+                                        "//",
+                                        "/v1/"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
         assert_answer(get(fixture.port, paths[i]), 404, "404");
 }
@@ -420,8 +446,8 @@ static int64_t now_ms(void)
 /* Send one byte each 100 ms until the server ends the connection. Returns how long that took; -1: it never did. */
 static int64_t drip(const char *request, size_t bytes)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(fixture.port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(fixture.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     int64_t begin_ms = now_ms();
     char answer[256];
@@ -451,8 +477,8 @@ static void test_a_dripping_body_is_cut_at_the_deadline_and_counted(void **state
 {
     (void)state;
     static const char request[] = "POST /v1/snapshots HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n";
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(fixture.port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(fixture.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     int64_t begin_ms = now_ms();
     ssize_t count = -1;

@@ -25,10 +25,15 @@ static void test_an_id_reads_back_as_it_was_printed(void **state)
 static void test_only_32_lower_hex_digits_are_an_id(void **state)
 {
     (void)state;
-    static const char *const others[] = {
-        "", "0", "00112233445566778899aabbccddeef", "00112233445566778899aabbccddeeff0",
-        "00112233445566778899AABBCCDDEEFF", "../../../../../../../../../etc/pa", "00112233445566778899aabbccddeef\n",
-        "00112233445566778899aabbccddeeg0", "0x112233445566778899aabbccddeeff"};
+    static const char *const others[] = {"",
+                                         "0",
+                                         "00112233445566778899aabbccddeef",
+                                         "00112233445566778899aabbccddeeff0",
+                                         "00112233445566778899AABBCCDDEEFF",
+                                         "../../../../../../../../../etc/pa",
+                                         "00112233445566778899aabbccddeef\n",
+                                         "00112233445566778899aabbccddeeg0",
+                                         "0x112233445566778899aabbccddeeff"};
     uint8_t id[SBX_ID_BYTES];
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_false(sbx_id_parse(others[i], strlen(others[i]), id));

@@ -42,8 +42,12 @@ static int tear_down(void **state)
 
 static struct sbx_stall stall_of(uint8_t name, uint8_t session, uint8_t build)
 {
-    struct sbx_stall stall = {.payload_id = {name}, .session_id = {session}, .app_build_id = {build, build},
-                              .app_build_id_bytes = 8, .created_day = 20000, .sampling = {.weight = 1, .one_in = 1},
+    struct sbx_stall stall = {.payload_id = {name},
+                              .session_id = {session},
+                              .app_build_id = {build, build},
+                              .app_build_id_bytes = 8,
+                              .created_day = 20000,
+                              .sampling = {.weight = 1, .one_in = 1},
                               .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = name * 1000000, .threshold_ms = 5}};
     return stall;
 }
@@ -58,8 +62,13 @@ static enum sbx_stored put(uint8_t name, uint8_t session, uint8_t build, const c
 
 static void judge(uint8_t name, const char *cause, const char *function)
 {
-    const struct sbx_verdict_row verdict = {.app = "app", .cause = cause, .class_ = "off_cpu", .function = function,
-                                            .module = "m.so", .headline = "it slept", .confidence = 0.9};
+    const struct sbx_verdict_row verdict = {.app = "app",
+                                            .cause = cause,
+                                            .class_ = "off_cpu",
+                                            .function = function,
+                                            .module = "m.so",
+                                            .headline = "it slept",
+                                            .confidence = 0.9};
     const uint8_t id[SBX_ID_BYTES] = {name};
     assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
 }
@@ -199,11 +208,14 @@ static void test_a_store_without_weights_is_given_them(void **state)
     sbx_store_close(store);
     snprintf(path, sizeof(path), "%s/store.db", folder.data_dir);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
-                                      "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
-                                      "ALTER TABLE issue DROP COLUMN variance;"
-                                      "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq);"
-                                      "PRAGMA user_version=1", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
+                                  "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
+                                  "ALTER TABLE issue DROP COLUMN variance;"
+                                  "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq);"
+                                  "PRAGMA user_version=1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(db);
     for (int times = 0; times < 2; times++) { /* and left alone the second time */
         open_store();

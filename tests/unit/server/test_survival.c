@@ -122,8 +122,8 @@ static struct envelope store_untriaged(uint64_t seed, unsigned attempts)
     char why[200];
     assert_int_equal(sbx_store_open(fixture.data_dir, "0", &store, why, sizeof(why)), 0);
     assert_int_equal(sbx_stall_decode(envelope.bytes, envelope.count, &stall, why, sizeof(why)), 0);
-    assert_int_equal(sbx_store_put(store, stall, envelope.bytes, envelope.count, (int64_t)time(NULL) * 1000,
-                                   &stored), 0);
+    assert_int_equal(sbx_store_put(store, stall, envelope.bytes, envelope.count, (int64_t)time(NULL) * 1000, &stored),
+                     0);
     for (unsigned i = 0; i < attempts; i++)
         assert_int_equal(sbx_store_begin_triage(store, stall->payload_id), 0);
     sbx_stall_destroy(stall);

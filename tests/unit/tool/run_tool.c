@@ -20,7 +20,10 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_MS = 20000, ARGUMENTS_MAX = 32 };
+enum {
+    PATIENCE_MS = 20000,
+    ARGUMENTS_MAX = 32
+};
 
 static int64_t now_ms(void)
 {

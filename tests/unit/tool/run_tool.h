@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct tool_result {
-    int status; /* exit status, or 128 and the signal's number */
+    int status;                  /* exit status, or 128 and the signal's number */
     char out[16384], err[16384]; /* what it printed, cut to the array */
 };
 

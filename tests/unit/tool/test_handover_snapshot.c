@@ -28,9 +28,9 @@
 #include "run_tool.h"
 #include "snapshot_folder.h"
 
-#define KEY UINT64_C(0x1122334455667788)
+#define KEY     UINT64_C(0x1122334455667788)
 #define LONG_NS UINT64_C(60000000000)
-#define NAME "4711-00112233" SBX_RECORDING_SUFFIX
+#define NAME    "4711-00112233" SBX_RECORDING_SUFFIX
 
 struct fixture {
     char *base;
@@ -49,8 +49,8 @@ static struct sbx_recording_builder *make_process(const struct fixture *fixture)
     sbx_recording_add_module(builder, "/usr/sbin/daemon", 0x550000000000, 0x1000, SBX_MODULE_MAIN);
     sbx_recording_add_thread(builder, 4711, "daemon", 1);
     uint32_t stack = sbx_recording_add_stack(builder, frames, 2, SBX_WALK_COMPLETE);
-    const struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .begin_ns = 1500, .end_ns = 1500,
-                                      .message = 8, .stack = stack};
+    const struct sbx_record record = {
+        .kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .begin_ns = 1500, .end_ns = 1500, .message = 8, .stack = stack};
     sbx_recording_put(builder, &record);
     builder->control->handover.key = KEY;
     assert_int_equal(chmod(fixture->path, 0600), 0);
@@ -255,11 +255,16 @@ static void test_a_trigger_with_a_number_out_of_range_is_refused(void **state)
         uint32_t *field;
         uint32_t value;
     } wrong[] = {
-        {&trigger->kind, SBX_TRIGGER_NONE},       {&trigger->kind, SBX_TRIGGER_KILLED},
-        {&trigger->kind, SBX_TRIGGER_CRASH},      {&trigger->kind, UINT32_MAX},
-        {&trigger->thread, header->threads.count}, {&trigger->thread, UINT32_MAX - 1},
-        {&trigger->in_progress, 2},               {&trigger->watch, header->watches.count + 1},
-        {&trigger->signal, 11},                   {&trigger->fault, 1},
+        {&trigger->kind, SBX_TRIGGER_NONE},
+        {&trigger->kind, SBX_TRIGGER_KILLED},
+        {&trigger->kind, SBX_TRIGGER_CRASH},
+        {&trigger->kind, UINT32_MAX},
+        {&trigger->thread, header->threads.count},
+        {&trigger->thread, UINT32_MAX - 1},
+        {&trigger->in_progress, 2},
+        {&trigger->watch, header->watches.count + 1},
+        {&trigger->signal, 11},
+        {&trigger->fault, 1},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ask(fixture);
@@ -435,8 +440,8 @@ static void test_a_file_that_is_cut_short_while_it_is_copied_costs_its_snapshot_
 static void *lie(void *context)
 {
     struct sbx_recording_header *header = ((struct fixture *)context)->builder->header;
-    volatile struct sbx_section *sections[] = {&header->modules, &header->threads, &header->frames, &header->nodes,
-                                      &header->ids,     &header->chunks,  &header->watches, &header->kinds};
+    volatile struct sbx_section *sections[] = {&header->modules, &header->threads, &header->frames,  &header->nodes,
+                                               &header->ids,     &header->chunks,  &header->watches, &header->kinds};
     uint64_t random = 88172645463325252u;
     while (__atomic_load_n(&goes_on, __ATOMIC_RELAXED)) {
         volatile struct sbx_section *section = sections[next_random(&random) % 8]; /* volatile: each store is made */

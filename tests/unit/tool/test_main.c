@@ -14,7 +14,9 @@
 
 static const char *const command_names[] = {"run",    "report", "show",    "audit", "consent", "symbols",
                                             "policy", "seal",   "deliver", "ctl",   "serve"};
-enum { COMMAND_COUNT = sizeof command_names / sizeof command_names[0] };
+enum {
+    COMMAND_COUNT = sizeof command_names / sizeof command_names[0]
+};
 
 static void test_help_lists_every_command_on_standard_output(void **state)
 {

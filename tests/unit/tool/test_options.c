@@ -14,7 +14,12 @@
 #include "command.h"
 #include "options.h"
 
-enum { SPOOL, ONCE, OUTPUT, COUNT };
+enum {
+    SPOOL,
+    ONCE,
+    OUTPUT,
+    COUNT
+};
 static const struct sbx_option table[COUNT] = {
     [SPOOL] = {"--spool", 0, "DIR", "where"},
     [ONCE] = {"--once", 0, NULL, "end after\none round"},
@@ -27,8 +32,8 @@ static struct sbx_option_reader read_words(int argc, const char *const *argv)
     sbx_option_reader_init(&reader, "test", table, COUNT, argc, (char **)argv);
     return reader;
 }
-#define READ(...)                                                                                                      \
-    read_words((int)(sizeof((const char *const[]){"test", __VA_ARGS__}) / sizeof(char *)),                             \
+#define READ(...)                                                                          \
+    read_words((int)(sizeof((const char *const[]){"test", __VA_ARGS__}) / sizeof(char *)), \
                (const char *const[]){"test", __VA_ARGS__})
 
 /* Standard error of what is called between begin and end. */
@@ -153,8 +158,8 @@ static void test_numbers_are_whole_and_within_their_limits(void **state)
     assert_int_equal(number, 1);
     assert_true(read_number("1000", &number));
     assert_int_equal(number, 1000);
-    static const char *const bad[] = {"0", "1001", "-1", "+1", " 1", "1 ", "1.5", "0x10", "x",
-                                      "18446744073709551617", "99999999999999999999999999"};
+    static const char *const bad[] = {
+        "0", "1001", "-1", "+1", " 1", "1 ", "1.5", "0x10", "x", "18446744073709551617", "99999999999999999999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         number = 7;
         assert_false(read_number(bad[i], &number));

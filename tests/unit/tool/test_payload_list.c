@@ -270,7 +270,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_spool_gives_raw_waiting_and_sent_oldest_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_id_in_several_folders_and_paths_counts_as_one_payload, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_id_in_several_folders_and_paths_counts_as_one_payload, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_what_a_file_is_shows_in_its_bytes_not_its_name, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_live_recordings_have_no_id_and_do_not_hide_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_being_written_and_foreign_files_are_passed_over, set_up, tear_down),

@@ -37,8 +37,8 @@ static void expect(struct tool_result result, int status, const char *err)
     }
 }
 
-#define KEYSET                                                                                                         \
-    "document = keyset\napp = test\nversion = 1\nepoch = 1\nexpires_at = +365d\nroot_threshold = 1\n"                  \
+#define KEYSET                                                                                        \
+    "document = keyset\napp = test\nversion = 1\nepoch = 1\nexpires_at = +365d\nroot_threshold = 1\n" \
     "root_key = root.pub\npolicy_key = online.pub\n"
 #define POLICY "document = policy\napp = test\nepoch = 1\nseq = 1\nexpires_at = +14d\n"
 
@@ -123,16 +123,19 @@ static void test_what_is_shown_can_be_signed_again(void **state)
                POLICY "points = all -alloc\npoint lock = interval_us:5000 threshold_us:300\nmin_agent = 0.1.0\n"
                       "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond\n"
                       "upload_conditions = unmetered idle\nmodules = app\nkill = no\nanr_ms = 0\n");
-    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0, "");
+    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0,
+           "");
     struct tool_result first = RUN_TOOL("policy", "show", path_of("a.sbp"), path_of("keyset.sbp"));
     assert_int_equal(first.status, 0);
     struct tool_result alone = RUN_TOOL("policy", "show", path_of("a.sbp"));
     write_text("again.txt", alone.out);
-    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("b.sbp"), path_of("again.txt")), 0, "");
+    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("b.sbp"), path_of("again.txt")), 0,
+           "");
     struct tool_result second = RUN_TOOL("policy", "show", path_of("b.sbp"));
     snprintf(shown, sizeof shown, "%s", strchr(alone.out, '\n')); /* the first line is about the signatures */
     assert_string_equal(strchr(second.out, '\n'), shown);
-    assert_non_null(strstr(second.out, "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond\n"));
+    assert_non_null(
+        strstr(second.out, "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond\n"));
 }
 
 static void test_verify_says_what_machines_will_say(void **state)
@@ -167,10 +170,12 @@ static void test_a_signature_is_added_once(void **state)
 {
     (void)state;
     write_text("policy.txt", POLICY);
-    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0, "");
-    expect(RUN_TOOL("policy", "sign", "--add", "-k", path_of("root.key"), "-o", path_of("a.sbp"), path_of("a.sbp")), 0, "");
-    expect(RUN_TOOL("policy", "sign", "--add", "-k", path_of("online.key"), "-o", path_of("b.sbp"), path_of("a.sbp")), 1,
-           "has signed it already");
+    expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0,
+           "");
+    expect(RUN_TOOL("policy", "sign", "--add", "-k", path_of("root.key"), "-o", path_of("a.sbp"), path_of("a.sbp")), 0,
+           "");
+    expect(RUN_TOOL("policy", "sign", "--add", "-k", path_of("online.key"), "-o", path_of("b.sbp"), path_of("a.sbp")),
+           1, "has signed it already");
     struct stat status;
     assert_int_equal(stat(path_of("a.sbp"), &status), 0);
     assert_true(status.st_size > 12 + 2 * 72);

@@ -57,7 +57,8 @@ static void test_each_unreadable_path_gets_one_line_with_its_reason(void **state
     assert_int_equal(result.status, 1);
     assert_string_equal(result.out, "");
     char expected[400];
-    snprintf(expected, sizeof expected, "stallbox report: %s: neither a payload nor a raw snapshot (5 bytes)\n", foreign);
+    snprintf(expected, sizeof expected, "stallbox report: %s: neither a payload nor a raw snapshot (5 bytes)\n",
+             foreign);
     assert_non_null(strstr(result.err, expected));
     assert_non_null(strstr(result.err, "stallbox report: /nonexistent: No such file or directory\n"));
     snprintf(expected, sizeof expected, "stallbox report: %s: ", corrupt);

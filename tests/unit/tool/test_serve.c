@@ -119,7 +119,8 @@ static void test_what_cannot_be_is_refused_and_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_it_prints_its_address_answers_and_ends_on_either_signal, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_it_prints_its_address_answers_and_ends_on_either_signal, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_one_data_folder_has_one_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_is_refused_and_named, set_up, tear_down),
     };

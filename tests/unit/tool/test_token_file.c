@@ -68,7 +68,8 @@ static void test_a_file_that_others_may_read_or_write_is_refused(void **state)
 static void test_what_cannot_stand_in_a_header_is_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "\n", "two words\n", "tab\there\n", "\x01\n", "caf\xc3\xa9\n", " space first\n"};
+    static const char *const texts[] = {
+        "", "\n", "two words\n", "tab\there\n", "\x01\n", "caf\xc3\xa9\n", " space first\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(read_token(texts[i], strlen(texts[i]), 0600), -EINVAL);
     }

@@ -184,13 +184,13 @@ const struct sbx_stall *sbx_scene_stall(struct sbx_stall_scene *scene)
 
 static struct sbx_location location_of(struct sbx_stall_scene *scene, const struct sbx_stall_frame *frame)
 {
-    static const char *const modules[MODULES] = {"app", "libc.so.6", "libjemalloc.so.2",
-                                                 "libstallbox.so", "libsqlite3.so.0", "libglib-2.0.so.0"};
+    static const char *const modules[MODULES] = {
+        "app", "libc.so.6", "libjemalloc.so.2", "libstallbox.so", "libsqlite3.so.0", "libglib-2.0.so.0"};
     struct sbx_arena *arena = scene->report->arena;
     if (frame->kind != SBX_FRAME_CODE) {
         const char *name = sbx_arena_intern(arena, frame->kind == SBX_FRAME_END   ? "[end]"
-                                                    : frame->kind == SBX_FRAME_CUT ? "[... frames left out]"
-                                                                                   : "[generated]");
+                                                   : frame->kind == SBX_FRAME_CUT ? "[... frames left out]"
+                                                                                  : "[generated]");
         return (struct sbx_location){.function = name, .module = name};
     }
     const char *name = scene->names[frame->offset / 16 - 1];

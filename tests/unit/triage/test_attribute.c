@@ -601,8 +601,8 @@ static const char *function_blamed(int64_t step_ms)
     for (int64_t at = -1000; at < 0; at++) {
         bool by_signal = (at + 1000) % step_ms == 0;
         sbx_scene_samples(scene, 0, by_signal ? SBX_RECORD_ASYNC : SBX_RECORD_LEAF,
-                          by_signal ? "compute < work < main" : "look_at_clock < work < main", MS(at), MS(at) + 1, MS(1),
-                          1000);
+                          by_signal ? "compute < work < main" : "look_at_clock < work < main", MS(at), MS(at) + 1,
+                          MS(1), 1000);
     }
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
@@ -623,8 +623,12 @@ static void test_samples_at_a_rare_call_do_not_outvote_those_by_signal(void **st
 static enum sbx_cause cause_with_faults(uint32_t minor, uint32_t major, int64_t cpu_permille)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    struct sbx_build_record reading = {.kind = SBX_RECORD_ALLOC, .flags = SBX_FLAG_USAGE, .message = 1, .cpu_us = 1000,
-                                       .stack = sbx_scene_stack(scene, "load < main"), .begin_us = MS(-1010),
+    struct sbx_build_record reading = {.kind = SBX_RECORD_ALLOC,
+                                       .flags = SBX_FLAG_USAGE,
+                                       .message = 1,
+                                       .cpu_us = 1000,
+                                       .stack = sbx_scene_stack(scene, "load < main"),
+                                       .begin_us = MS(-1010),
                                        .end_us = MS(-1010)};
     sbx_scene_record(scene, reading);
     sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "load < main", MS(-1000), 0, MS(10), cpu_permille);
@@ -655,7 +659,8 @@ static void test_a_collector_on_the_stack_is_gc(void **state)
 {
     (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "mark < luaC_fullgc < lua_gc < tidy_up < main", MS(-1000), 0, MS(10), 990);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "mark < luaC_fullgc < lua_gc < tidy_up < main", MS(-1000), 0, MS(10),
+                      990);
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_GC);
     assert_non_null(strstr(report->verdict.headline, "garbage collector of Lua"));
@@ -667,7 +672,8 @@ static void test_looks_that_meet_short_calls_tell_their_share(void **state)
 {
     (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    uint32_t computing = sbx_scene_stack(scene, "parse < load < main"), reading = sbx_scene_stack(scene, "fill < load < main");
+    uint32_t computing = sbx_scene_stack(scene, "parse < load < main"),
+             reading = sbx_scene_stack(scene, "fill < load < main");
     for (int i = 0; i < 100; i++) {
         int64_t at_us = MS(-1000 + i * 10);
         bool in_call = i % 3 != 0;
@@ -679,7 +685,9 @@ static void test_looks_that_meet_short_calls_tell_their_share(void **state)
                                                           .end_us = at_us,
                                                           .cpu_us = 2000000 + at_us,
                                                           .message = 1,
-                                                          .stack = !in_call ? computing : i % 2 != 0 ? reading : 0});
+                                                          .stack = !in_call     ? computing
+                                                                   : i % 2 != 0 ? reading
+                                                                                : 0});
     }
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_IO);
@@ -796,13 +804,15 @@ static void test_a_bare_futex_is_what_its_user_says(void **state)
 {
     (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    put_wait(scene, SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, 0, MS(-990), MS(-10), "glib:g_mutex_lock_slowpath < show < main", 0);
+    put_wait(scene, SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, 0, MS(-990), MS(-10),
+             "glib:g_mutex_lock_slowpath < show < main", 0);
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
     assert_string_equal(report->verdict.location.function, "show");
     sbx_scene_destroy(scene);
     scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    put_wait(scene, SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, 0, MS(-990), MS(-10), "glib:g_cond_wait < lock_screen < main", 0);
+    put_wait(scene, SBX_RECORD_WAIT, SBX_OP_FUTEX_WAIT, 0, MS(-990), MS(-10), "glib:g_cond_wait < lock_screen < main",
+             0);
     assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_WAIT);
     sbx_scene_destroy(scene);
 }
@@ -830,7 +840,10 @@ static void test_faults_and_switches_are_told_when_read_around_the_stall(void **
 {
     (void)state;
     struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    struct sbx_build_record reading = {.kind = SBX_RECORD_ALLOC, .flags = SBX_FLAG_USAGE, .message = 1, .cpu_us = 1000,
+    struct sbx_build_record reading = {.kind = SBX_RECORD_ALLOC,
+                                       .flags = SBX_FLAG_USAGE,
+                                       .message = 1,
+                                       .cpu_us = 1000,
                                        .stack = sbx_scene_stack(scene, "work < main")};
     const struct {
         int64_t at_ms;
@@ -846,7 +859,7 @@ static void test_faults_and_switches_are_told_when_read_around_the_stall(void **
                         "major faults 23, minor 130, context switches 4 voluntary, 6 not, in 1.11 s around it");
     sbx_scene_destroy(scene);
     scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000); /* nothing was read at its end */
-    reading.stack = 0; /* of the other scene */
+    reading.stack = 0;                                              /* of the other scene */
     reading.begin_us = reading.end_us = MS(-1100);
     sbx_scene_record(scene, reading);
     reading.begin_us = reading.end_us = MS(-500);

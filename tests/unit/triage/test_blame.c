@@ -56,9 +56,11 @@ static void test_own_code_comes_before_that_of_other_libraries(void **state)
     uint32_t called = sbx_scene_stack(scene, "sqlite:sqlite3_step < load_rows < main");
     uint32_t by_main = sbx_scene_stack(scene, "libc:read < sqlite:sqlite3_step < main");
     uint32_t only_main = sbx_scene_stack(scene, "libc:usleep < main");
-    uint32_t in_loop = sbx_scene_stack(scene, "sqlite:sqlite3_step < glib:g_main_context_dispatch < glib:g_main_loop_run < "
-                                              "run_window < main");
-    uint32_t handler = sbx_scene_stack(scene, "sqlite:sqlite3_step < on_click < glib:g_main_loop_run < run_window < main");
+    uint32_t in_loop =
+        sbx_scene_stack(scene, "sqlite:sqlite3_step < glib:g_main_context_dispatch < glib:g_main_loop_run < "
+                               "run_window < main");
+    uint32_t handler =
+        sbx_scene_stack(scene, "sqlite:sqlite3_step < on_click < glib:g_main_loop_run < run_window < main");
     assert_leaf(called, "load_rows");
     assert_leaf(by_main, "sqlite3_step");
     assert_leaf(only_main, "main");

@@ -66,8 +66,11 @@ static void test_who_ended_a_wait_is_named_with_what_he_did(void **state)
 static void test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread(void **state)
 {
     (void)state;
-    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .begin_us = MS(-950),
-                                                      .end_us = MS(-10), .fd_class = SBX_FD_PIPE,
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE,
+                                                      .op = SBX_OP_READ,
+                                                      .begin_us = MS(-950),
+                                                      .end_us = MS(-10),
+                                                      .fd_class = SBX_FD_PIPE,
                                                       .stack = sbx_scene_stack(scene, "await_result < main")});
     sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
     const struct sbx_report *report = sbx_scene_report(scene);
@@ -81,8 +84,11 @@ static void test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread(void **s
 static void test_a_pipe_of_a_program_that_begins_others_leads_to_one(void **state)
 {
     (void)state;
-    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .begin_us = MS(-950),
-                                                      .end_us = MS(-10), .fd_class = SBX_FD_PIPE,
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE,
+                                                      .op = SBX_OP_READ,
+                                                      .begin_us = MS(-950),
+                                                      .end_us = MS(-10),
+                                                      .fd_class = SBX_FD_PIPE,
                                                       .stack = sbx_scene_stack(scene, "await_result < main")});
     put(1, SBX_RECORD_PROCESS, SBX_OP_FORK, MS(-980), MS(-979), "start_helper < run", 0, 0);
     sbx_scene_samples(scene, 2, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 10000);
@@ -136,8 +142,7 @@ static void test_a_headline_has_short_names(void **state)
 {
     (void)state;
     put(0, SBX_RECORD_COND, SBX_OP_COND_WAIT, MS(-950), MS(-10),
-        "(anonymous namespace)::Box<std::pair<int, std::vector<int> > >::take(Lid<int> const&) < main",
-        3, 7);
+        "(anonymous namespace)::Box<std::pair<int, std::vector<int> > >::take(Lid<int> const&) < main", 3, 7);
     put(2, SBX_RECORD_WAKE, SBX_OP_COND_SIGNAL, MS(-10), MS(-10), "done(int) < run", 1, 7);
     const struct sbx_report *report = sbx_scene_report(scene);
     assert_non_null(strstr(report->verdict.headline, " in (anonymous namespace)::Box<>::take (pthread_cond_wait)"));
@@ -314,14 +319,27 @@ static void test_who_takes_turns_had_it_where_he_usually_lets_it_go(void **state
 {
     (void)state;
     const uint32_t lock = 5;
-    struct sbx_build_record wait = {.thread = 0, .kind = SBX_RECORD_COND, .op = SBX_OP_COND_TIMEDWAIT, .object = lock,
-                                    .begin_us = MS(-950), .end_us = MS(-60), .peer = 3, .wait = 7,
+    struct sbx_build_record wait = {.thread = 0,
+                                    .kind = SBX_RECORD_COND,
+                                    .op = SBX_OP_COND_TIMEDWAIT,
+                                    .object = lock,
+                                    .begin_us = MS(-950),
+                                    .end_us = MS(-60),
+                                    .peer = 3,
+                                    .wait = 7,
                                     .stack = sbx_scene_stack(scene, "take_gil < PyEval_RestoreThread < main")};
     sbx_scene_record(scene, wait);
-    struct sbx_build_record turn = {.thread = 2, .kind = SBX_RECORD_COND, .op = SBX_OP_COND_TIMEDWAIT, .object = lock,
+    struct sbx_build_record turn = {.thread = 2,
+                                    .kind = SBX_RECORD_COND,
+                                    .op = SBX_OP_COND_TIMEDWAIT,
+                                    .object = lock,
                                     .stack = sbx_scene_stack(scene, "_PyEval_EvalFrameDefault < run")};
-    struct sbx_build_record wake = {.thread = 2, .kind = SBX_RECORD_WAKE, .op = SBX_OP_COND_SIGNAL, .object = lock,
-                                    .stack = sbx_scene_stack(scene, "drop_gil < grind < run"), .peer = 2};
+    struct sbx_build_record wake = {.thread = 2,
+                                    .kind = SBX_RECORD_WAKE,
+                                    .op = SBX_OP_COND_SIGNAL,
+                                    .object = lock,
+                                    .stack = sbx_scene_stack(scene, "drop_gil < grind < run"),
+                                    .peer = 2};
     for (int64_t at = -940; at < -200; at += 100) {
         turn.begin_us = MS(at);
         turn.end_us = MS(at + 80);

@@ -59,12 +59,15 @@ static void test_children_are_told_from_polls(void **state)
 static void test_a_lambda_is_known_by_where_it_was_written(void **state)
 {
     (void)state;
-    assert_true(sbx_is_lambda_of("shop::rank(int)::{lambda(int, int)#1}::operator()(int, int) const", "shop::rank(int)"));
+    assert_true(
+        sbx_is_lambda_of("shop::rank(int)::{lambda(int, int)#1}::operator()(int, int) const", "shop::rank(int)"));
     assert_true(sbx_is_lambda_of("shop::rank()::{lambda}::operator()", "shop::rank()"));
     assert_true(sbx_is_lambda_of("rank::{lambda}::operator()", "rank"));
     assert_true(sbx_is_lambda_of("rank(int)::<lambda(int)>::operator()", "rank(int)"));
-    assert_true(sbx_is_lambda_of("(anonymous namespace)::rank::{lambda}::operator()", "(anonymous namespace)::rank(int)"));
-    assert_false(sbx_is_lambda_of("(anonymous namespace)::rank::{lambda}::operator()", "(anonymous namespace)::sort(int)"));
+    assert_true(
+        sbx_is_lambda_of("(anonymous namespace)::rank::{lambda}::operator()", "(anonymous namespace)::rank(int)"));
+    assert_false(
+        sbx_is_lambda_of("(anonymous namespace)::rank::{lambda}::operator()", "(anonymous namespace)::sort(int)"));
     assert_false(sbx_is_lambda_of("rank_all()::{lambda}::operator()", "rank()"));
     assert_false(sbx_is_lambda_of("rank(int)", "rank(int)"));
     assert_false(sbx_is_lambda_of("operator()", "rank(int)"));

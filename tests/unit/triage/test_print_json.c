@@ -72,8 +72,9 @@ static void test_contract_fields_are_there_in_one_line(void **state)
                     "\"stack_at_ms\":0,\"frames\":[{\"function\":");
     assert_contains(
         "\"hot\":[{\"function\":\"Cache::get(\\\"\\ufffd\\\")\",\"module\":\"app\",\"ms_min\":900,\"ms_max\":900}]");
-    assert_contains("\"history\":[{\"t_ms\":-50,\"kind\":\"lock\",\"thread\":0,\"duration_ms\":900,\"looks\":0,\"cpu_ms\":null,"
-                    "\"alloc_count\":0,\"alloc_bytes\":0,\"stack\":[\"Cache::get(\\\"\\ufffd\\\")\",\"main\"]}]");
+    assert_contains(
+        "\"history\":[{\"t_ms\":-50,\"kind\":\"lock\",\"thread\":0,\"duration_ms\":900,\"looks\":0,\"cpu_ms\":null,"
+        "\"alloc_count\":0,\"alloc_bytes\":0,\"stack\":[\"Cache::get(\\\"\\ufffd\\\")\",\"main\"]}]");
     assert_contains("\"headline\":\"main thread waited 900 ms for a lock");
     assert_contains("\"watches\":[]");
     free(text);
@@ -103,8 +104,9 @@ static void test_an_unmet_deadline_is_told_without_its_name(void **state)
     assert_contains("\"trigger\":{\"kind\":\"deadline\",\"duration_ms\":1000,");
     assert_contains("\"after_ms\":300,\"frames_dropped\":0,\"watch\":{\"kind\":\"deadline\",\"state\":\"late\","
                     "\"what\":\"123456789a\",\"name\":null,\"thread\":0,\"timeout_ms\":400,\"age_ms\":1000}}");
-    assert_contains("\"watches\":[{\"kind\":\"watch\",\"state\":\"resting\",\"what\":\"00000000ab\",\"name\":null,\"thread\":1,"
-                    "\"timeout_ms\":5000,\"age_ms\":250},");
+    assert_contains(
+        "\"watches\":[{\"kind\":\"watch\",\"state\":\"resting\",\"what\":\"00000000ab\",\"name\":null,\"thread\":1,"
+        "\"timeout_ms\":5000,\"age_ms\":250},");
     free(text);
     FILE *out = open_memstream(&text, &text_bytes);
     assert_int_equal(sbx_print_text(sbx_scene_report(scene), out, false), 0);
@@ -165,7 +167,8 @@ static void test_another_parser_reads_it(void **state)
     FILE *parser = popen("python3 -c '"
                          "import json, sys\n"
                          "d = json.loads(sys.stdin.buffer.read().decode(\"utf-8\"))\n"
-                         "keys = \"payload_id app trigger interval attribution main loss threads watches headline history overhead sampling\"\n"
+                         "keys = \"payload_id app trigger interval attribution main loss threads watches headline "
+                         "history overhead sampling\"\n"
                          "assert set(keys.split()) == set(d), set(d)\n"
                          "assert d[\"attribution\"][\"culprit_thread\"][\"function\"] == \"compact\"\n"
                          "assert [t[\"main\"] for t in d[\"threads\"]] == [True, False]\n'",

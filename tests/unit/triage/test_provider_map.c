@@ -59,22 +59,23 @@ static void test_names_are_found_by_runtime_and_id(void **state)
     assert_null(sbx_provider_map_find(map, 1, 0xff));
     assert_string_equal(sbx_provider_map_name(map, sbx_provider_number("other")), "other");
     assert_null(sbx_provider_map_name(map, 1));
-    assert_int_equal(sbx_provider_number("lua"), UINT64_C(0x12a991191dfbb001)); /* FNV-1a of "lua", by another program */
+    assert_int_equal(sbx_provider_number("lua"),
+                     UINT64_C(0x12a991191dfbb001)); /* FNV-1a of "lua", by another program */
 }
 
 static void test_lines_that_are_none_are_skipped(void **state)
 {
     (void)state;
     char text[8192] = HEAD "00000000000000f\t1\ta\tshort id\n"
-                      "00000000000000FF\t1\ta\tcapitals\n"
-                      "0000000000000000\t1\ta\tid 0\n"
-                      "00000000000000ff\t-1\ta\tnegative\n"
-                      "00000000000000ff\t4294967296\ta\ttoo large\n"
-                      "00000000000000ff\t\ta\tno line\n"
-                      "00000000000000ff\t1\ta\n"
-                      "00000000000000ff\t1\ta\t\n"
-                      "00000000000000ff\t1\ta\tb\tc\n"
-                      "\n\n00000000000000ff\n";
+                           "00000000000000FF\t1\ta\tcapitals\n"
+                           "0000000000000000\t1\ta\tid 0\n"
+                           "00000000000000ff\t-1\ta\tnegative\n"
+                           "00000000000000ff\t4294967296\ta\ttoo large\n"
+                           "00000000000000ff\t\ta\tno line\n"
+                           "00000000000000ff\t1\ta\n"
+                           "00000000000000ff\t1\ta\t\n"
+                           "00000000000000ff\t1\ta\tb\tc\n"
+                           "\n\n00000000000000ff\n";
     size_t length = strlen(text);
     strcat(text, "00000000000000ff\t1\ta\t");
     memset(text + strlen(text), 'x', 5000);
@@ -92,7 +93,9 @@ static void test_other_files_are_refused(void **state)
     assert_int_equal(add("stallbox-provider-map 2\tlua\n"), -EPROTO);
     assert_int_equal(add("stallbox-provider-map 1\n"), -EPROTO);
     assert_int_equal(add("stallbox-provider-map 1\ttwenty-four-characters--\n"), -EPROTO);
-    assert_int_equal(add("\x7f" "ELF\n00000000000000ff\t1\ta\tb\n"), -EPROTO);
+    assert_int_equal(add("\x7f"
+                         "ELF\n00000000000000ff\t1\ta\tb\n"),
+                     -EPROTO);
     assert_null(sbx_provider_map_find(map, sbx_provider_number("lua"), 0xff));
 }
 
@@ -108,7 +111,8 @@ static void test_control_characters_do_not_come_through(void **state)
 static void test_of_equal_ids_the_smallest_line_counts_whatever_the_order(void **state)
 {
     (void)state;
-    assert_int_equal(add(HEAD "00000000000000ff\t9\ta\tlate\n00000000000000ff\t3\ta\tearly\n00000000000000ff\t7\ta\tmid\n"), 3);
+    assert_int_equal(
+        add(HEAD "00000000000000ff\t9\ta\tlate\n00000000000000ff\t3\ta\tearly\n00000000000000ff\t7\ta\tmid\n"), 3);
     assert_string_equal(sbx_provider_map_find(map, sbx_provider_number("lua"), 0xff)->function, "early");
 }
 
@@ -146,7 +150,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_control_characters_do_not_come_through, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_of_equal_ids_the_smallest_line_counts_whatever_the_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_of_equal_ids_the_smallest_line_counts_whatever_the_order, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_folder_gives_its_map_files_and_nothing_else, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

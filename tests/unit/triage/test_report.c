@@ -237,8 +237,10 @@ static void build_script(const struct sbx_build_frame *frames, size_t count, Sta
     sbx_builder_thread(builder, "main", 1);
     uint32_t stack = sbx_builder_stack(builder, frames, count);
     for (int i = 0; i < 100; i++) {
-        sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack,
-                                                              .cpu_us = 10000 * i + 1, .message = 1,
+        sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC,
+                                                              .stack = stack,
+                                                              .cpu_us = 10000 * i + 1,
+                                                              .message = 1,
                                                               .begin_us = -1000000 + 10000 * i,
                                                               .end_us = -1000000 + 10000 * i});
     }

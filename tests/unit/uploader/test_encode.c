@@ -91,10 +91,17 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
     (void)state;
     struct sbx_recording_builder *builder = sbx_scene_create();
     struct sbx_overhead *overhead = &builder->header->overhead;
-    *overhead = (struct sbx_overhead){.application_ns = 100000000000, .watch_ns = 100000000, .modules_ns = 50000000,
-                                      .captures_ns = 200000000, .calls_ns = 33000000, .budget_permille = 5,
-                                      .window_ppm = 4321, .interval_us = 2000, .gap_us = 10000,
-                                      .shed = SBX_POINT_BIT(SBX_GROUP_ALLOC), .changes = 3};
+    *overhead = (struct sbx_overhead){.application_ns = 100000000000,
+                                      .watch_ns = 100000000,
+                                      .modules_ns = 50000000,
+                                      .captures_ns = 200000000,
+                                      .calls_ns = 33000000,
+                                      .budget_permille = 5,
+                                      .window_ppm = 4321,
+                                      .interval_us = 2000,
+                                      .gap_us = 10000,
+                                      .shed = SBX_POINT_BIT(SBX_GROUP_ALLOC),
+                                      .changes = 3};
     struct opened it = encode(builder, 1);
     assert_int_equal(it.decoded->overhead->budget_permille, 5);
     assert_int_equal(it.decoded->overhead->cost_ppm, 3330);

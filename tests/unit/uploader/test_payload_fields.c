@@ -15,21 +15,36 @@
 static const ProtobufCMessageDescriptor *descriptor_of(enum sbx_payload_message message)
 {
     switch (message) {
-    case SBX_IN_PAYLOAD: return &stallbox__v1__payload__descriptor;
-    case SBX_IN_PLATFORM: return &stallbox__v1__platform__descriptor;
-    case SBX_IN_POLICY: return &stallbox__v1__policy__descriptor;
-    case SBX_IN_WATCHES: return &stallbox__v1__watches__descriptor;
-    case SBX_IN_TRIGGER: return &stallbox__v1__trigger__descriptor;
-    case SBX_IN_MODULES: return &stallbox__v1__modules__descriptor;
-    case SBX_IN_THREADS: return &stallbox__v1__threads__descriptor;
-    case SBX_IN_FRAMES: return &stallbox__v1__frames__descriptor;
-    case SBX_IN_CALLSTACKS: return &stallbox__v1__callstacks__descriptor;
-    case SBX_IN_RECORDS: return &stallbox__v1__records__descriptor;
-    case SBX_IN_REDACTIONS: return &stallbox__v1__redactions__descriptor;
-    case SBX_IN_FUNCTIONS: return &stallbox__v1__functions__descriptor;
-    case SBX_IN_OVERHEAD: return &stallbox__v1__overhead__descriptor;
-    case SBX_IN_SAMPLING: return &stallbox__v1__sampling__descriptor;
-    case SBX_PAYLOAD_MESSAGES: break;
+    case SBX_IN_PAYLOAD:
+        return &stallbox__v1__payload__descriptor;
+    case SBX_IN_PLATFORM:
+        return &stallbox__v1__platform__descriptor;
+    case SBX_IN_POLICY:
+        return &stallbox__v1__policy__descriptor;
+    case SBX_IN_WATCHES:
+        return &stallbox__v1__watches__descriptor;
+    case SBX_IN_TRIGGER:
+        return &stallbox__v1__trigger__descriptor;
+    case SBX_IN_MODULES:
+        return &stallbox__v1__modules__descriptor;
+    case SBX_IN_THREADS:
+        return &stallbox__v1__threads__descriptor;
+    case SBX_IN_FRAMES:
+        return &stallbox__v1__frames__descriptor;
+    case SBX_IN_CALLSTACKS:
+        return &stallbox__v1__callstacks__descriptor;
+    case SBX_IN_RECORDS:
+        return &stallbox__v1__records__descriptor;
+    case SBX_IN_REDACTIONS:
+        return &stallbox__v1__redactions__descriptor;
+    case SBX_IN_FUNCTIONS:
+        return &stallbox__v1__functions__descriptor;
+    case SBX_IN_OVERHEAD:
+        return &stallbox__v1__overhead__descriptor;
+    case SBX_IN_SAMPLING:
+        return &stallbox__v1__sampling__descriptor;
+    case SBX_PAYLOAD_MESSAGES:
+        break;
     }
     return NULL;
 }

@@ -104,7 +104,9 @@ static void test_known_fields_in_another_shape_are_refused(void **state)
     (void)state;
     append_and_expect("\x2a\x04name", 6, "created_day"); /* a string where a number belongs (and a second one) */
     append_and_expect("\x92\x01\x02\x0a\x00", 5, "no identifier"); /* a function id of no bytes */
-    append_and_expect("\x92\x01\x0b\x0a\x09" "pay.lua:9", 14, "no identifier"); /* and one that is a place in a script */
+    append_and_expect("\x92\x01\x0b\x0a\x09"
+                      "pay.lua:9",
+                      14, "no identifier");                      /* and one that is a place in a script */
     append_and_expect("\x2d\x01\x02\x03\x04", 5, "created_day"); /* fixed32 */
     append_and_expect("\x8a\x01\x04name", 7, "app_version"); /* text as packed numbers: too many, too large or odd */
     append_and_expect("\x88\x01\x01", 3, "app_version");     /* not packed */

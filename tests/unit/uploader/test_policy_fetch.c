@@ -43,7 +43,8 @@ static void test_a_bundle_comes_with_its_tag(void **state)
     assert_memory_equal(bytes, "SBXP", 4);
     assert_string_equal(result.tag, "\"abc\"");
     assert_true(result.is_certain); /* this machine */
-    assert_ptr_equal(strstr(request.head, "GET /v1/policy/0123456789abcdef0123456789abcdef HTTP/1.1\r\n"), request.head);
+    assert_ptr_equal(strstr(request.head, "GET /v1/policy/0123456789abcdef0123456789abcdef HTTP/1.1\r\n"),
+                     request.head);
     assert_null(strstr(request.head, "If-None-Match"));
     assert_null(strstr(request.head, "Authorization")); /* nothing about this machine */
     assert_null(strstr(request.head, "Accept-Encoding"));

@@ -44,7 +44,8 @@ static struct sbx_policy_store *open_store(const char *folder_path)
     struct sbx_policy_store *store;
     char why[300];
     int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || sbx_policy_store_open(folder, shipped.bytes, shipped.count, build_s, &store, why, sizeof why) != 0) {
+    if (folder < 0 ||
+        sbx_policy_store_open(folder, shipped.bytes, shipped.count, build_s, &store, why, sizeof why) != 0) {
         fprintf(stderr, "%s: %s\n", folder_path, why);
         abort();
     }
@@ -119,8 +120,10 @@ static void test_what_was_accepted_is_there_after_opening_anew(void **state)
 static void spoil(const char *folder, const char *name, long from_end)
 {
     char command[600];
-    snprintf(command, sizeof command, "cd '%s'/policy/* && touch -r %s kept && printf '\\377' | dd of=%s bs=1 conv=notrunc "
-             "seek=$(($(stat -c %%s %s) - %ld)) 2>/dev/null && touch -r kept %s", folder, name, name, name, from_end, name);
+    snprintf(command, sizeof command,
+             "cd '%s'/policy/* && touch -r %s kept && printf '\\377' | dd of=%s bs=1 conv=notrunc "
+             "seek=$(($(stat -c %%s %s) - %ld)) 2>/dev/null && touch -r kept %s",
+             folder, name, name, name, from_end, name);
     assert_int_equal(system(command), 0);
 }
 
@@ -363,7 +366,10 @@ static void test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new(void
 
 static void test_pol_20_two_who_fetch_at_once_end_on_the_same_policy(void **state)
 {
-    enum { WRITERS = 3, LAST = 20 };
+    enum {
+        WRITERS = 3,
+        LAST = 20
+    };
     pid_t writers[WRITERS];
     int status;
     for (int i = 0; i < WRITERS; i++) {
@@ -379,8 +385,9 @@ static void test_pol_20_two_who_fetch_at_once_end_on_the_same_policy(void **stat
             }
             struct fixture_document last = policy_of(LAST);
             enum sbx_policy_verdict verdict = offer(store, &last);
-            _exit((verdict == SBX_POLICY_SAME || verdict == SBX_POLICY_ACCEPTED) && decide(store).policy.seq == LAST ? 0
-                                                                                                                     : 2);
+            _exit((verdict == SBX_POLICY_SAME || verdict == SBX_POLICY_ACCEPTED) && decide(store).policy.seq == LAST
+                      ? 0
+                      : 2);
         }
     }
     for (int i = 0; i < WRITERS; i++) {
@@ -411,13 +418,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_accepted_is_there_after_opening_anew, make, take_away),
-        cmocka_unit_test_setup_teardown(test_a_signature_is_verified_once_and_everything_else_each_time, make, take_away),
+        cmocka_unit_test_setup_teardown(test_a_signature_is_verified_once_and_everything_else_each_time, make,
+                                        take_away),
         cmocka_unit_test_setup_teardown(test_a_kill_holds_until_a_later_policy, make, take_away),
         cmocka_unit_test_setup_teardown(test_the_chain_of_keysets_is_kept, make, take_away),
         cmocka_unit_test_setup_teardown(test_a_changed_state_is_not_believed_and_the_day_is_spent, make, take_away),
         cmocka_unit_test_setup_teardown(test_documents_that_are_gone_or_changed_lower_no_floor, make, take_away),
         cmocka_unit_test_setup_teardown(test_pol_16_the_safe_policy_comes_back_from_disk, make, take_away),
-        cmocka_unit_test_setup_teardown(test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new, make, take_away),
+        cmocka_unit_test_setup_teardown(test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new, make,
+                                        take_away),
         cmocka_unit_test_setup_teardown(test_pol_20_two_who_fetch_at_once_end_on_the_same_policy, make, take_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,7 @@ static void test_only_the_history_up_to_the_trigger_is_kept(void **state)
         {end - UINT64_C(10000001000), end - UINT64_C(10000001000), 0}, /* a microsecond too old */
         {end - UINT64_C(9999999000), end - UINT64_C(9999999000), 1},
         {end - UINT64_C(99000000000), end - UINT64_C(1000), 1}, /* began long before, reached into it */
-        {end, end + 5000000, 1},                             /* the wait in which it fired */
+        {end, end + 5000000, 1},                                /* the wait in which it fired */
         {end + 1000, end + 5000000, 0},                         /* began after it */
     };
     int expected = 104; /* of the scene, without the one 20 s back */
@@ -197,7 +197,7 @@ static void test_numbers_are_relative_to_something_inside(void **state)
     assert_int_equal(first->cpu_us, 0);
     assert_int_equal(first->alloc_count, 0);
     assert_int_equal(first->alloc_bytes, 0);
-    assert_int_equal(first->message, 1); /* the oldest */
+    assert_int_equal(first->message, 1);             /* the oldest */
     assert_in_range(second->cpu_us, 9000 - 4, 9000); /* as exactly as the recording tells of a sample */
     assert_int_equal(second->alloc_count, 1);
     assert_int_equal(second->alloc_bytes, 100 / SBX_ALLOC_UNIT * SBX_ALLOC_UNIT);

@@ -22,7 +22,10 @@
 #include "spool_ages.h"
 #include "test_folder.h"
 
-enum { HOUR_MS = 3600000, WEEK_HOURS = 168 };
+enum {
+    HOUR_MS = 3600000,
+    WEEK_HOURS = 168
+};
 #define YEAR_MS (UINT64_C(8766) * HOUR_MS)
 
 static const char first_boot[] = "11111111-2222-3333-4444-555555555555";
@@ -199,7 +202,10 @@ static void test_between_looks_nothing_is_read_nor_written(void **state)
 
 static void test_ages_that_are_lost_or_spoilt_begin_anew(void **state)
 {
-    static const char *const spoilt[] = {"", "\n\n", "stallbox-ages 1 x", "stallbox-ages 1 - 99999999999999999999999 0\n",
+    static const char *const spoilt[] = {"",
+                                         "\n\n",
+                                         "stallbox-ages 1 x",
+                                         "stallbox-ages 1 - 99999999999999999999999 0\n",
                                          ". ../../etc 5\n. 00112233445566778899aabbccddeeff.sbx -1\nnonsense\n",
                                          "stallbox-ages 1 zzz 1 1\n. 00112233445566778899aabbccddeeff.sbx 5\n"};
     struct place *place = *state;

@@ -29,7 +29,7 @@
 struct place {
     char *path;
     struct sbx_spool *spool;
-    uint32_t spool_files; /* what may wait; 0: the default */
+    uint32_t spool_files;     /* what may wait; 0: the default */
     uint32_t asked, may_most; /* of the gate: how often it was asked, how often it says yes */
 };
 
@@ -130,7 +130,9 @@ static struct sbx_stall_counts *read_counts(const struct place *place)
     return counts;
 }
 
-enum { FULL = 31 }; /* 3 + 2 x (2 + 4 + 8): blocks are full, and the weights are the count exactly */
+enum {
+    FULL = 31
+}; /* 3 + 2 x (2 + 4 + 8): blocks are full, and the weights are the count exactly */
 
 static void test_of_one_stall_again_and_again_few_are_told_and_their_weights_are_the_count(void **state)
 {

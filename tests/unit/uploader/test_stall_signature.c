@@ -13,16 +13,16 @@
 #include "recording_builder.h"
 #include "stall_signature.h"
 
-#define MS UINT64_C(1000000)
+#define MS  UINT64_C(1000000)
 #define END (UINT64_C(5000) * 1000 * MS)
 
 /* A stall of a second on the main thread, as it may come out differently on two machines. */
 struct telling {
-    bool is_shuffled;   /* other modules first, other addresses, another thread before the main one */
-    uint32_t kind;      /* of the trigger */
-    uint64_t wait_at;   /* offset of the call in the application that waits; 0: it computes */
-    uint64_t work_seed; /* where in its functions it is interrupted */
-    uint64_t caller;    /* what called the work */
+    bool is_shuffled;    /* other modules first, other addresses, another thread before the main one */
+    uint32_t kind;       /* of the trigger */
+    uint64_t wait_at;    /* offset of the call in the application that waits; 0: it computes */
+    uint64_t work_seed;  /* where in its functions it is interrupted */
+    uint64_t caller;     /* what called the work */
     unsigned foreign_ms; /* at the beginning, in other code */
 };
 
@@ -32,8 +32,8 @@ static uint64_t next(uint64_t *random)
     return *random >> 33;
 }
 
-static void put(struct sbx_recording_builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns, uint8_t kind,
-                uint32_t stack)
+static void put(struct sbx_recording_builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,
+                uint8_t kind, uint32_t stack)
 {
     const struct sbx_record record = {.kind = kind,
                                       .op = kind == SBX_RECORD_SLEEP ? SBX_OP_NANOSLEEP : SBX_OP_NONE,
@@ -52,7 +52,8 @@ static uint64_t signature_of(const struct telling *telling)
     if (telling->is_shuffled) {
         sbx_recording_add_module(builder, "/usr/lib/libz.so.1", UINT64_C(0x7f0000000000), 0x10000, 0);
         libc = sbx_recording_add_module(builder, "/usr/lib/libc.so.6", UINT64_C(0x7f1000000000) + shift, 0x200000, 0);
-        app = sbx_recording_add_module(builder, "/opt/app", UINT64_C(0x550000000000) + shift, 0x100000, SBX_MODULE_MAIN);
+        app =
+            sbx_recording_add_module(builder, "/opt/app", UINT64_C(0x550000000000) + shift, 0x100000, SBX_MODULE_MAIN);
         first = sbx_recording_add_thread(builder, 11, "other", 0) + 1;
     } else {
         app = sbx_recording_add_module(builder, "/opt/app", UINT64_C(0x550000000000), 0x100000, SBX_MODULE_MAIN);
@@ -62,13 +63,14 @@ static uint64_t signature_of(const struct telling *telling)
     assert_int_equal(main_thread, first);
     uint64_t begin_ns = END - 1000 * MS, at_ns = begin_ns;
     for (; at_ns < begin_ns + telling->foreign_ms * MS; at_ns += 10 * MS) {
-        const struct sbx_built_frame frames[] = {{libc, 0x9000 + next(&random) % 64, 1}, {app, 0x7777, 0}, {app, 0x100, 0}};
+        const struct sbx_built_frame frames[] = {
+            {libc, 0x9000 + next(&random) % 64, 1}, {app, 0x7777, 0}, {app, 0x100, 0}};
         put(builder, main_thread, at_ns + 10 * MS, at_ns + 10 * MS, SBX_RECORD_ASYNC,
             sbx_recording_add_stack(builder, frames, 3, SBX_WALK_COMPLETE));
     }
     if (telling->wait_at != 0) {
-        const struct sbx_built_frame frames[] = {{libc, 0x5000, 0}, {app, telling->wait_at, 0}, {app, telling->caller, 0},
-                                                 {app, 0x100, 0}};
+        const struct sbx_built_frame frames[] = {
+            {libc, 0x5000, 0}, {app, telling->wait_at, 0}, {app, telling->caller, 0}, {app, 0x100, 0}};
         put(builder, main_thread, at_ns, END, SBX_RECORD_SLEEP,
             sbx_recording_add_stack(builder, frames, 4, SBX_WALK_COMPLETE));
     } else {
@@ -79,11 +81,8 @@ static uint64_t signature_of(const struct telling *telling)
                 sbx_recording_add_stack(builder, frames, 3, SBX_WALK_COMPLETE));
         }
     }
-    const struct sbx_trigger_entry trigger = {.kind = telling->kind,
-                                              .thread = main_thread,
-                                              .begin_ns = begin_ns,
-                                              .end_ns = END,
-                                              .threshold_ms = 500};
+    const struct sbx_trigger_entry trigger = {
+        .kind = telling->kind, .thread = main_thread, .begin_ns = begin_ns, .end_ns = END, .threshold_ms = 500};
     sbx_recording_set_trigger(builder, &trigger);
     struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
     uint64_t signature = sbx_stall_signature(snapshot);
@@ -153,7 +152,8 @@ static void test_little_evidence_is_a_signature_as_well(void **state)
     uint64_t found[2];
     for (int i = 0; i < 2; i++) {
         struct sbx_recording_builder *builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_SMALL, NULL);
-        uint32_t app = sbx_recording_add_module(builder, "/opt/app", UINT64_C(0x550000000000), 0x100000, SBX_MODULE_MAIN);
+        uint32_t app =
+            sbx_recording_add_module(builder, "/opt/app", UINT64_C(0x550000000000), 0x100000, SBX_MODULE_MAIN);
         uint32_t thread = sbx_recording_add_thread(builder, 10, "app", 1);
         if (i == 1) {
             const struct sbx_built_frame frames[] = {{app, 0x2000, 1}, {app, 0x100, 0}};

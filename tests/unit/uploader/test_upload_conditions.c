@@ -88,8 +88,8 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
     snprintf(text, sizeof text, "%s\n", ticks);
     sbx_test_write(path, text, strlen(text));
     assert_int_equal(sbx_upload_conditions_of(*state), 0); /* nothing holds, it says */
-    static const char *const others[] = {"", "unmetered", "1", "x 1 unmetered", "4294967296 1 unmetered",
-                                         "999999999 1 unmetered", "\n", "-1 -1 idle"};
+    static const char *const others[] = {
+        "", "unmetered", "1", "x 1 unmetered", "4294967296 1 unmetered", "999999999 1 unmetered", "\n", "-1 -1 idle"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         sbx_test_write(path, others[i], strlen(others[i]));
         assert_int_equal(sbx_upload_conditions_of(*state), own);

@@ -22,7 +22,10 @@
 #include "test_folder.h"
 #include "upload_jitter.h"
 
-enum { HOUR_S = 3600, HOUR_MS = 3600000 };
+enum {
+    HOUR_S = 3600,
+    HOUR_MS = 3600000
+};
 
 static void make_id(uint64_t number, uint8_t id_out[16])
 {

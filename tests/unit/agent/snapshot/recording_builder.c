@@ -11,7 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, BUILD_ID_BYTES = 20 };
+enum {
+    PAGE = 4096,
+    BUILD_ID_BYTES = 20
+};
 
 static _Noreturn void __attribute__((format(printf, 1, 2))) give_up(const char *format, ...)
 {
@@ -208,10 +211,12 @@ uint32_t sbx_recording_add_stack(struct sbx_recording_builder *builder, const st
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct sbx_built_frame *frame = &leaf_first[i];
-        frame_ids[i] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table), sbx_frame_word(frame->module, frame->offset, frame->exact));
+        frame_ids[i] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table),
+                                        sbx_frame_word(frame->module, frame->offset, frame->exact));
     }
     if (end != SBX_WALK_COMPLETE) {
-        frame_ids[count++] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table), sbx_frame_word(SBX_MODULE_END, end, 0));
+        frame_ids[count++] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table),
+                                              sbx_frame_word(SBX_MODULE_END, end, 0));
     }
     return sbx_callstack_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_ids, count);
 }

@@ -24,7 +24,7 @@ struct sbx_recording_shape {
 /* What the agent makes. */
 #define SBX_RECORDING_SHAPE_FULL                                                                                       \
     ((struct sbx_recording_shape){SBX_MODULES_MAX, SBX_THREADS_MAX, SBX_FRAMES_MAX, SBX_NODES_MAX, SBX_CHUNKS_DEFAULT, \
-                                   SBX_WATCHES_MAX})
+                                  SBX_WATCHES_MAX})
 
 struct sbx_recording_builder {
     struct sbx_recording_header *header; /* the recording begins here: header->file_bytes bytes, mapped */

@@ -20,10 +20,16 @@ static void test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahea
                                40 * SBX_CLOCK_REBASE_NS + 1280, 30 * SBX_CLOCK_REBASE_NS};
     const uint64_t told_ns[] = {cpu_ns[0], cpu_ns[0], 0, cpu_ns[3], cpu_ns[4]};
     for (uint64_t i = 0; i < SBX_COUNT_OF(cpu_ns); i++) {
-        struct sbx_record wait = {.kind = SBX_RECORD_SLEEP, .thread = WORKER, .begin_ns = ROUND_NS(ROUNDS + i),
-                                  .end_ns = ROUND_NS(ROUNDS + i), .cpu_ns = cpu_ns[i]};
-        struct sbx_record other = {.kind = SBX_RECORD_SLEEP, .thread = MAIN, .begin_ns = wait.end_ns,
-                                   .end_ns = wait.end_ns, .cpu_ns = cpu_ns[0] + SBX_CLOCK_REBASE_NS / 2};
+        struct sbx_record wait = {.kind = SBX_RECORD_SLEEP,
+                                  .thread = WORKER,
+                                  .begin_ns = ROUND_NS(ROUNDS + i),
+                                  .end_ns = ROUND_NS(ROUNDS + i),
+                                  .cpu_ns = cpu_ns[i]};
+        struct sbx_record other = {.kind = SBX_RECORD_SLEEP,
+                                   .thread = MAIN,
+                                   .begin_ns = wait.end_ns,
+                                   .end_ns = wait.end_ns,
+                                   .cpu_ns = cpu_ns[0] + SBX_CLOCK_REBASE_NS / 2};
         sbx_recording_put(fixture->builder, &other); /* another thread's says nothing of this one's */
         sbx_recording_put(fixture->builder, &wait);
     }
@@ -111,7 +117,7 @@ static void test_chunks_that_are_not_readable_are_left_out(void **state)
     } cases[] = {
         {sbx_chunk_word(sbx_chunk_turn_of(good), SBX_CHUNK_FREE), chunk->committed, 0},
         {sbx_chunk_word(sbx_chunk_turn_of(good), SBX_CHUNK_OPENING), chunk->committed, 0},
-        {SBX_CHUNK_CLOSED, chunk->committed, 0},                        /* turn 0 */
+        {SBX_CHUNK_CLOSED, chunk->committed, 0}, /* turn 0 */
         {good, sizeof chunk->bytes + 1, 1},
         {good, UINT32_MAX, 1},
     };

@@ -13,7 +13,13 @@
 
 #include "logical_splice.h"
 
-enum { APP, LUA, LIBC, MODULES, DEPTH = 32 };
+enum {
+    APP,
+    LUA,
+    LIBC,
+    MODULES,
+    DEPTH = 32
+};
 
 /* Three modules of 64 KiB; provider 0 is all of module LUA, provider 1 a function of APP, provider 2 told no code. */
 static struct sbx_module_entry modules[MODULES] = {
@@ -30,7 +36,8 @@ static const struct sbx_snapshot snapshot = {
 
 #define NATIVE(module, offset) sbx_frame_word((module), (offset), 0)
 #define SCRIPT(provider, line) sbx_logical_word((provider), 7, (line), 0)
-#define ASKED(provider, line) sbx_logical_word((provider), 7, (line), 1) /* the outermost frame in a safepoint's sample */
+#define ASKED(provider, line) \
+    sbx_logical_word((provider), 7, (line), 1) /* the outermost frame in a safepoint's sample */
 #define CUT sbx_frame_word(SBX_MODULE_CUT, 0, 0)
 
 static void expect(const uint64_t *recorded, size_t count, const uint64_t *expected, size_t expected_count)
@@ -49,10 +56,10 @@ static void expect(const uint64_t *recorded, size_t count, const uint64_t *expec
 static void test_frames_stand_on_the_innermost_frame_of_the_interpreter(void **state)
 {
     (void)state;
-    const uint64_t recorded[] = {SCRIPT(0, 2), SCRIPT(0, 1), NATIVE(LIBC, 0x10), NATIVE(APP, 0x20), NATIVE(LUA, 0x30),
-                                 NATIVE(LUA, 0x40), NATIVE(APP, 0x50)};
-    const uint64_t expected[] = {NATIVE(LIBC, 0x10), NATIVE(APP, 0x20), SCRIPT(0, 2), SCRIPT(0, 1), NATIVE(LUA, 0x30),
-                                 NATIVE(LUA, 0x40), NATIVE(APP, 0x50)};
+    const uint64_t recorded[] = {SCRIPT(0, 2),      SCRIPT(0, 1),      NATIVE(LIBC, 0x10), NATIVE(APP, 0x20),
+                                 NATIVE(LUA, 0x30), NATIVE(LUA, 0x40), NATIVE(APP, 0x50)};
+    const uint64_t expected[] = {NATIVE(LIBC, 0x10), NATIVE(APP, 0x20), SCRIPT(0, 2),     SCRIPT(0, 1),
+                                 NATIVE(LUA, 0x30),  NATIVE(LUA, 0x40), NATIVE(APP, 0x50)};
     EXPECT(recorded, expected);
 }
 
@@ -87,7 +94,8 @@ static void test_a_safepoint_takes_the_providers_own_frames_out(void **state)
     const uint64_t recorded[] = {SCRIPT(0, 2), ASKED(0, 1), NATIVE(APP, 0x10), NATIVE(LUA, 0x30), NATIVE(APP, 0x50)};
     const uint64_t expected[] = {SCRIPT(0, 2), SCRIPT(0, 1), NATIVE(LUA, 0x30), NATIVE(APP, 0x50)};
     EXPECT(recorded, expected);
-    const uint64_t nowhere[] = {ASKED(2, 1), NATIVE(APP, 0x10), NATIVE(LUA, 0x30)}; /* how many are its own is not known */
+    const uint64_t nowhere[] = {ASKED(2, 1), NATIVE(APP, 0x10),
+                                NATIVE(LUA, 0x30)}; /* how many are its own is not known */
     const uint64_t kept[] = {SCRIPT(2, 1), NATIVE(APP, 0x10), NATIVE(LUA, 0x30)};
     EXPECT(nowhere, kept);
 }
@@ -95,10 +103,10 @@ static void test_a_safepoint_takes_the_providers_own_frames_out(void **state)
 static void test_two_runtimes_find_their_own_places(void **state)
 {
     (void)state;
-    const uint64_t recorded[] = {SCRIPT(0, 5), SCRIPT(1, 6), NATIVE(LIBC, 0x10), NATIVE(APP, 0x1010), NATIVE(LUA, 0x30),
-                                 NATIVE(APP, 0x50)};
-    const uint64_t expected[] = {NATIVE(LIBC, 0x10), SCRIPT(1, 6), NATIVE(APP, 0x1010), SCRIPT(0, 5), NATIVE(LUA, 0x30),
-                                 NATIVE(APP, 0x50)};
+    const uint64_t recorded[] = {SCRIPT(0, 5),        SCRIPT(1, 6),      NATIVE(LIBC, 0x10),
+                                 NATIVE(APP, 0x1010), NATIVE(LUA, 0x30), NATIVE(APP, 0x50)};
+    const uint64_t expected[] = {NATIVE(LIBC, 0x10), SCRIPT(1, 6),      NATIVE(APP, 0x1010),
+                                 SCRIPT(0, 5),       NATIVE(LUA, 0x30), NATIVE(APP, 0x50)};
     EXPECT(recorded, expected);
 }
 
@@ -119,8 +127,8 @@ static void test_whatever_the_words_are_no_frame_is_made_up(void **state)
         size_t count = (size_t)random() % (DEPTH + 1);
         for (size_t i = 0; i < count; i++) {
             uint32_t provider = (uint32_t)random() % SBX_PROVIDERS_MAX;
-            const uint64_t some[] = {NATIVE((uint32_t)random() % (MODULES + 1), (uint64_t)random()), CUT, SCRIPT(provider, 1),
-                                     ASKED(provider, 1), NATIVE(LUA, 0x30)};
+            const uint64_t some[] = {NATIVE((uint32_t)random() % (MODULES + 1), (uint64_t)random()), CUT,
+                                     SCRIPT(provider, 1), ASKED(provider, 1), NATIVE(LUA, 0x30)};
             before[i] = words[i] = some[random() % 5];
         }
         size_t left = sbx_logical_splice(&snapshot, words, count, room);
@@ -128,7 +136,8 @@ static void test_whatever_the_words_are_no_frame_is_made_up(void **state)
         for (size_t i = 0; i < left; i++) { /* each was there, but for the mark of a safepoint */
             bool was_there = false;
             for (size_t j = 0; j < count; j++) {
-                was_there |= words[i] == before[j] || (sbx_is_logical(words[i]) && words[i] == (before[j] & ~SBX_FRAME_EXACT));
+                was_there |=
+                    words[i] == before[j] || (sbx_is_logical(words[i]) && words[i] == (before[j] & ~SBX_FRAME_EXACT));
             }
             assert_true(was_there);
         }

@@ -69,11 +69,16 @@ static void test_decision_follows_the_process_and_the_note(void **unused)
 static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused)
 {
     (void)unused;
-    struct sbx_recording_header header = {
-        .state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED,
-        .pending = {.state = SBX_PENDING_FIRED,
-                    .trigger = {.kind = SBX_TRIGGER_DEADLINE, .thread = 2, .watch = 3, .begin_ns = 1000000000,
-                                .end_ns = 3000000000, .threshold_ms = 2000, .after_ms = 5000}}};
+    struct sbx_recording_header header = {.state = SBX_STATE_LIVE,
+                                          .consent = SBX_CONSENT_GRANTED,
+                                          .pending = {.state = SBX_PENDING_FIRED,
+                                                      .trigger = {.kind = SBX_TRIGGER_DEADLINE,
+                                                                  .thread = 2,
+                                                                  .watch = 3,
+                                                                  .begin_ns = 1000000000,
+                                                                  .end_ns = 3000000000,
+                                                                  .threshold_ms = 2000,
+                                                                  .after_ms = 5000}}};
     struct sbx_process_facts facts = {.has_let_go = true};
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_FIRED);
     header.pending.state = SBX_PENDING_DURABLE; /* it has its snapshot */
@@ -109,9 +114,12 @@ static void test_what_had_fired_counts_when_nothing_worse_is_known(void **unused
 static void test_a_pid_of_another_namespace_says_nothing_and_the_lock_everything(void **unused)
 {
     (void)unused;
-    struct sbx_recording_header header = {
-        .state = SBX_STATE_LIVE, .consent = SBX_CONSENT_GRANTED, .process_start_ticks = 500, .boot_id = {1},
-        .pid_namespace = 70, .note = {.open = 1}};
+    struct sbx_recording_header header = {.state = SBX_STATE_LIVE,
+                                          .consent = SBX_CONSENT_GRANTED,
+                                          .process_start_ticks = 500,
+                                          .boot_id = {1},
+                                          .pid_namespace = 70,
+                                          .note = {.open = 1}};
     struct sbx_process_facts facts = {.has_let_go = true, .pid_namespace = 71, .boot_id = {1}};
     assert_int_equal(sbx_recovery_decide(&header, &settings, &facts), SBX_RECOVERY_LIVE); /* nobody can tell */
     facts.boot_id[0] = 2; /* but no namespace outlives a reboot */
@@ -158,8 +166,8 @@ static void test_a_fatal_signal_is_a_crash_whoever_saw_it_unless_switched_off(vo
 static void test_trigger_reaches_from_the_note_to_the_last_sign_of_life(void **unused)
 {
     (void)unused;
-    const struct sbx_recording_header header = {
-        .note = {.open = 1, .thread = 4, .message = 17, .begin_ns = 5000}, .main_thread = 4};
+    const struct sbx_recording_header header = {.note = {.open = 1, .thread = 4, .message = 17, .begin_ns = 5000},
+                                                .main_thread = 4};
     const struct sbx_process_facts facts = {.signal = SIGTERM};
     struct sbx_trigger_entry trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_KILLED, &facts, 7000);
     assert_int_equal(trigger.kind, SBX_TRIGGER_KILLED);
@@ -180,8 +188,8 @@ static void test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal(void
     struct sbx_recording_header header = {.note = {.open = 1, .thread = 4, .message = 17, .begin_ns = 5000},
                                           .main_thread = 4};
     struct sbx_process_facts facts = {.signal = SIGABRT};
-    header.crash = (struct sbx_crash){
-        .claim = 1, .signal = SIGSEGV, .fault = SBX_FAULT_UNMAPPED, .thread = 9, .at_ns = 6000};
+    header.crash =
+        (struct sbx_crash){.claim = 1, .signal = SIGSEGV, .fault = SBX_FAULT_UNMAPPED, .thread = 9, .at_ns = 6000};
     struct sbx_trigger_entry trigger = sbx_recovery_trigger(&header, &settings, SBX_RECOVERY_CRASHED, &facts, 7000);
     assert_int_equal(trigger.kind, SBX_TRIGGER_CRASH);
     assert_int_equal(trigger.signal, SIGSEGV); /* what came first; its handler called abort() */
@@ -306,9 +314,8 @@ static void complain(void *context, const char *path, const char *why)
 
 static void recover(struct fixture *fixture)
 {
-    assert_int_equal(sbx_recording_recover_folder(fixture->recordings, fixture->spool, complain, fixture,
-                                                  &fixture->counts),
-                     0);
+    assert_int_equal(
+        sbx_recording_recover_folder(fixture->recordings, fixture->spool, complain, fixture, &fixture->counts), 0);
 }
 
 /* Names of the raw snapshots in the spool: how many, and the first one's path. Temporary files count too. */
@@ -342,8 +349,12 @@ static struct sbx_recording_builder *make_stalled(const struct fixture *fixture)
     sbx_recording_add_thread(builder, (uint32_t)getpid(), "application", 1);
     uint32_t stack = sbx_recording_add_stack(builder, frames, 2, SBX_WALK_COMPLETE);
     for (uint64_t i = 0; i < 100; i++) {
-        struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .begin_ns = 1000 + i,
-                                    .end_ns = 1000 + i, .message = 8, .stack = stack};
+        struct sbx_record record = {.kind = SBX_RECORD_ALLOC,
+                                    .op = SBX_OP_MALLOC,
+                                    .begin_ns = 1000 + i,
+                                    .end_ns = 1000 + i,
+                                    .message = 8,
+                                    .stack = stack};
         sbx_recording_put(builder, &record);
     }
     builder->header->heartbeat_ns = 5000;
@@ -502,7 +513,9 @@ static void test_a_recording_of_another_version_is_left_for_it_a_week_and_nobody
 
 static void test_many_recoverers_at_one_moment_make_one_snapshot(void **state)
 {
-    enum { RECOVERERS = 8 };
+    enum {
+        RECOVERERS = 8
+    };
     struct fixture *fixture = *state;
     for (int round = 0; round < 10; round++) {
         int start[2], status;

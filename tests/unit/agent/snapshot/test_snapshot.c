@@ -108,10 +108,10 @@ static void test_sections_outside_the_file_are_refused(void **state)
     for (size_t i = 0; i < SBX_COUNT_OF(sections); i++) {
         const struct sbx_section good = *sections[i];
         const struct sbx_section bad[] = {
-            {UINT64_MAX - 7, good.count, good.entry_bytes},       /* at + size overflows */
+            {UINT64_MAX - 7, good.count, good.entry_bytes}, /* at + size overflows */
             {header->file_bytes, good.count, good.entry_bytes},
             {header->file_bytes - 8, good.count, good.entry_bytes},
-            {0, good.count, good.entry_bytes},                    /* inside the header */
+            {0, good.count, good.entry_bytes}, /* inside the header */
             {SBX_CONTROL_AT, good.count, good.entry_bytes},
             {good.at + 1, good.count, good.entry_bytes},
             {good.at, UINT32_MAX, good.entry_bytes},
@@ -163,7 +163,7 @@ static void test_mutated_recordings_never_break_the_reader(void **state)
         for (uint64_t left = 1 + next_random() % 24; left > 0; left--) {
             /* mostly where something is: the header's fields, the tables' first pages, the ring */
             uint64_t where = next_random() % 4;
-            uint64_t at = where == 0 ? next_random() % 512
+            uint64_t at = where == 0   ? next_random() % 512
                           : where == 1 ? header->chunks.at + next_random() % (4 * SBX_CHUNK_BYTES)
                           : where == 2 ? header->threads.at + next_random() % 512
                                        : next_random() % bytes;
@@ -219,8 +219,8 @@ static void test_open_watches_come_back_and_the_trigger_names_one(void **state)
     sbx_recording_add_watch(builder, SBX_WATCH_WATCHDOG, "worker", 200, 2000, WORKER);
     uint32_t missed = sbx_recording_add_watch(builder, SBX_WATCH_DEADLINE, "save", 300, 3000, MAIN);
     builder->watches[0].word = sbx_watch_word(1, SBX_WATCH_FREE);
-    const struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_DEADLINE, .begin_ns = 1, .end_ns = 2,
-                                              .watch = missed + 1};
+    const struct sbx_trigger_entry trigger = {
+        .kind = SBX_TRIGGER_DEADLINE, .begin_ns = 1, .end_ns = 2, .watch = missed + 1};
     sbx_recording_set_trigger(builder, &trigger);
     struct sbx_snapshot *snapshot = sbx_recording_read_back(builder);
     assert_int_equal(snapshot->watch_count, 2);

@@ -58,8 +58,12 @@ static struct sbx_snapshot *read_copy(int fd)
 
 static struct sbx_record plain_record(uint32_t thread, uint64_t number)
 {
-    return (struct sbx_record){.kind = SBX_RECORD_FILE, .op = SBX_OP_READ, .thread = thread, .begin_ns = number * 10,
-                               .end_ns = (number * 10 + 5) * SBX_TIME_UNIT_NS, .amount = number};
+    return (struct sbx_record){.kind = SBX_RECORD_FILE,
+                               .op = SBX_OP_READ,
+                               .thread = thread,
+                               .begin_ns = number * 10,
+                               .end_ns = (number * 10 + 5) * SBX_TIME_UNIT_NS,
+                               .amount = number};
 }
 
 static void test_copy_of_a_resting_recording_equals_it(void **unused)
@@ -99,7 +103,8 @@ static void test_copy_of_a_resting_recording_equals_it(void **unused)
     assert_memory_equal(copy->modules, original->modules, sizeof *copy->modules);
     assert_int_equal(copy->thread_count, 2);
     for (uint32_t i = 0; i < 2; i++) { /* but for whose runs were copied */
-        assert_memory_equal(&copy->threads[i].entry, &original->threads[i].entry, offsetof(struct sbx_thread_entry, own));
+        assert_memory_equal(&copy->threads[i].entry, &original->threads[i].entry,
+                            offsetof(struct sbx_thread_entry, own));
         assert_memory_equal(&copy->threads[i].entry.own, &original->threads[i].entry.own, sizeof(struct sbx_repeat));
         assert_int_equal(copy->threads[i].entry.run_generation, original->threads[i].entry.generation);
     }
@@ -276,10 +281,12 @@ static void test_what_begins_after_its_table_was_copied_is_not_part_of_the_copy(
 
 /* ---- C3: runs ---- */
 
-enum { RUN_LOOKS = 4 };
+enum {
+    RUN_LOOKS = 4
+};
 
 /* Steps that a sample tells exactly. */
-#define LOOK_NS(number) (50 * SBX_SAMPLE_UNIT_NS + (number) * SBX_SAMPLE_UNIT_NS)
+#define LOOK_NS(number) (50 * SBX_SAMPLE_UNIT_NS + (number)*SBX_SAMPLE_UNIT_NS)
 
 static uint32_t run_stack;
 
@@ -287,8 +294,13 @@ static uint32_t run_stack;
 static void look(struct sbx_recording_builder *builder, uint64_t number)
 {
     struct sbx_repeat *run = &builder->threads[0].own;
-    struct sbx_record record = {.kind = SBX_RECORD_ALLOC, .op = SBX_OP_MALLOC, .thread = 0, .stack = run_stack,
-                                .begin_ns = LOOK_NS(number), .end_ns = LOOK_NS(number), .cpu_ns = number};
+    struct sbx_record record = {.kind = SBX_RECORD_ALLOC,
+                                .op = SBX_OP_MALLOC,
+                                .thread = 0,
+                                .stack = run_stack,
+                                .begin_ns = LOOK_NS(number),
+                                .end_ns = LOOK_NS(number),
+                                .cpu_ns = number};
     if (!sbx_run_extend(run, &record)) {
         sbx_recording_put(builder, &record);
         sbx_run_begin(run, &record);
@@ -435,7 +447,12 @@ static void test_runs_of_nonsense_are_no_records(void **unused)
 
 /* ---- C1, C2: four writers, epochs turning, copy after copy ---- */
 
-enum { WRITERS = 4, STACKS = 1500, DEPTH = 6, COPIES = 40 };
+enum {
+    WRITERS = 4,
+    STACKS = 1500,
+    DEPTH = 6,
+    COPIES = 40
+};
 
 struct crowd {
     struct sbx_recording_builder *builder;
@@ -481,7 +498,8 @@ static void *write_in_the_crowd(void *argument)
         struct sbx_record record = crowd_record(writer->thread, number);
         uint32_t frame_ids[DEPTH];
         for (uint32_t level = 0; level < DEPTH; level++) {
-            frame_ids[level] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_of(number % STACKS, level));
+            frame_ids[level] = sbx_frame_intern(&builder->table, sbx_callstack_epoch(&builder->table),
+                                                frame_of(number % STACKS, level));
         }
         record.stack = sbx_callstack_intern(&builder->table, sbx_callstack_epoch(&builder->table), frame_ids, DEPTH);
         uint64_t put = crowd->put[writer->thread];

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-const struct sbx_built_frame deep_frames[DEEP_FRAMES] = {{1, 0x4000, 0}, {0, 0x1100, 0}, {0, 0x1200, 0}, {0, 0x1300, 0}};
+const struct sbx_built_frame deep_frames[DEEP_FRAMES] = {
+    {1, 0x4000, 0}, {0, 0x1100, 0}, {0, 0x1200, 0}, {0, 0x1300, 0}};
 
 int make_whole_recording(void **state)
 {
@@ -32,12 +33,22 @@ int make_whole_recording(void **state)
                                     .alloc_count = i,
                                     .alloc_bytes = i * 64,
                                     .message = 1 + i / 50};
-        struct sbx_record wait = {.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .thread = WORKER,
-                                  .stack = fixture->shallow, .begin_ns = ROUND_NS(i) - 768,
-                                  .end_ns = ROUND_NS(i) + 256, .object = 0x7ffe00001000, .peer = 4000};
-        struct sbx_record seen = {.kind = SBX_RECORD_BLOCKED, .op = SBX_OP_SYSCALL, .thread = WORKER, .amount = 202,
-                                  .stack = fixture->broken_off, .begin_ns = ROUND_NS(i) + 512,
-                                  .end_ns = ROUND_NS(i) + 512, .flags = SBX_FLAG_AT_TRIGGER};
+        struct sbx_record wait = {.kind = SBX_RECORD_LOCK,
+                                  .op = SBX_OP_MUTEX_LOCK,
+                                  .thread = WORKER,
+                                  .stack = fixture->shallow,
+                                  .begin_ns = ROUND_NS(i) - 768,
+                                  .end_ns = ROUND_NS(i) + 256,
+                                  .object = 0x7ffe00001000,
+                                  .peer = 4000};
+        struct sbx_record seen = {.kind = SBX_RECORD_BLOCKED,
+                                  .op = SBX_OP_SYSCALL,
+                                  .thread = WORKER,
+                                  .amount = 202,
+                                  .stack = fixture->broken_off,
+                                  .begin_ns = ROUND_NS(i) + 512,
+                                  .end_ns = ROUND_NS(i) + 512,
+                                  .flags = SBX_FLAG_AT_TRIGGER};
         sbx_recording_put(builder, &sample);
         sbx_recording_put(builder, &wait);
         sbx_recording_put_observed(builder, OBSERVER, &seen);

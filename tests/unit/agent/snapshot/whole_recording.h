@@ -6,18 +6,26 @@
 #include "recording_builder.h"
 
 /* The time of round `i`, in steps that a sample tells exactly. */
-#define ROUND_NS(i) (5000192 + (i) * 2 * SBX_SAMPLE_UNIT_NS)
+#define ROUND_NS(i) (5000192 + (i)*2 * SBX_SAMPLE_UNIT_NS)
 
 /* Threads, and how often each of them puts a record: MAIN a sample, WORKER a lock waited for, OBSERVER a look at WORKER. */
-enum { MAIN = 0, WORKER = 1, OBSERVER = 2, ROUNDS = 200 };
+enum {
+    MAIN = 0,
+    WORKER = 1,
+    OBSERVER = 2,
+    ROUNDS = 200
+};
 
 /* The frames of the deepest stack, leaf first. */
-enum { DEEP_FRAMES = 4 };
+enum {
+    DEEP_FRAMES = 4
+};
 extern const struct sbx_built_frame deep_frames[DEEP_FRAMES];
 
 struct whole_recording {
     struct sbx_recording_builder *builder;
-    uint32_t deep, shallow, broken_off; /* callstack ids: deep_frames, its last two, and a walk that ended after the first */
+    uint32_t deep, shallow,
+        broken_off; /* callstack ids: deep_frames, its last two, and a walk that ended after the first */
 };
 
 /* Set-up and tear-down of a cmocka test; *state is the struct whole_recording. */

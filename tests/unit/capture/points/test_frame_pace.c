@@ -25,7 +25,7 @@ static void test_a_frame_is_dropped_when_it_is_long_and_longer_than_usual(void *
     static const struct {
         uint64_t took_ms, usual_ms;
         bool is_dropped;
-    } cases[] = {{16, 16, false}, {49, 16, false}, {50, 16, true},   {50, 25, true},   {50, 26, false},
+    } cases[] = {{16, 16, false}, {49, 16, false}, {50, 16, true},   {50, 25, true},     {50, 26, false},
                  {99, 50, false}, {100, 50, true}, {700, 100, true}, {1900, 1000, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(sbx_frame_is_dropped(cases[i].took_ms * ms, cases[i].usual_ms * ms), cases[i].is_dropped);

@@ -465,9 +465,13 @@ static void child_jumps_out_and_computes(void)
 
 /* Where nobody knows what a jmp_buf holds, the next blocking call finds out: LIMITS.md. */
 #ifdef __x86_64__
-enum { JUMPS_ARE_SEEN = 1 };
+enum {
+    JUMPS_ARE_SEEN = 1
+};
 #else
-enum { JUMPS_ARE_SEEN = 0 };
+enum {
+    JUMPS_ARE_SEEN = 0
+};
 #endif
 
 static void test_a_thread_that_jumped_out_of_a_call_is_in_none(void **state)

@@ -18,9 +18,9 @@ static void test_blocking_calls_keep_their_names(void **state)
         uint64_t number;
         const char *name;
     } calls[] = {
-        {SYS_read, "read"},         {SYS_futex, "futex"},   {SYS_clock_nanosleep, "clock_nanosleep"},
-        {SYS_ppoll, "ppoll"},       {SYS_fsync, "fsync"},   {SYS_epoll_pwait, "epoll_pwait"},
-        {SYS_wait4, "wait4"},       {SYS_flock, "flock"},   {SYS_recvfrom, "recvfrom"},
+        {SYS_read, "read"},           {SYS_futex, "futex"},   {SYS_clock_nanosleep, "clock_nanosleep"},
+        {SYS_ppoll, "ppoll"},         {SYS_fsync, "fsync"},   {SYS_epoll_pwait, "epoll_pwait"},
+        {SYS_wait4, "wait4"},         {SYS_flock, "flock"},   {SYS_recvfrom, "recvfrom"},
         {SYS_nanosleep, "nanosleep"}, {SYS_openat, "openat"}, {SYS_mmap, "mmap"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {

@@ -19,7 +19,10 @@
 
 #include "process_barrier.h"
 
-enum { ROUNDS = 20000, REFUSED = 77 };
+enum {
+    ROUNDS = 20000,
+    REFUSED = 77
+};
 
 /* Two words on lines of their own, and what each side saw of the other's in a round. */
 static struct {

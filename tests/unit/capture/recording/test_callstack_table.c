@@ -13,7 +13,11 @@
 
 #include "callstack_table.h"
 
-enum { FRAMES = 4096 /* both halves */, NODES = 1024 /* a half */, DEPTH = 24 };
+enum {
+    FRAMES = 4096 /* both halves */,
+    NODES = 1024 /* a half */,
+    DEPTH = 24
+};
 
 struct fixture {
     struct sbx_recording_header header;
@@ -125,7 +129,8 @@ static void test_full_frame_half_counts_and_ends_the_stack(void **state)
     assert_true(refused >= FRAMES / 2 + 1); /* slot 0 is no id */
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], refused);
     uint32_t lost[] = {FRAMES / 2 + 1, 0, FRAMES / 2 + 2};
-    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), lost, 3), SBX_STACK_OVERFLOW);
+    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), lost, 3),
+                     SBX_STACK_OVERFLOW);
     assert_int_equal(sbx_callstack_table_turn_if_full(&fixture->table), 1); /* few nodes, but no room for frames */
     assert_int_not_equal(intern_frame(fixture, word(FRAMES)), 0);
     assert_int_equal(fixture->header.drops[SBX_DROP_FRAME_OVERFLOW], refused);
@@ -155,7 +160,8 @@ static void test_equal_stacks_get_equal_ids_and_share_their_root(void **state)
                      sbx_node_intern(&fixture->table, 1, 0, root));
     assert_int_equal(fixture->table.node_used[1], used); /* the root's node was there already */
     assert_int_not_equal(intern_stack(&fixture->table, 2, DEPTH), id);
-    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), NULL, 0), SBX_STACK_NONE);
+    assert_int_equal(sbx_callstack_intern(&fixture->table, sbx_callstack_epoch(&fixture->table), NULL, 0),
+                     SBX_STACK_NONE);
 }
 
 static void test_full_node_half_gives_the_overflow_id_and_counts(void **state)
@@ -345,8 +351,8 @@ static void test_what_leads_nowhere_is_not_carried_over(void **state)
     turn(fixture);
     assert_int_equal(sbx_callstack_carry(table, 2, 3, stack), SBX_STACK_NONE); /* of the epoch before last */
     /* A circle, as only damage makes it, ends. */
-    fixture->nodes[9] = UINT64_C(2) << SBX_NODE_TAG_SHIFT | UINT64_C(9) << SBX_NODE_PARENT_SHIFT |
-                        sbx_frame_intern(table, 2, word(1));
+    fixture->nodes[9] =
+        UINT64_C(2) << SBX_NODE_TAG_SHIFT | UINT64_C(9) << SBX_NODE_PARENT_SHIFT | sbx_frame_intern(table, 2, word(1));
     assert_int_equal(sbx_callstack_carry(table, 2, 3, sbx_callstack_id(2, 9)), SBX_STACK_NONE);
 }
 
@@ -363,7 +369,10 @@ static void test_stack_without_room_in_the_new_epoch_becomes_the_overflow_id(voi
 
 /* ---- many threads, the same stacks ---- */
 
-enum { CROWD = 8, CROWD_STACKS = 30 };
+enum {
+    CROWD = 8,
+    CROWD_STACKS = 30
+};
 
 struct crowd_member {
     struct fixture *fixture;
@@ -425,22 +434,18 @@ int main(void)
                                         free_table),
         cmocka_unit_test_setup_teardown(test_turned_epoch_keeps_the_last_ones_stacks_and_drops_older, make_table,
                                         free_table),
-        cmocka_unit_test_setup_teardown(test_offset_without_room_is_code_of_no_module, make_table,
-                                        free_table),
+        cmocka_unit_test_setup_teardown(test_offset_without_room_is_code_of_no_module, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_writer_of_the_epoch_before_last_gives_up_and_changes_nothing, make_table,
                                         free_table),
         cmocka_unit_test_setup_teardown(test_late_word_takes_only_free_places_and_is_no_hindrance, make_table,
                                         free_table),
-        cmocka_unit_test_setup_teardown(test_epochs_go_on_when_their_tags_wrap, make_table,
-                                        free_table),
+        cmocka_unit_test_setup_teardown(test_epochs_go_on_when_their_tags_wrap, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_turning_sweeps_out_what_is_older_than_the_epoch_before_last, make_table,
                                         free_table),
-        cmocka_unit_test_setup_teardown(test_turning_leaves_a_half_that_was_never_used_alone, make_table,
-                                        free_table),
+        cmocka_unit_test_setup_teardown(test_turning_leaves_a_half_that_was_never_used_alone, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_stack_carried_over_spells_the_same_in_the_new_epoch, make_table,
                                         free_table),
-        cmocka_unit_test_setup_teardown(test_what_leads_nowhere_is_not_carried_over, make_table,
-                                        free_table),
+        cmocka_unit_test_setup_teardown(test_what_leads_nowhere_is_not_carried_over, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_stack_without_room_in_the_new_epoch_becomes_the_overflow_id, make_table,
                                         free_table),
         cmocka_unit_test_setup_teardown(test_many_threads_agree_on_the_ids_of_the_same_stacks, make_table, free_table),

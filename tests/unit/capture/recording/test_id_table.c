@@ -13,7 +13,11 @@
 #include "id_table.h"
 #include "order.h"
 
-enum { SLOTS = 1024, THREADS = 4, IDS = 600 };
+enum {
+    SLOTS = 1024,
+    THREADS = 4,
+    IDS = 600
+};
 static uint64_t table[SLOTS];
 
 static uint64_t id_number(uint32_t number)

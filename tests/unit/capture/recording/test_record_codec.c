@@ -204,7 +204,9 @@ static size_t assert_all_come_back(const struct sbx_record *records, size_t coun
     return short_count;
 }
 
-enum { RECORDS = 20000 };
+enum {
+    RECORDS = 20000
+};
 
 static void test_random_records_come_back_with_times_to_the_unit(void **unused)
 {
@@ -330,7 +332,12 @@ static void test_every_truncation_is_refused_and_changes_nothing(void **unused)
 static void test_bytes_that_are_no_record_are_refused(void **unused)
 {
     (void)unused;
-    enum { LOCK = SBX_RECORD_LOCK >> 2, LENGTH = 0x08, STACK = 0x10, COUNTERS = 0x40 }; /* in the second byte */
+    enum {
+        LOCK = SBX_RECORD_LOCK >> 2,
+        LENGTH = 0x08,
+        STACK = 0x10,
+        COUNTERS = 0x40
+    }; /* in the second byte */
     static_assert(SBX_RECORD_LOCK % 4 == 0, "its lower two bits are in the first byte");
     static const struct {
         const char *what;
@@ -360,8 +367,7 @@ static void test_bytes_that_are_no_record_are_refused(void **unused)
             fail_msg("taken for a record: %s", cases[i].what);
         }
     }
-    static const uint8_t longest_good[] = {
-        0, LOCK, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
+    static const uint8_t longest_good[] = {0, LOCK, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
     struct sbx_codec_state state = {0};
     struct sbx_record record;
     assert_int_equal(sbx_record_decode(&state, longest_good, sizeof longest_good, &record), sizeof longest_good);
@@ -387,7 +393,8 @@ static void begin_busy_thread(struct busy_thread *thread, uint32_t index)
     double sum = 0;
     *thread = (struct busy_thread){.record = {.end_ns = 1000000000, .cpu_ns = 50000000, .thread = index, .message = 1}};
     for (uint32_t i = 0; i < SBX_COUNT_OF(thread->stacks); i++) {
-        thread->stacks[i] = 9u << 24 | (uint32_t)(1 + next_random() % (SBX_NODES_MAX - 1)); /* nodes lie by their hash */
+        thread->stacks[i] =
+            9u << 24 | (uint32_t)(1 + next_random() % (SBX_NODES_MAX - 1)); /* nodes lie by their hash */
         thread->weights_until[i] = sum += 1.0 / (i + 1);
     }
 }
@@ -415,7 +422,11 @@ static void move_busy_thread(struct busy_thread *thread, uint64_t counts_per_ms)
 
 static double mean_bytes(uint64_t counts_per_ms)
 {
-    enum { THREADS = 8, SAMPLES = 10000, CHUNK = SBX_CHUNK_BYTES - 64 };
+    enum {
+        THREADS = 8,
+        SAMPLES = 10000,
+        CHUNK = SBX_CHUNK_BYTES - 64
+    };
     size_t bytes = 0;
     for (uint32_t i = 0; i < THREADS; i++) {
         struct busy_thread thread;

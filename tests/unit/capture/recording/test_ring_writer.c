@@ -15,7 +15,10 @@
 
 #include "ring_writer.h"
 
-enum { CHUNKS = 8, WRITERS = 16 };
+enum {
+    CHUNKS = 8,
+    WRITERS = 16
+};
 
 struct fixture {
     struct sbx_ring ring;
@@ -367,7 +370,9 @@ static void *write_in_the_crowd(void *argument)
 static void test_crowd_of_writers_never_shares_a_chunk(void **state)
 {
     struct fixture *fixture = *state;
-    enum { CROWD = 12 }; /* more than chunks: every claim is contested */
+    enum {
+        CROWD = 12
+    }; /* more than chunks: every claim is contested */
     struct crowd_writer writers[CROWD];
     pthread_t threads[CROWD];
     uint64_t put_count = 0;

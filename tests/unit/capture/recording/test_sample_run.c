@@ -11,15 +11,21 @@
 
 static struct sbx_record sample(uint32_t stack, uint64_t when_ns)
 {
-    return (struct sbx_record){.kind = SBX_RECORD_LEAF, .op = SBX_OP_READ, .stack = stack, .begin_ns = when_ns,
-                               .end_ns = when_ns, .cpu_ns = when_ns / 2, .alloc_count = when_ns / 10};
+    return (struct sbx_record){.kind = SBX_RECORD_LEAF,
+                               .op = SBX_OP_READ,
+                               .stack = stack,
+                               .begin_ns = when_ns,
+                               .end_ns = when_ns,
+                               .cpu_ns = when_ns / 2,
+                               .alloc_count = when_ns / 10};
 }
 
 static void test_equal_samples_become_one_record_with_their_count(void **state)
 {
     (void)state;
     struct sbx_repeat run = {0};
-    struct sbx_record first = sample(7, 1000), second = sample(7, 2000), third = sample(7, 3000), other = sample(8, 4000), told;
+    struct sbx_record first = sample(7, 1000), second = sample(7, 2000), third = sample(7, 3000),
+                      other = sample(8, 4000), told;
     sbx_run_begin(&run, &first);
     assert_false(sbx_run_tell(&run, 3, &told)); /* the first is in the ring */
     assert_true(sbx_run_extend(&run, &second));
@@ -40,7 +46,8 @@ static void test_run_is_ended_when_it_has_lasted_long_enough(void **state)
 {
     (void)state;
     struct sbx_repeat run = {0};
-    struct sbx_record first = sample(7, 1000), in_time = sample(7, 1000 + SBX_RUN_NS), late = sample(7, 1001 + SBX_RUN_NS);
+    struct sbx_record first = sample(7, 1000), in_time = sample(7, 1000 + SBX_RUN_NS),
+                      late = sample(7, 1001 + SBX_RUN_NS);
     sbx_run_begin(&run, &first);
     assert_true(sbx_run_extend(&run, &in_time));
     assert_false(sbx_run_extend(&run, &late));

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 /* The loadable segment that holds an address of the module's numbering. */
-static const ElfW(Phdr) *segment_of(const struct dl_phdr_info *info, uint64_t address)
+static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t address)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -119,7 +119,10 @@ void code_map_fixture_finish(struct code_map_fixture *fixture)
 
 void frame_table_fixture_init(struct frame_table_fixture *fixture, uint32_t frame_slots)
 {
-    enum { NODE_SLOTS = 2 << 16, FRAMES_AT = 4096 };
+    enum {
+        NODE_SLOTS = 2 << 16,
+        FRAMES_AT = 4096
+    };
     fixture->bytes = FRAMES_AT + (frame_slots + NODE_SLOTS) * sizeof(uint64_t);
     void *pages = mmap(NULL, fixture->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(pages, MAP_FAILED);

@@ -7,14 +7,16 @@
 
 #include "frame_walker.h"
 
-enum { FIXTURE_MODULES_MAX = 64 };
+enum {
+    FIXTURE_MODULES_MAX = 64
+};
 
 struct code_map_fixture {
     struct sbx_code_map *map;
     struct sbx_unwind_rows rows[FIXTURE_MODULES_MAX];
     char paths[FIXTURE_MODULES_MAX][256]; /* by module index; "" is this program, as the loader says it */
     uint32_t module_count;
-    uint32_t skipped;                     /* entries of all modules that the builder left out */
+    uint32_t skipped; /* entries of all modules that the builder left out */
 };
 
 /* Compile the rows of every loaded module; fails the test that calls it when one cannot be. */

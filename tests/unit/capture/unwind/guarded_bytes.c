@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE_BYTES = 4096 };
+enum {
+    PAGE_BYTES = 4096
+};
 
 void guarded_bytes_init(struct guarded_bytes *guarded, size_t bytes_max)
 {

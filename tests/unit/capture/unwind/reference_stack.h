@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { REFERENCE_MAX = 1024 };
+enum {
+    REFERENCE_MAX = 1024
+};
 
 struct reference_stack {
     uint32_t count;

@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 struct stack_maze {
-    uint64_t random;       /* state of the generator: the seed, never 0 */
-    uint32_t depth;        /* levels still to go */
-    uint32_t signals;      /* how many signals may still be raised */
-    void (*leaf)(void *);  /* called at each level, most often at the innermost */
+    uint64_t random;      /* state of the generator: the seed, never 0 */
+    uint32_t depth;       /* levels still to go */
+    uint32_t signals;     /* how many signals may still be raised */
+    void (*leaf)(void *); /* called at each level, most often at the innermost */
     void *leaf_context;
-    uint64_t sink;         /* keeps the compiler from dropping what the levels compute */
+    uint64_t sink; /* keeps the compiler from dropping what the levels compute */
 };
 
 /* Install the handler through which some levels go. */

@@ -14,7 +14,10 @@
 #include "guarded_bytes.h"
 #include "unwind_rule.h"
 
-enum { ROWS_MAX = 64, FUNCTION_BYTES = 0x1000 };
+enum {
+    ROWS_MAX = 64,
+    FUNCTION_BYTES = 0x1000
+};
 
 struct rows {
     uint32_t count;

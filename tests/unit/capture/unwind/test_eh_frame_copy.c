@@ -135,8 +135,9 @@ static int compare_ways(struct dl_phdr_info *info, size_t bytes, void *context)
 static void test_rows_of_real_modules_are_the_same_by_every_way(void **state)
 {
     (void)state;
-    static const char *const libraries[] = {"libstdc++.so.6", "libcrypto.so.3", "libsqlite3.so.0", "libglib-2.0.so.0",
-                                            "libcurl.so.4",   "libzstd.so.1",   "libLLVM-14.so.1", "libpython3.11.so.1.0"};
+    static const char *const libraries[] = {"libstdc++.so.6",   "libcrypto.so.3",      "libsqlite3.so.0",
+                                            "libglib-2.0.so.0", "libcurl.so.4",        "libzstd.so.1",
+                                            "libLLVM-14.so.1",  "libpython3.11.so.1.0"};
     for (unsigned i = 0; i < SBX_COUNT_OF(libraries); i++) {
         (void)dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL); /* whichever there are; kept until the end */
     }
@@ -145,7 +146,7 @@ static void test_rows_of_real_modules_are_the_same_by_every_way(void **state)
     assert_non_null(mkdtemp(folder));
     assert_int_equal(sbx_rows_cache_open(&every.cache, folder), 0);
     dl_iterate_phdr(compare_ways, &every);
-    assert_true(every.count >= 4); /* this program, libc, the vdso, the loader */
+    assert_true(every.count >= 4);                  /* this program, libc, the vdso, the loader */
     assert_true(every.copied < every.segments / 2); /* and what lies around .eh_frame was left alone */
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);

@@ -59,8 +59,10 @@ static int setup(void **state)
     };
     struct walk_machine *machine = walk_machine_create(rules, CODE_COUNT, BIAS);
     walk_machine_add(machine, (struct sbx_code_range){LIBRARY, LIBRARY + MODULE_BYTES, LIBRARY, 4, 0, NULL});
-    walk_machine_add(machine, (struct sbx_code_range){PENDING, PENDING + MODULE_BYTES, PENDING, 5, SBX_CODE_ROWS_PENDING, NULL});
-    walk_machine_add(machine, (struct sbx_code_range){OURS, OURS + MODULE_BYTES, OURS - PROGRAM + BIAS, 6, SBX_CODE_SKIP, &machine->rows});
+    walk_machine_add(machine,
+                     (struct sbx_code_range){PENDING, PENDING + MODULE_BYTES, PENDING, 5, SBX_CODE_ROWS_PENDING, NULL});
+    walk_machine_add(machine, (struct sbx_code_range){OURS, OURS + MODULE_BYTES, OURS - PROGRAM + BIAS, 6,
+                                                      SBX_CODE_SKIP, &machine->rows});
     *state = machine;
     return 0;
 }
@@ -259,8 +261,8 @@ static void test_code_without_rows_is_stepped_by_frame_pointer(void **state)
 static void test_implausible_frame_pointer_ends_as_no_row(void **state)
 {
     struct walk_machine *machine = *state;
-    const uint64_t implausible[] = {0, STACK - 8, stack_at(10) + 4, UINT64_MAX - 7, UINT64_MAX,
-                                    stack_at(STACK_WORDS - 1), stack_at(STACK_WORDS)};
+    const uint64_t implausible[] = {
+        0, STACK - 8, stack_at(10) + 4, UINT64_MAX - 7, UINT64_MAX, stack_at(STACK_WORDS - 1), stack_at(STACK_WORDS)};
     for (size_t i = 0; i < SBX_COUNT_OF(implausible); i++) {
         machine->start.fp = implausible[i];
         walk(machine, LIBRARY + 8, SBX_WALK_NO_ROW, PCS(LIBRARY + 8));
@@ -444,7 +446,8 @@ static void test_full_frame_table_leaves_id_zero_last(void **state)
     machine->stack[0] = code_at(CODE_END);
     machine->start.pc = code_at(CODE_LEAF);
     for (int twice = 0; twice < 2; twice++) { /* the failure must not be remembered as an id */
-        sbx_walk_stack(machine->map, machine->cache, &small.table, sbx_callstack_epoch(&small.table), &machine->window, &machine->start, &machine->walk);
+        sbx_walk_stack(machine->map, machine->cache, &small.table, sbx_callstack_epoch(&small.table), &machine->window,
+                       &machine->start, &machine->walk);
         assert_int_equal(machine->walk.frames[machine->walk.count - 1].frame_id, 0);
         assert_int_equal(machine->walk.end, SBX_WALK_TOO_DEEP);
     }
@@ -560,7 +563,9 @@ static void test_rubbish_is_never_read_beyond_the_window(void **state)
     struct walk_machine *machine = *state;
     struct guarded_bytes stack;
     uint64_t random = 88172645463325252u, ends[SBX_WALK_ROWS_PENDING + 1] = {0}, frames = 0;
-    enum { BYTES = 4096 };
+    enum {
+        BYTES = 4096
+    };
     guarded_bytes_init(&stack, BYTES);
     uint64_t lo = (uint64_t)(uintptr_t)stack.at;
     for (uint32_t i = 0; i < RANDOM_STACKS; i++) {
@@ -576,7 +581,8 @@ static void test_rubbish_is_never_read_beyond_the_window(void **state)
             .pc_is_exact = next_random(&random) & 1,
             .fp_known = next_random(&random) & 1,
         };
-        sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table), &window, &start, &machine->walk);
+        sbx_walk_stack(machine->map, machine->cache, &machine->table.table, sbx_callstack_epoch(&machine->table.table),
+                       &window, &start, &machine->walk);
         assert_true(machine->walk.count >= 1 && machine->walk.count <= SBX_WALK_MAX + 2);
         assert_true(machine->walk.end <= SBX_WALK_ROWS_PENDING);
         for (uint32_t f = 0; f < machine->walk.count; f++) {

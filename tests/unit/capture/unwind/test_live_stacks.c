@@ -36,8 +36,8 @@ struct comparison {
     struct sbx_walk walk;
     struct reference_stack reference;
     uint32_t walks, frames;
-    uint32_t truncated; /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
-    uint32_t outlasted; /* interrupted in a PLT stub, which libgcc has no data for: it ends there, we do not */
+    uint32_t truncated;  /* equal up to the loader's lazy resolver, whose CFA hangs off rbx: see is_lazy_resolver() */
+    uint32_t outlasted;  /* interrupted in a PLT stub, which libgcc has no data for: it ends there, we do not */
     uint32_t unanswered; /* libgcc read an address that is none: see reference_or_fault() */
     uint32_t different;
 };
@@ -188,14 +188,15 @@ static __attribute__((noinline)) void compare_here(void *context)
     }
     sbx_registers_here(&start);
     struct sbx_stack_window window = {start.sp, comparison->stack_top, 0};
-    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start,
+                   &comparison->walk);
     compare(comparison, 0);
 }
 
 static void report(const char *what, const struct comparison *comparison)
 {
-    print_message("%s: %u walks, %u frames, %u different, %u truncated, %u beyond libgcc, libgcc faulted in %u\n",
-                  what, comparison->walks, comparison->frames, comparison->different, comparison->truncated,
+    print_message("%s: %u walks, %u frames, %u different, %u truncated, %u beyond libgcc, libgcc faulted in %u\n", what,
+                  comparison->walks, comparison->frames, comparison->different, comparison->truncated,
                   comparison->outlasted, comparison->unanswered);
 }
 
@@ -249,7 +250,9 @@ static atomic_int sender_is_done;
 static uint32_t steps_left; /* instructions still to be trapped */
 
 #if defined(__x86_64__)
-enum { CAN_STEP = 1 };
+enum {
+    CAN_STEP = 1
+};
 
 static void trap_next_instruction(ucontext_t *interrupted, bool trap)
 {
@@ -261,7 +264,9 @@ static void trap_next_instruction(ucontext_t *interrupted, bool trap)
     }
 }
 #else
-enum { CAN_STEP = 0 }; /* a process cannot trap its own instructions there: PSTATE.SS is the kernel's */
+enum {
+    CAN_STEP = 0
+}; /* a process cannot trap its own instructions there: PSTATE.SS is the kernel's */
 
 static void trap_next_instruction(ucontext_t *interrupted, bool trap)
 {
@@ -285,7 +290,8 @@ static void compare_interrupted(int number, siginfo_t *info, void *context)
     struct sbx_walk_registers start;
     sbx_registers_interrupted(&start, interrupted);
     struct sbx_stack_window window = {start.sp - SBX_RED_ZONE_BYTES, comparison->stack_top, 0};
-    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start, &comparison->walk);
+    sbx_walk_stack(modules.map, comparison->cache, &frames.table, sbx_callstack_epoch(&frames.table), &window, &start,
+                   &comparison->walk);
     uint32_t shift = 0;
     while (shift < comparison->reference.count && !comparison->reference.exact[shift]) {
         shift++;

@@ -398,7 +398,7 @@ static void test_trim_takes_out_those_unused_for_longest(void **state)
         one_file = (uint64_t)status.st_size;
         set_age(probe, 1000000 * (long)(8 - seed)); /* seed 0 is the oldest */
     }
-    assert_true(has(&cache, 1)); /* used now, so it is not old any more */
+    assert_true(has(&cache, 1));                      /* used now, so it is not old any more */
     assert_int_equal(sbx_rows_cache_trim(&cache), 0); /* far below the limit */
     cache.limit_bytes = 4 * one_file;
     assert_int_equal(sbx_rows_cache_trim(&cache), 4);
@@ -449,7 +449,9 @@ static void test_trim_lists_folders_of_any_length(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache = open_cache();
-    enum { FILES = 1500 }; /* several blocks of a listing */
+    enum {
+        FILES = 1500
+    }; /* several blocks of a listing */
     for (uint32_t i = 0; i < FILES; i++) {
         char path[sizeof folder + 64];
         snprintf(path, sizeof path, "%s/%040x-00000000.rows", folder, i);
@@ -469,7 +471,11 @@ static void test_trim_lists_folders_of_any_length(void **state)
 static void test_writers_and_readers_at_once_never_see_half_a_file(void **state)
 {
     (void)state;
-    enum { PROCESSES = 4, TURNS = 400, NAMES = 3 };
+    enum {
+        PROCESSES = 4,
+        TURNS = 400,
+        NAMES = 3
+    };
     pid_t pids[PROCESSES];
     for (unsigned p = 0; p < PROCESSES; p++) {
         pids[p] = fork();

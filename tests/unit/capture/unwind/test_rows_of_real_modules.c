@@ -22,7 +22,10 @@
 #include "code_map_fixture.h"
 #include "unwind_rule.h"
 
-enum { REGISTERS = 17, STRIDE_SAMPLES = 50000 };
+enum {
+    REGISTERS = 17,
+    STRIDE_SAMPLES = 50000
+};
 
 /* A file's unwind data, as we read it and as elfutils does. */
 struct module_file {
@@ -36,7 +39,12 @@ struct module_file {
     uint64_t text_begin, text_end;
 };
 
-enum caller_kind { KNOWN, NO_ROW, END_OF_STACK, NOT_EXPRESSED };
+enum caller_kind {
+    KNOWN,
+    NO_ROW,
+    END_OF_STACK,
+    NOT_EXPRESSED
+};
 
 struct caller {
     enum caller_kind what;

@@ -12,7 +12,11 @@
 #include "stub_rows.h"
 #include "unwind_rule.h"
 
-enum { SP = SBX_DWARF_STACK_POINTER, FP = SBX_DWARF_FRAME_POINTER, IN_REGISTER = 0 };
+enum {
+    SP = SBX_DWARF_STACK_POINTER,
+    FP = SBX_DWARF_FRAME_POINTER,
+    IN_REGISTER = 0
+};
 
 /* CFA = register + offset, x29 and x30 saved where said (bytes from the CFA; 0: not saved). */
 static struct sbx_frame_state state_of(uint64_t number, int64_t offset, int64_t fp, int64_t return_address)
@@ -76,7 +80,7 @@ static void test_a_record_lies_anywhere_in_its_frame(void **state)
     expect(SP, 16, -16, -8, SBX_RULE_FROM_SP);
     expect(SP, 512, -512, -504, SBX_RULE_FROM_SP);
     expect(SP, 4072 + 16, -4072, -4064, SBX_RULE_FROM_SP);
-    expect(FP, 16, -16, -8, SBX_RULE_FROM_FP);   /* clang */
+    expect(FP, 16, -16, -8, SBX_RULE_FROM_FP);     /* clang */
     expect(FP, 208, -208, -200, SBX_RULE_FROM_FP); /* gcc with alloca */
 }
 
@@ -200,8 +204,8 @@ static void test_plt_stubs_leave_the_link_register_alone(void **state)
     static const uint32_t plt[] = {
         0xd503201f, 0xd503201f, 0xa9bf7bf0, 0xf0000170, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, /* head */
         0xd503201f, 0xd503201f, 0xf0000170, 0xf9403611, 0x9101a210, 0xd61f0220,                         /* plain */
-        0xd503245f, 0xf0000170, 0xf9403611, 0x9101a210, 0xd503219f, 0xd61f0220,                         /* bti and pac */
-        0xf0000170, 0xf9403611, 0x9101a210, 0xd503201f,                                                 /* no jump */
+        0xd503245f, 0xf0000170, 0xf9403611, 0x9101a210, 0xd503219f, 0xd61f0220, /* bti and pac */
+        0xf0000170, 0xf9403611, 0x9101a210, 0xd503201f,                         /* no jump */
     };
     struct rows rows = {.count = 0};
     assert_int_equal(sbx_stub_rows_put((const uint8_t *)plt, sizeof plt, 0x1000, put_row, &rows), 0);

@@ -111,7 +111,7 @@ static void compare_from(const struct sbx_walk_registers *start)
     count_kind();
     bool equal = stack == expected;
     the.overflown += stack == SBX_STACK_OVERFLOW; /* both say that the table had no place: rare between two turns */
-    if (the.replay->depth != 0) { /* remembered: frame by frame, registers as well */
+    if (the.replay->depth != 0) {                 /* remembered: frame by frame, registers as well */
         uint32_t depth = the.replay->depth;
         equal &= depth == the.full->count && the.replay->end == the.full->end;
         for (uint32_t i = 0; i < depth && equal; i++) {
@@ -146,12 +146,14 @@ static void report(const char *what)
 {
     print_message("%s: %lu captures: %lu replayed whole, %lu in part, %lu walked anew, %lu not kept; %lu ended early, "
                   "%lu without a place, %lu different\n",
-                  what, the.comparisons, the.whole, the.partly, the.anew, the.not_kept, the.ended_early, the.overflown, the.different);
+                  what, the.comparisons, the.whole, the.partly, the.anew, the.not_kept, the.ended_early, the.overflown,
+                  the.different);
 }
 
 static void forget_counts(void)
 {
-    the.comparisons = the.different = the.whole = the.partly = the.anew = the.not_kept = the.ended_early = the.overflown = 0;
+    the.comparisons = the.different = the.whole = the.partly = the.anew = the.not_kept = the.ended_early =
+        the.overflown = 0;
 }
 
 static void test_replay_equals_a_full_walk_on_random_stacks(void **state)

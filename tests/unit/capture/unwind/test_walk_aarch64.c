@@ -15,21 +15,21 @@
 #include "walk_machine.h"
 
 enum {
-    OTHER = 0x500000, /* a module without rows: frame pointers */
+    OTHER = 0x500000,         /* a module without rows: frame pointers */
     SIGNAL_RETURN = 0x600000, /* in no module, as qemu has it */
     RANDOM_STACKS = 100000,
 };
 
 enum code { /* index of a rule */
     CODE_NONE,
-    CODE_LEAF,   /* sp + 0, return address in x30 */
+    CODE_LEAF,    /* sp + 0, return address in x30 */
     CODE_LEAF_32, /* sp + 32, in x30 */
-    CODE_RECORD, /* sp + 32, {x29, x30} at sp */
-    CODE_UPPER,  /* sp + 48, {x29, x30} at sp + 16 */
-    CODE_FP,     /* fp + 16, {x29, x30} at fp */
-    CODE_ALONE,  /* sp + 32, x30 at sp, x29 as it is */
-    CODE_FAR,    /* sp + 3200, {x29, x30} at sp + 8, named from below */
-    CODE_X1,     /* x1 + 16, {x29, x30} at x1 */
+    CODE_RECORD,  /* sp + 32, {x29, x30} at sp */
+    CODE_UPPER,   /* sp + 48, {x29, x30} at sp + 16 */
+    CODE_FP,      /* fp + 16, {x29, x30} at fp */
+    CODE_ALONE,   /* sp + 32, x30 at sp, x29 as it is */
+    CODE_FAR,     /* sp + 3200, {x29, x30} at sp + 8, named from below */
+    CODE_X1,      /* x1 + 16, {x29, x30} at x1 */
     CODE_END,
     CODE_COUNT
 };
@@ -81,7 +81,7 @@ static void hold_link(struct walk_machine *machine, uint64_t link)
 static void test_records_lead_to_the_root(void **state)
 {
     struct walk_machine *machine = *state;
-    put_record(machine, 0, stack_at(20), code_at(CODE_UPPER)); /* of CODE_RECORD, 4 words */
+    put_record(machine, 0, stack_at(20), code_at(CODE_UPPER));  /* of CODE_RECORD, 4 words */
     put_record(machine, 4 + 2, stack_at(20), code_at(CODE_FP)); /* of CODE_UPPER, 6 words */
     put_record(machine, 20, 0, code_at(CODE_ALONE));            /* of CODE_FP, up to word 22 */
     machine->stack[22] = code_at(CODE_FAR);                     /* of CODE_ALONE, 4 words */
@@ -198,8 +198,8 @@ static void test_replay_asks_the_link_register_again(void **state)
     uint32_t stacks[2];
     for (unsigned round = 0; round < 6; round++) {
         start.link = code_at(round % 2 == 0 ? CODE_RECORD : CODE_UPPER);
-        uint32_t stack = sbx_replay_stack(&replay, machine->map, machine->cache, &machine->table.table, &window,
-                                          &start, &machine->walk);
+        uint32_t stack = sbx_replay_stack(&replay, machine->map, machine->cache, &machine->table.table, &window, &start,
+                                          &machine->walk);
         assert_int_equal(replay.end, SBX_WALK_COMPLETE);
         assert_int_equal(replay.depth, 4);
         assert_int_equal(replay.frames[2].pc, start.link);

@@ -200,7 +200,8 @@ static uint32_t frame_of(struct report_fixture *fixture, const char *text, size_
             (struct sbx_stall_frame){.kind = SBX_FRAME_END, .offset = (uint64_t)atoi(fixture->frame_texts[frame] + 5)};
     } else if (strcmp(fixture->frame_texts[frame], "[cut]") == 0) {
         fixture->frames[frame] = (struct sbx_stall_frame){.kind = SBX_FRAME_CUT};
-        add_location(fixture, (struct sbx_location){.function = keep(fixture, "[... frames left out]", 21), .module = ""});
+        add_location(fixture,
+                     (struct sbx_location){.function = keep(fixture, "[... frames left out]", 21), .module = ""});
     } else {
         char *copy = strndup(text, length);
         require(copy != NULL, "no memory");

@@ -357,13 +357,24 @@ static void test_the_history_begins_with_the_oldest_of_what_is_known(void **stat
 static void test_a_run_is_one_span_from_its_first_look_to_its_last(void **state)
 {
     report_fixture_sample(*state, 0, -500, 1, 10, "main;f");
-    struct sbx_stall_record run = {.kind = SBX_RECORD_LEAF, .op = SBX_OP_READ, .begin_ns = ms_to_ns(-500),
-                                   .end_ns = ms_to_ns(-410), .message = 1, .cpu_ns = ms_to_ns(95), .peer = -1,
-                                   .repeats = 30, .stack = report_fixture_stack(*state, "main;f")};
+    struct sbx_stall_record run = {.kind = SBX_RECORD_LEAF,
+                                   .op = SBX_OP_READ,
+                                   .begin_ns = ms_to_ns(-500),
+                                   .end_ns = ms_to_ns(-410),
+                                   .message = 1,
+                                   .cpu_ns = ms_to_ns(95),
+                                   .peer = -1,
+                                   .repeats = 30,
+                                   .stack = report_fixture_stack(*state, "main;f")};
     report_fixture_record(*state, run);
     report_fixture_wait(*state, 0, SBX_RECORD_WAIT, SBX_OP_JOIN, -400, -300, 1, -1, "main;g");
-    struct sbx_stall_record wake = {.kind = SBX_RECORD_WAKE, .op = SBX_OP_SEM_POST, .begin_ns = ms_to_ns(-290),
-                                    .end_ns = ms_to_ns(-290), .message = 1, .cpu_ns = -1, .peer = -1,
+    struct sbx_stall_record wake = {.kind = SBX_RECORD_WAKE,
+                                    .op = SBX_OP_SEM_POST,
+                                    .begin_ns = ms_to_ns(-290),
+                                    .end_ns = ms_to_ns(-290),
+                                    .message = 1,
+                                    .cpu_ns = -1,
+                                    .peer = -1,
                                     .stack = report_fixture_stack(*state, "main;h")};
     report_fixture_record(*state, wake);
     struct sbx_thread_spans spans = spans_of(*state, 0);
