@@ -4,18 +4,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct task_entry { /* struct linux_dirent64, getdents64(2) */
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
+#include "task_list.h"
 
 bool sbx_first_thread_has_ended(void)
 {
@@ -46,10 +39,8 @@ bool sbx_application_has_ended(uint32_t own_tid_1, uint32_t own_tid_2)
     long got;
     while (others == 0 && (got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
-            const struct task_entry *task = (const struct task_entry *)(const void *)(listing + at);
-            uint32_t tid = (uint32_t)strtoul(task->name, NULL, 10);
+            uint32_t tid = sbx_task_list_next(listing, &at);
             others += tid != 0 && tid != first && tid != own_tid_1 && tid != own_tid_2;
-            at += task->bytes;
         }
     }
     close(folder);

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -20,6 +19,7 @@
 #include "clock.h"
 #include "libc_symbols.h"
 #include "pages.h"
+#include "task_list.h"
 #include "wake.h"
 
 __thread struct sbx_thread *sbx_self;
@@ -382,14 +382,6 @@ static void meet(uint32_t tid)
     }
 }
 
-struct task_entry { /* struct linux_dirent64, getdents64(2) */
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
 {
     /* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. */
@@ -409,7 +401,6 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
             retire(thread);
         }
     }
-    /* getdents64 rather than opendir(): that would call the host's malloc, whose lock may be what the host hangs on. */
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return;
@@ -418,13 +409,11 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
     long got;
     while ((got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
-            const struct task_entry *task = (const struct task_entry *)(listing + at);
-            uint32_t tid = (uint32_t)strtoul(task->name, NULL, 10);
+            uint32_t tid = sbx_task_list_next(listing, &at);
             bool is_gone = tid == the_header->pid && sbx_load_relaxed(&first_has_ended);
             if (tid != 0 && tid != own_tid_1 && tid != own_tid_2 && !is_gone) {
                 meet(tid);
             }
-            at += task->bytes;
         }
     }
     close(folder);

@@ -68,6 +68,18 @@ const char *sbx_test_payload_path(const char *folder, uint32_t number)
     return sbx_test_path(folder, name);
 }
 
+bool sbx_test_is_whole(const char *path, const uint8_t id[16])
+{
+    size_t bytes, wanted;
+    uint8_t wanted_id[16];
+    uint32_t number = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
+    uint8_t *content = sbx_test_read(path, &bytes), *expected = sbx_test_payload(number, wanted_id, &wanted);
+    bool is_whole = bytes == wanted && memcmp(content, expected, bytes) == 0;
+    free(content);
+    free(expected);
+    return is_whole;
+}
+
 struct sbx_spool *sbx_test_spool(const char *path, const struct sbx_spool_limits *limits)
 {
     struct sbx_spool *spool;

@@ -17,6 +17,9 @@ int sbx_test_put(struct sbx_spool *spool, uint32_t number);
 /* SPOOL/ID.sbx or SPOOL/sent/ID.sbx ..., as sbx_test_path(). */
 const char *sbx_test_payload_path(const char *folder, uint32_t number);
 
+/* Is the file the payload of that id, byte for byte? */
+bool sbx_test_is_whole(const char *path, const uint8_t id[16]);
+
 struct sbx_spool *sbx_test_spool(const char *path, const struct sbx_spool_limits *limits);
 
 /* Step until the spool is empty, waiting as told, for at most `seconds`. Returns whether it is. */

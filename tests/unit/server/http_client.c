@@ -56,6 +56,21 @@ struct answer get(uint16_t port, const char *path)
     return ask(port, &(struct question){.path = path});
 }
 
+struct answer get_of(uint16_t port, const char *prefix, const char *id, const char *suffix)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s%s%s", prefix, id, suffix);
+    return get(port, path);
+}
+
+long status_of(uint16_t port, const char *prefix, const char *id, const char *suffix)
+{
+    struct answer answer = get_of(port, prefix, id, suffix);
+    long status = answer.status;
+    answer_finish(&answer);
+    return status;
+}
+
 struct answer post(uint16_t port, const void *envelope, size_t bytes)
 {
     return ask(port, &(struct question){.path = "/v1/snapshots", .body = envelope, .body_bytes = bytes});

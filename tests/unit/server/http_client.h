@@ -26,6 +26,9 @@ struct question {
 /* Finish the answer with answer_finish. */
 struct answer ask(uint16_t port, const struct question *question);
 struct answer get(uint16_t port, const char *path);
+/* GET PREFIX ID SUFFIX, and its status alone. */
+struct answer get_of(uint16_t port, const char *prefix, const char *id, const char *suffix);
+long status_of(uint16_t port, const char *prefix, const char *id, const char *suffix);
 struct answer post(uint16_t port, const void *envelope, size_t bytes);
 void answer_finish(struct answer *answer);
 

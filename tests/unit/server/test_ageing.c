@@ -41,16 +41,6 @@ static void pass_days(unsigned days)
     fixture_start(&fixture);
 }
 
-static long status_of(const char *prefix, const char *id, const char *suffix)
-{
-    char path[96];
-    snprintf(path, sizeof(path), "%s%s%s", prefix, id, suffix);
-    struct answer answer = get(fixture.port, path);
-    long status = answer.status;
-    answer_finish(&answer);
-    return status;
-}
-
 /* Within 20 s. */
 static void expect_metric(const char *name, double value)
 {
@@ -74,14 +64,14 @@ static void test_payloads_go_before_what_was_said_of_them(void **state)
     struct envelope old = put(SBX_SCENARIO_SLEEP, 1, 1);
     pass_days(29);
     struct envelope fresh = put(SBX_SCENARIO_SLEEP, 2, 2);
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ".sbx"), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".sbx"), 200);
     pass_days(2); /* the first is 31 days old */
     expect_metric("stallbox_payloads_aged_total", 1);
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ".sbx"), 404);
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ".json"), 410);
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ""), 200);
-    assert_int_equal(status_of("/stalls/", old.id, ""), 200);
-    assert_int_equal(status_of("/v1/snapshots/", fresh.id, ".json"), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".sbx"), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".json"), 410);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ""), 200);
+    assert_int_equal(status_of(fixture.port, "/stalls/", old.id, ""), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", fresh.id, ".json"), 200);
     post_stored(fixture.port, &old); /* one that was lost on the way for a month: known, and not kept again */
     expect_metric("stallbox_snapshots_duplicates_total", 1);
     struct answer issues = get(fixture.port, "/v1/issues");
@@ -89,8 +79,8 @@ static void test_payloads_go_before_what_was_said_of_them(void **state)
     answer_finish(&issues);
     pass_days(60); /* 91 and 62 days */
     expect_metric("stallbox_snapshots_aged_total", 1);
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ""), 404);
-    assert_int_equal(status_of("/v1/snapshots/", fresh.id, ""), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", fresh.id, ""), 200);
     issues = get(fixture.port, "/v1/issues");
     assert_true(answer_has(&issues, "\"hits\":1"));
     answer_finish(&issues);
@@ -129,7 +119,7 @@ static void test_for_ever_is_for_ever(void **state)
     struct envelope old = put(SBX_SCENARIO_SLEEP, 1, 1);
     pass_days(4000);
     sleep_ms(300); /* a pass */
-    assert_int_equal(status_of("/v1/snapshots/", old.id, ".json"), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", old.id, ".json"), 200);
     envelope_finish(&old);
 }
 
@@ -233,33 +223,34 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
     answer_finish(&row);
 
     show_from(3);
-    assert_int_equal(status_of("/v1/issues/", issue, ""), 404);
-    assert_int_equal(status_of("/issues/", issue, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/issues/", issue, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/issues/", issue, ""), 404);
     assert_false(list_has("/v1/issues", issue));
     assert_false(list_has("/", issue));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(status_of("/v1/snapshots/", rare[i].id, ""), 404);
-        assert_int_equal(status_of("/v1/snapshots/", rare[i].id, ".json"), 404);
-        assert_int_equal(status_of("/v1/snapshots/", rare[i].id, ".folded"), 404);
-        assert_int_equal(status_of("/v1/snapshots/", rare[i].id, ".sbx"), 404);
-        assert_int_equal(status_of("/stalls/", rare[i].id, ""), 404);
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[i].id, ""), 404);
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[i].id, ".json"), 404);
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[i].id, ".folded"), 404);
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[i].id, ".sbx"), 404);
+        assert_int_equal(status_of(fixture.port, "/stalls/", rare[i].id, ""), 404);
         assert_false(list_has("/v1/snapshots", rare[i].id));
         assert_false(list_has("/", rare[i].id));
     }
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(status_of("/v1/snapshots/", common[i].id, ".json"), 200);
-        assert_int_equal(status_of("/v1/snapshots/", common[i].id, ".sbx"), 403); /* names every module's build */
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[i].id, ".json"), 200);
+        assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[i].id, ".sbx"),
+                         403); /* names every module's build */
         assert_true(list_has("/v1/snapshots", common[i].id));
     }
     assert_true(list_has("/v1/issues", "\"hits\":4"));
 
     show_from(4); /* one machine's two stalls do not make it four */
     assert_false(list_has("/v1/issues", "\"hits\""));
-    assert_int_equal(status_of("/v1/snapshots/", common[0].id, ".json"), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[0].id, ".json"), 404);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 6); /* totals of the server are nobody's */
 
     show_from(0);
-    assert_int_equal(status_of("/v1/snapshots/", rare[0].id, ".sbx"), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare[0].id, ".sbx"), 200);
     for (int i = 0; i < 4; i++)
         envelope_finish(&common[i]);
     for (int i = 0; i < 2; i++)
@@ -278,8 +269,8 @@ static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **s
     fixture_run_sql(&fixture, "UPDATE snapshot SET app_build_id = 'beefbeef', app_version = '6.6.6' WHERE seq = 4");
     fixture.options.min_machines = 3;
     fixture_start(&fixture);
-    assert_int_equal(status_of("/v1/snapshots/", rare.id, ""), 404);
-    assert_int_equal(status_of("/v1/snapshots/", common[0].id, ""), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare.id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", common[0].id, ""), 200);
     static const char *const lists[] = {"/", "/v1/issues", "/v1/snapshots"};
     for (int i = 0; i < 3; i++) {
         assert_false(list_has(lists[i], rare.id)); /* though it is the newest of its issue */

@@ -58,16 +58,6 @@ static void forget(uint8_t machine)
     answer_finish(&answer);
 }
 
-static long status_of(const char *prefix, const char *id, const char *suffix)
-{
-    char path[96];
-    snprintf(path, sizeof(path), "%s%s%s", prefix, id, suffix);
-    struct answer answer = get(fixture.port, path);
-    long status = answer.status;
-    answer_finish(&answer);
-    return status;
-}
-
 /* How many files of the data folder hold these bytes. */
 static int files_with(const uint8_t *bytes, size_t count)
 {
@@ -102,11 +92,11 @@ static void test_col_11_the_right_proof_deletes_what_carries_its_id_and_nothing_
     }
     assert_true(files_with(one.bytes + 40, 64) > 0);
     forget(1);
-    assert_int_equal(status_of("/v1/snapshots/", one.id, ""), 404);
-    assert_int_equal(status_of("/v1/snapshots/", one.id, ".json"), 404);
-    assert_int_equal(status_of("/v1/snapshots/", two.id, ".sbx"), 404);
-    assert_int_equal(status_of("/stalls/", two.id, ""), 404);
-    assert_int_equal(status_of("/v1/snapshots/", other.id, ".json"), 200);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", one.id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", one.id, ".json"), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", two.id, ".sbx"), 404);
+    assert_int_equal(status_of(fixture.port, "/stalls/", two.id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", other.id, ".json"), 200);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
     assert_true(metric(fixture.port, "stallbox_snapshots_erased_total") == 2);
     assert_true(metric(fixture.port, "stallbox_store_issues") == 1); /* the other machine was hit by the same */
@@ -140,7 +130,7 @@ static void test_what_arrives_after_the_request_is_not_kept(void **state)
     forget(1);
     post_stored(fixture.port, &late); /* its sender need not try again */
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 0);
-    assert_int_equal(status_of("/v1/snapshots/", late.id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", late.id, ""), 404);
     envelope_finish(&late);
 }
 
@@ -172,7 +162,7 @@ static void test_what_is_sealed_is_dropped_when_it_is_opened(void **state)
         sleep_ms(20);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 0);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
-    assert_int_equal(status_of("/v1/snapshots/", plain[0].id, ""), 404);
+    assert_int_equal(status_of(fixture.port, "/v1/snapshots/", plain[0].id, ""), 404);
     for (int i = 0; i < 2; i++) {
         envelope_finish(&plain[i]);
         envelope_finish(&sealed[i]);

@@ -37,14 +37,6 @@ static void assert_has(const struct answer *answer, const char *text)
                  answer->body.data ? answer->body.data : "");
 }
 
-/* GET PREFIX ID SUFFIX. */
-static struct answer get_of(const char *prefix, const char *id, const char *suffix)
-{
-    char path[100];
-    snprintf(path, sizeof(path), "%s%s%s", prefix, id, suffix);
-    return get(fixture.port, path);
-}
-
 static void post_triaged(const struct envelope *envelope)
 {
     post_stored(fixture.port, envelope);
@@ -72,7 +64,7 @@ static void test_every_scenario_has_a_page_with_its_cause_and_evidence(void **st
         char badge[60];
         struct envelope envelope = envelope_of((enum sbx_scenario)scenario, (uint64_t)scenario + 10);
         post_triaged(&envelope);
-        struct answer answer = get_of("/stalls/", envelope.id, "");
+        struct answer answer = get_of(fixture.port, "/stalls/", envelope.id, "");
         snprintf(badge, sizeof(badge), "<span class=\"badge cause-%s\">", causes[scenario]);
         assert_int_equal(answer.status, 200);
         assert_has(&answer, badge);
@@ -105,11 +97,11 @@ static void test_lists_and_pages_tell_one_verdict(void **state)
     snprintf(issue_id, sizeof(issue_id), "%.32s", id);
     answer_finish(&issues);
 
-    struct answer issue = get_of("/v1/issues/", issue_id, "");
+    struct answer issue = get_of(fixture.port, "/v1/issues/", issue_id, "");
     assert_has(&issue, first.id);
     assert_has(&issue, second.id);
     answer_finish(&issue);
-    struct answer page = get_of("/issues/", issue_id, "");
+    struct answer page = get_of(fixture.port, "/issues/", issue_id, "");
     assert_has(&page, first.id);
     assert_has(&page, "2 hits in ");
     answer_finish(&page);
@@ -118,7 +110,7 @@ static void test_lists_and_pages_tell_one_verdict(void **state)
     assert_has(&list, issue_id);
     assert_has(&list, first.id);
     answer_finish(&list);
-    struct answer stall = get_of("/stalls/", first.id, "");
+    struct answer stall = get_of(fixture.port, "/stalls/", first.id, "");
     assert_has(&stall, "one of 2 of its kind");
     answer_finish(&stall);
     envelope_finish(&first);
@@ -130,26 +122,26 @@ static void test_downloads_are_what_they_are_called(void **state)
     (void)state;
     struct envelope envelope = envelope_of(SBX_SCENARIO_CPU, 5);
     post_triaged(&envelope);
-    struct answer json = get_of("/v1/snapshots/", envelope.id, ".json");
+    struct answer json = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".json");
     assert_int_equal(json.status, 200);
     assert_int_equal(json.body.data[0], '{');
     assert_has(&json, envelope.id);
     assert_non_null(strstr(json.headers.data, "Content-Type: application/json"));
     answer_finish(&json);
-    struct answer perfetto = get_of("/v1/snapshots/", envelope.id, ".perfetto");
+    struct answer perfetto = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".perfetto");
     assert_int_equal(perfetto.status, 200);
     assert_int_equal((uint8_t)perfetto.body.data[0], 0x0a); /* field 1 of Trace: a packet */
     assert_non_null(strstr(perfetto.headers.data, ".pftrace\""));
     answer_finish(&perfetto);
-    struct answer pprof = get_of("/v1/snapshots/", envelope.id, ".pprof");
+    struct answer pprof = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".pprof");
     assert_int_equal(pprof.status, 200);
     assert_memory_equal(pprof.body.data, "\x1f\x8b", 2); /* gzip */
     answer_finish(&pprof);
-    struct answer folded = get_of("/v1/snapshots/", envelope.id, ".folded");
+    struct answer folded = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".folded");
     assert_int_equal(folded.status, 200);
     assert_has(&folded, ";");
     answer_finish(&folded);
-    struct answer payload = get_of("/v1/snapshots/", envelope.id, ".sbx");
+    struct answer payload = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".sbx");
     assert_int_equal(payload.body.used, envelope.count);
     assert_memory_equal(payload.body.data, envelope.bytes, envelope.count);
     answer_finish(&payload);
@@ -205,7 +197,7 @@ static void test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed(void 
                  {"/v1/issues", "", ""},
                  {"/v1/snapshots", "", ""}};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        struct answer answer = get_of(paths[i].prefix, paths[i].id, paths[i].suffix);
+        struct answer answer = get_of(fixture.port, paths[i].prefix, paths[i].id, paths[i].suffix);
         assert_int_equal(answer.status, 200);
         assert_has(&answer, "alert(1)"); /* the name did come here */
         if (strstr(answer.headers.data, "text/html")) {
@@ -232,7 +224,7 @@ static void test_a_module_index_that_appears_later_is_used(void **state)
     fixture_start(&fixture);
     struct envelope before = envelope_of_builder(hostile_builder(1));
     post_triaged(&before);
-    struct answer answer = get_of("/v1/snapshots/", before.id, ".json");
+    struct answer answer = get_of(fixture.port, "/v1/snapshots/", before.id, ".json");
     assert_false(answer_has(&answer, "alert(1)"));
     answer_finish(&answer);
 
@@ -249,7 +241,7 @@ static void test_a_module_index_that_appears_later_is_used(void **state)
 
     struct envelope after = envelope_of_builder(builder);
     post_triaged(&after);
-    answer = get_of("/v1/snapshots/", after.id, ".json");
+    answer = get_of(fixture.port, "/v1/snapshots/", after.id, ".json");
     assert_has(&answer, "alert(1)");
     answer_finish(&answer);
     envelope_finish(&before);
@@ -267,17 +259,17 @@ static void test_a_rendering_that_is_gone_is_made_again_on_demand(void **state)
     assert_int_equal(unlink(path), 0);
     fixture_start(&fixture);
 
-    struct answer answer = get_of("/v1/snapshots/", envelope.id, ".folded");
+    struct answer answer = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".folded");
     assert_int_equal(answer.status, 503);
     assert_non_null(strstr(answer.headers.data, "Retry-After: 1\r\n"));
     for (int i = 0; i < 1000 && answer.status == 503; i++) {
         answer_finish(&answer);
         sleep_ms(20);
-        answer = get_of("/v1/snapshots/", envelope.id, ".folded");
+        answer = get_of(fixture.port, "/v1/snapshots/", envelope.id, ".folded");
     }
     assert_int_equal(answer.status, 200);
     answer_finish(&answer);
-    answer = get_of("/stalls/", envelope.id, "");
+    answer = get_of(fixture.port, "/stalls/", envelope.id, "");
     assert_has(&answer, "Threads at the trigger");
     answer_finish(&answer);
     envelope_finish(&envelope);
