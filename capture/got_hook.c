@@ -3,11 +3,10 @@
 #include "got_hook.h"
 
 #include <dlfcn.h>
-#include <errno.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "capture.h"
 #include "clock.h"
@@ -15,6 +14,7 @@
 #include "libc_symbols.h"
 #include "pages.h"
 #include "point.h"
+#include "raw_syscall.h"
 
 #if defined(__x86_64__)
 enum {
@@ -75,6 +75,7 @@ static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: 
 static uint32_t finds = 1;                          /* bumped when an original is found or lost */
 
 static uint64_t vdso_header; /* 0: there is none */
+static uint64_t page_bytes;  /* 4, 16 or 64 KiB on aarch64 */
 
 /* ---- the points by name ---- */
 
@@ -188,12 +189,16 @@ void sbx_got_hook_resolve(void)
         return;
     }
     vdso_header = getauxval(AT_SYSINFO_EHDR);
+    page_bytes = getauxval(AT_PAGESZ);
     struct sbx_elf_image executable = {0};
     dl_iterate_phdr(read_executable, &executable);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
         for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
             *point->original = find_original(point, &executable);
+            if (point->is_plain && !sbx_is_of_c_library(*point->original)) {
+                *point->original = NULL;
+            }
             bool is_here = *point->original != NULL || may_come_late(point);
             if (is_here && point->hook != NULL && point_count < POINTS_MAX) {
                 add_point(point);
@@ -271,6 +276,7 @@ struct pass {
     uint64_t foreign_slots;
     struct sbx_elf_image home; /* the module that defines what was last asked about */
     bool relro_is_open;        /* of the module at hand */
+    bool relro_was_closed;     /* by the loader, and is to be again */
 };
 
 static bool is_same_image(const struct sbx_elf_image *one, const struct sbx_elf_image *other)
@@ -301,14 +307,26 @@ static struct hooked_module *find_module(const struct sbx_elf_image *image, stru
     return module;
 }
 
+/* Can the word be written to? Asked of the kernel with an atomic addition of nothing, which fails where a store would fault
+ * (futex(2), FUTEX_WAKE_OP). */
+static bool is_writable(const uintptr_t *slot)
+{
+    uint32_t nobody = 0;
+    long operation = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
+    return sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+                           (long)(uintptr_t)slot, operation) >= 0;
+}
+
 /* Store one word where the module's RELRO pages may forbid it: they are opened at the first such store and closed when
- * the module is done, because a system call a slot would be the most of the work. Callers on other threads only read.
- */
+ * the module is done, because a system call a slot would be the most of the work. A host that has made them writable for
+ * itself keeps them so. False when they cannot be opened: sealed, or forbidden by a policy of the system. */
 static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uintptr_t *slot, uintptr_t value)
 {
     uint64_t address = (uint64_t)(uintptr_t)slot;
-    if (address >= image->relro_begin && address < image->relro_end && !pass->relro_is_open) {
-        if (mprotect((void *)image->relro_begin, image->relro_end - image->relro_begin, PROT_READ | PROT_WRITE) != 0) {
+    uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
+    if (address >= begin && address < end && !pass->relro_is_open) {
+        pass->relro_was_closed = !is_writable(slot);
+        if (pass->relro_was_closed && mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) != 0) {
             return false;
         }
         pass->relro_is_open = true;
@@ -320,10 +338,11 @@ static bool store_slot(const struct sbx_elf_image *image, struct pass *pass, uin
 
 static void close_relro(const struct sbx_elf_image *image, struct pass *pass)
 {
-    if (pass->relro_is_open) {
-        mprotect((void *)image->relro_begin, image->relro_end - image->relro_begin, PROT_READ);
-        pass->relro_is_open = false;
+    uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
+    if (pass->relro_is_open && pass->relro_was_closed) {
+        mprotect((void *)begin, end - begin, PROT_READ);
     }
+    pass->relro_is_open = false;
 }
 
 static void give_patch_back(uint32_t index)
@@ -467,7 +486,7 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
         uint32_t known = patch_of_slot(module, slot);
         if (known != NOTHING) { /* bound again behind us */
             memory->patches[known].before = now;
-            store_slot(image, pass, slot, hook);
+            module->foreign_slots += !store_slot(image, pass, slot, hook);
             continue;
         }
         uint32_t taken = take_patch();
@@ -480,6 +499,7 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
             module->first = taken;
         } else {
             give_patch_back(taken);
+            module->foreign_slots++; /* its pages cannot be written to */
         }
     }
 }
@@ -498,9 +518,11 @@ static bool restore_module(struct hooked_module *module, struct pass *pass)
             link = &patch->next;
             continue;
         }
-        /* Somebody else's word is left alone: a hook put over ours keeps calling us, and we pass through. */
-        if (is_ours) {
-            store_slot(&module->image, pass, patch->slot, patch->before);
+        /* Somebody else's word is left alone: a hook put over ours keeps calling us, and we pass through. So does one that
+         * cannot be taken out any more. */
+        if (is_ours && !store_slot(&module->image, pass, patch->slot, patch->before)) {
+            link = &patch->next;
+            continue;
         }
         *link = patch->next;
         give_patch_back(index);
