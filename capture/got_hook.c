@@ -56,12 +56,24 @@ struct hooked_module {
     uint32_t walked_points; /* its tables were last walked for these groups */
     uint32_t walked_finds;  /* and for these originals */
     uint32_t foreign_slots; /* found then */
+    bool is_undecided;      /* so were slots of which nobody can say yet what they will be bound to */
+};
+
+/* A module as others ask for it. */
+struct loaded_module {
+    const ElfW(Dyn) * dynamic;
+    const char *strings;
+    const char *name;
+    uint32_t hash;
+    bool is_of_start; /* the loader maps it because the program needs it, itself or through others */
+    bool is_followed;
 };
 
 /* All mapped once. */
 static struct memory {
     struct patch patches[PATCHES_MAX];
     struct hooked_module modules[MODULES_MAX];
+    struct loaded_module loaded[MODULES_MAX]; /* those of the pass at hand, when it asked for them */
 } * memory;
 static uint32_t patches_used, free_patch = NOTHING, patches_live; /* patches ever used, list of the free, in force */
 static uint32_t module_count;
@@ -275,6 +287,7 @@ struct pass {
     uint32_t guess; /* where the next module probably is in `modules` */
     uint64_t foreign_slots;
     struct sbx_elf_image home; /* the module that defines what was last asked about */
+    uint32_t loaded_count;     /* of memory->loaded; 0: not asked for */
     bool relro_is_open;        /* of the module at hand */
     bool relro_was_closed;     /* by the loader, and is to be again */
 };
@@ -412,21 +425,17 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
     return true;
 }
 
-/* Does an unbound slot hold `now`: the code that has the loader bind it? Where the original lies in the same module, as
- * for libc's own calls of realloc, an address in the module may be either: then the code there is asked, which in every
- * PLT of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the number of the relocation, and on aarch64 is the PLT's
- * header, which saves x16 (with BTI after a bti c): no compiler saves a register that calls may change. */
-static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now,
-                       uintptr_t original)
+/* Does an unbound slot hold `now`: the code that has the loader bind it? An address in the module itself may also be that of
+ * its own function. So the code there is asked, which in the PLTs of x86-64 (psABI 5.2; with IBT after an endbr64) pushes the
+ * number of the relocation, or is mold's header of the PLT, which saves r11; and on aarch64 is the PLT's header, which saves x16
+ * (with BTI after a bti c). No compiler saves a register that calls may change. */
+static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now)
 {
     if (ELF64_R_TYPE(relocation->r_info) != RELOCATION_JUMP || now < image->code_begin || now + 16 > image->code_end) {
         return false;
     }
-    if (original < image->code_begin || original >= image->code_end) {
-        return true;
-    }
 #if defined(__x86_64__)
-    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa}, save_r11[] = {0x41, 0x53, 0xff, 0x35};
     enum {
         PUSH_NUMBER = 0x68
     };
@@ -434,7 +443,8 @@ static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * rel
     code += memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
     uint32_t number;
     memcpy(&number, code + 1, sizeof number);
-    return code[0] == PUSH_NUMBER && number == (uint64_t)(relocation - image->jump_relocations);
+    return (code[0] == PUSH_NUMBER && number == (uint64_t)(relocation - image->jump_relocations)) ||
+           memcmp(code, save_r11, sizeof save_r11) == 0;
 #elif defined(__aarch64__)
     const uint32_t bti_c = 0xd503245f, save_x16_x30 = 0xa9bf7bf0; /* stp x16, x30, [sp, #-16]! */
     const uint32_t *code = (const uint32_t *)now;
@@ -444,13 +454,145 @@ static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * rel
 #endif
 }
 
-/* Is what the slot holds the definition that our hook forwards to, or would it become that? */
-static bool is_bound_to_original(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now,
-                                 uint32_t point, struct pass *pass)
+/* ---- what an unbound slot would be bound to ---- */
+
+static const char *file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int list_module(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct pass *pass = context;
+    struct sbx_elf_image image;
+    (void)bytes;
+    if (sbx_elf_image_read(&image, info) && pass->loaded_count < MODULES_MAX) {
+        const char *name = image.soname != NULL ? image.soname : file_of(info->dlpi_name);
+        memory->loaded[pass->loaded_count++] =
+            (struct loaded_module){image.dynamic, image.strings, name, sbx_gnu_hash(name), false, false};
+    }
+    return 0;
+}
+
+static void reach(const char *name, const struct pass *pass)
+{
+    uint32_t hash = sbx_gnu_hash(name);
+    for (uint32_t i = 0; i < pass->loaded_count; i++) {
+        struct loaded_module *module = &memory->loaded[i];
+        if (module->hash == hash && strcmp(module->name, name) == 0) {
+            module->is_of_start = true;
+            return;
+        }
+    }
+}
+
+/* Find what the program needs, itself or through others. */
+static void find_start(struct pass *pass)
+{
+    dl_iterate_phdr(list_module, pass);
+    bool is_more = pass->loaded_count != 0;
+    if (is_more) {
+        memory->loaded[0].is_of_start = true; /* the program is first */
+    }
+    while (is_more) {
+        is_more = false;
+        for (uint32_t i = 0; i < pass->loaded_count; i++) {
+            struct loaded_module *module = &memory->loaded[i];
+            if (!module->is_of_start || module->is_followed) {
+                continue;
+            }
+            is_more = module->is_followed = true;
+            for (const ElfW(Dyn) *entry = module->dynamic; entry->d_tag != DT_NULL; entry++) {
+                if (entry->d_tag == DT_NEEDED) {
+                    reach(module->strings + entry->d_un.d_val, pass);
+                }
+            }
+        }
+    }
+}
+
+static bool is_of_start(const struct sbx_elf_image *image, struct pass *pass)
+{
+    if (pass->loaded_count == 0) {
+        find_start(pass);
+    }
+    for (uint32_t i = 0; i < pass->loaded_count; i++) {
+        if (memory->loaded[i].dynamic == image->dynamic) {
+            return memory->loaded[i].is_of_start;
+        }
+    }
+    return false;
+}
+
+/* Who has a function of the point's name. */
+struct definitions {
+    uint32_t point;
+    bool is_of_module;    /* the original lies in a module, and not in the vdso */
+    bool is_of_c_library; /* and this is a part of the C library */
+    bool has_c_library;   /* another definition does */
+    bool has_others;      /* lie elsewhere */
+};
+
+static int count_definition(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct definitions *found = context;
+    struct sbx_elf_image image;
+    uintptr_t original = (uintptr_t)*points[found->point]->original;
+    (void)bytes;
+    if (!sbx_elf_image_read(&image, info) || (vdso_header >= image.code_begin && vdso_header < image.code_end)) {
+        return 0;
+    }
+    bool is_of_c_library = sbx_is_of_c_library((const void *)image.code_begin);
+    if (original >= image.code_begin && original < image.code_end) {
+        found->is_of_module = true;
+        found->is_of_c_library = is_of_c_library;
+    } else if (sbx_elf_image_find(&image, points[found->point]->symbol, point_hashes[found->point], NULL) != 0) {
+        found->has_c_library |= is_of_c_library;
+        found->has_others |= !is_of_c_library;
+    }
+    return 0;
+}
+
+/* Is there nothing else that the name could be bound to, wherever the loader begins to look? Parts of the C library that have
+ * the same name (before glibc 2.34) count as one. */
+static bool is_only_definition(uint32_t point)
+{
+    struct definitions found = {.point = point};
+    dl_iterate_phdr(count_definition, &found);
+    return !found.has_others && (!found.has_c_library || !found.is_of_module || found.is_of_c_library);
+}
+
+enum binding {
+    BINDING_FOREIGN,
+    BINDING_ORIGINAL,
+    BINDING_OPEN, /* nobody can tell before it is bound */
+};
+
+/* What does the slot lead to, the definition that our hook forwards to or another; or, when it is not bound yet, where would the
+ * loader have it lead? For what the program needs, it looks from the program on, as we did for the original. A module that
+ * came by dlopen() may have been given a scope of its own that comes before (RTLD_DEEPBIND); nothing that can be read
+ * says so, and the call that said so may have passed no hook of ours. There the answer is known only if it is the same in every
+ * order; else the slot is left alone until it is bound. */
+static enum binding judge(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now,
+                          uint32_t point, struct pass *pass)
 {
     uintptr_t original = (uintptr_t)*points[point]->original;
-    return now == original || (is_unbound(image, relocation, now, original) &&
-                               is_same_version(image, (uint32_t)ELF64_R_SYM(relocation->r_info), point, pass));
+    uint32_t number = (uint32_t)ELF64_R_SYM(relocation->r_info);
+    const ElfW(Sym) *symbol = &image->symbols[number];
+    if (now == original) {
+        return BINDING_ORIGINAL;
+    }
+    if (!is_unbound(image, relocation, now) || !is_same_version(image, number, point, pass)) {
+        return BINDING_FOREIGN;
+    }
+    if (image->is_symbolic && symbol->st_shndx != SHN_UNDEF) {
+        return image->bias + symbol->st_value == original ? BINDING_ORIGINAL : BINDING_FOREIGN;
+    }
+    if ((is_of_start(image, pass) && !may_come_late(points[point])) || is_only_definition(point)) {
+        return BINDING_ORIGINAL;
+    }
+    return BINDING_OPEN;
 }
 
 static uint32_t patch_of_slot(const struct hooked_module *module, const uintptr_t *slot)
@@ -479,8 +621,10 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
         if (now == hook) {
             continue;
         }
-        if (!is_bound_to_original(image, &table[i], now, point, pass)) {
-            module->foreign_slots++; /* bound to another definition: not ours to judge */
+        enum binding binding = judge(image, &table[i], now, point, pass);
+        if (binding != BINDING_ORIGINAL) {
+            module->foreign_slots++; /* bound to another definition, perhaps: not ours to judge */
+            module->is_undecided |= binding == BINDING_OPEN;
             continue;
         }
         uint32_t known = patch_of_slot(module, slot);
@@ -589,8 +733,10 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
     }
     pass->has_begun = true; /* the program itself is done whatever it takes */
     bool is_whole = restore_module(module, pass);
-    if (pass->wanted != 0 && (!is_whole || module->walked_points != pass->wanted || module->walked_finds != finds)) {
+    if (pass->wanted != 0 &&
+        (!is_whole || module->is_undecided || module->walked_points != pass->wanted || module->walked_finds != finds)) {
         module->foreign_slots = 0;
+        module->is_undecided = false;
         patch_table(module, image.jump_relocations, image.jump_bytes / sizeof *image.relocations, pass);
         patch_table(module, image.relocations + image.relative_count,
                     image.relocation_bytes / sizeof *image.relocations - image.relative_count, pass);
