@@ -218,7 +218,8 @@ static void rebind(struct rebinding *work, const ElfW(Rela) * table, size_t coun
             continue;
         }
         uint64_t own = find(name, sbx_elf_image_wanted_version(work->us, number), work->auxiliary);
-        if (own != 0 && own != now && !store(work, slot, own)) {
+        bool is_function = ELF64_ST_TYPE(work->us->symbols[number].st_info) == STT_FUNC;
+        if ((own == 0 && is_function) || (own != 0 && own != now && !store(work, slot, own))) {
             foreign++;
         }
     }

@@ -16,6 +16,11 @@ foreach(module IN ITEMS wrapper_formats wrapper_v_forms)
     target_compile_definitions(${module} PRIVATE _GNU_SOURCE $<$<STREQUAL:${module},wrapper_formats>:WRAP_FORMATS>)
     target_link_libraries(${module} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 endforeach()
+foreach(module IN ITEMS relro_opened relro_sealed)
+    add_library(${module} MODULE relro_module.c)
+    target_compile_definitions(${module} PRIVATE _GNU_SOURCE $<$<STREQUAL:${module},relro_sealed>:IS_SEALED>)
+    target_link_options(${module} PRIVATE -Wl,-z,relro,-z,now)
+endforeach()
 foreach(target IN ITEMS own_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs wrapper_formats
         wrapper_v_forms)
     target_compile_options(${target} PRIVATE -fno-builtin) # every call is made as it stands there
@@ -26,9 +31,10 @@ target_compile_definitions(test_host_definitions PRIVATE HOST_OWN_ALLOCATOR="$<T
     HOST_WRAPPED="$<TARGET_FILE:wrapped>" HOST_CLOCK_READER="$<TARGET_FILE:clock_reader>"
     HOST_PLUGIN_OWN_NOW="$<TARGET_FILE:plugin_own_now>" HOST_PLUGIN_OWN_LAZY="$<TARGET_FILE:plugin_own_lazy>"
     HOST_PLUGIN_LIBCS="$<TARGET_FILE:plugin_libcs>" HOST_WRAPPER_FORMATS="$<TARGET_FILE:wrapper_formats>"
-    HOST_WRAPPER_V_FORMS="$<TARGET_FILE:wrapper_v_forms>")
+    HOST_WRAPPER_V_FORMS="$<TARGET_FILE:wrapper_v_forms>" HOST_RELRO_OPENED="$<TARGET_FILE:relro_opened>"
+    HOST_RELRO_SEALED="$<TARGET_FILE:relro_sealed>")
 add_dependencies(test_host_definitions own_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs
-    wrapper_formats wrapper_v_forms)
+    wrapper_formats wrapper_v_forms relro_opened relro_sealed)
 
 # Who stands before every function that the library takes from others.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64" AND STALLBOX_HAS_GLIBC)

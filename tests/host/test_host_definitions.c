@@ -87,6 +87,59 @@ static void host_04_what_a_plugin_has_not_bound_yet_is_bound_in_its_own_scope(vo
     expect_as_alone(NULL, (const char *const[]){HOST_OWN_ALLOCATOR, HOST_PLUGIN_LIBCS, "now", NULL});
 }
 
+static int ask_module(const char *name)
+{
+    int (*ask)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
+    host_expect(ask != NULL, "the module is there");
+    return ask();
+}
+
+static void stores_where_it_may(void)
+{
+    void (*store)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "relro_store");
+    host_expect(ask_module("relro_is_ready") != 0, "the module can write its own pages");
+    host_pause_ms(200);
+    host_expect(ask_module("relro_sleep") == 0, "its call is as it was");
+    store();
+    host_expect_snapshot();
+    host_expect(host_api().stop(10000) == STALLBOX_OK, "the recorder stops");
+    store();
+    host_expect(ask_module("relro_sleep") == 0, "and its call is as it was");
+}
+
+static void host_04_pages_that_a_module_opened_for_itself_stay_open(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "stores_where_it_may", .preload_too = HOST_RELRO_OPENED});
+}
+
+static void calls_from_sealed_pages(void)
+{
+    if (ask_module("relro_is_ready") == 0) {
+        host_tell("cannot_seal");
+        return;
+    }
+    host_pause_ms(200);
+    (void)ask_module("relro_sleep");
+    host_expect_snapshot();
+    host_expect(host_api().stop(10000) == STALLBOX_OK, "the recorder stops");
+    host_expect(ask_module("relro_sleep") == 0, "its call is as it was");
+}
+
+static void host_04_slots_in_sealed_pages_are_left_alone_and_counted(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "calls_from_sealed_pages", .preload_too = HOST_RELRO_SEALED});
+    char path[120];
+    snprintf(path, sizeof path, "%s/cannot_seal", host_folder);
+    if (access(path, F_OK) == 0) {
+        host_skip("this kernel seals nothing (mseal(2), Linux 6.10)");
+    }
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_true(snapshot->drops[SBX_DROP_FOREIGN_SLOT] > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* ---- HOST-20 ---- */
 
 /* `stallbox run` puts ours first; a program that sets LD_PRELOAD for what it starts may put it last. */
@@ -251,11 +304,14 @@ int main(int argc, char **argv)
 #if defined(HOST_EVERY_SYMBOL)
         HOST_BODY(is_busy_below_every_symbol),
 #endif
-        HOST_BODY(host_work),
+        HOST_BODY(stores_where_it_may),
+        HOST_BODY(calls_from_sealed_pages),
     };
     static const struct CMUnitTest tests[] = {
         HOST_TEST(host_04_a_plugins_own_functions_stay_its_own),
         HOST_TEST(host_04_what_a_plugin_has_not_bound_yet_is_bound_in_its_own_scope),
+        HOST_TEST(host_04_pages_that_a_module_opened_for_itself_stay_open),
+        HOST_TEST(host_04_slots_in_sealed_pages_are_left_alone_and_counted),
         HOST_TEST(host_20_a_wrapper_of_printf_sees_what_is_printed),
         HOST_TEST(host_20_a_wrapper_of_vprintf_sees_no_printf),
         HOST_TEST(host_20_a_wrapper_of_locks_sees_each_lock_before_its_unlock),
