@@ -140,9 +140,10 @@ static uint64_t choose(uint64_t resolver, auxiliary_function *auxiliary)
 #if defined( \
     __aarch64__) /* the psABI's "GNU C library IFUNC interface": the features in words of 64 bits behind a size */
     enum {
-        ARGUMENT_FOLLOWS = 62
+        ARGUMENT_FOLLOWS = 62,
+        WORDS = 3
     };
-    const uint64_t features[] = {sizeof features, auxiliary(AT_HWCAP), auxiliary(AT_HWCAP2)};
+    const uint64_t features[WORDS] = {WORDS * sizeof(uint64_t), auxiliary(AT_HWCAP), auxiliary(AT_HWCAP2)};
     return ((uint64_t(*)(uint64_t, const uint64_t *))(uintptr_t)resolver)(features[1] | UINT64_C(1) << ARGUMENT_FOLLOWS,
                                                                           features);
 #else
