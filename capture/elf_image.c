@@ -3,13 +3,33 @@
  * "Symbol Versioning", and binutils' bfd/elflink.c for DT_GNU_HASH, which no standard describes). */
 #include "elf_image.h"
 
-#include <string.h>
-#include <sys/auxv.h>
+#include <assert.h>
 
 enum {
     VERSION_HIDDEN = 0x8000, /* not the default version of its name */
     VERSION_MASK = 0x7fff,
 };
+
+/* strcmp() == 0, and no call: this also runs before our own slots are bound (own_bindings.c). */
+static bool is_same_text(const char *one, const char *other)
+{
+    while (*one != 0 && *one == *other) {
+        one++;
+        other++;
+    }
+    return *one == *other;
+}
+
+/* Zeroes, without the memset() that a compiler makes of an assignment. */
+static void clear(struct sbx_elf_image *image)
+{
+    uint64_t *words = (uint64_t *)(void *)image;
+    static_assert(sizeof *image % sizeof *words == 0, "an image is whole words");
+    for (size_t i = 0; i < sizeof *image / sizeof *words; i++) {
+        words[i] = 0;
+        __asm__ volatile("" ::: "memory");
+    }
+}
 
 static uint64_t dynamic_address(const struct sbx_elf_image *image, uint64_t value)
 {
@@ -20,16 +40,14 @@ static uint64_t dynamic_address(const struct sbx_elf_image *image, uint64_t valu
 static const ElfW(Dyn) * read_headers(struct sbx_elf_image *image, const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *dynamic = NULL;
-    uint64_t page_bytes = getauxval(AT_PAGESZ); /* 4, 16 or 64 KiB on aarch64 */
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         uint64_t address = info->dlpi_addr + header->p_vaddr;
         if (header->p_type == PT_DYNAMIC) {
             dynamic = (const ElfW(Dyn) *)address;
         } else if (header->p_type == PT_GNU_RELRO) {
-            image->relro_begin = address & ~(page_bytes - 1);
-            image->relro_end =
-                (address + header->p_memsz) & ~(page_bytes - 1); /* the loader protects whole pages only */
+            image->relro_begin = address;
+            image->relro_end = address + header->p_memsz;
         } else if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
             image->code_begin = address < image->code_begin ? address : image->code_begin;
             image->code_end = address + header->p_memsz > image->code_end ? address + header->p_memsz : image->code_end;
@@ -40,12 +58,14 @@ static const ElfW(Dyn) * read_headers(struct sbx_elf_image *image, const struct 
 
 bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *info)
 {
-    memset(image, 0, sizeof *image);
+    clear(image);
     image->bias = info->dlpi_addr;
     image->headers = info->dlpi_phdr;
     image->code_begin = UINT64_MAX;
     const ElfW(Dyn) *dynamic = read_headers(image, info);
     bool is_rela = true;
+    uint64_t soname = 0;
+    image->dynamic = dynamic;
     for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
         uint64_t address = dynamic_address(image, dynamic->d_un.d_ptr);
         switch (dynamic->d_tag) {
@@ -94,6 +114,15 @@ bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *
         case DT_RPATH:
             image->has_rpath = true;
             break;
+        case DT_SONAME:
+            soname = dynamic->d_un.d_val;
+            break;
+        case DT_SYMBOLIC:
+            image->is_symbolic = true;
+            break;
+        case DT_FLAGS:
+            image->is_symbolic |= (dynamic->d_un.d_val & DF_SYMBOLIC) != 0;
+            break;
         default:
             break;
         }
@@ -101,6 +130,7 @@ bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *
     if (image->relative_count > image->relocation_bytes / sizeof *image->relocations) {
         image->relative_count = 0;
     }
+    image->soname = soname != 0 && image->strings != NULL ? image->strings + soname : NULL;
     return is_rela && image->symbols != NULL && image->strings != NULL && image->code_begin < image->code_end;
 }
 
@@ -134,7 +164,7 @@ static bool is_version(const struct sbx_elf_image *image, uint32_t index, const 
         const ElfW(Verdef) *version = (const ElfW(Verdef) *)at;
         if ((version->vd_ndx & VERSION_MASK) == index) {
             const ElfW(Verdaux) *own_name = (const ElfW(Verdaux) *)(at + version->vd_aux);
-            return strcmp(image->strings + own_name->vda_name, name) == 0;
+            return is_same_text(image->strings + own_name->vda_name, name);
         }
         at += version->vd_next;
     }
@@ -146,7 +176,7 @@ static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const
     const ElfW(Sym) *found = &image->symbols[symbol];
     unsigned type = ELF64_ST_TYPE(found->st_info);
     if (found->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
-        strcmp(image->strings + found->st_name, name) != 0) {
+        !is_same_text(image->strings + found->st_name, name)) {
         return false;
     }
     if (image->versions == NULL) {
@@ -159,30 +189,50 @@ static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const
     return version == NULL ? (index & VERSION_HIDDEN) == 0 : is_version(image, index & VERSION_MASK, version);
 }
 
-uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
+const ElfW(Sym) *
+    sbx_elf_image_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
 {
     const uint32_t *table = image->gnu_hash;
     if (table == NULL || table[0] == 0 || table[2] == 0) {
-        return 0;
+        return NULL;
     }
     uint32_t bucket_count = table[0], first = table[1], bloom_count = table[2], shift = table[3];
     const uint64_t *bloom = (const uint64_t *)(table + 4);
     const uint32_t *buckets = (const uint32_t *)(bloom + bloom_count), *chain = buckets + bucket_count;
     uint64_t word = bloom[hash / 64 & (bloom_count - 1)];
     if ((word >> hash % 64 & word >> (hash >> shift) % 64 & 1) == 0) {
-        return 0;
+        return NULL;
     }
     uint32_t symbol = buckets[hash % bucket_count];
     if (symbol < first) {
-        return 0;
+        return NULL;
     }
     for (;; symbol++) {
         uint32_t link = chain[symbol - first];
         if ((link | 1) == (hash | 1) && is_the_one(image, symbol, name, version)) {
-            return image->bias + image->symbols[symbol].st_value;
+            return &image->symbols[symbol];
         }
         if ((link & 1) != 0) {
-            return 0;
+            return NULL;
         }
     }
+}
+
+uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
+{
+    const ElfW(Sym) *symbol = sbx_elf_image_symbol(image, name, hash, version);
+    return symbol != NULL ? image->bias + symbol->st_value : 0;
+}
+
+bool sbx_elf_image_read_mapped(struct sbx_elf_image *image, const struct link_map *map)
+{
+    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)(uintptr_t)map->l_addr;
+    if (map->l_addr == 0 || file->e_ident[EI_MAG0] != ELFMAG0 || file->e_ident[EI_MAG1] != ELFMAG1) {
+        return false;
+    }
+    struct dl_phdr_info info;
+    info.dlpi_addr = map->l_addr;
+    info.dlpi_phdr = (const ElfW(Phdr) *)(const void *)((const char *)file + file->e_phoff);
+    info.dlpi_phnum = file->e_phnum;
+    return sbx_elf_image_read(image, &info);
 }

@@ -3,7 +3,8 @@
  *
  * Apart from got_hook.c because nothing here changes anything: it reads tables that the loader maps and trusts as well,
  * in the process itself, so a module whose tables lie would have crashed before us. Reading is done inside
- * dl_iterate_phdr, where no module can be unmapped. Allocates nothing, takes no lock. */
+ * dl_iterate_phdr, where no module can be unmapped. Allocates nothing, takes no lock, and calls nothing at all, also nothing
+ * that a compiler makes a call of by itself: it serves before the library's own slots are bound (own_bindings.h). */
 #ifndef SBX_ELF_IMAGE_H
 #define SBX_ELF_IMAGE_H
 
@@ -20,22 +21,33 @@ struct sbx_elf_image {
     const char *strings;
     const ElfW(Rela) * jump_relocations, *relocations;
     size_t jump_bytes, relocation_bytes;
-    size_t relative_count;           /* the first so many of `relocations` name no symbol */
-    uint64_t relro_begin, relro_end; /* whole pages that are read-only by now */
-    uint64_t code_begin, code_end;   /* executable range: an unresolved lazy slot points into it */
-    const uint32_t *gnu_hash;        /* NULL: none */
-    const ElfW(Versym) * versions;   /* by symbol; NULL: the module has none */
+    size_t relative_count; /* the first so many of `relocations` name no symbol */
+    uint64_t relro_begin,
+        relro_end; /* what the loader makes read-only, as far as it is whole pages (sbx_relro_pages()) */
+    uint64_t code_begin, code_end; /* executable range: an unresolved lazy slot points into it */
+    const uint32_t *gnu_hash;      /* NULL: none */
+    const ElfW(Versym) * versions; /* by symbol; NULL: the module has none */
     const ElfW(Verneed) * needed;
     const ElfW(Verdef) * defined;
     size_t needed_count, defined_count;
-    bool has_rpath; /* DT_RPATH */
+    const ElfW(Dyn) * dynamic;
+    const char *soname; /* NULL: it has none */
+    bool has_rpath;     /* DT_RPATH */
+    bool is_symbolic;   /* what it defines itself comes before everybody else's definitions */
 };
 
 /* Fill *image. Returns false when the module has nothing to patch or look up: no dynamic section, no symbols. */
 bool sbx_elf_image_read(struct sbx_elf_image *image, const struct dl_phdr_info *info);
 
+/* The same of a shared library whose first segment begins with its file's header, as all that linkers make do. */
+bool sbx_elf_image_read_mapped(struct sbx_elf_image *image, const struct link_map *map);
+
 /* Name of the version that the module wants of its symbol number `symbol`; NULL: any. */
 const char *sbx_elf_image_wanted_version(const struct sbx_elf_image *image, uint32_t symbol);
+
+/* The function `name` as this module defines it; NULL when it does not. As sbx_elf_image_find(). */
+const ElfW(Sym) *
+    sbx_elf_image_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version);
 
 /* Address of the function `name` as this module defines it, 0 when it does not; of an indirect function, that of its
  * resolver. `version` NULL: the default one. `hash` is sbx_gnu_hash(name). */

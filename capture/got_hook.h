@@ -2,7 +2,7 @@
 /* got_hook.h - capture points put into, and taken out of, the GOT slots of every loaded module.
  *
  * Only slots bound to the very definition that our hook forwards to are patched, so a module that sees another malloc
- * keeps it. A slot that is not bound yet (lazy binding) is judged by the version of the symbol that it wants. What was
+ * keeps it. A slot that is not bound yet (lazy binding) is judged by what the loader would bind it to (slot_binding.h). What was
  * replaced is remembered a slot, and put back exactly. All work happens inside dl_iterate_phdr, where no module can be
  * unmapped; stores are single aligned words, because other threads are calling through them.
  *

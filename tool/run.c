@@ -270,14 +270,14 @@ static char **make_environment(const struct run *run)
     while (environ[count] != NULL) {
         count++;
     }
-    char **made = calloc(count + 7, sizeof *made);
+    char **made = calloc(count + 8, sizeof *made);
     if (made == NULL) {
         return NULL;
     }
     const char *preloaded = getenv("LD_PRELOAD");
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "ASAN_OPTIONS=", 13) != 0 &&
             strncmp(environ[i], SBX_ENV_COMPANION "=", sizeof SBX_ENV_COMPANION) != 0) {
             made[used++] = environ[i];
         }
@@ -287,12 +287,18 @@ static char **make_environment(const struct run *run)
     char orders_text[SBX_ORDERS_TEXT_BYTES];
     sbx_policy_settings(&run->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
-    char *texts[6] = {NULL};
+    /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
+     * first, because that one's functions could stand before its own. Ours has none. */
+    const char *sanitizer = getenv("ASAN_OPTIONS");
+    bool is_alone = sanitizer == NULL || sanitizer[0] == 0;
+    char *texts[7] = {NULL};
     if (asprintf(&texts[0], "LD_PRELOAD=%s%s%s", run->library, is_first ? "" : ":", is_first ? "" : preloaded) < 0 ||
         asprintf(&texts[1], SBX_ENV_AUTOSTART "=1") < 0 ||
         asprintf(&texts[2], SBX_ENV_SPOOL "=%s", run->spool_absolute) < 0 ||
         asprintf(&texts[3], SBX_ENV_RECORDINGS "=%s", run->recordings) < 0 ||
         asprintf(&texts[4], SBX_ENV_ORDERS "=%s", orders_text) < 0 ||
+        asprintf(&texts[6], "ASAN_OPTIONS=%s%sverify_asan_link_order=0", is_alone ? "" : sanitizer,
+                 is_alone ? "" : ":") < 0 ||
         (run->follower == NULL && asprintf(&texts[5], SBX_ENV_COMPANION "=%d-0", (int)getpid()) < 0)) {
         free(made);
         return NULL; /* out of memory before anything ran: the few bytes go with us */
@@ -300,6 +306,7 @@ static char **make_environment(const struct run *run)
     for (size_t i = 0; i < 5; i++) {
         made[used++] = texts[i];
     }
+    made[used++] = texts[6];
     /* With or without a policy: whoever steers the other users of this spool leaves it to us. */
     made[used++] = run->follower != NULL
                        ? (char *)(uintptr_t)sbx_follower_mark(run->follower) /* as execve() takes it */

@@ -2,15 +2,21 @@
 /* point.h - what every capture point declares: the symbol, our function, where the original is kept, which bit it
  * obeys.
  *
+ * A hook calls what it replaced, once, and nothing else in its place: that may be somebody's wrapper, who counts on seeing
+ * what was called, and sees it. Only where it is the C library's own may another function of the C library stand for it,
+ * called by our own binding (own_bindings.h): vprintf() for printf(), a try before a lock.
+ *
  * Everything in this folder runs inside the program's own calls: it is SBX_HOOK_SAFE (port/marks.h). A hook does the
  * cheapest possible check, calls the original, and returns what the original returned with errno as it left it. */
 #ifndef SBX_POINT_H
 #define SBX_POINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "capture.h"
+#include "own_bindings.h"
 #include "wake.h"
 
 struct sbx_point {
@@ -18,6 +24,8 @@ struct sbx_point {
     void *hook;      /* NULL: nothing is hooked, the original is wanted by another hook */
     void **original; /* resolved once, before any hook is installed; NULL result: the point does not exist here */
     uint32_t group;  /* enum sbx_point_group */
+    bool
+        is_plain; /* only where the original is the C library's own: the hook cannot hand the call on to anybody else */
 };
 
 struct sbx_point_list {
@@ -76,7 +84,8 @@ extern const size_t sbx_point_list_count;
 
 /* A lock, measured only by who must wait for it. When it looks free (or the call is to be left alone for another
  * reason) the original is called, as a tail call; else it is tried, and `busy` is what the try returns when somebody
- * else has it. Trying comes to the same as locking in every other case (point_lock.c). Looking at the word first saves
+ * else has it. Trying comes to the same as locking in every other case (point_lock.c), if the original is the C library's:
+ * a wrapper of somebody's is locked by, and never tried. Looking at the word first saves
  * the try, whose generality costs more than the rest of the hook. The price: who is overtaken between the look and the
  * original's own attempt, a few nanoseconds, waits unmeasured. A lock that is taken 10,000 times a second makes that
  * one wait in 20,000, and the sampler still sees it. */
@@ -85,7 +94,10 @@ extern const size_t sbx_point_list_count;
     SBX_NOINLINE static type wait_in_##name parameters                                                        \
     {                                                                                                         \
         struct sbx_blocking call;                                                                             \
-        type result = try;                                                                                    \
+        type result = busy;                                                                                   \
+        if (SBX_LIKELY(sbx_is_of_c_library((const void *)(uintptr_t)real_##name))) {                          \
+            result = try;                                                                                     \
+        }                                                                                                     \
         if (result != (busy)) {                                                                               \
             return result;                                                                                    \
         }                                                                                                     \
@@ -113,9 +125,13 @@ extern const size_t sbx_point_list_count;
         return SBX_UNLIKELY(sbx_waiter_is_likely((uint64_t)object)) ? wake_in_##name(object) : real_##name(object); \
     }
 
-#define SBX_POINT(name, hook_function, original_variable, group)            \
-    {                                                                       \
-        name, (void *)(hook_function), (void **)&(original_variable), group \
+#define SBX_POINT(name, hook_function, original_variable, group)                   \
+    {                                                                              \
+        name, (void *)(hook_function), (void **)&(original_variable), group, false \
+    }
+#define SBX_PLAIN_POINT(name, hook_function, original_variable, group)            \
+    {                                                                             \
+        name, (void *)(hook_function), (void **)&(original_variable), group, true \
     }
 #define SBX_POINT_LIST(array)      \
     {                              \

@@ -41,23 +41,19 @@ static bool is_known(clockid_t clock)
     return clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME;
 }
 
-static int (*real_mutex_trylock)(pthread_mutex_t *);
-static int (*real_mtx_trylock)(mtx_t *);
-
-SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), is_free(mutex), real_mutex_trylock(mutex), EBUSY,
+SBX_LOCK_HOOK(int, mutex_lock, (pthread_mutex_t * mutex), (mutex), is_free(mutex), pthread_mutex_trylock(mutex), EBUSY,
               SBX_GROUP_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
 SBX_LOCK_HOOK(int, mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until), (mutex, until),
-              is_free(mutex), real_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
-              owner_of(mutex))
+              is_free(mutex), pthread_mutex_trylock(mutex), EBUSY, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK,
+              (uint64_t)mutex, owner_of(mutex))
 /* The clock is checked before the lock: a bad one is EINVAL also when the mutex is free (glibc). */
 SBX_LOCK_HOOK(int, mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
-              (mutex, clock, until), is_free(mutex) || !is_known(clock), real_mutex_trylock(mutex), EBUSY,
+              (mutex, clock, until), is_free(mutex) || !is_known(clock), pthread_mutex_trylock(mutex), EBUSY,
               SBX_GROUP_LOCK, SBX_OP_MUTEX_CLOCKLOCK, (uint64_t)mutex, owner_of(mutex))
-SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), is_free(mutex), real_mtx_trylock(mutex), thrd_busy,
-              SBX_GROUP_LOCK, SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
+SBX_LOCK_HOOK(int, mtx_lock, (mtx_t * mutex), (mutex), is_free(mutex), mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK,
+              SBX_OP_MUTEX_LOCK, (uint64_t)mutex, owner_of(mutex))
 SBX_LOCK_HOOK(int, mtx_timedlock, (mtx_t * mutex, const struct timespec *until), (mutex, until), is_free(mutex),
-              real_mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex,
-              owner_of(mutex))
+              mtx_trylock(mutex), thrd_busy, SBX_GROUP_LOCK, SBX_OP_MUTEX_TIMEDLOCK, (uint64_t)mutex, owner_of(mutex))
 
 /* Will this unlock wake anybody? 1 is held with nobody asleep, 2 with sleepers (Drepper, Futexes are tricky; a tid in
  * the kinds that the kernel knows). A thread that was woken and has not run yet still has its seat: without this
@@ -120,9 +116,6 @@ COND_HOOK(cnd_timedwait, (cnd_t * condition, mtx_t *mutex, const struct timespec
           SBX_OP_COND_TIMEDWAIT)
 
 static const struct sbx_point points[] = {
-    /* not hooked, only resolved: the locks call them */
-    SBX_POINT("pthread_mutex_trylock", NULL, real_mutex_trylock, SBX_GROUP_LOCK),
-    SBX_POINT("mtx_trylock", NULL, real_mtx_trylock, SBX_GROUP_LOCK),
     SBX_POINT("pthread_mutex_lock", hook_mutex_lock, real_mutex_lock, SBX_GROUP_LOCK),
     SBX_POINT("pthread_mutex_timedlock", hook_mutex_timedlock, real_mutex_timedlock, SBX_GROUP_LOCK),
     SBX_POINT("pthread_mutex_clocklock", hook_mutex_clocklock, real_mutex_clocklock, SBX_GROUP_LOCK),

@@ -20,9 +20,6 @@ static uint32_t writer_of(const pthread_rwlock_t *lock)
 #endif
 }
 
-static int (*real_tryrdlock)(pthread_rwlock_t *);
-static int (*real_trywrlock)(pthread_rwlock_t *);
-
 /* What is wrong with a clock or a time-out is reported before the lock is tried, also when it is free (glibc): such a
  * call is left to the original. */
 static bool is_sound(const struct timespec *until)
@@ -62,22 +59,23 @@ static bool is_writable(const pthread_rwlock_t *lock)
     SBX_LOCK_HOOK(int, name, parameters, arguments, is_left_alone, try(lock), EBUSY, SBX_GROUP_RWLOCK, op, \
                   (uint64_t)lock, writer_of(lock))
 
-RWLOCK_HOOK(rdlock, (pthread_rwlock_t * lock), (lock), is_readable(lock), real_tryrdlock, SBX_OP_RWLOCK_RDLOCK)
-RWLOCK_HOOK(wrlock, (pthread_rwlock_t * lock), (lock), is_writable(lock), real_trywrlock, SBX_OP_RWLOCK_WRLOCK)
+RWLOCK_HOOK(rdlock, (pthread_rwlock_t * lock), (lock), is_readable(lock), pthread_rwlock_tryrdlock,
+            SBX_OP_RWLOCK_RDLOCK)
+RWLOCK_HOOK(wrlock, (pthread_rwlock_t * lock), (lock), is_writable(lock), pthread_rwlock_trywrlock,
+            SBX_OP_RWLOCK_WRLOCK)
 RWLOCK_HOOK(timedrdlock, (pthread_rwlock_t * lock, const struct timespec *until), (lock, until),
-            is_readable(lock) || !is_sound(until), real_tryrdlock, SBX_OP_RWLOCK_TIMEDRDLOCK)
+            is_readable(lock) || !is_sound(until), pthread_rwlock_tryrdlock, SBX_OP_RWLOCK_TIMEDRDLOCK)
 RWLOCK_HOOK(timedwrlock, (pthread_rwlock_t * lock, const struct timespec *until), (lock, until),
-            is_writable(lock) || !is_sound(until), real_trywrlock, SBX_OP_RWLOCK_TIMEDWRLOCK)
+            is_writable(lock) || !is_sound(until), pthread_rwlock_trywrlock, SBX_OP_RWLOCK_TIMEDWRLOCK)
 RWLOCK_HOOK(clockrdlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
-            is_readable(lock) || !is_known(clock) || !is_sound(until), real_tryrdlock, SBX_OP_RWLOCK_TIMEDRDLOCK)
+            is_readable(lock) || !is_known(clock) || !is_sound(until), pthread_rwlock_tryrdlock,
+            SBX_OP_RWLOCK_TIMEDRDLOCK)
 RWLOCK_HOOK(clockwrlock, (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until), (lock, clock, until),
-            is_writable(lock) || !is_known(clock) || !is_sound(until), real_trywrlock, SBX_OP_RWLOCK_TIMEDWRLOCK)
+            is_writable(lock) || !is_known(clock) || !is_sound(until), pthread_rwlock_trywrlock,
+            SBX_OP_RWLOCK_TIMEDWRLOCK)
 SBX_RELEASE_HOOK(rwlock_unlock, pthread_rwlock_t, SBX_OP_RWLOCK_UNLOCK, SBX_WAKE_ALL)
 
 static const struct sbx_point points[] = {
-    /* not hooked, only resolved: the locks call them */
-    SBX_POINT("pthread_rwlock_tryrdlock", NULL, real_tryrdlock, SBX_GROUP_RWLOCK),
-    SBX_POINT("pthread_rwlock_trywrlock", NULL, real_trywrlock, SBX_GROUP_RWLOCK),
     SBX_POINT("pthread_rwlock_rdlock", hook_rdlock, real_rdlock, SBX_GROUP_RWLOCK),
     SBX_POINT("pthread_rwlock_wrlock", hook_wrlock, real_wrlock, SBX_GROUP_RWLOCK),
     SBX_POINT("pthread_rwlock_timedrdlock", hook_timedrdlock, real_timedrdlock, SBX_GROUP_RWLOCK),

@@ -3,7 +3,8 @@
  *
  * Held for nanoseconds as a rule, so a few tries of our own come before anything is measured: the two clock reads of a
  * measured wait would otherwise cost more than the wait. What is worth a record is the spin lock whose holder was taken
- * off its CPU, and that lasts for milliseconds. Nobody's name is in a spin lock. */
+ * off its CPU, and that lasts for milliseconds. Nobody's name is in a spin lock. A wrapper of somebody's is locked by, and not
+ * tried (point.h): then a lock that looks held is measured at once. */
 #include "point.h"
 
 #include <errno.h>
@@ -14,7 +15,17 @@ enum {
 }; /* some microseconds, as the real one would spend */
 
 static int (*real_spin_lock)(pthread_spinlock_t *);
-static int (*real_spin_trylock)(pthread_spinlock_t *);
+
+/* A hint, for a lock that may not be tried. */
+static inline bool is_free(const pthread_spinlock_t *lock)
+{
+#if defined(__GLIBC__) && defined(__x86_64__)
+    const int free_word = 1; /* nptl/pthread_spin_init.c of that architecture */
+#else
+    const int free_word = 0;
+#endif
+    return (int)sbx_load_relaxed((const uint32_t *)(const volatile void *)lock) == free_word; /* relaxed: a hint */
+}
 
 static inline void pause_cpu(void)
 {
@@ -25,14 +36,8 @@ static inline void pause_cpu(void)
 #endif
 }
 
-SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
+SBX_NOINLINE static int measure_spin_lock(pthread_spinlock_t *lock)
 {
-    for (int i = 0; i < TRIES; i++) {
-        pause_cpu();
-        if (real_spin_trylock(lock) == 0) { /* what a free one looks like differs from libc to libc: so no look first */
-            return 0;
-        }
-    }
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
     sbx_wait_begin(&call, SBX_GROUP_SPIN, SBX_RECORD_LOCK, SBX_OP_SPIN_LOCK, (uint64_t)lock, 0);
@@ -41,9 +46,24 @@ SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
     return result;
 }
 
+SBX_NOINLINE static int wait_in_spin_lock(pthread_spinlock_t *lock)
+{
+    for (int i = 0; i < TRIES; i++) {
+        pause_cpu();
+        if (pthread_spin_trylock(lock) ==
+            0) { /* what a free one looks like differs from libc to libc: so no look first */
+            return 0;
+        }
+    }
+    return measure_spin_lock(lock);
+}
+
 static int hook_spin_lock(pthread_spinlock_t *lock)
 {
-    int result = real_spin_trylock(lock);
+    if (SBX_UNLIKELY(real_spin_lock != pthread_spin_lock)) { /* as our own binding has it: somebody's wrapper is next */
+        return is_free(lock) ? real_spin_lock(lock) : measure_spin_lock(lock);
+    }
+    int result = pthread_spin_trylock(lock);
     return SBX_LIKELY(result != EBUSY) ? result : wait_in_spin_lock(lock);
 }
 
@@ -61,7 +81,6 @@ static int hook_spin_unlock(pthread_spinlock_t *lock)
 }
 
 static const struct sbx_point points[] = {
-    SBX_POINT("pthread_spin_trylock", NULL, real_spin_trylock, SBX_GROUP_SPIN), /* not hooked, only resolved */
     SBX_POINT("pthread_spin_lock", hook_spin_lock, real_spin_lock, SBX_GROUP_SPIN),
     SBX_POINT("pthread_spin_unlock", hook_spin_unlock, real_spin_unlock, SBX_GROUP_WAKE),
 };

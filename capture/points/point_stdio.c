@@ -167,24 +167,50 @@ SBX_BLOCKING_HOOK(int, vdprintf_chk, (int fd, int flag, const char *format, va_l
                   SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FPRINTF, (uint64_t)fd + 1, result > 0 ? result : 0,
                   result < 0, fd)
 
-/* Variadic functions cannot be handed on: each is its v-form, which is how libc itself has them. */
-#define FORMATS(name, parameters, last, v_form_arguments, v_form) \
-    static int(*real_##name) parameters;                          \
-    static int hook_##name parameters                             \
-    {                                                             \
-        va_list rest;                                             \
-        va_start(rest, last);                                     \
-        int result = hook_##v_form v_form_arguments;              \
-        va_end(rest);                                             \
-        return result;                                            \
+/* Variadic functions cannot be handed on by a function in C. Each is its v-form, which is how libc itself has them; so where
+ * libc's own would be called, libc's own v-form is, by our own binding (own_bindings.h). Where somebody's wrapper would be,
+ * there is no hook: the wrapper is called as if we were not there, and what it calls in turn passes slots of its own. The
+ * names are not libc's, for no fortified header is to change them. */
+#define V_FORM(name, parameters) extern int libcs_##name parameters __asm__(#name) __attribute__((weak))
+V_FORM(vfprintf, (FILE * stream, const char *format, va_list rest));
+V_FORM(vprintf, (const char *format, va_list rest));
+V_FORM(vdprintf, (int fd, const char *format, va_list rest));
+V_FORM(__vfprintf_chk, (FILE * stream, int flag, const char *format, va_list rest));
+V_FORM(__vprintf_chk, (int flag, const char *format, va_list rest));
+V_FORM(__vdprintf_chk, (int fd, int flag, const char *format, va_list rest));
+
+#define FORMATS(name, parameters, last, v_form_arguments, v_form, is_copy, object, fd)              \
+    static int(*real_##name) parameters;                                                            \
+    static int hook_##name parameters                                                               \
+    {                                                                                               \
+        struct sbx_blocking call;                                                                   \
+        va_list rest;                                                                               \
+        bool is_leaf = is_copy;                                                                     \
+        SBX_SAVE_FRAME_POINTER();                                                                   \
+        if (SBX_LIKELY(is_leaf)) {                                                                  \
+            sbx_leaf_here(SBX_RECORD_LEAF, SBX_OP_FPRINTF, SBX_GROUP_STDIO);                        \
+        } else {                                                                                    \
+            sbx_blocking_begin(&call, SBX_GROUP_STDIO, SBX_RECORD_FILE, SBX_OP_FPRINTF, object, 0); \
+        }                                                                                           \
+        va_start(rest, last);                                                                       \
+        int result = libcs_##v_form v_form_arguments;                                               \
+        va_end(rest);                                                                               \
+        if (!is_leaf) {                                                                             \
+            sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);             \
+        }                                                                                           \
+        return result;                                                                              \
     }
-FORMATS(fprintf, (FILE * stream, const char *format, ...), format, (stream, format, rest), vfprintf)
+FORMATS(fprintf, (FILE * stream, const char *format, ...), format, (stream, format, rest), vfprintf,
+        has_room(stream, LINE_BYTES), 0, fd_of(stream))
 FORMATS(fprintf_chk, (FILE * stream, int flag, const char *format, ...), format, (stream, flag, format, rest),
-        vfprintf_chk)
-FORMATS(printf, (const char *format, ...), format, (format, rest), vprintf)
-FORMATS(printf_chk, (int flag, const char *format, ...), format, (flag, format, rest), vprintf_chk)
-FORMATS(dprintf, (int fd, const char *format, ...), format, (fd, format, rest), vdprintf)
-FORMATS(dprintf_chk, (int fd, int flag, const char *format, ...), format, (fd, flag, format, rest), vdprintf_chk)
+        __vfprintf_chk, has_room(stream, LINE_BYTES), 0, fd_of(stream))
+FORMATS(printf, (const char *format, ...), format, (format, rest), vprintf, has_room(stdout, LINE_BYTES), 0,
+        fd_of(stdout))
+FORMATS(printf_chk, (int flag, const char *format, ...), format, (flag, format, rest), __vprintf_chk,
+        has_room(stdout, LINE_BYTES), 0, fd_of(stdout))
+FORMATS(dprintf, (int fd, const char *format, ...), format, (fd, format, rest), vdprintf, false, (uint64_t)fd + 1, fd)
+FORMATS(dprintf_chk, (int fd, int flag, const char *format, ...), format, (fd, flag, format, rest), __vdprintf_chk,
+        false, (uint64_t)fd + 1, fd)
 
 #define POINT(name)       SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STDIO)
 #define INNER_POINT(name) SBX_POINT("__" #name, hook_##name, real_##name, SBX_GROUP_STDIO)
@@ -222,11 +248,11 @@ static const struct sbx_point points[] = {
     INNER_POINT(vprintf_chk),
     POINT(vdprintf),
     INNER_POINT(vdprintf_chk),
-    POINT(fprintf),
-    INNER_POINT(fprintf_chk),
-    POINT(printf),
-    INNER_POINT(printf_chk),
-    POINT(dprintf),
-    INNER_POINT(dprintf_chk),
+    SBX_PLAIN_POINT("fprintf", hook_fprintf, real_fprintf, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("__fprintf_chk", hook_fprintf_chk, real_fprintf_chk, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("printf", hook_printf, real_printf, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("__printf_chk", hook_printf_chk, real_printf_chk, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("dprintf", hook_dprintf, real_dprintf, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("__dprintf_chk", hook_dprintf_chk, real_dprintf_chk, SBX_GROUP_STDIO),
 };
 const struct sbx_point_list sbx_points_stdio = SBX_POINT_LIST(points);

@@ -9,6 +9,7 @@
 #define SBX_LIBC_SYMBOLS_H
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +20,7 @@
 #pragma weak gnu_get_libc_version
 #pragma weak pthread_mutex_clocklock
 #pragma weak dlvsym
+#pragma weak _r_debug
 
 /* What pthread_atfork() is in glibc's libc_nonshared.a, which refers to it strongly. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso_handle)
@@ -31,6 +33,12 @@ static inline bool sbx_libc_is_ours(void)
     return gnu_get_libc_version != NULL;
 }
 
+/* Where the loader tells debuggers of its modules; NULL: nowhere. */
+static inline const struct r_debug *sbx_loader_debug(void)
+{
+    return &_r_debug;
+}
+
 /* pthread_atfork(). */
 static inline int sbx_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
@@ -40,6 +48,12 @@ static inline int sbx_at_fork(void (*prepare)(void), void (*parent)(void), void 
 static inline bool sbx_libc_is_ours(void)
 {
     return true; /* glibc's loader does not load what was built with musl */
+}
+
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
+static inline const struct r_debug *sbx_loader_debug(void)
+{
+    return &_dl_debug_addr != NULL ? _dl_debug_addr : NULL;
 }
 
 static inline int sbx_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* points_by_name.c - which capture points there are, and their originals. */
+#include "points_by_name.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "libc_symbols.h"
+
+#if defined(__x86_64__)
+#define OLDEST_VERSION "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define OLDEST_VERSION "GLIBC_2.17"
+#endif
+
+enum {
+    POINT_SEATS = 2048, /* of the table by name: power of two, never half full */
+    NAME_FILTER_BITS = 8192,
+};
+
+static const struct sbx_point *points[SBX_POINTS_MAX];
+static uint32_t point_hashes[SBX_POINTS_MAX];
+static uint32_t point_count;
+static uint16_t point_seats[POINT_SEATS];           /* index + 1 */
+static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
+static uint32_t finds = 1;                          /* bumped when an original is found or lost */
+
+static uint64_t vdso_header; /* 0: there is none */
+
+/* Our names begin with few prefixes, C++ names with none of them: four characters decide nearly always. */
+static uint32_t filter_bit(const char *name)
+{
+    uint32_t mix = 0;
+    for (unsigned i = 0; i < 4 && name[i] != 0; i++) {
+        mix = mix * 33 + (unsigned char)name[i];
+    }
+    return mix % NAME_FILTER_BITS;
+}
+
+static void add_point(const struct sbx_point *point)
+{
+    uint32_t bit = filter_bit(point->symbol), hash = sbx_gnu_hash(point->symbol);
+    name_filter[bit / 64] |= UINT64_C(1) << bit % 64;
+    uint32_t seat = hash % POINT_SEATS;
+    while (point_seats[seat] != 0) {
+        seat = (seat + 1) % POINT_SEATS;
+    }
+    points[point_count] = point;
+    point_hashes[point_count] = hash;
+    point_seats[seat] = (uint16_t)(++point_count);
+}
+
+uint32_t sbx_point_named(const char *name)
+{
+    uint32_t bit = filter_bit(name);
+    if ((name_filter[bit / 64] >> bit % 64 & 1) == 0) {
+        return SBX_NO_POINT;
+    }
+    uint32_t hash = sbx_gnu_hash(name);
+    for (uint32_t seat = hash % POINT_SEATS; point_seats[seat] != 0; seat = (seat + 1) % POINT_SEATS) {
+        uint32_t index = point_seats[seat] - 1u;
+        if (point_hashes[index] == hash && strcmp(points[index]->symbol, name) == 0) {
+            return index;
+        }
+    }
+    return SBX_NO_POINT;
+}
+
+bool sbx_point_may_come_late(const struct sbx_point *point)
+{
+    return point->group == SBX_GROUP_FRAME;
+}
+
+const struct sbx_point *sbx_point_at(uint32_t point)
+{
+    return points[point];
+}
+
+uint32_t sbx_point_hash(uint32_t point)
+{
+    return point_hashes[point];
+}
+
+uint32_t sbx_point_finds(void)
+{
+    return finds;
+}
+
+/* The first module in the loader's list is the executable. */
+static int read_executable(struct dl_phdr_info *info, size_t bytes, void *image)
+{
+    (void)bytes;
+    if (!sbx_elf_image_read(image, info)) {
+        *(struct sbx_elf_image *)image = (struct sbx_elf_image){0};
+    }
+    return 1;
+}
+
+/* Is that the address of a function that the executable itself does not define? One that is not position independent and
+ * takes a function's address gives it that of its own PLT entry, for all modules (the psABI's "function addresses"): an
+ * undefined symbol with a value. */
+static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t address)
+{
+    const ElfW(Rela) * tables[] = {executable->jump_relocations, executable->relocations};
+    size_t counts[] = {executable->jump_bytes / sizeof **tables, executable->relocation_bytes / sizeof **tables};
+    if (address < executable->code_begin || address >= executable->code_end) {
+        return false;
+    }
+    for (size_t table = 0; table < SBX_COUNT_OF(tables); table++) {
+        for (size_t i = 0; tables[table] != NULL && i < counts[table]; i++) {
+            const ElfW(Sym) *symbol = &executable->symbols[ELF64_R_SYM(tables[table][i].r_info)];
+            if (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0 &&
+                executable->bias + symbol->st_value == address) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What a caller of the point's name should get that is no hook of ours; NULL: nobody has it. A PLT entry of the executable
+ * jumps through the slot that we patch: forwarding there would come back to the hook, for ever. Then it is what comes
+ * after us in the loader's order, and where nothing does, the point is left out. */
+static void *find_original(const struct sbx_point *point, const struct sbx_elf_image *executable)
+{
+    void *original = dlsym(RTLD_DEFAULT, point->symbol);
+    bool is_versioned = false;
+#ifdef __GLIBC__ /* where symbols have versions */
+    if (original == NULL && !sbx_point_may_come_late(point)) {
+        /* What only programs built against an old libc still call (__xstat) has no default version. */
+        original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
+        is_versioned = original != NULL;
+    }
+#endif
+    if (!is_plt_entry(executable, (uint64_t)(uintptr_t)original)) {
+        return original;
+    }
+#ifdef __GLIBC__
+    return is_versioned ? dlvsym(RTLD_NEXT, point->symbol, OLDEST_VERSION) : dlsym(RTLD_NEXT, point->symbol);
+#else
+    (void)is_versioned;
+    return dlsym(RTLD_NEXT, point->symbol);
+#endif
+}
+
+void sbx_points_resolve(void)
+{
+    if (point_count != 0) {
+        return;
+    }
+    vdso_header = getauxval(AT_SYSINFO_EHDR);
+    struct sbx_elf_image executable = {0};
+    dl_iterate_phdr(read_executable, &executable);
+    for (size_t list = 0; list < sbx_point_list_count; list++) {
+        for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
+            const struct sbx_point *point = &sbx_point_lists[list]->points[i];
+            *point->original = find_original(point, &executable);
+            if (point->is_plain && !sbx_is_of_c_library(*point->original)) {
+                *point->original = NULL;
+            }
+            bool is_here = *point->original != NULL || sbx_point_may_come_late(point);
+            if (is_here && point->hook != NULL && point_count < SBX_POINTS_MAX) {
+                add_point(point);
+            }
+        }
+    }
+}
+
+/* ---- originals that come and go with their libraries ---- */
+
+struct search {
+    uint32_t point; /* index, or SBX_NO_POINT: an address is asked for */
+    uintptr_t address;
+    struct sbx_elf_image *image; /* the module that defines the one or holds the other */
+    uintptr_t found;
+};
+
+bool sbx_is_vdso(const struct sbx_elf_image *image)
+{
+    return vdso_header >= image->code_begin && vdso_header < image->code_end;
+}
+
+static int search_module(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct search *search = context;
+    (void)bytes;
+    if (!sbx_elf_image_read(search->image, info) || sbx_is_vdso(search->image)) {
+        return 0;
+    }
+    if (search->point == SBX_NO_POINT) {
+        bool is_here = search->address >= search->image->code_begin && search->address < search->image->code_end;
+        search->found = is_here;
+        return is_here;
+    }
+    search->found = sbx_elf_image_find(search->image, points[search->point]->symbol, point_hashes[search->point], NULL);
+    return search->found != 0;
+}
+
+bool sbx_find_module_at(uintptr_t address, struct sbx_elf_image *image_out)
+{
+    struct search search = {.point = SBX_NO_POINT, .address = address, .image = image_out};
+    return dl_iterate_phdr(search_module, &search) != 0;
+}
+
+bool sbx_find_definition(uint32_t point, struct sbx_elf_image *image_out, uintptr_t *address_out)
+{
+    struct search search = {.point = point, .image = image_out};
+    bool is_found = dl_iterate_phdr(search_module, &search) != 0;
+    *address_out = search.found;
+    return is_found;
+}
+
+/* Look for the originals that were not there at the start, in the order in which the loader would: not with dlsym(),
+ * which sees no library that was loaded with RTLD_LOCAL, and allocates. Forget those whose library is gone. */
+void sbx_points_find_late(void)
+{
+    for (uint32_t i = 0; i < point_count; i++) {
+        struct sbx_elf_image image;
+        uintptr_t address = (uintptr_t)*points[i]->original, found;
+        if (!sbx_point_may_come_late(points[i]) || (address != 0 && sbx_find_module_at(address, &image))) {
+            continue; /* it is still there */
+        }
+        (void)sbx_find_definition(i, &image, &found);
+        if (found != address) {
+            *points[i]->original = (void *)found;
+            finds++;
+        }
+    }
+}
