@@ -2,9 +2,11 @@
 /* agent.c - start and stop of the recorder, in order. */
 #include "agent.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,15 +33,47 @@
 #include "watchdog.h"
 
 enum {
-    THREAD_STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB */
-    EXIT_WAIT_MS = 500,              /* how long an exiting process waits for a snapshot in flight */
-    HOOK_MAX_NS = 500000,            /* how long the starting thread patches slots: some 10 to 20 modules */
+    THREAD_STACK_BYTES =
+        256 * 1024,        /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    EXIT_WAIT_MS = 500,    /* how long an exiting process waits for a snapshot in flight */
+    HOOK_MAX_NS = 500000,  /* how long the starting thread patches slots: some 10 to 20 modules */
     OPEN_WAIT_MS = 200,    /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
     LEAVE_WAIT_MS = 1000,  /* how long a program that cannot go on beside us waits for us to be gone */
     SWITCH_WAIT_MS = 2000, /* how long consent waits for the watch thread, which may be making a snapshot */
 };
 
 struct sbx_agent sbx_the_agent;
+
+/* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
+ * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
+ * keeps for its own libraries (and that Rust's and Java's run-times have long called); where it does not, PT_TLS does. musl
+ * adds what it takes. */
+static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
+{
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_TLS) {
+            *(size_t *)sum += header->p_memsz + header->p_align;
+        }
+    }
+    return 0;
+}
+
+static size_t libc_stack_bytes(void)
+{
+    size_t (*get_minstack)(const pthread_attr_t *) =
+        (size_t(*)(const pthread_attr_t *))dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+    size_t bytes = 0;
+    pthread_attr_t attributes;
+    if (get_minstack != NULL && pthread_attr_init(&attributes) == 0) {
+        bytes = get_minstack(&attributes);
+        pthread_attr_destroy(&attributes);
+    } else {
+        dl_iterate_phdr(add_tls, &bytes);
+    }
+    return bytes;
+}
 
 /* Our threads take no signal of the host's: its handlers must run where the host expects them. */
 static int start_thread(pthread_t *thread, void *(*body)(void *))
@@ -50,7 +84,7 @@ static int start_thread(pthread_t *thread, void *(*body)(void *))
     if (error != 0) {
         return -error;
     }
-    pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, (THREAD_STACK_BYTES + libc_stack_bytes() + 4095) & ~(size_t)4095);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, &attributes, body, NULL);
