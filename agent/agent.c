@@ -21,6 +21,7 @@
 #include "consent.h"
 #include "crash_signals.h"
 #include "got_hook.h"
+#include "late_start.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
@@ -43,6 +44,9 @@ enum {
 };
 
 struct sbx_agent sbx_the_agent;
+
+static bool is_declined;  /* what sbx_agent_look_at_environment() found */
+static size_t libc_bytes; /* the same: of a stack, for the C library */
 
 /* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
  * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
@@ -76,7 +80,7 @@ static size_t libc_stack_bytes(void)
 }
 
 /* Our threads take no signal of the host's: its handlers must run where the host expects them. */
-static int start_thread(pthread_t *thread, void *(*body)(void *))
+int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *))
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -84,7 +88,7 @@ static int start_thread(pthread_t *thread, void *(*body)(void *))
     if (error != 0) {
         return -error;
     }
-    pthread_attr_setstacksize(&attributes, (THREAD_STACK_BYTES + libc_stack_bytes() + 4095) & ~(size_t)4095);
+    pthread_attr_setstacksize(&attributes, (THREAD_STACK_BYTES + libc_bytes + 4095) & ~(size_t)4095);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, &attributes, body, NULL);
@@ -101,11 +105,28 @@ static bool is_in_valgrind(void)
     return preloaded != NULL && strstr(preloaded, "vgpreload_") != NULL;
 }
 
-static bool is_declined(void)
+bool sbx_agent_is_declined(void)
 {
     const char *off = getenv("STALLBOX_DISABLE");
     return !sbx_libc_is_ours() || is_in_valgrind() || (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) ||
            getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+}
+
+/* What the environment says is read once, by the thread that starts us or before main(): getenv() beside somebody who sets
+ * is undefined, and a late start has a thread of its own. */
+
+void sbx_agent_look_at_environment(void)
+{
+    static bool has_looked;
+    if (has_looked) {
+        return;
+    }
+    has_looked = true;
+    is_declined = sbx_agent_is_declined();
+    libc_bytes = libc_stack_bytes();
+    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
+        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
+    }
 }
 
 /* Is the recording this process's own? Its number rather than the gate page tells: a kernel before 4.14 wipes nothing. */
@@ -149,7 +170,9 @@ static void set_first_settings(const struct sbx_capture_settings *wanted, const 
 static void hook_what_is_quick(void)
 {
     uint32_t left, wanted = sbx_the_agent.wanted_points;
+    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
     sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
+    sbx_loader_visit_end();
     if (left == 0) {
         sbx_the_agent.applied_points = wanted;
         sbx_the_capture.control->hooked_points = wanted;
@@ -179,7 +202,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
         return is_owner() ? -EALREADY : -ENOTSUP;
     }
-    if (is_declined()) {
+    sbx_agent_look_at_environment();
+    if (is_declined) {
         return -ECANCELED;
     }
     /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
@@ -224,12 +248,9 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
-    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
-        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
-    }
     sbx_loader_visit_start();
     /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
-    result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
+    result = sbx_agent_start_thread(&sbx_the_agent.module_thread, sbx_module_main);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
@@ -246,7 +267,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
                       1); /* order: release agent.hooks - all they know is theirs */
     syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     sbx_crash_signals_start(settings, sbx_now_ns()); /* before the watch thread, which goes on with it */
-    result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
+    result = sbx_agent_start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
         return give_up(result);
     }
@@ -427,6 +448,7 @@ static bool ends_in_a_stall(void)
 void sbx_agent_process_exits(void)
 {
     /* A forked child runs the same exit handlers: the recording is not its own, and its gate page is wiped. */
+    sbx_late_start_settle_at_exit();
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }

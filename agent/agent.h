@@ -59,6 +59,15 @@ extern struct sbx_agent sbx_the_agent;
 int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *settings,
                     enum sbx_consent said, bool is_consent_required);
 
+/* Valgrind, a set-user-id program, STALLBOX_DISABLE: the recorder stays out. */
+bool sbx_agent_is_declined(void);
+
+/* Read what is read of the environment, once. By the starting thread, or before main(). */
+void sbx_agent_look_at_environment(void);
+
+/* Make a thread of ours: all signals blocked, room on its stack. Returns 0 or -errno. */
+int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *));
+
 /* The user said something: make it true now, then write it down in the spool. Returns 0, -ESRCH when not running, or
  * -errno of the file. Any thread; one at a time. */
 int sbx_agent_set_consent(enum sbx_consent consent);

@@ -229,6 +229,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     }
     if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
         call->thread = NULL;
+        sbx_capture_ask_late(group);
         return;
     }
     /* relaxed: a call that begins meanwhile is recorded once more or less, and shielded either way */

@@ -47,6 +47,9 @@ static bool harms(uint64_t address, bool for_all_threads)
 
 void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
 {
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun stays out of a sandbox */
+        sbx_the_capture.settle(true);
+    }
     /* order: acquire capture.leave - set once the recorder runs */
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave);
     if (leave == NULL || !sbx_capture_is_ours()) {

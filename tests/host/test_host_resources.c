@@ -2,12 +2,18 @@
 /* test_host_resources.c - what a recorded program needs for itself: stacks, shared memory, locked memory, files that go. */
 #include "host_case.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,13 +37,137 @@ static void host_15_static_tls_of_any_size_leaves_our_threads_their_stack(void *
     }
 }
 
+/* ---- children of a recorded program ---- */
+
+static void run_children(const char *const *bodies, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl("/proc/self/exe", "host", "--body", bodies[i], (char *)NULL);
+            _exit(99);
+        }
+        host_expect(waitpid(pid, &status, 0) == pid && (status == 0 || status == 77 << 8), bodies[i]);
+    }
+}
+
+static bool is_recorded(void)
+{
+    return host_api().is_running != NULL && host_api().is_running();
+}
+
+static bool is_recorded_within_seconds(void)
+{
+    for (int i = 0; i < 1000 && !is_recorded(); i++) {
+        host_loop(1, NULL);
+        host_pause_ms(10);
+    }
+    return is_recorded();
+}
+
+static void lives_for_nothing(void)
+{
+    host_expect(!is_recorded() && host_thread_count() == 1, "there is no thread of ours");
+    host_compute_ms(30);
+    host_pause_ms(1);
+}
+
+static void waits_in_a_loop(void)
+{
+    host_expect(!is_recorded(), "it is not recorded yet");
+    host_expect(is_recorded_within_seconds(), "it is recorded from its first wait on");
+    host_expect_snapshot();
+}
+
+static void forks_before_it_is_recorded(void)
+{
+    int status = -1;
+    host_compute_ms(30);
+    pid_t pid = fork();
+    if (pid == 0) {
+        host_loop(50, NULL);
+        host_pause_ms(100);
+        _exit(host_thread_count() == 1 ? 0 : 1);
+    }
+    host_expect(waitpid(pid, &status, 0) == pid && status == 0, "a forked child has no recorder");
+    host_expect(is_recorded_within_seconds(), "its parent has");
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    host_loop(1, NULL); /* poll() is async-signal-safe */
+}
+
+/* A handler that waits may have interrupted malloc: a thread that is made there would be the end. */
+static void waits_in_a_handler_of_malloc(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 4000}, {0, 4000}}, never = {{0, 0}, {0, 0}};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    uint64_t end = host_now_ms() + 500;
+    while (host_now_ms() < end) {
+        void *volatile memory[64];
+        for (size_t i = 0; i < SBX_COUNT_OF(memory); i++) {
+            memory[i] = malloc(i * 1000 % 70001);
+        }
+        for (size_t i = 0; i < SBX_COUNT_OF(memory); i++) {
+            free(memory[i]);
+        }
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    host_expect(is_recorded_within_seconds(), "it is recorded from an ordinary wait on");
+}
+
+/* What a program of one thread may do it may do although our thread is about to start the recorder. */
+static void wants_to_be_alone(void)
+{
+    host_expect(dlopen("libm.so.6", RTLD_NOW) != NULL, "a module is loaded");
+    if (unshare(CLONE_NEWUSER) != 0) {
+        host_expect(errno != EINVAL, "a program of one thread is one");
+        _exit(77);
+    }
+}
+
+static void forbids_itself_nearly_everything(void)
+{
+    host_expect(dlopen("libm.so.6", RTLD_NOW) != NULL, "a module is loaded");
+    host_expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict mode is entered");
+    for (volatile int i = 0; i < 200000000; i++) { /* no clock: the time stamp counter is forbidden as well */
+    }
+    syscall(SYS_exit, 0); /* what libc calls is forbidden */
+}
+
+static void starts_others(void)
+{
+    static const char *const bodies[] = {"lives_for_nothing",           "waits_in_a_loop",
+                                         "forks_before_it_is_recorded", "waits_in_a_handler_of_malloc",
+                                         "wants_to_be_alone",           "forbids_itself_nearly_everything"};
+    host_expect(is_recorded(), "who is run is recorded at once");
+    run_children(bodies, SBX_COUNT_OF(bodies));
+}
+
+static void host_02_what_a_recorded_program_starts_is_recorded_once_it_waits(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "starts_others", .has_companion = true});
+    assert_int_equal(host_count_files(host_spool, ".sbx"), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
-        HOST_BODY(becomes_one_with_much_tls),
+        HOST_BODY(becomes_one_with_much_tls),   HOST_BODY(starts_others),
+        HOST_BODY(lives_for_nothing),           HOST_BODY(waits_in_a_loop),
+        HOST_BODY(forks_before_it_is_recorded), HOST_BODY(waits_in_a_handler_of_malloc),
+        HOST_BODY(wants_to_be_alone),           HOST_BODY(forbids_itself_nearly_everything),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_15_static_tls_of_any_size_leaves_our_threads_their_stack),
+        HOST_TEST(host_02_what_a_recorded_program_starts_is_recorded_once_it_waits),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
 }
