@@ -37,6 +37,7 @@ enum {
     THREAD_STACK_BYTES =
         256 * 1024,        /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
     EXIT_WAIT_MS = 500,    /* how long an exiting process waits for a snapshot in flight */
+    CLOSE_WAIT_MS = 100,   /* and for its recording's name to be taken away; some 0.05 do */
     HOOK_MAX_NS = 500000,  /* how long the starting thread patches slots: some 10 to 20 modules */
     OPEN_WAIT_MS = 200,    /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
     LEAVE_WAIT_MS = 1000,  /* how long a program that cannot go on beside us waits for us to be gone */
@@ -299,18 +300,40 @@ static bool wait_for_snapshot(uint32_t timeout_ms)
     sbx_capture_ring_bell();
     for (uint32_t waited_ms = 0; waited_ms < timeout_ms && sbx_capture_is_open() && sbx_watchdog_has_news();
          waited_ms++) {
-        const struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
+        uint32_t nobodys_word =
+            0; /* an exit is the program's thread: it makes no call that a filter was not judged by */
+        (void)wait_until(&nobodys_word, 1, 1);
     }
     return wait_until(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
 }
 
-static void close_recording(void)
+static void mark_clean(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
     sbx_store_release(&header->note.open, 0);           /* order: release note.open */
     sbx_store_release(&header->state, SBX_STATE_CLEAN); /* order: release header.state */
+}
+
+static void close_recording(void)
+{
+    mark_clean();
     sbx_recording_unlink(&sbx_the_agent.recording);
+}
+
+/* The same on a thread of the program's that exits, perhaps in a sandbox which knows of futex and of no unlink: the watch
+ * thread takes the name away. Where it does not in time, whoever looks next finds a clean recording of a dead process. */
+static void have_recording_closed(void)
+{
+    mark_clean();
+    if (sbx_self == SBX_THREAD_GONE) { /* the last thread there is, and it is ours */
+        sbx_recording_unlink(&sbx_the_agent.recording);
+        return;
+    }
+    sbx_store_release(&sbx_the_agent.exit_asked, 1); /* order: release agent.exit_asked */
+    sbx_capture_ring_bell();
+    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) { /* order: acquire agent.tid */
+        (void)wait_until(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS);
+    }
 }
 
 int sbx_agent_stop(uint32_t timeout_ms)
@@ -456,6 +479,6 @@ void sbx_agent_process_exits(void)
     bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (!is_killed) {
-        close_recording();
+        have_recording_closed();
     }
 }

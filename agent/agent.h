@@ -46,6 +46,8 @@ struct sbx_agent {
     uint32_t snapshot_wanted;   /* bumped by stallbox_snapshot() */
     uint32_t snapshot_after_ms; /* of the newest of them: recording goes on so long before the copy */
     uint32_t hurry;             /* 1: the process exits, nothing waits for what comes after a trigger */
+    uint32_t exit_asked;        /* 1: the process exits, and the watch thread is to take the recording's name away */
+    uint32_t exit_done;         /* 1: it has. A futex word */
     uint32_t snapshot_done;     /* last value of it that was answered */
     int32_t snapshot_result;    /* 0 or -errno of that */
 };

@@ -37,7 +37,8 @@ static bool harms(uint64_t address, bool for_all_threads)
     bool is_harmful = true;
     if (judgement != NULL && copy_from(address, &program, sizeof program) && program.len <= SBX_FILTER_LENGTH_MAX &&
         copy_from((uint64_t)(uintptr_t)program.filter, judgement->code, program.len * sizeof program.filter[0])) {
-        is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, judgement->steps);
+        is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, sbx_the_capture.copies_by_file,
+                                         judgement->steps);
     }
     if (judgement != NULL) {
         munmap(judgement, sizeof *judgement);
