@@ -331,8 +331,8 @@ static void have_recording_closed(void)
     }
     sbx_store_release(&sbx_the_agent.exit_asked, 1); /* order: release agent.exit_asked */
     sbx_capture_ring_bell();
-    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) { /* order: acquire agent.tid */
-        (void)wait_until(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS);
+    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) {            /* order: acquire agent.tid */
+        (void)wait_until(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS); /* order: acquire agent.exit_done */
     }
 }
 

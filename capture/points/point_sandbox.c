@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_sandbox.c - the program is about to forbid itself system calls: seccomp by prctl(), or by seccomp(2) through
- * syscall() (point_futex.c), which libseccomp calls. Nothing is recorded.
+ * syscall() (point_futex.c), which libseccomp calls. Or the time stamp counter, by prctl(). Nothing is recorded.
  *
  * A filter that kills or traps whoever calls what the program itself does not would end the program for what we do. It is
  * judged before it is in force (sandbox_filter.h), and when it would, the recorder ends first. One that refuses with an
@@ -64,6 +64,23 @@ void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
     errno = saved_errno;
 }
 
+/* A thread that has the time stamp counter forbidden to itself dies of the next look at a clock, the vdso's as well. */
+void sbx_counter_forbidden(uint64_t mode)
+{
+    if (mode != PR_TSC_SIGSEGV) {
+        return;
+    }
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) {
+        sbx_the_capture.settle(true);
+    }
+    void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
+    if (leave != NULL && sbx_capture_is_ours()) {
+        int saved_errno = errno;
+        leave();
+        errno = saved_errno;
+    }
+}
+
 static int (*real_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 /* prctl() takes a number of arguments nobody tells, all of them words; those that were not given are passed on as they
@@ -72,6 +89,8 @@ static int hook_prctl(int option, unsigned long a, unsigned long b, unsigned lon
 {
     if (SBX_UNLIKELY(option == PR_SET_SECCOMP)) {
         sbx_sandbox_begins(a, 0, b);
+    } else if (SBX_UNLIKELY(option == PR_SET_TSC)) {
+        sbx_counter_forbidden(a);
     }
     return real_prctl(option, a, b, c, d);
 }
