@@ -2,9 +2,11 @@
 /* agent.c - start and stop of the recorder, in order. */
 #include "agent.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@
 #include "consent.h"
 #include "crash_signals.h"
 #include "got_hook.h"
+#include "late_start.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
@@ -31,9 +34,11 @@
 #include "watchdog.h"
 
 enum {
-    THREAD_STACK_BYTES = 256 * 1024, /* the deepest path is the snapshot's, some 20 KiB */
-    EXIT_WAIT_MS = 500,              /* how long an exiting process waits for a snapshot in flight */
-    HOOK_MAX_NS = 500000,            /* how long the starting thread patches slots: some 10 to 20 modules */
+    THREAD_STACK_BYTES =
+        256 * 1024,        /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    EXIT_WAIT_MS = 500,    /* how long an exiting process waits for a snapshot in flight */
+    CLOSE_WAIT_MS = 100,   /* and for its recording's name to be taken away; some 0.05 do */
+    HOOK_MAX_NS = 500000,  /* how long the starting thread patches slots: some 10 to 20 modules */
     OPEN_WAIT_MS = 200,    /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
     LEAVE_WAIT_MS = 1000,  /* how long a program that cannot go on beside us waits for us to be gone */
     SWITCH_WAIT_MS = 2000, /* how long consent waits for the watch thread, which may be making a snapshot */
@@ -41,8 +46,42 @@ enum {
 
 struct sbx_agent sbx_the_agent;
 
+static bool is_declined;  /* what sbx_agent_look_at_environment() found */
+static size_t libc_bytes; /* the same: of a stack, for the C library */
+
+/* What the C library takes off the top of a stack for itself: of the stack size that is asked for, glibc takes the guard and
+ * the static TLS of the program and all its libraries, which may be megabytes. It tells how much, by a function that it
+ * keeps for its own libraries (and that Rust's and Java's run-times have long called); where it does not, PT_TLS does. musl
+ * adds what it takes. */
+static int add_tls(struct dl_phdr_info *info, size_t bytes, void *sum)
+{
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_TLS) {
+            *(size_t *)sum += header->p_memsz + header->p_align;
+        }
+    }
+    return 0;
+}
+
+static size_t libc_stack_bytes(void)
+{
+    size_t (*get_minstack)(const pthread_attr_t *) =
+        (size_t(*)(const pthread_attr_t *))dlsym(RTLD_DEFAULT, "__pthread_get_minstack");
+    size_t bytes = 0;
+    pthread_attr_t attributes;
+    if (get_minstack != NULL && pthread_attr_init(&attributes) == 0) {
+        bytes = get_minstack(&attributes);
+        pthread_attr_destroy(&attributes);
+    } else {
+        dl_iterate_phdr(add_tls, &bytes);
+    }
+    return bytes;
+}
+
 /* Our threads take no signal of the host's: its handlers must run where the host expects them. */
-static int start_thread(pthread_t *thread, void *(*body)(void *))
+int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *))
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -50,7 +89,7 @@ static int start_thread(pthread_t *thread, void *(*body)(void *))
     if (error != 0) {
         return -error;
     }
-    pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
+    pthread_attr_setstacksize(&attributes, (THREAD_STACK_BYTES + libc_bytes + 4095) & ~(size_t)4095);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, &attributes, body, NULL);
@@ -67,11 +106,28 @@ static bool is_in_valgrind(void)
     return preloaded != NULL && strstr(preloaded, "vgpreload_") != NULL;
 }
 
-static bool is_declined(void)
+bool sbx_agent_is_declined(void)
 {
     const char *off = getenv("STALLBOX_DISABLE");
     return !sbx_libc_is_ours() || is_in_valgrind() || (off != NULL && off[0] != 0 && strcmp(off, "0") != 0) ||
            getauxval(AT_SECURE) != 0 || getuid() != geteuid();
+}
+
+/* What the environment says is read once, by the thread that starts us or before main(): getenv() beside somebody who sets
+ * is undefined, and a late start has a thread of its own. */
+
+void sbx_agent_look_at_environment(void)
+{
+    static bool has_looked;
+    if (has_looked) {
+        return;
+    }
+    has_looked = true;
+    is_declined = sbx_agent_is_declined();
+    libc_bytes = libc_stack_bytes();
+    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
+        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
+    }
 }
 
 /* Is the recording this process's own? Its number rather than the gate page tells: a kernel before 4.14 wipes nothing. */
@@ -115,7 +171,9 @@ static void set_first_settings(const struct sbx_capture_settings *wanted, const 
 static void hook_what_is_quick(void)
 {
     uint32_t left, wanted = sbx_the_agent.wanted_points;
+    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
     sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
+    sbx_loader_visit_end();
     if (left == 0) {
         sbx_the_agent.applied_points = wanted;
         sbx_the_capture.control->hooked_points = wanted;
@@ -145,7 +203,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     if (sbx_load_acquire(&sbx_the_agent.is_running) != 0) {
         return is_owner() ? -EALREADY : -ENOTSUP;
     }
-    if (is_declined()) {
+    sbx_agent_look_at_environment();
+    if (is_declined) {
         return -ECANCELED;
     }
     /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
@@ -190,12 +249,9 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
-    if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
-        sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */
-    }
     sbx_loader_visit_start();
     /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
-    result = start_thread(&sbx_the_agent.module_thread, sbx_module_main);
+    result = sbx_agent_start_thread(&sbx_the_agent.module_thread, sbx_module_main);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
@@ -212,7 +268,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
                       1); /* order: release agent.hooks - all they know is theirs */
     syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     sbx_crash_signals_start(settings, sbx_now_ns()); /* before the watch thread, which goes on with it */
-    result = start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
+    result = sbx_agent_start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
         return give_up(result);
     }
@@ -244,18 +300,40 @@ static bool wait_for_snapshot(uint32_t timeout_ms)
     sbx_capture_ring_bell();
     for (uint32_t waited_ms = 0; waited_ms < timeout_ms && sbx_capture_is_open() && sbx_watchdog_has_news();
          waited_ms++) {
-        const struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
+        uint32_t nobodys_word =
+            0; /* an exit is the program's thread: it makes no call that a filter was not judged by */
+        (void)wait_until(&nobodys_word, 1, 1);
     }
     return wait_until(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
 }
 
-static void close_recording(void)
+static void mark_clean(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
     sbx_store_release(&header->note.open, 0);           /* order: release note.open */
     sbx_store_release(&header->state, SBX_STATE_CLEAN); /* order: release header.state */
+}
+
+static void close_recording(void)
+{
+    mark_clean();
     sbx_recording_unlink(&sbx_the_agent.recording);
+}
+
+/* The same on a thread of the program's that exits, perhaps in a sandbox which knows of futex and of no unlink: the watch
+ * thread takes the name away. Where it does not in time, whoever looks next finds a clean recording of a dead process. */
+static void have_recording_closed(void)
+{
+    mark_clean();
+    if (sbx_self == SBX_THREAD_GONE) { /* the last thread there is, and it is ours */
+        sbx_recording_unlink(&sbx_the_agent.recording);
+        return;
+    }
+    sbx_store_release(&sbx_the_agent.exit_asked, 1); /* order: release agent.exit_asked */
+    sbx_capture_ring_bell();
+    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) {            /* order: acquire agent.tid */
+        (void)wait_until(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS); /* order: acquire agent.exit_done */
+    }
 }
 
 int sbx_agent_stop(uint32_t timeout_ms)
@@ -393,6 +471,7 @@ static bool ends_in_a_stall(void)
 void sbx_agent_process_exits(void)
 {
     /* A forked child runs the same exit handlers: the recording is not its own, and its gate page is wiped. */
+    sbx_late_start_settle_at_exit();
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }
@@ -400,6 +479,6 @@ void sbx_agent_process_exits(void)
     bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (!is_killed) {
-        close_recording();
+        have_recording_closed();
     }
 }

@@ -46,6 +46,8 @@ struct sbx_agent {
     uint32_t snapshot_wanted;   /* bumped by stallbox_snapshot() */
     uint32_t snapshot_after_ms; /* of the newest of them: recording goes on so long before the copy */
     uint32_t hurry;             /* 1: the process exits, nothing waits for what comes after a trigger */
+    uint32_t exit_asked;        /* 1: the process exits, and the watch thread is to take the recording's name away */
+    uint32_t exit_done;         /* 1: it has. A futex word */
     uint32_t snapshot_done;     /* last value of it that was answered */
     int32_t snapshot_result;    /* 0 or -errno of that */
 };
@@ -58,6 +60,15 @@ extern struct sbx_agent sbx_the_agent;
  */
 int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *settings,
                     enum sbx_consent said, bool is_consent_required);
+
+/* Valgrind, a set-user-id program, STALLBOX_DISABLE: the recorder stays out. */
+bool sbx_agent_is_declined(void);
+
+/* Read what is read of the environment, once. By the starting thread, or before main(). */
+void sbx_agent_look_at_environment(void);
+
+/* Make a thread of ours: all signals blocked, room on its stack. Returns 0 or -errno. */
+int sbx_agent_start_thread(pthread_t *thread, void *(*body)(void *));
 
 /* The user said something: make it true now, then write it down in the spool. Returns 0, -ESRCH when not running, or
  * -errno of the file. Any thread; one at a time. */

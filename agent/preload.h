@@ -12,10 +12,15 @@
 
 #include "capture_settings.h"
 
-#define SBX_ENV_AUTOSTART  "STALLBOX_AUTOSTART"  /* set: start before main() */
-#define SBX_ENV_SPOOL      "STALLBOX_SPOOL"      /* spool folder, absolute */
+#define SBX_ENV_AUTOSTART \
+    "STALLBOX_AUTOSTART"                    /* set: start; before main() where it is 1, or the number of this process */
+#define SBX_ENV_SPOOL      "STALLBOX_SPOOL" /* spool folder, absolute */
 #define SBX_ENV_RECORDINGS "STALLBOX_RECORDINGS" /* recordings folder, absolute */
 #define SBX_ENV_ORDERS     "STALLBOX_ORDERS"     /* a struct sbx_preload_orders in lower hex */
+
+enum {
+    SBX_AUTOSTART_ALL = 1 /* nobody starts a program with the number 1 */
+};
 
 struct sbx_preload_orders {
     uint32_t layout_hash; /* sbx_layout_hash(): both sides of one version */

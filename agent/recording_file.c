@@ -24,9 +24,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "recording_room.h"
 
 enum {
-    LOCK_TRIES = 3
+    LOCK_TRIES = 3,
+    TURN_TRIES = 100, /* half a millisecond each */
+    /* The limits of a policy: what it says came through an environment. */
+    CHUNKS_LEAST = 256,
+    CHUNKS_MOST = 16384
 };
 
 int sbx_recordings_default_folder(char *path_out, size_t path_bytes)
@@ -287,6 +292,30 @@ bool sbx_root_is_unchanged(void)
     return stat("/", &now) == 0 && now.st_dev == root_at_start.device && now.st_ino == root_at_start.inode;
 }
 
+/* Those who start at the same time take turns while they look for room and say how much of it is theirs; who is stopped in the
+ * middle of that holds up nobody for long. The lock goes with the descriptor. */
+static void wait_for_turn(int folder)
+{
+    for (int tries = 0; tries < TURN_TRIES && flock(folder, LOCK_EX | LOCK_NB) != 0; tries++) {
+        const struct timespec pause = {0, 500000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Lay the recording out in the room there is: as it is wanted, or as small as it gets. 0, or -ENOSPC. */
+static int find_room(int folder, struct sbx_recording_header *draft, uint32_t chunks)
+{
+    struct sbx_recording_room room;
+    wait_for_turn(folder);
+    sbx_recording_room_look(folder, &room);
+    uint64_t room_bytes = sbx_recording_room(&room);
+    draft->file_bytes = lay_out(draft, chunks);
+    if (draft->file_bytes > room_bytes) {
+        draft->file_bytes = lay_out(draft, CHUNKS_LEAST);
+    }
+    return draft->file_bytes <= room_bytes ? 0 : -ENOSPC;
+}
+
 /* The memory must be there before it is written to: a full /dev/shm must be an error here, not a SIGBUS in a hook. What
  * the start itself writes, and what the application's calls write before anything is recorded, is reserved at once; the
  * rest costs a millisecond or two and is sbx_recording_reserve()'s. */
@@ -321,10 +350,6 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
 int sbx_recording_create_sized(const char *folder_path, const char *spool_path, uint32_t ring_kib,
                                struct sbx_recording_file *file_out)
 {
-    enum {
-        CHUNKS_LEAST = 256,
-        CHUNKS_MOST = 16384
-    }; /* the limits of a policy: what it says came through an environment */
     uint32_t chunks = ring_kib != 0 ? ring_kib / (SBX_CHUNK_BYTES / 1024) : SBX_CHUNKS_DEFAULT;
     chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     struct sbx_recording_header draft;
@@ -342,7 +367,10 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
         goto close_folder;
     }
     memset(&draft, 0, sizeof draft);
-    draft.file_bytes = lay_out(&draft, chunks);
+    result = find_room(folder, &draft, chunks);
+    if (result != 0) {
+        goto close_folder;
+    }
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < draft.file_bytes) {
         result = -EFBIG; /* asking for it all the same would send the host SIGXFSZ */
         goto close_folder;

@@ -18,6 +18,7 @@
 #include "conditions.h"
 #include "consent.h"
 #include "frame_pace.h"
+#include "late_start.h"
 #include "message_loop.h"
 #include "policy.h"
 #include "preload.h"
@@ -360,10 +361,18 @@ static bool is_zygote(void)
     return false;
 }
 
+/* What was ordered for this very process, or for whoever reads it; what others start begins late (late_start.h). */
+static bool is_to_start_at_once(const char *whose)
+{
+    long number = strtol(whose, NULL, 10);
+    return number == SBX_AUTOSTART_ALL || number == (long)getpid();
+}
+
 __attribute__((constructor)) static void start_when_preloaded(void)
 {
     const char *spool = getenv(SBX_ENV_SPOOL);
-    if (getenv(SBX_ENV_AUTOSTART) == NULL || spool == NULL) {
+    const char *whose = getenv(SBX_ENV_AUTOSTART);
+    if (whose == NULL || spool == NULL) {
         return;
     }
     char folder[SBX_RECORDING_PATH_MAX];
@@ -381,7 +390,11 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     if (folder_path != NULL && !is_zygote()) {
         sbx_the_agent.companion_key = orders.companion_key;
         /* Whatever it comes to, the program runs: the companion sees that there is no recording and says so. */
-        (void)sbx_agent_start(folder_path, spool, &orders.settings, sbx_consent_read(spool), false);
+        if (is_to_start_at_once(whose)) {
+            (void)sbx_agent_start(folder_path, spool, &orders.settings, sbx_consent_read(spool), false);
+        } else {
+            (void)sbx_late_start_arm(folder_path, spool, &orders);
+        }
     }
     errno = saved_errno;
 }

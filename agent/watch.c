@@ -374,6 +374,16 @@ static void tick(uint64_t now_ns)
     calibrate(now_ns);
 }
 
+/* The process is at its end, and waits for this. */
+static void close_for_exit(void)
+{
+    if (sbx_load_relaxed(&sbx_the_agent.exit_done) == 0) { /* relaxed: this thread's own */
+        sbx_recording_unlink(&sbx_the_agent.recording);
+        sbx_store_release(&sbx_the_agent.exit_done, 1); /* order: release agent.exit_done */
+        syscall(SYS_futex, &sbx_the_agent.exit_done, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
 /* Is nobody left but us? Then we go, and the process with us: its exit handlers run in the thread that goes last. */
 static bool leave_with_the_last_thread(uint64_t now_ns)
 {
@@ -407,8 +417,13 @@ void *sbx_watch_main(void *unused)
     syscall(SYS_futex, &sbx_the_agent.watch_is_up, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
     watch.last_consent_ns = sbx_now_ns(); /* it was read at the start */
     bool is_ready = sbx_snapshot_maker_start();
-    while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {  /* order: acquire agent.stopping */
-        uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell); /* order: acquire bell */
+    while (is_ready && sbx_load_acquire(&sbx_the_agent.stopping) == 0) {      /* order: acquire agent.stopping */
+        uint32_t bell = sbx_load_acquire(&sbx_the_capture.control->bell);     /* order: acquire bell */
+        if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.exit_asked) != 0)) { /* order: acquire agent.exit_asked */
+            close_for_exit();
+            wait_for_bell(bell, STILL_NS);
+            continue;
+        }
         if (SBX_UNLIKELY(sbx_crash_signals_host_is_ending(sbx_now_ns()))) {
             wait_for_bell(bell, STILL_NS);
             continue;

@@ -183,7 +183,9 @@ SBX_NOINLINE static void let_signal_in(struct sbx_thread *thread)
             break;
         }
         const struct timespec pause = {0, 200000};
-        (void)sbx_raw_syscall(SYS_nanosleep, (long)(uintptr_t)&pause, 0, 0, 0, 0, 0);
+        const uint32_t nobodys_word = 0; /* futex is a call that a filter of the program's was judged by */
+        (void)sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobodys_word, FUTEX_WAIT_PRIVATE, 0, (long)(uintptr_t)&pause,
+                              0, 0);
     }
     errno = saved_errno;
 }
@@ -229,6 +231,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     }
     if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
         call->thread = NULL;
+        sbx_capture_ask_late(group);
         return;
     }
     /* relaxed: a call that begins meanwhile is recorded once more or less, and shielded either way */

@@ -44,6 +44,11 @@ struct sbx_capture {
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
+    void (*late_ask)(
+        uint8_t group); /* a wait begins in a program whose recorder has not begun yet (agent/late_start.h);
+                                       NULL: nobody asks */
+    void (*settle)(
+        bool for_good);  /* wait for a start under way, or see to it that there is none; NULL: there is none */
     uint32_t has_frames; /* 1: some thread has said where its frames begin */
 };
 
@@ -58,6 +63,15 @@ void sbx_capture_apply(const struct sbx_capture_settings *settings);
 SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 {
     return sbx_load_relaxed(sbx_the_capture.gate) != 0; /* relaxed: a late look costs one record more or less */
+}
+
+/* A wait begins while nothing is recorded. */
+SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group)
+{
+    void (*ask)(uint8_t) = sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
+    if (SBX_UNLIKELY(ask != NULL)) {
+        ask(group);
+    }
 }
 
 /* A child of fork() must not write to the recording: it is its parent's. */

@@ -366,8 +366,10 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettle
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
     dl_iterate_phdr(visit, &pass);
     *unsettled_out = pass.unsettled;
-    sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT],
-                      pass.foreign_slots + sbx_own_bindings_foreign());
+    if (sbx_the_capture.header != NULL) { /* armed only (agent/late_start.c), it has no recording */
+        sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT],
+                          pass.foreign_slots + sbx_own_bindings_foreign());
+    }
     forget_modules(pass.number);
     return patches_live;
 }

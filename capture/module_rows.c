@@ -12,12 +12,11 @@
 #include "capture.h"
 #include "eh_frame_copy.h"
 #include "module_map.h"
-#include "parked_pages.h"
 #include "rows_cache.h"
 
 enum {
     COPY_ATTEMPTS = 3, /* beside a program that unloads all the time, before we ask it to wait */
-    SAVE_BATCH = 16    /* files written for one new map */
+    SAVE_BATCH = 16    /* files written before we look round again */
 };
 
 static struct sbx_rows_cache rows_cache;
@@ -136,14 +135,13 @@ static void compile_rows(uint32_t index)
     module->is_unsaved = true;
 }
 
-/* Give rows that were built to the cache, some at a time, and let their modules have the file's. When all rows are
- * there, because a disk may take its time. Returns false when there are none. */
+/* Give rows that were built to the cache, some at a time. When all rows are there, because a disk may take its time. Returns
+ * false when there are none. */
 static bool save_some_rows(void)
 {
-    struct sbx_unwind_rows before[SAVE_BATCH];
-    uint32_t count = sbx_the_capture.header->module_count, saved = 0, moved = 0;
+    uint32_t count = sbx_the_capture.header->module_count, saved = 0;
     for (uint32_t i = 0; i < count && saved < SAVE_BATCH; i++) {
-        struct sbx_unwind_rows mapped;
+        struct sbx_unwind_rows there;
         if (!sbx_modules[i].alive || !sbx_modules[i].is_unsaved) {
             continue;
         }
@@ -151,19 +149,14 @@ static bool save_some_rows(void)
         sbx_modules[i].is_unsaved = false;
         saved++;
         /* Ours were built before there was a cache to ask, and another process may have been quicker with others. */
-        if (sbx_rows_cache_get(&rows_cache, &key, &mapped) != 0 &&
-            sbx_rows_cache_put(&rows_cache, &key, &sbx_modules[i].rows, &mapped) != 0) {
-            continue;
+        bool is_kept = sbx_rows_cache_get(&rows_cache, &key, &there) == 0;
+        if (is_kept) {
+            sbx_unwind_rows_release(&there);
+        } else {
+            is_kept = sbx_rows_cache_put(&rows_cache, &key, &sbx_modules[i].rows) == 0;
         }
-        sbx_the_capture.modules[i].flags |= SBX_MODULE_ROWS_CACHED;
-        if (mapped.pages != NULL) {
-            before[moved++] = sbx_modules[i].rows;
-            sbx_modules[i].rows = mapped; /* no walk reads it: M1 */
-        }
-    }
-    if (moved > 0 && sbx_module_map_publish()) { /* else left for good: the map in force leads to them */
-        for (uint32_t i = 0; i < moved; i++) {
-            (void)sbx_parked_pages_put(before[i].pages, before[i].pages_bytes); /* keeps M2; no room: left for good */
+        if (is_kept) {
+            sbx_the_capture.modules[i].flags |= SBX_MODULE_ROWS_CACHED;
         }
     }
     return saved > 0;

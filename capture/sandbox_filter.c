@@ -50,6 +50,9 @@ const uint16_t sbx_calls_on_their_threads[] = {
 };
 const size_t sbx_calls_on_their_threads_count = SBX_COUNT_OF(sbx_calls_on_their_threads);
 
+/* The same where process_vm_readv was refused at the start: stacks are read in /proc/self/mem (handler/stack_copy.c). */
+static const uint16_t calls_by_file[] = {SYS_openat, SYS_pread64, SYS_close};
+
 /* clang-format off */
 const uint16_t sbx_calls_on_our_threads[] = {
     SYS_clock_nanosleep,  SYS_getuid,            SYS_fcntl,        SYS_membarrier, SYS_openat,    SYS_read,
@@ -214,9 +217,14 @@ bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32
     return false;
 }
 
-bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads,
+bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads, bool copies_by_file,
                          struct sbx_filter_step *steps)
 {
+    for (size_t i = 0; copies_by_file && i < SBX_COUNT_OF(calls_by_file); i++) {
+        if (sbx_filter_harms_call(code, length, calls_by_file[i], steps)) {
+            return true;
+        }
+    }
     for (size_t i = 0; i < sbx_calls_on_their_threads_count; i++) {
         if (sbx_filter_harms_call(code, length, sbx_calls_on_their_threads[i], steps)) {
             return true;

@@ -32,8 +32,9 @@ extern const size_t sbx_calls_on_their_threads_count, sbx_calls_on_our_threads_c
  * Time is linear in `length`. */
 bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32_t call, struct sbx_filter_step *steps);
 
-/* The same of every call of ours: on the program's threads, and with `for_all_threads` on our own too. */
-bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads,
+/* The same of every call of ours: on the program's threads, and with `for_all_threads` on our own too. `copies_by_file`: stacks
+ * are read in /proc/self/mem. */
+bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads, bool copies_by_file,
                          struct sbx_filter_step *steps);
 
 #endif

@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum {
+    SBX_CHILD_DIGITS = 10
+};
+
 struct sbx_child {
     pid_t pid;
     uint64_t start_ticks; /* with the pid names the process; 0: not known */
@@ -16,9 +20,11 @@ struct sbx_child {
     bool has_ended;
     int status; /* as waitpid gave it */
     sigset_t mask_before;
+    char *
+        number_text; /* NULL, or SBX_CHILD_DIGITS characters of its environment where it writes its number before exec */
 };
 
-/* Block the signals that are passed on and open the signalfd. Before any thread is started. Returns 0 or -errno. */
+/* Begin: *child is set up, with nothing in `number_text`. Block the signals that are passed on and open the signalfd. Before any thread is started. Returns 0 or -errno. */
 int sbx_child_prepare(struct sbx_child *child);
 
 /* Start argv[0] (found in PATH) with `environment`. Returns 0; -errno of fork or of exec (-ENOENT: no such program), and

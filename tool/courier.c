@@ -49,15 +49,6 @@ static void pack(struct sbx_courier *courier)
     pthread_mutex_unlock(&courier->lock);
 }
 
-/* Public-key work for the stalls to come. What fails is tried again after the next round, and said when it is needed.
- */
-static void prepare(struct sbx_courier *courier)
-{
-    if (courier->sealer != NULL && sbx_sealer_prepare(courier->sealer) != 0) {
-        return;
-    }
-}
-
 /* Wait for word, at most `ms`. Returns false when it is time to end. */
 static bool wait_for_word(struct sbx_courier *courier, uint64_t ms)
 {
@@ -112,11 +103,9 @@ static void *run(void *context)
 {
     struct sbx_courier *courier = context;
     uint64_t due_ms = 0;
-    prepare(courier);
     do {
         pack(courier);
         due_ms = courier->deliverer != NULL ? sbx_deliverer_step(courier->deliverer) : UINT64_MAX;
-        prepare(courier);
     } while (wait_for_word(courier, due_ms));
     finish_work(courier);
     return NULL;

@@ -173,9 +173,6 @@ static uint64_t deliver_round(struct delivery *delivery)
     if (result != 0 || packed.unreadable > 0 || packed.later > 0 || counts.refused > 0 || counts.unreadable > 0) {
         delivery->has_failed = true;
     }
-    if (delivery->sealer != NULL && sbx_sealer_prepare(delivery->sealer) != 0) {
-        /* Said when something waits to be sealed. */
-    }
     return packed.later > 0 && due_ms > LATER_LOOK_MS ? LATER_LOOK_MS : due_ms;
 }
 
@@ -341,9 +338,6 @@ static int deliver(struct delivery *delivery, const char *spool_path, const char
         sbx_deliverer_set_gate(delivery->deliverer,
                                delivery->follower != NULL ? sbx_follower_gate(delivery->follower) : NULL);
         sbx_deliverer_set_sealer(delivery->deliverer, delivery->sealer);
-        if (delivery->sealer != NULL && sbx_sealer_prepare(delivery->sealer) != 0) {
-            /* Said when something waits to be sealed. */
-        }
         if (delivery->sealer == NULL || !sbx_sealer_is_demanded(delivery->sealer)) {
             fprintf(stderr,
                     "stallbox deliver: payloads are not sealed: there is no --seal-key, and no policy names a key; "

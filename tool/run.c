@@ -263,6 +263,19 @@ static bool prepare_recording(struct run *run)
     return true;
 }
 
+/* Is that a variable that we give the program? One of another `stallbox run` around us is not handed on. */
+static bool is_ours(const char *variable)
+{
+    static const char *const names[] = {"LD_PRELOAD=",     SBX_ENV_COMPANION "=",  SBX_ENV_AUTOSTART "=",
+                                        SBX_ENV_SPOOL "=", SBX_ENV_RECORDINGS "=", SBX_ENV_ORDERS "="};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strncmp(variable, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The program's environment: ours, and what the agent must know. */
 static char **make_environment(const struct run *run)
 {
@@ -277,8 +290,7 @@ static char **make_environment(const struct run *run)
     const char *preloaded = getenv("LD_PRELOAD");
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 && strncmp(environ[i], "ASAN_OPTIONS=", 13) != 0 &&
-            strncmp(environ[i], SBX_ENV_COMPANION "=", sizeof SBX_ENV_COMPANION) != 0) {
+        if (!is_ours(environ[i]) && strncmp(environ[i], "ASAN_OPTIONS=", 13) != 0) {
             made[used++] = environ[i];
         }
     }
@@ -293,7 +305,7 @@ static char **make_environment(const struct run *run)
     bool is_alone = sanitizer == NULL || sanitizer[0] == 0;
     char *texts[7] = {NULL};
     if (asprintf(&texts[0], "LD_PRELOAD=%s%s%s", run->library, is_first ? "" : ":", is_first ? "" : preloaded) < 0 ||
-        asprintf(&texts[1], SBX_ENV_AUTOSTART "=1") < 0 ||
+        asprintf(&texts[1], SBX_ENV_AUTOSTART "=%*s", SBX_CHILD_DIGITS, "") < 0 ||
         asprintf(&texts[2], SBX_ENV_SPOOL "=%s", run->spool_absolute) < 0 ||
         asprintf(&texts[3], SBX_ENV_RECORDINGS "=%s", run->recordings) < 0 ||
         asprintf(&texts[4], SBX_ENV_ORDERS "=%s", orders_text) < 0 ||
@@ -564,6 +576,12 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     run->courier = courier;
     if (courier == NULL || environment == NULL) {
         return sbx_failure("run", "out of memory");
+    }
+    for (size_t i = 0; is_recording && environment[i] != NULL;
+         i++) { /* what it starts is recorded later (late_start.h) */
+        if (strncmp(environment[i], SBX_ENV_AUTOSTART "=", sizeof SBX_ENV_AUTOSTART) == 0) {
+            child.number_text = environment[i] + sizeof SBX_ENV_AUTOSTART;
+        }
     }
     result = sbx_child_start(&child, run->command, environment);
     if (result == 0) {

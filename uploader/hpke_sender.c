@@ -200,14 +200,27 @@ int sbx_hpke_seal_derive_with(const uint8_t ephemeral[SBX_SEAL_KEY_BYTES], const
     return result;
 }
 
-int sbx_hpke_seal_derive(const uint8_t recipient[SBX_SEAL_KEY_BYTES], const void *info, size_t info_bytes,
-                         struct sbx_hpke_seal *seal_out)
+int sbx_hpke_ephemeral(const uint8_t random[SBX_SEAL_KEY_BYTES], const void *message, size_t bytes,
+                       uint8_t secret_out[SBX_SEAL_KEY_BYTES])
 {
-    uint8_t ephemeral[SBX_SEAL_KEY_BYTES];
-    if (sbx_random_bytes(NULL, ephemeral, sizeof ephemeral) != 0) {
+    int error = mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), random, SBX_SEAL_KEY_BYTES, message,
+                                bytes, secret_out);
+    return error == 0 ? 0 : error == MBEDTLS_ERR_MD_ALLOC_FAILED ? -ENOMEM : -EIO;
+}
+
+int sbx_hpke_seal_derive(const uint8_t recipient[SBX_SEAL_KEY_BYTES], const void *info, size_t info_bytes,
+                         const void *message, size_t bytes, struct sbx_hpke_seal *seal_out)
+{
+    uint8_t random[SBX_SEAL_KEY_BYTES], ephemeral[SBX_SEAL_KEY_BYTES];
+    explicit_bzero(seal_out, sizeof *seal_out);
+    if (sbx_random_bytes(NULL, random, sizeof random) != 0) {
         return -EIO;
     }
-    int result = sbx_hpke_seal_derive_with(ephemeral, recipient, info, info_bytes, seal_out);
+    int result = sbx_hpke_ephemeral(random, message, bytes, ephemeral);
+    if (result == 0) {
+        result = sbx_hpke_seal_derive_with(ephemeral, recipient, info, info_bytes, seal_out);
+    }
+    explicit_bzero(random, sizeof random);
     explicit_bzero(ephemeral, sizeof ephemeral);
     return result;
 }

@@ -2,10 +2,11 @@
 /* hpke_sender.h - the sender's half of HPKE (RFC 9180): base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
  * ChaCha20-Poly1305. The other half is triage/hpke_receiver.h; they share the standard, not code.
  *
- * Two steps, apart in time. Deriving is public-key work (some 2 ms, 8,000 allocations in mbedTLS 2.28) and is done
- * ahead; sealing with what was derived is one pass of ChaCha20-Poly1305 that allocates nothing. Randomness comes from
- * getrandom(2): with a generator that repeats itself, after a fork say, two messages would be sealed with one key and
- * nonce. */
+ * Two steps: deriving is public-key work (some 2 ms, 8,000 allocations in mbedTLS 2.28); sealing with what was derived is one
+ * pass of ChaCha20-Poly1305 that allocates nothing. They follow each other at once: what is derived ahead is twice there when
+ * a virtual machine is snapshotted and started twice, and two messages with one key and nonce are as good as open. Randomness
+ * comes from getrandom(2), and is mixed with the message: should the kernel's generator repeat itself too, as it does in such
+ * a machine until it is told (VMGENID, Linux 5.18), different messages still get different keys. */
 #ifndef SBX_HPKE_SENDER_H
 #define SBX_HPKE_SENDER_H
 
@@ -36,10 +37,16 @@ SBX_MUST_CHECK int sbx_x25519_make(uint8_t secret_out[SBX_SEAL_KEY_BYTES], uint8
 /* The short name of a public key, as envelopes have it. Returns 0 or -EIO. */
 SBX_MUST_CHECK int sbx_seal_key_id(const uint8_t key[SBX_SEAL_KEY_BYTES], uint8_t id_out[SBX_SEAL_KEY_ID_BYTES]);
 
-/* SetupBaseS with a fresh ephemeral key. Returns 0, -EINVAL when `recipient` is no key to seal to, -ENOMEM or -EIO;
+/* Pure: the ephemeral secret key for a message, out of random bytes. HMAC-SHA256 of the message, keyed with them: as good as
+ * they are where they are random, and another for every message where they are not. Returns 0 or -EIO. */
+SBX_MUST_CHECK int sbx_hpke_ephemeral(const uint8_t random[SBX_SEAL_KEY_BYTES], const void *message, size_t bytes,
+                                      uint8_t secret_out[SBX_SEAL_KEY_BYTES]);
+
+/* SetupBaseS with a fresh ephemeral key, for this message and no other. Returns 0, -EINVAL when `recipient` is no key to seal to, -ENOMEM or -EIO;
  * then nothing secret is left in *seal_out. The caller wipes it. */
 SBX_MUST_CHECK int sbx_hpke_seal_derive(const uint8_t recipient[SBX_SEAL_KEY_BYTES], const void *info,
-                                        size_t info_bytes, struct sbx_hpke_seal *seal_out);
+                                        size_t info_bytes, const void *message, size_t bytes,
+                                        struct sbx_hpke_seal *seal_out);
 
 /* The same with an ephemeral key of the caller's, for published vectors. */
 SBX_MUST_CHECK int sbx_hpke_seal_derive_with(const uint8_t ephemeral[SBX_SEAL_KEY_BYTES],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sealer.c - keys in, contexts ahead, envelopes out. */
+/* sealer.c - keys in, envelopes out. */
 #include "sealer.h"
 
 #include <errno.h>
@@ -7,18 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "envelope.h"
 #include "hpke_sender.h"
-
-/* A page of its own. A forked child finds it zeroed, and so without any context: with a copy of one it could seal a
- * second message with the same key and nonce. */
-struct pool {
-    uint32_t count;
-    struct sbx_hpke_seal ready[SBX_SEALER_POOL];
-};
 
 struct sbx_sealer {
     pthread_mutex_t lock;                        /* of all below */
@@ -27,35 +19,16 @@ struct sbx_sealer {
     bool is_awaiting; /* a KEYSET that nobody has read yet */
     bool is_held;     /* `held` is what a person said */
     struct sbx_seal_key held;
-    uint64_t earliest_s;                  /* it is not earlier than this, whatever the clock says */
-    uint8_t pool_key[SBX_SEAL_KEY_BYTES]; /* whom the pool's contexts are for */
-    struct pool *pool;
-    uint32_t pool_room; /* how many contexts are kept ahead */
+    uint64_t earliest_s; /* it is not earlier than this, whatever the clock says */
     struct sbx_sealer_counts counts;
 };
-
-enum {
-    POOL_BYTES = 4096
-};
-_Static_assert(sizeof(struct pool) <= POOL_BYTES, "the pool is one page");
 
 struct sbx_sealer *sbx_sealer_create(void)
 {
     struct sbx_sealer *sealer = calloc(1, sizeof *sealer);
-    if (sealer == NULL) {
-        return NULL;
+    if (sealer != NULL) {
+        pthread_mutex_init(&sealer->lock, NULL);
     }
-    void *page = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) {
-        free(sealer);
-        return NULL;
-    }
-    /* Without the wipe (kernels before 4.14) a forked child would hold live contexts: then none are kept ahead. */
-    sealer->pool_room = madvise(page, POOL_BYTES, MADV_WIPEONFORK) == 0 ? SBX_SEALER_POOL : 0;
-    (void)madvise(page, POOL_BYTES, MADV_DONTDUMP);
-    (void)mlock(page, POOL_BYTES); /* not swapped where the limits allow it */
-    sealer->pool = page;
-    pthread_mutex_init(&sealer->lock, NULL);
     return sealer;
 }
 
@@ -64,8 +37,6 @@ void sbx_sealer_destroy(struct sbx_sealer *sealer)
     if (sealer == NULL) {
         return;
     }
-    explicit_bzero(sealer->pool, sizeof *sealer->pool);
-    munmap(sealer->pool, POOL_BYTES);
     pthread_mutex_destroy(&sealer->lock);
     free(sealer);
 }
@@ -96,28 +67,17 @@ static const uint8_t *key_now(const struct sbx_sealer *sealer)
     return chosen < 0 ? NULL : sealer->keys[chosen].key;
 }
 
-/* Wipe contexts that are for another key. Locked. */
-static void drop_foreign(struct sbx_sealer *sealer, const uint8_t *key)
-{
-    if (key == NULL || memcmp(sealer->pool_key, key, SBX_SEAL_KEY_BYTES) != 0) {
-        explicit_bzero(sealer->pool, sizeof *sealer->pool);
-        memset(sealer->pool_key, 0, SBX_SEAL_KEY_BYTES);
-    }
-    if (key != NULL) {
-        memcpy(sealer->pool_key, key, SBX_SEAL_KEY_BYTES);
-    }
-}
-
-static int derive(const uint8_t key[SBX_SEAL_KEY_BYTES], struct sbx_hpke_seal *seal_out)
+static int derive(const uint8_t key[SBX_SEAL_KEY_BYTES], const void *message, size_t bytes,
+                  struct sbx_hpke_seal *seal_out)
 {
     static const char info[] = SBX_SEAL_INFO; /* with its NUL */
-    return sbx_hpke_seal_derive(key, info, sizeof info, seal_out);
+    return sbx_hpke_seal_derive(key, info, sizeof info, message, bytes, seal_out);
 }
 
 int sbx_sealer_hold(struct sbx_sealer *sealer, const uint8_t key[SBX_SEAL_KEY_BYTES])
 {
     struct sbx_hpke_seal probe; /* whether it can be sealed to is found out now, not at the first stall */
-    int result = derive(key, &probe);
+    int result = derive(key, NULL, 0, &probe);
     explicit_bzero(&probe, sizeof probe);
     if (result != 0) {
         return result;
@@ -125,7 +85,6 @@ int sbx_sealer_hold(struct sbx_sealer *sealer, const uint8_t key[SBX_SEAL_KEY_BY
     pthread_mutex_lock(&sealer->lock);
     sealer->is_held = true;
     memcpy(sealer->held.key, key, SBX_SEAL_KEY_BYTES);
-    drop_foreign(sealer, sealer->held.key);
     pthread_mutex_unlock(&sealer->lock);
     return 0;
 }
@@ -146,7 +105,6 @@ void sbx_sealer_follow(struct sbx_sealer *sealer, const struct sbx_seal_key *key
         memcpy(sealer->keys, keys, sealer->key_count * sizeof *keys);
     }
     sealer->earliest_s = now_s;
-    drop_foreign(sealer, key_now(sealer));
     pthread_mutex_unlock(&sealer->lock);
 }
 
@@ -161,24 +119,6 @@ bool sbx_sealer_is_demanded(struct sbx_sealer *sealer)
     bool demanded = is_demanded(sealer);
     pthread_mutex_unlock(&sealer->lock);
     return demanded;
-}
-
-int sbx_sealer_prepare(struct sbx_sealer *sealer)
-{
-    int result = 0;
-    pthread_mutex_lock(&sealer->lock);
-    if (is_demanded(sealer)) {
-        const uint8_t *key = key_now(sealer);
-        drop_foreign(sealer, key);
-        result = key == NULL ? -ENOKEY : 0;
-        bool is_low = sealer->pool->count < sealer->pool_room / 2;
-        while (result == 0 && is_low && sealer->pool->count < sealer->pool_room) {
-            result = derive(key, &sealer->pool->ready[sealer->pool->count]);
-            sealer->pool->count += result == 0;
-        }
-    }
-    pthread_mutex_unlock(&sealer->lock);
-    return result;
 }
 
 static int refuse(char *why, size_t why_bytes, int result, const char *reason)
@@ -204,23 +144,24 @@ int sbx_sealer_check(struct sbx_sealer *sealer, char *why, size_t why_bytes)
     return result;
 }
 
-/* A context and its key's name. Locked. */
-static int take(struct sbx_sealer *sealer, struct sbx_hpke_seal *seal_out, uint8_t key_id_out[SBX_SEAL_KEY_ID_BYTES],
-                char *why, size_t why_bytes)
+/* What seals this envelope and no other, and its key's name. */
+static int derive_now(struct sbx_sealer *sealer, const uint8_t *envelope, size_t bytes, struct sbx_hpke_seal *seal_out,
+                      uint8_t key_id_out[SBX_SEAL_KEY_ID_BYTES], char *why, size_t why_bytes)
 {
-    const uint8_t *key = key_now(sealer);
-    if (key == NULL) {
-        return refuse_without_key(sealer, why, why_bytes);
+    uint8_t key[SBX_SEAL_KEY_BYTES];
+    pthread_mutex_lock(&sealer->lock);
+    const uint8_t *now = key_now(sealer);
+    if (now != NULL) {
+        memcpy(key, now, sizeof key);
     }
-    drop_foreign(sealer, key);
-    int result = sbx_seal_key_id(key, key_id_out);
-    if (result == 0 && sealer->pool->count > 0) {
-        struct sbx_hpke_seal *last = &sealer->pool->ready[--sealer->pool->count];
-        *seal_out = *last;
-        explicit_bzero(last, sizeof *last);
-    } else if (result == 0) {
-        result = derive(key, seal_out);
-        sealer->counts.derived_late += result == 0;
+    int result = now != NULL ? 0 : refuse_without_key(sealer, why, why_bytes);
+    pthread_mutex_unlock(&sealer->lock);
+    if (result != 0) {
+        return result;
+    }
+    result = sbx_seal_key_id(key, key_id_out);
+    if (result == 0) {
+        result = derive(key, envelope, bytes, seal_out);
     }
     if (result != 0) {
         refuse(why, why_bytes, result,
@@ -265,9 +206,7 @@ int sbx_sealer_seal(struct sbx_sealer *sealer, const uint8_t *envelope, size_t b
     if (sealed == NULL) {
         return refuse(why, why_bytes, -ENOMEM, strerror(ENOMEM));
     }
-    pthread_mutex_lock(&sealer->lock);
-    result = take(sealer, &seal, key_id, why, why_bytes);
-    pthread_mutex_unlock(&sealer->lock);
+    result = derive_now(sealer, envelope, bytes, &seal, key_id, why, why_bytes);
     if (result != 0) {
         goto free_sealed;
     }

@@ -2,15 +2,15 @@
 /* sealer.h - plain envelopes become sealed ones, to the key in force.
  *
  *   KEYSET's seal_keys --+
- *                        +--> keys --> a pool of derived contexts --> ChaCha20-Poly1305 over one envelope each
- *   --seal-key FILE -----+    (public-key work, ahead)                (when a snapshot is packed)
+ *                        +--> keys --> a context for this envelope --> ChaCha20-Poly1305 over it (when a snapshot is packed)
+ *   --seal-key FILE -----+
  *
  * Nothing of this runs in the application: an application that hangs, perhaps in its allocator, has its recording
- * copied to a file, and the companion seals what it makes of that. And the companion has done the public-key work
- * before: what is left then is one pass over the bytes.
+ * copied to a file, and the companion seals what it makes of that. Its public-key work, some 2 ms, is done then and not ahead:
+ * a context that waits in memory is there twice in a virtual machine that is started twice from one snapshot (hpke_sender.h).
  *
  * It fails closed: where sealing is demanded and no key holds now, nothing is sealed and nothing may be sent plain. Any
- * thread. Secrets lie on a page that is in no core dump and in no forked child, and are wiped when used. */
+ * thread. Secrets live for the time of one call, and are wiped then. */
 #ifndef SBX_SEALER_H
 #define SBX_SEALER_H
 
@@ -22,17 +22,11 @@
 #include "keyset.h"
 #include "marks.h"
 
-enum {
-    /* As many as a day's snapshots by default, nearly; a context is 76 bytes and 2 ms of the companion. */
-    SBX_SEALER_POOL = 8,
-};
-
 struct sbx_sealer;
 
 struct sbx_sealer_counts {
     uint64_t sealed;
-    uint64_t derived_late; /* of those, with a context that had to be derived at the moment: the pool was empty */
-    uint64_t without_key;  /* times that sealing was demanded and no key held */
+    uint64_t without_key; /* times that sealing was demanded and no key held */
 };
 
 /* One that demands nothing yet. NULL without memory. Given: destroy. */
@@ -46,14 +40,10 @@ SBX_MUST_CHECK int sbx_sealer_hold(struct sbx_sealer *sealer, const uint8_t key[
 void sbx_sealer_await(struct sbx_sealer *sealer);
 
 /* The KEYSET in force has these keys; one or more demand sealing. `now_s` is the time as far as that is known
- * (sbx_trusted_now): a clock that is earlier is not believed. Contexts of a key that is gone are wiped. */
+ * (sbx_trusted_now): a clock that is earlier is not believed. */
 void sbx_sealer_follow(struct sbx_sealer *sealer, const struct sbx_seal_key *keys, uint32_t count, uint64_t now_s);
 
 bool sbx_sealer_is_demanded(struct sbx_sealer *sealer);
-
-/* Fill the pool, when it has run to less than half. To be called when nothing waits. Returns 0 (also when nothing is
- * demanded), -ENOKEY, -ENOMEM or -EIO. */
-SBX_MUST_CHECK int sbx_sealer_prepare(struct sbx_sealer *sealer);
 
 /* Could an envelope be sealed now? 0, or -ENOKEY (counted) with `why`. */
 SBX_MUST_CHECK int sbx_sealer_check(struct sbx_sealer *sealer, char *why, size_t why_bytes);

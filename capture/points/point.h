@@ -142,6 +142,9 @@ extern const size_t sbx_point_list_count;
  * first if that would end it for what we call. Keeps errno. May take as long as a stop of the recorder. */
 SBX_HOOK_SAFE void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program);
 
+/* The program calls prctl(PR_SET_TSC, `mode`): leave first if no clock can be read afterwards. As above. */
+SBX_HOOK_SAFE void sbx_counter_forbidden(uint64_t mode);
+
 /* The program calls unshare(2) with `flags`, setns(2) with `type`, or what else only a process of one thread should: leave
  * first if the program has but one, or nothing tells. Keep errno, and may take as long. */
 SBX_HOOK_SAFE void sbx_unshare_begins(uint64_t flags);

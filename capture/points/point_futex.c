@@ -128,6 +128,8 @@ static long sandboxed(long number, long a, long b, long c, long d, long e, long 
 {
     if (number == SYS_prctl && a == PR_SET_SECCOMP) {
         sbx_sandbox_begins((uint64_t)b, 0, (uint64_t)c);
+    } else if (number == SYS_prctl && a == PR_SET_TSC) {
+        sbx_counter_forbidden((uint64_t)b);
     } else if (number == SYS_seccomp && (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER)) {
         sbx_sandbox_begins(a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT : SECCOMP_MODE_FILTER, (uint64_t)b,
                            (uint64_t)c);

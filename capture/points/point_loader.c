@@ -38,13 +38,16 @@ static void leave_word(void)
     sbx_store_release(&sbx_modules_dirty, 1); /* order: release modules_dirty - read by the module thread */
     if (sbx_capture_is_open()) {
         sbx_capture_ring_bell();
+    } else {
+        sbx_capture_ask_late(SBX_GROUP_LOADER);
     }
 }
 
 /* The hooks are in whenever any is, for the sake of the word they leave; the records are wanted with the group. */
 static bool is_timed(void)
 {
-    return (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) & SBX_POINT_BIT(SBX_GROUP_LOADER)) != 0;
+    return sbx_capture_is_open() && /* before the start there is no control page */
+           (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) & SBX_POINT_BIT(SBX_GROUP_LOADER)) != 0;
 }
 
 #ifndef __GLIBC__

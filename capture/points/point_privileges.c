@@ -54,6 +54,9 @@ static bool is_otherwise_privileged(void)
 /* Leave when `cannot_stay` says so. A forked child has no recorder. */
 static void leave_if(bool (*cannot_stay)(void))
 {
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun has no thread */
+        sbx_the_capture.settle(false);
+    }
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
     if (leave == NULL || !sbx_capture_is_ours()) {
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_sandbox.c - the program is about to forbid itself system calls: seccomp by prctl(), or by seccomp(2) through
- * syscall() (point_futex.c), which libseccomp calls. Nothing is recorded.
+ * syscall() (point_futex.c), which libseccomp calls. Or the time stamp counter, by prctl(). Nothing is recorded.
  *
  * A filter that kills or traps whoever calls what the program itself does not would end the program for what we do. It is
  * judged before it is in force (sandbox_filter.h), and when it would, the recorder ends first. One that refuses with an
@@ -37,7 +37,8 @@ static bool harms(uint64_t address, bool for_all_threads)
     bool is_harmful = true;
     if (judgement != NULL && copy_from(address, &program, sizeof program) && program.len <= SBX_FILTER_LENGTH_MAX &&
         copy_from((uint64_t)(uintptr_t)program.filter, judgement->code, program.len * sizeof program.filter[0])) {
-        is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, judgement->steps);
+        is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, sbx_the_capture.copies_by_file,
+                                         judgement->steps);
     }
     if (judgement != NULL) {
         munmap(judgement, sizeof *judgement);
@@ -47,6 +48,9 @@ static bool harms(uint64_t address, bool for_all_threads)
 
 void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
 {
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun stays out of a sandbox */
+        sbx_the_capture.settle(true);
+    }
     /* order: acquire capture.leave - set once the recorder runs */
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave);
     if (leave == NULL || !sbx_capture_is_ours()) {
@@ -60,6 +64,23 @@ void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
     errno = saved_errno;
 }
 
+/* A thread that has the time stamp counter forbidden to itself dies of the next look at a clock, the vdso's as well. */
+void sbx_counter_forbidden(uint64_t mode)
+{
+    if (mode != PR_TSC_SIGSEGV) {
+        return;
+    }
+    if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) {
+        sbx_the_capture.settle(true);
+    }
+    void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
+    if (leave != NULL && sbx_capture_is_ours()) {
+        int saved_errno = errno;
+        leave();
+        errno = saved_errno;
+    }
+}
+
 static int (*real_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 /* prctl() takes a number of arguments nobody tells, all of them words; those that were not given are passed on as they
@@ -68,6 +89,8 @@ static int hook_prctl(int option, unsigned long a, unsigned long b, unsigned lon
 {
     if (SBX_UNLIKELY(option == PR_SET_SECCOMP)) {
         sbx_sandbox_begins(a, 0, b);
+    } else if (SBX_UNLIKELY(option == PR_SET_TSC)) {
+        sbx_counter_forbidden(a);
     }
     return real_prctl(option, a, b, c, d);
 }

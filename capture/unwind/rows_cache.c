@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h> /* renameat alone */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,29 +119,6 @@ int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder_path)
 
 /* ---- get ---- */
 
-/* May pages of this file be relied on once they were seen? */
-static bool is_local(int file)
-{
-    struct statfs status;
-    if (fstatfs(file, &status) != 0) {
-        return false;
-    }
-    switch ((uint32_t)status.f_type) {
-    case EXT4_SUPER_MAGIC:
-    case XFS_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC:
-    case F2FS_SUPER_MAGIC:
-    case TMPFS_MAGIC:
-    case RAMFS_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC:
-    case 0x2fc12fc1: /* ZFS, which is not in linux/magic.h */
-    case 0xca451a4e: /* bcachefs, in it only since 6.7 */
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool read_whole(int file, uint8_t *to, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
@@ -156,17 +131,17 @@ static bool read_whole(int file, uint8_t *to, size_t bytes)
     return true;
 }
 
-/* The file's bytes, mapped or copied; NULL when there is no memory or the file cannot be read. */
+/* The file's bytes, in memory of our own; NULL when there is none or the file cannot be read. Never the file itself: whoever
+ * truncates it would end the process, and a cache is expendable. */
 static uint8_t *load(int file, size_t bytes)
 {
-    if (is_local(file)) {
-        void *mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
-        return mapping == MAP_FAILED ? NULL : mapping;
-    }
     uint8_t *copy = sbx_pages_map(bytes);
     if (copy != NULL && !read_whole(file, copy, bytes)) {
         munmap(copy, bytes);
         return NULL;
+    }
+    if (copy != NULL) {
+        (void)mprotect(copy, bytes, PROT_READ); /* against stray pointers of the program's; it may stay writable */
     }
     return copy;
 }
@@ -242,39 +217,13 @@ static bool write_whole(int file, const uint8_t *from, size_t bytes)
     return true;
 }
 
-/* The rows in the file, if it holds what was written and can be mapped. */
-static void map_written(int file, const struct sbx_rows_file_header *header, const struct sbx_unwind_rows *rows,
-                        struct sbx_unwind_rows *mapped_out)
-{
-    size_t bytes = header->file_bytes;
-    if (!is_local(file)) {
-        return;
-    }
-    uint8_t *mapping = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
-    if (mapping == MAP_FAILED) {
-        return;
-    }
-    if (memcmp(mapping, header, sizeof *header) != 0 ||
-        memcmp(mapping + sizeof *header, rows->buckets, bytes - sizeof *header) != 0) {
-        munmap(mapping, bytes);
-        return;
-    }
-    const uint32_t *words = (const uint32_t *)(const void *)(mapping + sizeof *header);
-    *mapped_out = *rows;
-    mapped_out->buckets = words;
-    mapped_out->offsets = words + rows->bucket_count + 1;
-    mapped_out->rules = mapped_out->offsets + rows->count;
-    mapped_out->pages = mapping;
-    mapped_out->pages_bytes = bytes;
-}
-
 static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx_rows_file_header *header,
-                    const struct sbx_unwind_rows *rows, struct sbx_unwind_rows *mapped_out)
+                    const struct sbx_unwind_rows *rows)
 {
     char name[NAME_BYTES], new_name[NAME_BYTES];
     name_file(key, name);
     name_new_file(new_name);
-    int file = openat(folder, new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
+    int file = openat(folder, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
     if (file < 0) {
         return -errno;
     }
@@ -285,19 +234,15 @@ static int put_into(int folder, const struct sbx_rows_key *key, const struct sbx
         renameat(folder, new_name, folder, name) != 0) {
         result = -errno;
         unlinkat(folder, new_name, 0);
-    } else {
-        map_written(file, header, rows, mapped_out);
     }
     close(file);
     return result;
 }
 
-int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
-                       struct sbx_unwind_rows *mapped_out)
+int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows)
 {
     struct sbx_rows_file_header header;
     struct rlimit limit;
-    *mapped_out = (struct sbx_unwind_rows){0};
     if (cache->folder[0] == 0 || !cache->may_write || !has_name(key)) {
         return -ENOENT;
     }
@@ -309,7 +254,7 @@ int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *
         return -EFBIG; /* trying would send the host SIGXFSZ */
     }
     int folder = open_folder(cache->folder);
-    result = folder < 0 ? folder : put_into(folder, key, &header, rows, mapped_out);
+    result = folder < 0 ? folder : put_into(folder, key, &header, rows);
     if (folder >= 0) {
         close(folder);
     }
@@ -387,7 +332,6 @@ static void list_files(struct trimming *trimming, int folder, uint8_t *buffer)
     }
 }
 
-/* Mapped files stay whole for those who have them mapped; only their names go. */
 static void take_out_oldest(struct trimming *trimming, int folder)
 {
     uint32_t oldest = 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_cache.h - unwind rows kept on disk by build-id: built once a machine and user, mapped by every process after.
+/* rows_cache.h - unwind rows kept on disk by build-id: built once a machine and user, read by every process after.
  *
  *   FOLDER/BUILD-ID-ENCODING.rows       0400, whole: written under another name, then renamed (rows_file.h draws it)
  *   FOLDER/.new-RANDOM                  being written, or left by a process that died doing so
  *
- * The walker reads the mapped rows in signal handlers, so nothing is believed: the folder must be ours and writable by
+ * The walker reads the rows in signal handlers, so nothing is believed: the folder must be ours and writable by
  * nobody else, the file too, its checksum and every invariant must hold (libLLVM: 8 MB, 2 to 6 ms, against 30 to 80 to
- * build them). Checked through the very mapping that is used later. What remains is somebody with our own user id
- * writing into the file afterwards, who could as well write into the process; and a disk that fails to give a page
- * back, which would be SIGBUS, as it would be for the program's own code on that disk. File systems where pages vanish
- * for lesser reasons (NFS, FUSE, whatever is not known as local) are read into private memory instead of mapped.
+ * build them). They are read into memory of our own, checked there, and used there: a file that is mapped is a file that
+ * somebody can truncate (root, a full-disk clean-up, the user himself), and that would be SIGBUS in every program that has it.
+ * What it costs is that processes do not share these pages: docs/LIMITS.md has the figures.
  *
  * No fd is held between calls: programs close what they did not open, and the number would soon be somebody else's.
  * No allocation, no stdio. One thread at a time; any number of processes. */
@@ -47,11 +46,10 @@ int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder);
 SBX_MUST_CHECK int sbx_rows_cache_get(struct sbx_rows_cache *cache, const struct sbx_rows_key *key,
                                       struct sbx_unwind_rows *rows_out);
 
-/* Keep rows that were built, which walks may be reading. Where the file can be mapped, *mapped_out are the same rows in
- * it, so that the process that built them can share them too: to be given back with sbx_unwind_rows_release(); else
- * mapped_out->pages is NULL. Returns 0 or -errno; failing leaves no file behind. Takes as long as the disk does. */
-int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key, const struct sbx_unwind_rows *rows,
-                       struct sbx_unwind_rows *mapped_out);
+/* Keep rows that were built, which walks may be reading. Returns 0 or -errno; failing leaves no file behind. Takes as long as
+ * the disk does. */
+int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *key,
+                       const struct sbx_unwind_rows *rows);
 
 /* Take out the files unused for longest until the limit holds, and what dead writers left. Lists the folder once; to
  * be called once a process, after it wrote. Returns the number of files taken out. */

@@ -267,6 +267,59 @@ static void host_14_a_filter_that_kills_others_lets_the_recorder_live(void **sta
     }
 }
 
+/* A filter that kills for one call, which the program never makes and the recorder makes on its own threads only. It was
+ * judged harmless, since it is for one thread: then nothing up to the very end may make that call on the program's. */
+static void is_killed_for_one_call(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)atoi(getenv("HOST_CALL")), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = SBX_COUNT_OF(filter), .filter = filter};
+    host_loop(20, NULL);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        _exit(77);
+    }
+    host_expect(host_api().is_running(), "the recorder goes on");
+    host_loop(20, NULL);
+    host_compute_ms(20);
+    host_api().snapshot(0);                  /* at work when the process exits */
+    printf("the last words of the program"); /* and they are written by exit(), behind us */
+}
+
+static bool is_in(const uint16_t *calls, size_t count, uint32_t call)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i] == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged(void **state)
+{
+    /* What libc's stdio and exit_group make for the body itself. */
+    static const uint16_t own[] = {SYS_write, SYS_fstat, SYS_newfstatat, SYS_exit, SYS_close, SYS_clock_nanosleep};
+    char number[16];
+    (void)state;
+    for (size_t i = 0; i < sbx_calls_on_our_threads_count; i++) {
+        uint32_t call = sbx_calls_on_our_threads[i];
+        if (is_in(own, SBX_COUNT_OF(own), call) ||
+            is_in(sbx_calls_on_their_threads, sbx_calls_on_their_threads_count, call)) {
+            continue;
+        }
+        snprintf(number, sizeof number, "%u", (unsigned)call);
+        setenv("HOST_CALL", number, 1);
+        int status = host_run(&(struct host_order){.body = "is_killed_for_one_call"});
+        if (status != 0) {
+            fail_msg("system call %u: %x", (unsigned)call, (unsigned)status);
+        }
+    }
+}
+
 static void *enter_strict_mode(void *unused)
 {
     (void)unused;
@@ -327,6 +380,7 @@ int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
         HOST_BODY(host_work),
+        HOST_BODY(is_killed_for_one_call),
         HOST_BODY(forbids_later),
         HOST_BODY(kills_what_it_does_not_call),
         HOST_BODY(allows_the_recorders_calls),
@@ -339,6 +393,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_14_a_filter_that_kills_finds_the_recorder_gone),
         HOST_TEST(host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program),
         HOST_TEST(host_14_a_filter_that_kills_others_lets_the_recorder_live),
+        HOST_TEST(host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged),
         HOST_TEST(host_14_a_thread_in_strict_mode_is_left_alone),
         HOST_TEST(host_14_a_forked_child_in_a_sandbox_costs_its_parent_nothing),
     };

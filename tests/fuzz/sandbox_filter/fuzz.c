@@ -157,6 +157,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
             }
         }
     }
-    (void)sbx_filter_harms_us(code, length, true, steps);
+    (void)sbx_filter_harms_us(code, length, true, true, steps);
     return 0;
 }

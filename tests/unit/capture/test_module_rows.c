@@ -25,8 +25,8 @@ static void child_takes_a_snapshot_with_rows(void)
     stallbox_stop(5000);
 }
 
-/* Bytes of the largest file of rows that is mapped. */
-static size_t largest_rows_mapped(void)
+/* Bytes of the largest piece of memory that is nobody's file, as rows are. */
+static size_t largest_memory(void)
 {
     char line[600];
     size_t largest = 0;
@@ -34,7 +34,10 @@ static size_t largest_rows_mapped(void)
     child_expect(maps != NULL, "the maps can be read");
     while (fgets(line, sizeof line, maps) != NULL) {
         unsigned long begin, end;
-        if (strstr(line, ".rows\n") != NULL && sscanf(line, "%lx-%lx", &begin, &end) == 2 && end - begin > largest) {
+        if (strstr(line, "r--p 00000000 00:00 0 \n") == NULL && strstr(line, "rw-p 00000000 00:00 0 \n") == NULL) {
+            continue;
+        }
+        if (sscanf(line, "%lx-%lx", &begin, &end) == 2 && end - begin > largest) {
             largest = end - begin;
         }
     }
@@ -46,12 +49,12 @@ enum {
     LARGE_ROWS = 4 << 20
 };
 
-/* Wait until a large file of rows is mapped, or is not. Modules that come and go meanwhile keep the module thread
+/* Wait until large rows are in memory, or are not. Modules that come and go meanwhile keep the module thread
  * looking, and its parking lot moving. */
 static bool wait_for_large_rows(bool is_wanted)
 {
     for (int turn = 0; turn < 400; turn++) {
-        if ((largest_rows_mapped() > LARGE_ROWS) == is_wanted) {
+        if ((largest_memory() > LARGE_ROWS) == is_wanted) {
             return true;
         }
         void *module = dlopen(LATE_MODULE, RTLD_NOW);

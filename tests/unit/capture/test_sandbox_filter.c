@@ -167,9 +167,9 @@ static void test_our_own_threads_count_when_the_filter_is_theirs_too(void **stat
         RETURN(SECCOMP_RET_ALLOW),
     };
     (void)state;
-    assert_false(sbx_filter_harms_us(no_getdents, SBX_COUNT_OF(no_getdents), false, steps));
-    assert_true(sbx_filter_harms_us(no_getdents, SBX_COUNT_OF(no_getdents), true, steps));
-    assert_true(sbx_filter_harms_us(no_stacks, SBX_COUNT_OF(no_stacks), false, steps));
+    assert_false(sbx_filter_harms_us(no_getdents, SBX_COUNT_OF(no_getdents), false, false, steps));
+    assert_true(sbx_filter_harms_us(no_getdents, SBX_COUNT_OF(no_getdents), true, false, steps));
+    assert_true(sbx_filter_harms_us(no_stacks, SBX_COUNT_OF(no_stacks), false, false, steps));
 }
 
 int main(void)

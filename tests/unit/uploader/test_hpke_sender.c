@@ -206,7 +206,7 @@ static void test_keys_of_low_order_are_refused_and_leave_nothing_secret(void **s
         struct sbx_hpke_seal seal;
         memset(&seal, 0xaa, sizeof seal);
         assert_int_equal(sbx_vector_hex(low_order[i], key, 32), 32);
-        assert_int_equal(sbx_hpke_seal_derive(key, "x", 1, &seal), -EINVAL);
+        assert_int_equal(sbx_hpke_seal_derive(key, "x", 1, "message", 7, &seal), -EINVAL);
         assert_memory_equal(&seal, &wiped, sizeof wiped);
     }
 }
@@ -221,7 +221,7 @@ static void test_a_forked_child_derives_another_key(void **state)
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     assert_true(child >= 0);
-    int result = sbx_hpke_seal_derive(key, "x", 1, &seal);
+    int result = sbx_hpke_seal_derive(key, "x", 1, "message", 7, &seal);
     if (child == 0) {
         _exit(result == 0 && write(ends[1], seal.enc, 32) == 32 ? 0 : 1);
     }
@@ -235,6 +235,20 @@ static void test_a_forked_child_derives_another_key(void **state)
     close(ends[1]);
 }
 
+static void test_random_bytes_that_repeat_still_give_each_message_a_key_of_its_own(void **state)
+{
+    (void)state;
+    uint8_t random[32] = {7}, other[32] = {8}, first[32], again[32], second[32], third[32];
+    assert_int_equal(sbx_hpke_ephemeral(random, "one message", 11, first), 0);
+    assert_int_equal(sbx_hpke_ephemeral(random, "one message", 11, again), 0);
+    assert_int_equal(sbx_hpke_ephemeral(random, "two message", 11, second), 0);
+    assert_int_equal(sbx_hpke_ephemeral(other, "one message", 11, third), 0);
+    assert_memory_equal(first, again, 32);
+    assert_memory_not_equal(first, second, 32);
+    assert_memory_not_equal(first, third, 32);
+    assert_memory_not_equal(first, random, 32);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_wycheproof_chacha20_poly1305_encryptions_are_as_published),
         cmocka_unit_test(test_keys_of_low_order_are_refused_and_leave_nothing_secret),
         cmocka_unit_test(test_a_forked_child_derives_another_key),
+        cmocka_unit_test(test_random_bytes_that_repeat_still_give_each_message_a_key_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,9 +93,8 @@ static struct sbx_rows_cache open_cache(void)
 static void keep(struct sbx_rows_cache *cache, uint32_t seed, uint32_t count)
 {
     struct sbx_rows_key key = sample_key(seed);
-    struct sbx_unwind_rows rows = sample_rows(seed, count), mapped;
-    assert_int_equal(sbx_rows_cache_put(cache, &key, &rows, &mapped), 0);
-    sbx_unwind_rows_release(&mapped);
+    struct sbx_unwind_rows rows = sample_rows(seed, count);
+    assert_int_equal(sbx_rows_cache_put(cache, &key, &rows), 0);
     sbx_unwind_rows_release(&rows);
 }
 
@@ -113,14 +112,11 @@ static void test_rows_that_were_put_are_found_by_the_next_process(void **state)
 {
     (void)state;
     struct sbx_rows_cache first = open_cache(), second = open_cache();
-    struct sbx_unwind_rows expected = sample_rows(7, ROWS), rows = sample_rows(7, ROWS), found, mapped;
+    struct sbx_unwind_rows expected = sample_rows(7, ROWS), rows = sample_rows(7, ROWS), found;
     struct sbx_rows_key key = sample_key(7);
     assert_false(has(&first, 7));
-    assert_int_equal(sbx_rows_cache_put(&first, &key, &rows, &mapped), 0);
+    assert_int_equal(sbx_rows_cache_put(&first, &key, &rows), 0);
     assert_rows_equal(&rows, &expected); /* walks may be reading them */
-    if (mapped.pages != NULL) {          /* as it is on local file systems */
-        assert_rows_equal(&mapped, &expected);
-    }
     assert_int_equal(sbx_rows_cache_get(&second, &key, &found), 0);
     assert_rows_equal(&found, &expected);
     assert_int_equal(first.written, 1);
@@ -129,13 +125,9 @@ static void test_rows_that_were_put_are_found_by_the_next_process(void **state)
     struct stat status;
     assert_int_equal(stat(only_file(), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0400);
-    /* And both survive the file's end. */
+    /* And it survives the file's end. */
     assert_int_equal(unlink(only_path), 0);
     assert_rows_equal(&found, &expected);
-    if (mapped.pages != NULL) {
-        assert_rows_equal(&mapped, &expected);
-    }
-    sbx_unwind_rows_release(&mapped);
     sbx_unwind_rows_release(&found);
     sbx_unwind_rows_release(&rows);
     sbx_unwind_rows_release(&expected);
@@ -164,6 +156,28 @@ static void test_rows_found_cannot_be_written_by_a_stray_pointer(void **state)
     sbx_unwind_rows_release(&found);
 }
 
+/* A cache is expendable, always: what was found stays what it was, whatever becomes of the file. */
+static void test_rows_in_use_survive_the_truncation_of_their_file(void **state)
+{
+    (void)state;
+    struct sbx_rows_cache cache = open_cache();
+    struct sbx_rows_key key = sample_key(7);
+    struct sbx_unwind_rows expected = sample_rows(7, ROWS), found;
+    keep(&cache, 7, ROWS);
+    assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), 0);
+    assert_int_equal(chmod(only_file(), 0600), 0);
+    assert_int_equal(truncate(only_path, 0), 0);
+    assert_rows_equal(&found, &expected);
+    int file = open(only_path, O_WRONLY);
+    for (off_t at = 0; at < 16384; at += 7) { /* and it comes back with something else in it */
+        assert_int_equal(pwrite(file, "\xff\xff\xff\xff\xff\xff\xff", 7, at), 7);
+    }
+    close(file);
+    assert_rows_equal(&found, &expected);
+    sbx_unwind_rows_release(&found);
+    sbx_unwind_rows_release(&expected);
+}
+
 static void test_without_a_folder_nothing_is_found_and_nothing_written(void **state)
 {
     (void)state;
@@ -178,9 +192,7 @@ static void test_without_a_folder_nothing_is_found_and_nothing_written(void **st
     assert_int_equal(sbx_rows_cache_open(&cache, "rows"), -EINVAL);
     assert_int_equal(sbx_rows_cache_open(&cache, too_long), -ENAMETOOLONG);
     struct sbx_unwind_rows rows = sample_rows(1, ROWS);
-    struct sbx_unwind_rows mapped;
-    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows, &mapped), -ENOENT);
-    assert_null(mapped.pages);
+    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), -ENOENT);
     assert_false(has(&cache, 1));
     assert_int_equal(sbx_rows_cache_trim(&cache), 0);
     sbx_unwind_rows_release(&rows);
@@ -198,8 +210,8 @@ static void test_a_folder_that_others_may_write_is_refused_at_any_time(void **st
         assert_false(has(&cache, 1));
         struct sbx_rows_cache writer = cache;
         struct sbx_rows_key key = sample_key(2);
-        struct sbx_unwind_rows rows = sample_rows(2, ROWS), mapped;
-        assert_int_equal(sbx_rows_cache_put(&writer, &key, &rows, &mapped), -EPERM);
+        struct sbx_unwind_rows rows = sample_rows(2, ROWS);
+        assert_int_equal(sbx_rows_cache_put(&writer, &key, &rows), -EPERM);
         assert_false(writer.may_write);
         sbx_unwind_rows_release(&rows);
         assert_int_equal(sbx_rows_cache_trim(&cache), 0);
@@ -286,19 +298,18 @@ static void test_no_name_is_made_of_a_build_id_too_short_to_be_one(void **state)
 {
     (void)state;
     struct sbx_rows_cache cache = open_cache();
-    struct sbx_unwind_rows rows = sample_rows(1, ROWS), found, mapped;
+    struct sbx_unwind_rows rows = sample_rows(1, ROWS), found;
     struct sbx_rows_key key = sample_key(1);
     static const uint32_t lengths[] = {0, 1, SBX_ROWS_KEY_BYTES_MIN - 1, SBX_ROWS_KEY_BYTES + 1};
     for (unsigned i = 0; i < SBX_COUNT_OF(lengths); i++) {
         key.build_id_bytes = lengths[i];
-        assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows, &mapped), -ENOENT);
+        assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), -ENOENT);
         assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), -ENOENT);
     }
     assert_int_equal(for_each_file(NULL), 0);
     key.build_id_bytes = SBX_ROWS_KEY_BYTES; /* the longest name there is */
-    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows, &mapped), 0);
+    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), 0);
     assert_int_equal(sbx_rows_cache_get(&cache, &key, &found), 0);
-    sbx_unwind_rows_release(&mapped);
     sbx_unwind_rows_release(&found);
     sbx_unwind_rows_release(&rows);
 }
@@ -312,9 +323,9 @@ static void test_a_file_size_limit_is_kept_without_a_signal(void **state)
         struct sbx_rows_cache cache;
         const struct rlimit limit = {1000, 1000};
         struct sbx_rows_key key = sample_key(1);
-        struct sbx_unwind_rows rows = sample_rows(1, ROWS), mapped;
+        struct sbx_unwind_rows rows = sample_rows(1, ROWS);
         bool is_right = sbx_rows_cache_open(&cache, folder) == 0 && setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-                        sbx_rows_cache_put(&cache, &key, &rows, &mapped) == -EFBIG;
+                        sbx_rows_cache_put(&cache, &key, &rows) == -EFBIG;
         _exit(is_right ? 0 : 1);
     }
     int status = -1;
@@ -329,15 +340,13 @@ static void test_a_write_that_fails_leaves_nothing_and_is_not_tried_again(void *
     struct sbx_rows_cache cache = open_cache();
     struct sbx_rows_key key = sample_key(1);
     struct sbx_unwind_rows rows = sample_rows(1, ROWS);
-    struct sbx_unwind_rows mapped;
     char name[sizeof folder];
     memcpy(name, folder, sizeof name);
     assert_int_equal(rmdir(folder), 0);
-    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows, &mapped), -ENOENT);
-    assert_null(mapped.pages);
+    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), -ENOENT);
     assert_int_equal(cache.last_error, -ENOENT);
     assert_int_equal(mkdir(name, 0700), 0);
-    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows, &mapped), -ENOENT);
+    assert_int_equal(sbx_rows_cache_put(&cache, &key, &rows), -ENOENT);
     assert_int_equal(for_each_file(NULL), 0);
     /* A name that is a folder cannot be renamed over: what was written under the other name goes. */
     cache = open_cache();
@@ -345,8 +354,7 @@ static void test_a_write_that_fails_leaves_nothing_and_is_not_tried_again(void *
     only_file();
     assert_int_equal(unlink(only_path), 0);
     assert_int_equal(mkdir(only_path, 0700), 0);
-    assert_true(sbx_rows_cache_put(&cache, &key, &rows, &mapped) < 0);
-    assert_null(mapped.pages);
+    assert_true(sbx_rows_cache_put(&cache, &key, &rows) < 0);
     assert_false(has(&cache, 1));
     assert_int_equal(for_each_file(NULL), 1);
     assert_int_equal(rmdir(only_path), 0);
@@ -487,16 +495,15 @@ static void test_writers_and_readers_at_once_never_see_half_a_file(void **state)
         for (unsigned turn = 0; turn < TURNS; turn++) {
             uint32_t seed = (turn + p) % NAMES;
             struct sbx_rows_key key = sample_key(seed);
-            struct sbx_unwind_rows rows = sample_rows(seed, ROWS), found, mapped;
+            struct sbx_unwind_rows rows = sample_rows(seed, ROWS), found;
             int got = sbx_rows_cache_get(&cache, &key, &found);
             if (got == 0 && (found.count != ROWS || memcmp(found.rules, rows.rules, ROWS * sizeof(uint32_t)) != 0)) {
                 _exit(2);
             }
             sbx_unwind_rows_release(&found);
-            if (sbx_rows_cache_put(&cache, &key, &rows, &mapped) != 0) {
+            if (sbx_rows_cache_put(&cache, &key, &rows) != 0) {
                 _exit(3);
             }
-            sbx_unwind_rows_release(&mapped);
             sbx_unwind_rows_release(&rows);
         }
         _exit(cache.refused != 0 ? 4 : cache.found < TURNS / 2 ? 5 : 0);
@@ -539,6 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_rows_that_were_put_are_found_by_the_next_process),
         CASE(test_rows_found_cannot_be_written_by_a_stray_pointer),
+        CASE(test_rows_in_use_survive_the_truncation_of_their_file),
         CASE(test_without_a_folder_nothing_is_found_and_nothing_written),
         CASE(test_a_folder_that_others_may_write_is_refused_at_any_time),
         CASE(test_what_belongs_to_somebody_else_is_refused),

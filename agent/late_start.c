@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* late_start.c - armed before main(), begun by a wait. */
+#include "late_start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "capture.h"
+#include "clock.h"
+#include "consent.h"
+#include "got_hook.h"
+#include "loader_visit.h"
+#include "process_barrier.h"
+#include "raw_syscall.h"
+#include "signal_frame.h"
+
+#define AGE_NS UINT64_C(20000000) /* from here on a wait begins it */
+
+enum {
+    SETTLE_MS = 1000, /* how long a program that cannot go on beside us waits for a start under way; 3 to 10 do */
+    SETTLE_EXIT_MS = 50,
+    /* Whose waits ask. None of them is called with an allocator's lock held. */
+    ASKING_POINTS = SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_COND) |
+                    SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_JOIN) |
+                    SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_PROCESS) | SBX_POINT_BIT(SBX_GROUP_FUTEX),
+};
+
+enum state {
+    OFF = 0,
+    ARMED = 1,
+    ASLEEP = 2, /* our thread is up, and sleeps until the program is old enough */
+    STARTING = 3,
+    DONE = 4,
+};
+
+static struct {
+    uint32_t state; /* enum state. A futex word */
+    uint32_t pid;
+    uint32_t tid; /* of our thread; 0: there is none, or it is not up yet */
+    uint64_t armed_ns;
+    dev_t root_device;
+    ino_t root_inode;
+    struct sbx_preload_orders orders;
+    char folder[SBX_RECORDING_PATH_MAX], spool[SBX_RECORDING_PATH_MAX];
+} late;
+
+static void set_state(enum state state)
+{
+    sbx_store_release(&late.state, (uint32_t)state); /* order: release late.state */
+    syscall(SYS_futex, &late.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static bool is_below_its_root(void)
+{
+    struct stat root;
+    return stat("/", &root) == 0 && root.st_dev == late.root_device && root.st_ino == late.root_inode;
+}
+
+/* Sleep until the program is old enough. Returns whether it is to be recorded then. */
+static bool sleep_until_due(void)
+{
+    uint32_t expected = ASLEEP;
+    uint64_t now_ns;
+    while (sbx_load_acquire(&late.state) == ASLEEP && /* order: acquire late.state */
+           (now_ns = sbx_now_ns()) < late.armed_ns + AGE_NS) {
+        const struct timespec pause = {0, (long)(late.armed_ns + AGE_NS - now_ns)};
+        syscall(SYS_futex, &late.state, FUTEX_WAIT_PRIVATE, ASLEEP, &pause, NULL, 0);
+    }
+    return sbx_cas_acq_rel(&late.state, &expected, STARTING) || /* order: acq_rel late.state - or it was called off */
+           expected == STARTING;
+}
+
+static void *start(void *unused)
+{
+    (void)unused;
+    sbx_thread_become(SBX_THREAD_GONE);
+    sbx_store_release(&late.tid, (uint32_t)syscall(SYS_gettid)); /* order: release late.tid */
+    if (!sleep_until_due()) {
+        return NULL;
+    }
+    if (is_below_its_root()) {
+        (void)sbx_process_barrier_start();
+        (void)sbx_agent_start(late.folder, late.spool, &late.orders.settings, sbx_consent_read(late.spool), false);
+    }
+    set_state(DONE);
+    return NULL;
+}
+
+/* A wait begins, or a module is about to be loaded. */
+SBX_HOOK_SAFE static void ask(uint8_t group)
+{
+    uint32_t expected = ARMED;
+    bool is_load = group == SBX_GROUP_LOADER;
+    if (sbx_load_relaxed(&late.state) != ARMED || /* relaxed: decided by the exchange below */
+        (group != SBX_GROUP_POLL && !is_load && sbx_now_ns() - late.armed_ns < AGE_NS)) {
+        return;
+    }
+    /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
+    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
+        (!is_load && sbx_signal_frame_is_above()) ||
+        /* order: acq_rel late.state - one starter */
+        !sbx_cas_acq_rel(&late.state, &expected, (uint32_t)(is_load ? ASLEEP : STARTING))) {
+        return;
+    }
+    int saved_errno = errno;
+    pthread_t thread;
+    sbx_store_relaxed(&late.tid, 0);
+    if (sbx_agent_start_thread(&thread, start) == 0) {
+        pthread_detach(thread);
+    } else {
+        set_state(OFF);
+    }
+    errno = saved_errno;
+}
+
+/* The thread was called off: wait until the kernel has none any more. */
+static void wait_for_its_end(uint32_t timeout_ms)
+{
+    for (uint32_t waited = 0; waited < 10 * timeout_ms; waited++) {
+        uint32_t tid = sbx_load_acquire(&late.tid); /* order: acquire late.tid; 0: it is just coming up */
+        if (tid != 0 && sbx_raw_syscall(SYS_tgkill, late.pid, tid, 0, 0, 0, 0) == -ESRCH) {
+            return;
+        }
+        const struct timespec pause = {0, 100000};
+        uint32_t nobody = 0;
+        syscall(SYS_futex, &nobody, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    }
+}
+
+/* Returns when no start is under way; false: not within `timeout_ms`. */
+static bool wait_for_start(uint32_t timeout_ms)
+{
+    for (uint32_t waited_ms = 0;; waited_ms++) {
+        uint32_t state = sbx_load_acquire(&late.state); /* order: acquire late.state */
+        if (state != STARTING) {
+            return true;
+        }
+        if (waited_ms >= timeout_ms) {
+            return false;
+        }
+        const struct timespec pause = {0, 1000000};
+        syscall(SYS_futex, &late.state, FUTEX_WAIT_PRIVATE, state, &pause, NULL, 0);
+    }
+}
+
+/* The program is about to do what it might not do beside us. Not started yet, it has nothing of us but hooks, unless it is to
+ * stay so. */
+SBX_HOOK_SAFE static void settle(bool for_good)
+{
+    if (sbx_load_acquire(&late.state) == DONE || /* order: acquire late.state */
+        (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid) {
+        return;
+    }
+    int saved_errno = errno;
+    uint32_t armed = ARMED, asleep = ASLEEP;
+    if (for_good) {
+        (void)sbx_cas_acq_rel(&late.state, &armed, OFF); /* order: acq_rel late.state */
+    }
+    /* order: acq_rel late.state - it is called off, or on its way already */
+    if (sbx_cas_acq_rel(&late.state, &asleep, (uint32_t)(for_good ? OFF : ARMED))) {
+        syscall(SYS_futex, &late.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+        wait_for_its_end(SETTLE_MS);
+    }
+    (void)wait_for_start(SETTLE_MS);
+    errno = saved_errno;
+}
+
+bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders)
+{
+    struct stat root;
+    uint32_t left;
+    if (orders->settings.enabled == 0 || sbx_agent_is_declined() || stat("/", &root) != 0 ||
+        strlen(recordings_folder) >= sizeof late.folder || strlen(spool_path) >= sizeof late.spool) {
+        return false;
+    }
+    late.orders = *orders;
+    memcpy(late.folder, recordings_folder, strlen(recordings_folder) + 1);
+    memcpy(late.spool, spool_path, strlen(spool_path) + 1);
+    late.root_device = root.st_dev;
+    late.root_inode = root.st_ino;
+    late.pid = (uint32_t)getpid();
+    sbx_signal_frame_learn();
+    sbx_agent_look_at_environment();
+    sbx_loader_visit_start();
+    sbx_got_hook_resolve();
+    late.armed_ns = sbx_now_ns();
+    sbx_the_capture.settle = settle;
+    sbx_the_capture.late_ask = ask;
+    sbx_store_release(&late.state, ARMED); /* order: release late.state */
+    (void)sbx_got_hook_apply(ASKING_POINTS & orders->settings.points, UINT64_MAX, &left);
+    return true;
+}
+
+void sbx_late_start_settle_at_exit(void)
+{
+    if (sbx_load_relaxed(&late.state) == STARTING && late.pid == (uint32_t)getpid()) { /* relaxed: looked at again */
+        (void)wait_for_start(SETTLE_EXIT_MS);
+    }
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signal_frame.c - the stack above the caller, searched for addresses that only a handler returns to. */
+#include "signal_frame.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "raw_syscall.h"
+
+enum {
+    WORDS = 512, /* copied at a time: a page, so that none is copied in part that is not there */
+    PAGE_BYTES = WORDS * 8,
+    PAGES_MAX = 4096, /* 16 MiB: a deeper stack is not searched to its end, and cannot be told */
+};
+
+#if defined(__x86_64__)
+enum {
+    SIGNALS = 64,
+    /* Words of the frame that the kernel pushes, from the return address on (struct rt_sigframe, then ucontext; the kernel's
+     * arch/x86/include/uapi/asm/sigcontext.h). */
+    FRAME_LINK = 2,
+    FRAME_SP = 21,
+    FRAME_FLAGS = 23,
+    FRAME_SEGMENTS = 24,
+    FRAME_WORDS = 25,
+    USER_CODE = 0x33,
+    FLAG_ALWAYS = 2
+};
+
+/* As the kernel has it; libc's differs. */
+struct kernel_action {
+    uint64_t handler, flags, restorer, mask;
+};
+
+static uint64_t libc_restorer;
+
+static bool read_action(int number, struct kernel_action *action_out)
+{
+    return sbx_raw_syscall(SYS_rt_sigaction, number, 0, (long)(uintptr_t)action_out, 8, 0, 0) == 0;
+}
+#endif
+
+void sbx_signal_frame_learn(void)
+{
+#if defined(__x86_64__)
+    struct kernel_action before, ours;
+    struct sigaction ignored = {.sa_handler = SIG_IGN};
+    const int number = SIGNALS; /* the last real-time signal, whatever libc calls SIGRTMAX */
+    if (read_action(number, &before) && sigaction(number, &ignored, NULL) == 0) {
+        libc_restorer = read_action(number, &ours) ? ours.restorer : 0;
+        (void)sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&before, 0, 8, 0, 0);
+    }
+#endif
+}
+
+/* Copy what is there of the program's memory: the kernel says what is not. */
+static long copy_from(uint64_t address, void *to, size_t bytes)
+{
+    struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
+    long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    return sbx_raw_syscall(SYS_process_vm_readv, pid, (long)(uintptr_t)&local, 1, (long)(uintptr_t)&remote, 1, 0);
+}
+
+struct search {
+    uint64_t restorers[8]; /* those that differ; programs have one or two */
+    unsigned count;
+    uint64_t vdso_begin, vdso_end; /* code there is a trampoline where handlers have no restorer */
+    bool is_full;
+};
+
+#if defined(__x86_64__)
+static void add(struct search *search, uint64_t restorer)
+{
+    for (unsigned i = 0; i < search->count; i++) {
+        if (search->restorers[i] == restorer) {
+            return;
+        }
+    }
+    if (restorer == 0) {
+        return;
+    }
+    if (search->count == sizeof search->restorers / sizeof search->restorers[0]) {
+        search->is_full = true;
+        return;
+    }
+    search->restorers[search->count++] = restorer;
+}
+#endif
+
+static void find_restorers(struct search *search)
+{
+#if defined(__x86_64__)
+    add(search, libc_restorer);
+    for (int number = 1; number <= SIGNALS; number++) {
+        struct kernel_action action;
+        if (read_action(number, &action) && action.handler > 1) {
+            add(search, action.restorer);
+        }
+    }
+#else
+    const ElfW(Ehdr) *vdso = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
+    if (vdso != NULL) {
+        search->vdso_begin = (uint64_t)(uintptr_t)vdso;
+        search->vdso_end = search->vdso_begin + 2 * PAGE_BYTES; /* its code is a page or two */
+    }
+#endif
+}
+
+/* Is the frame behind a word that was found whole? A word that a handler left in a hole of a later frame has no longer one. */
+static bool is_frame(uint64_t address)
+{
+#if defined(__x86_64__)
+    uint64_t frame[FRAME_WORDS];
+    if (copy_from(address, frame, sizeof frame) != (long)sizeof frame) {
+        return false;
+    }
+    return frame[FRAME_LINK] == 0 && frame[FRAME_SP] != 0 && (frame[FRAME_SEGMENTS] & 0xffff) == USER_CODE &&
+           (frame[FRAME_FLAGS] & FLAG_ALWAYS) != 0 && frame[FRAME_FLAGS] >> 22 == 0;
+#else
+    (void)address;
+    return true;
+#endif
+}
+
+static bool is_trampoline(const struct search *search, uint64_t word)
+{
+    for (unsigned i = 0; i < search->count; i++) {
+        if (word == search->restorers[i]) {
+            return true;
+        }
+    }
+    return word - search->vdso_begin < search->vdso_end - search->vdso_begin;
+}
+
+SBX_HOOK_SAFE bool sbx_signal_frame_is_above(void)
+{
+    struct search search = {.count = 0};
+    uint64_t words[WORDS], at = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    find_restorers(&search);
+    if (search.is_full) {
+        return true;
+    }
+    for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
+        /* To the end of the page: the stack ends at one. */
+        size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
+        long got = copy_from(at, words, bytes);
+        if (got == -EFAULT) {
+            return false; /* the end of the stack */
+        }
+        if (got != (long)bytes) {
+            return true;
+        }
+        for (size_t i = 0; i < bytes / 8; i++) {
+            if (is_trampoline(&search, words[i]) && is_frame(at + i * 8)) {
+                return true;
+            }
+        }
+        at += bytes;
+    }
+    return true;
+}

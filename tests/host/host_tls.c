@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host_tls.c - a program with KB KiB of static TLS, of which glibc gives every thread a copy off its stack. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static __thread char large[KB * 1024 + 1];
+
+int main(void)
+{
+    /* The threads of a recorder come up meanwhile, and look round. */
+    for (int i = 0; i < 50; i++) {
+        const struct timespec pause = {0, 5000000};
+        memset(large, i, sizeof large);
+        nanosleep(&pause, NULL);
+    }
+    return large[KB * 512] == 49 ? 0 : 1;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host_resources.c - what a recorded program needs for itself: stacks, shared memory, locked memory, files that go. */
+#include "host_case.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+/* ---- static TLS ---- */
+
+static void becomes_one_with_much_tls(void)
+{
+    execl(getenv("HOST_PROGRAM"), "host_tls", (char *)NULL);
+    _exit(77);
+}
+
+static void host_15_static_tls_of_any_size_leaves_our_threads_their_stack(void **state)
+{
+    static const char *const kib[] = {"0", "200", "242", "244", "246", "248", "250", "252", "260", "1024", "4096"};
+    (void)state;
+    for (size_t i = 0; i < SBX_COUNT_OF(kib); i++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s_%s", HOST_TLS, kib[i]);
+        setenv("HOST_PROGRAM", path, 1);
+        host_run_well(&(struct host_order){.body = "becomes_one_with_much_tls"});
+    }
+}
+
+/* ---- children of a recorded program ---- */
+
+static void run_children(const char *const *bodies, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+            execl("/proc/self/exe", "host", "--body", bodies[i], (char *)NULL);
+            _exit(99);
+        }
+        host_expect(waitpid(pid, &status, 0) == pid && (status == 0 || status == 77 << 8), bodies[i]);
+    }
+}
+
+static bool is_recorded(void)
+{
+    return host_api().is_running != NULL && host_api().is_running();
+}
+
+static bool is_recorded_within_seconds(void)
+{
+    for (int i = 0; i < 1000 && !is_recorded(); i++) {
+        host_loop(1, NULL);
+        host_pause_ms(10);
+    }
+    return is_recorded();
+}
+
+static void lives_for_nothing(void)
+{
+    host_expect(!is_recorded() && host_thread_count() == 1, "there is no thread of ours");
+    host_compute_ms(30);
+    host_pause_ms(1);
+}
+
+static void waits_in_a_loop(void)
+{
+    host_expect(!is_recorded(), "it is not recorded yet");
+    host_expect(is_recorded_within_seconds(), "it is recorded from its first wait on");
+    host_expect_snapshot();
+}
+
+static void forks_before_it_is_recorded(void)
+{
+    int status = -1;
+    host_compute_ms(30);
+    pid_t pid = fork();
+    if (pid == 0) {
+        host_loop(50, NULL);
+        host_pause_ms(100);
+        _exit(host_thread_count() == 1 ? 0 : 1);
+    }
+    host_expect(waitpid(pid, &status, 0) == pid && status == 0, "a forked child has no recorder");
+    host_expect(is_recorded_within_seconds(), "its parent has");
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    host_loop(1, NULL); /* poll() is async-signal-safe */
+}
+
+/* A handler that waits may have interrupted malloc: a thread that is made there would be the end. */
+static void waits_in_a_handler_of_malloc(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 4000}, {0, 4000}}, never = {{0, 0}, {0, 0}};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    uint64_t end = host_now_ms() + 500;
+    while (host_now_ms() < end) {
+        void *volatile memory[64];
+        for (size_t i = 0; i < SBX_COUNT_OF(memory); i++) {
+            memory[i] = malloc(i * 1000 % 70001);
+        }
+        for (size_t i = 0; i < SBX_COUNT_OF(memory); i++) {
+            free(memory[i]);
+        }
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    host_expect(is_recorded_within_seconds(), "it is recorded from an ordinary wait on");
+}
+
+/* What a program of one thread may do it may do although our thread is about to start the recorder. */
+static void wants_to_be_alone(void)
+{
+    host_expect(dlopen("libm.so.6", RTLD_NOW) != NULL, "a module is loaded");
+    if (unshare(CLONE_NEWUSER) != 0) {
+        host_expect(errno != EINVAL, "a program of one thread is one");
+        _exit(77);
+    }
+}
+
+static void forbids_itself_nearly_everything(void)
+{
+    host_expect(dlopen("libm.so.6", RTLD_NOW) != NULL, "a module is loaded");
+    host_expect(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0, "strict mode is entered");
+    for (volatile int i = 0; i < 200000000; i++) { /* no clock: the time stamp counter is forbidden as well */
+    }
+    syscall(SYS_exit, 0); /* what libc calls is forbidden */
+}
+
+static void starts_others(void)
+{
+    static const char *const bodies[] = {"lives_for_nothing",           "waits_in_a_loop",
+                                         "forks_before_it_is_recorded", "waits_in_a_handler_of_malloc",
+                                         "wants_to_be_alone",           "forbids_itself_nearly_everything"};
+    host_expect(is_recorded(), "who is run is recorded at once");
+    run_children(bodies, SBX_COUNT_OF(bodies));
+}
+
+static void host_02_what_a_recorded_program_starts_is_recorded_once_it_waits(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "starts_others", .has_companion = true});
+    assert_int_equal(host_count_files(host_spool, ".sbx"), 1);
+}
+
+/* ---- shared memory ---- */
+
+enum {
+    WORKERS = 9,
+    OWN_BYTES = 24 << 20
+};
+
+/* A /dev/shm as small as containers have it. */
+static bool has_little_shared_memory(void)
+{
+    setenv(SBX_ENV_RECORDINGS, "/dev/shm/stallbox-test", 1);
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/dev/shm", "tmpfs", 0, "size=64m") == 0;
+}
+
+static void works_until_it_is_told(void)
+{
+    char byte;
+    host_loop(20, NULL);
+    host_expect(write(STDOUT_FILENO, "u", 1) == 1, "it says that it is up");
+    host_expect(read(STDIN_FILENO, &byte, 1) == 0, "and ends with its parent's pipe");
+}
+
+static void has_workers_and_shared_memory(void)
+{
+    int up[2], end[2];
+    pid_t workers[WORKERS];
+    char byte;
+    host_expect(pipe(up) == 0 && pipe(end) == 0, "pipes are made");
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i] = fork();
+        if (workers[i] == 0) {
+            dup2(end[0], STDIN_FILENO);
+            dup2(up[1], STDOUT_FILENO);
+            close(end[0]);
+            close(end[1]);
+            execl("/proc/self/exe", "host", "--body", "works_until_it_is_told", (char *)NULL);
+            _exit(99);
+        }
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        host_expect(read(up[0], &byte, 1) == 1, "a worker is up");
+    }
+    int file = shm_open("/host-own", O_RDWR | O_CREAT, 0600);
+    host_expect(file >= 0 && ftruncate(file, OWN_BYTES) == 0, "shared memory is made");
+    char *own = mmap(NULL, OWN_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    host_expect(own != MAP_FAILED, "and mapped");
+    memset(own, 7, OWN_BYTES);
+    host_work();
+    close(end[1]);
+    close(end[0]);
+    for (int i = 0; i < WORKERS; i++) {
+        int status = -1;
+        host_expect(waitpid(workers[i], &status, 0) == workers[i] && status == 0, "a worker ends well");
+    }
+}
+
+static void host_21_recordings_leave_the_host_its_share_of_a_small_shared_memory(void **state)
+{
+    (void)state;
+    host_run_well(
+        &(struct host_order){.body = "has_workers_and_shared_memory", .before_exec = has_little_shared_memory});
+}
+
+/* ---- clocks and priorities ---- */
+
+#ifdef __x86_64__
+static void forbids_the_counter(void)
+{
+    host_loop(20, NULL);
+    host_expect(is_recorded(), "it is recorded");
+    host_expect(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0, "the time stamp counter is forbidden");
+    for (int i = 0; i < 200; i++) {
+        struct pollfd none = {.fd = -1};
+        poll(&none, 1, 1);
+        void *volatile memory = malloc(1000);
+        free(memory);
+    }
+    host_expect(!is_recorded(), "the recorder has left");
+}
+
+static void host_15_a_program_that_forbids_itself_the_counter_lives(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "forbids_the_counter"});
+}
+#endif
+
+enum {
+    FORKS = 1500,
+    LONG_FORK_MS = 190 /* fork waits 200 ms for a thread of ours that does not run */
+};
+
+static void forks_in_real_time(void)
+{
+    struct sched_param priority = {.sched_priority = 10};
+    cpu_set_t one;
+    int long_forks = 0;
+    host_loop(20, NULL);
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    host_pause_ms(300);
+    /* Ours are on the same processor, and have no real time. */
+    DIR *tasks = opendir("/proc/self/task");
+    host_expect(tasks != NULL, "tasks can be listed");
+    for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
+        if (entry->d_name[0] != '.' && sched_setaffinity(atoi(entry->d_name), sizeof one, &one) != 0) {
+            _exit(77);
+        }
+    }
+    closedir(tasks);
+    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
+        _exit(77);
+    }
+    for (int i = 0; i < FORKS; i++) {
+        void *module = dlopen(HOST_LATE_MODULE, RTLD_NOW); /* which has ours look at the loader's list */
+        if (module != NULL) {
+            dlclose(module);
+        }
+        if (i % 8 == 0) {
+            host_pause_ms(1); /* ours runs, and is interrupted by us */
+        }
+        uint64_t begin = host_now_ms();
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(0);
+        }
+        long_forks += host_now_ms() - begin >= LONG_FORK_MS;
+        host_expect(pid > 0 && waitpid(pid, NULL, 0) == pid, "a child is made and ends");
+    }
+    if (long_forks != 0) {
+        fprintf(stderr, "%d of %d forks were long\n", long_forks, FORKS);
+    }
+    host_expect(long_forks == 0, "no fork waited for a thread that does not run");
+}
+
+static void host_01_a_real_time_program_forks_without_waiting_for_us(void **state)
+{
+    (void)state;
+    int status = host_run(&(struct host_order){.body = "forks_in_real_time"});
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        host_skip("no real-time priority is to be had");
+    }
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct host_body bodies[] = {
+        HOST_BODY(becomes_one_with_much_tls),   HOST_BODY(starts_others),
+        HOST_BODY(lives_for_nothing),           HOST_BODY(waits_in_a_loop),
+        HOST_BODY(forks_before_it_is_recorded), HOST_BODY(waits_in_a_handler_of_malloc),
+        HOST_BODY(wants_to_be_alone),           HOST_BODY(forbids_itself_nearly_everything),
+        HOST_BODY(works_until_it_is_told),      HOST_BODY(has_workers_and_shared_memory),
+#ifdef __x86_64__
+        HOST_BODY(forbids_the_counter),
+#endif
+        HOST_BODY(forks_in_real_time),
+    };
+    const struct CMUnitTest tests[] = {
+        HOST_TEST(host_15_static_tls_of_any_size_leaves_our_threads_their_stack),
+        HOST_TEST(host_02_what_a_recorded_program_starts_is_recorded_once_it_waits),
+        HOST_TEST(host_21_recordings_leave_the_host_its_share_of_a_small_shared_memory),
+#ifdef __x86_64__
+        HOST_TEST(host_15_a_program_that_forbids_itself_the_counter_lives),
+#endif
+        HOST_TEST(host_01_a_real_time_program_forks_without_waiting_for_us),
+    };
+    return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
+}
