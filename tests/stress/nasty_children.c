@@ -62,7 +62,13 @@ static int load(void)
 /* In a child of fork() alone: its libc is whole. */
 static void work_in_child(unsigned what, int out)
 {
+    enum {
+        STACK_BYTES = 128 << 10
+    };
+    /* Stacks of our own: those that libc keeps may be half freed, when another thread was at it while the program forked. */
+    static char stacks[3][STACK_BYTES] __attribute__((aligned(4096)));
     pthread_t threads[3];
+    pthread_attr_t attributes;
     void *result = NULL;
     char *volatile memory = malloc(1 << 20);
     if (memory == NULL) {
@@ -72,7 +78,9 @@ static void work_in_child(unsigned what, int out)
     free(memory);
     if ((what & 1) != 0) {
         for (int i = 0; i < 3; i++) {
-            if (pthread_create(&threads[i], NULL, allocate, NULL) != 0) {
+            pthread_attr_init(&attributes);
+            pthread_attr_setstack(&attributes, stacks[i], STACK_BYTES);
+            if (pthread_create(&threads[i], &attributes, allocate, NULL) != 0) {
                 _exit(21);
             }
         }
@@ -110,16 +118,16 @@ static void exec_child(int out, const char *how)
 static pid_t make_by_fork(struct nasty_worker *worker, int out, const char **text_out)
 {
     unsigned what = nasty_random(worker, 8);
-    bool loads = (what & 2) != 0;
+    bool is_delicate = (what & 3) != 0;
     *text_out = (what & 4) != 0 ? "child forked\nchild forked\n" : "child forked\n";
-    if (loads) {
+    if (is_delicate) {
         pthread_mutex_lock(&nasty_loader);
     }
     pid_t pid = fork();
     if (pid == 0) {
         work_in_child(what, out);
     }
-    if (loads) {
+    if (is_delicate) {
         pthread_mutex_unlock(&nasty_loader);
     }
     return pid;

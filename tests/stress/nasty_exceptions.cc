@@ -198,7 +198,6 @@ bool load(struct nasty_worker *worker, unsigned number, Plugin *plugin)
             reinterpret_cast<nasty_plugin_throw_function *>(dlsym(plugin->module, "nasty_plugin_throw"));
         plugin->add = reinterpret_cast<nasty_plugin_add_function *>(dlsym(plugin->module, "nasty_plugin_add"));
         plugin->sleep_us = reinterpret_cast<nasty_plugin_sleep_function *>(dlsym(plugin->module, "nasty_plugin_sleep"));
-        (void)plugin->add(1, 1); // its thread-local word is made below a lock of the loader's
     } else {
         nasty_error(worker, "dlopen: %s", dlerror());
     }
@@ -231,7 +230,10 @@ void use_plugin(struct nasty_worker *worker, const Plugin &plugin, unsigned numb
     if (caught != what) {
         nasty_error(worker, "plugin %u threw %d, caught %d", number, what, caught);
     }
-    if (plugin.add(20, 22) != 42 || plugin.sleep_us(nasty_random(worker, 60)) != 0) {
+    pthread_mutex_lock(&nasty_loader);
+    int sum = plugin.add(20, 22);
+    pthread_mutex_unlock(&nasty_loader);
+    if (sum != 42 || plugin.sleep_us(nasty_random(worker, 60)) != 0) {
         nasty_error(worker, "a function of plugin %u said something else", number);
     }
 }

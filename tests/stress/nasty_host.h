@@ -67,7 +67,8 @@ bool nasty_is_interrupted(struct nasty_worker *worker, sig_atomic_t handled_befo
 void nasty_host_signals(sigset_t *set);
 void nasty_block_host_signals(void);
 
-/* Held by who loads or unloads, and by who forks a child that loads: a child has no other thread to open the loader's lock. */
+/* Held by who loads or unloads or first touches thread-local words of a plugin, and by who forks a child that loads or starts
+ * threads: a child has no other thread to open the loader's lock, and what that was freeing stays half freed. */
 extern pthread_mutex_t nasty_loader;
 
 uint64_t nasty_now_ns(void);
