@@ -293,7 +293,8 @@ static bool read_agent(const struct place *place, const char *name, const char *
         *number_out = 0;
         return true;
     }
-    if (sscanf(value, "%3u.%3u.%3u%n", &major, &minor, &patch, &used) != 3 || value[used] != '\0') {
+    if (value[strspn(value, "0123456789.")] != '\0' || /* %u takes a sign and blanks */
+        sscanf(value, "%3u.%3u.%3u%n", &major, &minor, &patch, &used) != 3 || value[used] != '\0') {
         return refuse(place, "%s is a version like 1.2.3, or any, not '%s'", name, value);
     }
     *number_out = major * 1000000 + minor * 1000 + patch;

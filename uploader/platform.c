@@ -88,14 +88,21 @@ void sbx_platform_parse_os_release(const char *text, size_t bytes, struct sbx_pl
     }
 }
 
+/* Up to three digits at *at, moved beyond them. Not by sscanf(), whose %u takes a sign, and makes 4294967294 of "-2". */
+static uint32_t take_number(const char **at)
+{
+    uint32_t number = 0;
+    for (int i = 0; i < 3 && **at >= '0' && **at <= '9'; i++, ++*at) {
+        number = number * 10 + (uint32_t)(**at - '0');
+    }
+    return number;
+}
+
 void sbx_platform_parse_kernel(const char *release, struct sbx_platform *platform)
 {
-    unsigned major = 0, minor = 0;
-    if (sscanf(release, "%3u.%3u", &major, &minor) < 1) {
-        major = 0;
-    }
-    platform->kernel_major = major;
-    platform->kernel_minor = minor;
+    const char *at = release;
+    platform->kernel_major = take_number(&at);
+    platform->kernel_minor = at > release && *at == '.' ? (at++, take_number(&at)) : 0;
 }
 
 uint32_t sbx_platform_log2(uint64_t value)

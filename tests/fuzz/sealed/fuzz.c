@@ -5,6 +5,7 @@
  * was sealed, since no fuzzer finds a tag: sealed by the sender's code, opened by the receiver's. What opens is a plain
  * envelope, or nothing, and never bytes beyond. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,52 @@ static const struct sbx_unseal_keys *the_keys(void)
         keys.count = 1;
     }
     return &keys;
+}
+
+static const char info[] = SBX_SEAL_INFO;
+static const uint8_t ephemeral[32] = {9};
+
+/* What every run seals with: deriving is 2 ms of public-key work, some 40 times what the rest takes. */
+static const struct sbx_hpke_seal *the_seal(void)
+{
+    static struct sbx_hpke_seal seal;
+    static int is_derived;
+    if (!is_derived) {
+        CHECK(sbx_hpke_seal_derive_with(ephemeral, the_keys()->keys[0].key, info, sizeof info, &seal) == 0);
+        is_derived = 1;
+    }
+    return &seal;
+}
+
+int __real_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX_SEAL_KEY_BYTES], const void *of,
+                                size_t of_bytes, struct sbx_hpke_open *open_out);
+int __wrap_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX_SEAL_KEY_BYTES], const void *of,
+                                size_t of_bytes, struct sbx_hpke_open *open_out);
+
+/* The receiver derives once for the key that the runs above seal with; really for one in 256 of all others, and for those that
+ * are small numbers or beside the prime, as keys of low order are; and for the rest it hands out the first again: their tag does
+ * not fit either way. What comes out depends on the input alone. */
+int __wrap_sbx_hpke_open_derive(const struct sbx_unseal_key *key, const uint8_t enc[SBX_SEAL_KEY_BYTES], const void *of,
+                                size_t of_bytes, struct sbx_hpke_open *open_out)
+{
+    static struct sbx_hpke_open known;
+    static int is_derived;
+    const struct sbx_hpke_seal *seal = the_seal();
+    if (!is_derived) {
+        CHECK(__real_sbx_hpke_open_derive(key, seal->enc, of, of_bytes, &known) == 0);
+        is_derived = 1;
+    }
+    uint8_t sum = 0, middle = enc[1];
+    for (size_t i = 0; i < SBX_SEAL_KEY_BYTES; i++) {
+        sum = (uint8_t)(sum * 31 + enc[i]);
+        middle = i > 0 && i < 31 && enc[i] != middle ? 1 : middle;
+    }
+    bool is_special = middle == 0 || middle == 0xff;
+    if (memcmp(enc, seal->enc, SBX_SEAL_KEY_BYTES) != 0 && (sum == 0 || is_special)) {
+        return __real_sbx_hpke_open_derive(key, enc, of, of_bytes, open_out);
+    }
+    *open_out = known;
+    return 0;
 }
 
 /* Look, open, decode. Returns whether it opened. */
@@ -72,13 +119,10 @@ static uint8_t *with_header(const uint8_t *body, size_t body_bytes)
 /* Seal `text` as it is, whatever length stands in front of it. */
 static void open_as_text(const uint8_t *text, size_t bytes)
 {
-    static const char info[] = SBX_SEAL_INFO;
-    static const uint8_t ephemeral[32] = {9};
-    struct sbx_hpke_seal seal;
+    struct sbx_hpke_seal seal = *the_seal(); /* sealing wipes it */
     size_t body_bytes = 32 + bytes + 16;
     uint8_t *body = calloc(1, body_bytes);
     CHECK(body != NULL);
-    CHECK(sbx_hpke_seal_derive_with(ephemeral, the_keys()->keys[0].key, info, sizeof info, &seal) == 0);
     memcpy(body, seal.enc, 32);
     uint8_t *envelope = with_header(body, body_bytes);
     CHECK(sbx_hpke_seal_message(&seal, envelope, 36, text, bytes, body + 32) == 0);
@@ -96,8 +140,8 @@ static void open_as_text(const uint8_t *text, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    if (bytes > 1 << 18) {
-        return 0;
+    if (bytes > 1 << 16) {
+        return 0; /* padding is in steps, and longer messages have no other */
     }
     (void)open_all(data, bytes);
     uint8_t *envelope = with_header(data, bytes);

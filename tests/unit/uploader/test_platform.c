@@ -59,6 +59,9 @@ static void test_of_the_kernel_only_two_numbers_are_taken(void **state)
     sbx_platform_parse_kernel("annas-kernel", &platform);
     assert_int_equal(platform.kernel_major, 0);
     assert_int_equal(platform.kernel_minor, 0);
+    sbx_platform_parse_kernel("-2.-4", &platform); /* %u of sscanf() made 4294967294 of it */
+    assert_int_equal(platform.kernel_major, 0);
+    assert_int_equal(platform.kernel_minor, 0);
 }
 
 static void test_powers_of_two_are_the_nearest(void **state)

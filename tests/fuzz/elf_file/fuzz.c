@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - any bytes as a program's file, from which names are read: build-id note, symbol tables, debug information.
+ *
+ * Once as a file of its own (the build-id is read by us), once more with that build-id asked for, so that what is behind it is
+ * opened. libelf and libdw are as the system has them. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "build_id.h"
+#include "elf_symbols.h"
+#include "symbol_file.h"
+
+#define MUST(condition)   \
+    do {                  \
+        if (!(condition)) \
+            abort();      \
+    } while (0)
+
+static void check_symbols(Elf *elf, uint32_t type)
+{
+    struct sbx_elf_symbols symbols;
+    if (sbx_elf_symbols_read(elf, type, &symbols) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < symbols.count; i++) {
+        MUST(symbols.symbols[i].begin <= symbols.symbols[i].end && symbols.symbols[i].name != NULL);
+        MUST(i == 0 || symbols.symbols[i - 1].begin <= symbols.symbols[i].begin);
+        const struct sbx_elf_symbol *found = sbx_elf_symbols_find(&symbols, symbols.symbols[i].begin);
+        MUST(found == NULL || (found->begin <= symbols.symbols[i].begin && symbols.symbols[i].begin < found->end) ||
+             found->begin == found->end);
+        (void)strlen(symbols.symbols[i].name);
+    }
+    (void)sbx_elf_symbols_find(&symbols, 0);
+    (void)sbx_elf_symbols_find(&symbols, UINT64_MAX);
+    sbx_elf_symbols_finish(&symbols);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static struct sbx_elf_paths paths;
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    if (bytes > 65536) {
+        return 0;
+    }
+    int fd = memfd_create("program", MFD_CLOEXEC);
+    MUST(fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes);
+    size_t id_bytes = sbx_build_id_read(fd, build_id);
+    MUST(id_bytes <= sizeof build_id);
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    if (elf != NULL && elf_kind(elf) == ELF_K_ELF) {
+        check_symbols(elf, SHT_SYMTAB);
+        check_symbols(elf, SHT_DYNSYM);
+    }
+    elf_end(elf);
+    if (id_bytes != 0) {
+        paths.count = 1;
+        snprintf(paths.paths[0], sizeof paths.paths[0], "/proc/self/fd/%d", fd);
+        struct sbx_symbol_file *file = sbx_symbol_file_open(&paths, build_id, id_bytes);
+        if (file != NULL) {
+            static const uint64_t addresses[] = {0, 0x1000, 0x1139, UINT64_MAX};
+            struct sbx_symbol_frame frames[4];
+            enum sbx_symbol_source source;
+            for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
+                MUST(sbx_symbol_file_find(file, addresses[i], frames, 4, &source) <= 4);
+            }
+            sbx_symbol_file_close(file);
+        }
+    }
+    close(fd);
+    return 0;
+}

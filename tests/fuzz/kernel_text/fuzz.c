@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.c - texts of the kernel's (schedstat, pressure, stat, status, cgroup), of the system's (os-release, uname), of a
+ * server's (Retry-After) and of the environment (conditions, orders).
+ *
+ * Some of them hold what others chose: a thread's name, a control group's. Properties: nothing is read beyond the text, nothing
+ * written beyond its room, and what is found lies in its bounds. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "kernel_counts.h"
+#include "platform.h"
+#include "preload.h"
+#include "upload_conditions.h"
+
+#define MUST(condition)   \
+    do {                  \
+        if (!(condition)) \
+            abort();      \
+    } while (0)
+
+static void check_kernel(const char *text)
+{
+    static const char *const controllers[] = {"", "memory", "cpu"};
+    uint64_t a = 7, b = 7;
+    (void)sbx_schedstat_delay(text, &a);
+    (void)sbx_pressure_total(text, "some", &a);
+    (void)sbx_pressure_total(text, "full", &a);
+    (void)sbx_stat_faults(text, &a, &b);
+    (void)sbx_line_value(text, "VmSwap:", &a);
+    (void)sbx_line_value(text, "throttled_usec", &b);
+    for (size_t i = 0; i < sizeof controllers / sizeof controllers[0]; i++) {
+        char path[64];
+        memset(path, 'x', sizeof path);
+        if (sbx_control_group_path(text, controllers[i], path, sizeof path)) {
+            MUST(memchr(path, '\0', sizeof path) != NULL && strchr(path, '\n') == NULL && strstr(text, path) != NULL);
+        }
+    }
+}
+
+static void check_system(const char *text, size_t bytes)
+{
+    struct sbx_platform platform;
+    memset(&platform, 0, sizeof platform);
+    sbx_platform_parse_os_release(text, bytes, &platform);
+    sbx_platform_parse_kernel(text, &platform);
+    MUST(platform.kernel_major <= 999 && platform.kernel_minor <= 999);
+}
+
+static void check_server(const char *text)
+{
+    int64_t at_s = 0;
+    MUST(sbx_retry_after_ms(text, 1700000000) <= UINT64_C(86400000));
+    (void)sbx_http_date_s(text, &at_s);
+}
+
+/* Orders that are taken are printed as they were. */
+static void check_orders(const char *text)
+{
+    struct sbx_preload_orders orders;
+    char printed[SBX_ORDERS_TEXT_BYTES];
+    if (sbx_orders_parse(text, &orders)) {
+        sbx_orders_print(&orders, printed);
+        MUST(strlen(printed) == strlen(text) && strcasecmp(printed, text) == 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char *text = malloc(bytes + 1); /* of exactly this size: what is read beyond it is found */
+    MUST(text != NULL);
+    if (bytes > 0) {
+        memcpy(text, data, bytes);
+    }
+    text[bytes] = '\0';
+    check_kernel(text);
+    check_system(text, bytes);
+    check_server(text);
+    check_orders(text);
+    (void)sbx_upload_conditions_read(text);
+    free(text);
+    return 0;
+}

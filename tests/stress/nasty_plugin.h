@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nasty_plugin.h - what the nasty host asks of its plugins. */
+#ifndef NASTY_PLUGIN_H
+#define NASTY_PLUGIN_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Throws std::out_of_range("nasty plugin"), 100 + the plugin's number, or a type of its own derived from std::exception. */
+typedef void nasty_plugin_throw_function(int what);
+typedef int nasty_plugin_add_function(int a, int b);
+typedef int nasty_plugin_sleep_function(unsigned us);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
