@@ -457,7 +457,7 @@ static void test_recoverer_killed_between_its_steps_leaves_one_snapshot(void **s
     leave_stalled(fixture);
     recover(fixture);
     assert_int_equal(list_raw(fixture, first, sizeof first), 1);
-    snprintf(temporary, sizeof temporary, "%s/.%s.tmp", fixture->raw, strrchr(first, '/') + 1);
+    snprintf(temporary, sizeof temporary, "%s/.%s-1.1.tmp", fixture->raw, strrchr(first, '/') + 1);
 
     /* after step 2: a half-written temporary file */
     leave_stalled(fixture);
@@ -558,8 +558,7 @@ static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only
     char path[256];
     assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
     struct sbx_known_death death = {.pid = (uint32_t)getpid(), .start_ticks = facts.start_ticks, .signal = SIGSEGV};
-    const struct sbx_recovery_order order = {
-        .folder = fixture->recordings, .default_spool = fixture->spool, .death = &death};
+    const struct sbx_recovery_order order = {.folder = fixture->recordings, .spool = fixture->spool, .death = &death};
     for (int round = 0; round < 2; round++) { /* the wrong start, then the right one */
         struct sbx_recording_builder *builder = make_stalled(fixture);
         builder->header->process_start_ticks++;
