@@ -37,7 +37,11 @@ int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ti
         if (result == 0 && renameat(folder, temporary, folder, SBX_CONDITIONS_FILE) != 0) {
             result = -errno;
         }
-        close(file); /* and with it goes the lock */
+        /* Who reads it knows by the lock that we live, whatever pid namespace he is in. One call at a time. */
+        static void *kept;
+        sbx_lock_drop(kept);
+        kept = result == 0 ? sbx_lock_keep(file) : NULL;
+        close(file);
         if (result != 0) {
             unlinkat(folder, temporary, 0);
         }

@@ -26,6 +26,7 @@
 #include "clock.h"
 #include "own_folder.h"
 #include "recording_name.h"
+#include "temporary_file.h"
 
 enum {
     LOCK_TRIES = 3
@@ -212,13 +213,7 @@ static bool hold_lock(int folder, const char *name)
             nanosleep(&pause, NULL);
         }
     }
-    if (is_held) {
-        void *mapping = mmap(NULL, 4096, PROT_NONE, MAP_SHARED, file, 0);
-        is_held = mapping != MAP_FAILED && madvise(mapping, 4096, MADV_DONTFORK) == 0;
-        if (!is_held && mapping != MAP_FAILED) {
-            munmap(mapping, 4096);
-        }
-    }
+    is_held = is_held && sbx_lock_keep(file) != NULL;
     close(file);
     return is_held && is_locked(folder, name);
 }

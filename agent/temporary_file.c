@@ -7,12 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
+    PAGE = 4096,
     NAME_TRIES = 8 /* a planted or left-over name costs one try; eight in a row is no accident */
 };
 
@@ -61,25 +63,51 @@ int sbx_temporary_create(int folder, const char *name, char temporary_out[SBX_TE
     return -EEXIST;
 }
 
-enum sbx_writer sbx_temporary_writer(int folder, const char *temporary, int *lock_out)
+static enum sbx_writer ask(int folder, const char *name, bool sweeps)
 {
     struct stat status;
-    int file = openat(folder, temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0) {
         return SBX_WRITER_UNKNOWN;
     }
     enum sbx_writer writer = SBX_WRITER_UNKNOWN;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid()) {
-        if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        if (flock(file, LOCK_SH | LOCK_NB) == 0) {
             writer = SBX_WRITER_IS_GONE;
+            if (sweeps) {
+                unlinkat(folder, name, 0); /* or it stays for the next */
+            }
         } else if (errno == EWOULDBLOCK) {
             writer = SBX_WRITER_LIVES;
         }
     }
-    if (writer == SBX_WRITER_IS_GONE && lock_out != NULL) {
-        *lock_out = file;
-    } else {
-        close(file);
-    }
+    close(file);
     return writer;
+}
+
+enum sbx_writer sbx_temporary_writer(int folder, const char *name)
+{
+    return ask(folder, name, false);
+}
+
+enum sbx_writer sbx_temporary_sweep(int folder, const char *name)
+{
+    return ask(folder, name, true);
+}
+
+void *sbx_lock_keep(int file)
+{
+    void *kept = mmap(NULL, PAGE, PROT_NONE, MAP_SHARED, file, 0);
+    if (kept != MAP_FAILED && madvise(kept, PAGE, MADV_DONTFORK) != 0) {
+        munmap(kept, PAGE);
+        kept = MAP_FAILED;
+    }
+    return kept != MAP_FAILED ? kept : NULL;
+}
+
+void sbx_lock_drop(void *kept)
+{
+    if (kept != NULL) {
+        munmap(kept, PAGE);
+    }
 }

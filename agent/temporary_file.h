@@ -27,8 +27,15 @@ enum sbx_writer {
  * opened, whatever it is. Returns a descriptor and the temporary name, or -errno. */
 SBX_MUST_CHECK int sbx_temporary_create(int folder, const char *name, char temporary_out[SBX_TEMPORARY_NAME_BYTES]);
 
-/* Does whoever writes the file live? When he is gone and `lock_out` is not NULL, it gets a descriptor that holds the lock:
- * nobody else finds him gone until it is closed. */
-enum sbx_writer sbx_temporary_writer(int folder, const char *temporary, int *lock_out);
+/* Does whoever writes the file live? Any number may ask at a time. */
+enum sbx_writer sbx_temporary_writer(int folder, const char *name);
+
+/* The same, and take the file away when he is gone; nobody can become its writer in between. */
+enum sbx_writer sbx_temporary_sweep(int folder, const char *name);
+
+/* Keep the lock of an open file for as long as this process lives, without its descriptor: a mapping keeps the file open, and a
+ * forked child has none of it. Returns the mapping, to be given to sbx_lock_drop(), or NULL. */
+void *sbx_lock_keep(int file);
+void sbx_lock_drop(void *kept);
 
 #endif

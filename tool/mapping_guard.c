@@ -2,7 +2,6 @@
 /* mapping_guard.c - a handler for SIGBUS that stays in: which thread is inside is the thread's own word. */
 #include "mapping_guard.h"
 
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -30,10 +29,9 @@ static void put_in(void)
 
 bool sbx_mapping_survive(void (*act)(void *context), void *context)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigjmp_buf here;
     bool is_done = false;
-    pthread_once(&once, put_in);
+    put_in(); /* and left in: another thread may be inside */
     if (sigsetjmp(here, 1) == 0) {
         way_out = &here;
         act(context);

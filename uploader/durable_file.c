@@ -182,10 +182,10 @@ void sbx_durable_file_sweep(int folder)
         }
         /* Below 0: the clock was set back; then it is no younger for that. */
         time_t age_s = now > status.st_mtime ? now - status.st_mtime : status.st_mtime - now;
-        enum sbx_writer writer = sbx_temporary_writer(folder, entry->d_name, NULL);
-        if (is_snapshot(entry->d_name)
-                ? writer != SBX_WRITER_LIVES && age_s > SNAPSHOT_LIFE_S
-                : writer == SBX_WRITER_IS_GONE || (writer == SBX_WRITER_UNKNOWN && age_s > TEMPORARY_LIFE_S)) {
+        if (is_snapshot(entry->d_name) && age_s <= SNAPSHOT_LIFE_S) {
+            continue;
+        }
+        if (sbx_temporary_sweep(folder, entry->d_name) == SBX_WRITER_UNKNOWN && age_s > TEMPORARY_LIFE_S) {
             unlinkat(folder, entry->d_name, 0);
         }
     }

@@ -354,7 +354,7 @@ static void recover_file(struct recovery *recovery, const char *path, const char
         fail(recovery, path, "cannot be read: %s", strerror(errno));
         goto close_file;
     }
-    if (!S_ISREG(status->st_mode) || status->st_uid != geteuid() || (status->st_mode & 0077) != 0 ||
+    if (!S_ISREG(status->st_mode) || status->st_uid != geteuid() || (status->st_mode & 0022) != 0 ||
         status->st_nlink > 1) {
         fail(recovery, path, "is not a file of this user alone");
         goto close_file;

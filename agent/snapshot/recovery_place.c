@@ -117,9 +117,7 @@ static void deal_with(struct search *search, const char *temporary, const char *
             return;
         }
     }
-    if (sbx_temporary_writer(folder, temporary, NULL) == SBX_WRITER_IS_GONE) {
-        unlinkat(folder, temporary, 0); /* or it stays; nobody takes it for a snapshot */
-    }
+    (void)sbx_temporary_sweep(folder, temporary); /* or it stays; nobody takes it for a snapshot */
 }
 
 static int search_temporaries(struct search *search)

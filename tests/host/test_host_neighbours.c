@@ -218,8 +218,9 @@ static void expect_recorded(void)
     assert_true(mkdir(home, 0700) == 0 || errno == EEXIST);
     assert_int_equal(chown(home, VICTIM, VICTIM), 0);
     snprintf(line, sizeof line,
-             "'%s' run -q -s \"$HOME/spool\" -- sh -c \"'%s' ctl \\$\\$ snapshot; kill -SEGV \\$\\$\"", HOST_TOOL,
-             HOST_TOOL);
+             "rm -rf \"$HOME/spool\"; '%s' run -q -s \"$HOME/spool\" -- sh -c \"'%s' ctl \\$\\$ snapshot; kill -SEGV "
+             "\\$\\$\"",
+             HOST_TOOL, HOST_TOOL);
     int status = as_victim(line);
     if (strstr(output, "snapshot written") == NULL) {
         fail_msg("not recorded: status %d: %s", status, output);
