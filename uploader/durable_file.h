@@ -13,7 +13,7 @@
 #include "marks.h"
 
 /* Write `bytes` bytes as `name` into the folder `folder` (a directory descriptor), replacing what has that name: a
- * temporary file (agent/temporary_file.h), every write counted, fsync, rename, fsync of the folder. Durable when it
+ * temporary file (agent/snapshot/temporary_file.h), every write counted, fsync, rename, fsync of the folder. Durable when it
  * returns 0; else -errno, and nothing of it is left. Mode 0600. Any thread, any process. */
 SBX_MUST_CHECK int sbx_durable_file_write(int folder, const char *name, const void *content, size_t bytes);
 
@@ -23,7 +23,7 @@ SBX_MUST_CHECK int sbx_durable_file_write(int folder, const char *name, const vo
 SBX_MUST_CHECK int sbx_durable_file_read(int folder, const char *name, size_t bytes_max, uint8_t **content_out,
                                          size_t *bytes_out);
 
-/* Is `name` a temporary name of agent/temporary_file.h, or of an older version, ".NAME.PID.tmp"? */
+/* Is `name` a temporary name of agent/snapshot/temporary_file.h, or of an older version, ".NAME.PID.tmp"? */
 bool sbx_durable_file_is_temporary(const char *name);
 
 /* Remove what writers that are gone have left in `folder`: who lives holds a lock, whatever pid namespace he is in. Where no

@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "consent.h"
 #include "own_folder.h"
 #include "recording_check.h"
 #include "recording_name.h"
@@ -423,7 +422,7 @@ int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_rec
         return error;
     }
     recovery.mark = sbx_recovery_place_mark(order->spool);
-    recovery.is_denied = sbx_consent_read(order->spool) == SBX_CONSENT_DENIED;
+    recovery.is_denied = sbx_recovery_place_is_denied(order->spool);
     while (!is_enough(&recovery)) {
         errno = 0;
         const struct dirent *entry = readdir(listing);

@@ -34,6 +34,24 @@ uint64_t sbx_recovery_place_mark(const char *spool)
     return mark;
 }
 
+bool sbx_recovery_place_is_denied(const char *spool)
+{
+    static const char yes[] = "granted\n"; /* as agent/consent.c writes it */
+    char text[16] = "";
+    int folder = sbx_own_folder_open(spool);
+    if (folder < 0) {
+        return false; /* and nothing can be written there */
+    }
+    int file = openat(folder, "consent", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool is_denied = file >= 0 || errno != ENOENT;
+    if (file >= 0) {
+        is_denied = read(file, text, sizeof text) != (ssize_t)sizeof yes - 1 || memcmp(text, yes, sizeof yes - 1) != 0;
+        close(file);
+    }
+    close(folder);
+    return is_denied;
+}
+
 int sbx_recovery_place_open(struct sbx_recovery_place *place)
 {
     if (place->folder >= 0) {

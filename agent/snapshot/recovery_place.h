@@ -20,6 +20,9 @@ struct sbx_recovery_place {
 /* Which spool it is (recording_name.h); 0 when it is not there, or not ours. */
 uint64_t sbx_recovery_place_mark(const char *spool);
 
+/* Has the user said no in it? A word that cannot be read is a no. */
+bool sbx_recovery_place_is_denied(const char *spool);
+
 /* Open it, with the folders made as needed. Returns 0 or -errno; again after the first time: nothing. */
 SBX_MUST_CHECK int sbx_recovery_place_open(struct sbx_recovery_place *place);
 void sbx_recovery_place_close(struct sbx_recovery_place *place);
