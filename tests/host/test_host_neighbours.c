@@ -230,12 +230,12 @@ static void expect_recorded(void)
     as_victim(line);
     assert_int_equal(atoi(output), 2);
     /* A recording whose companion was killed is found by the next. Our handler for fatal signals is in after a second. */
-    snprintf(
-        line, sizeof line,
-        "rm -rf \"$HOME/spool\"; '%s' run -q -s \"$HOME/spool\" -- sh -c 'kill -9 $PPID; sleep 1.5; kill -SEGV $$'; "
-        "for i in $(seq 100); do sleep 0.1; '%s' run -q -s \"$HOME/spool\" -- true; "
-        "ls \"$HOME/spool\"/*.sbx && exit 0; done; exit 3",
-        HOST_TOOL, HOST_TOOL);
+    snprintf(line, sizeof line,
+             "rm -rf \"$HOME/spool\"; '%s' run -q -s \"$HOME/spool\" -- sh -c 'kill -9 $PPID; "
+             "for i in $(seq 300); do %s ctl $$ status | grep -q SEGV && break; sleep 0.1; done; kill -SEGV $$'; "
+             "for i in $(seq 100); do sleep 0.1; '%s' run -q -s \"$HOME/spool\" -- true; "
+             "ls \"$HOME/spool\"/*.sbx && exit 0; done; exit 3",
+             HOST_TOOL, HOST_TOOL, HOST_TOOL);
     status = as_victim(line);
     if (status != 0) {
         fail_msg("not found again: status %d: %s", status, output);

@@ -104,7 +104,7 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
 }
 
 /* Its pid is nobody's in our pid namespace, and its start was at another time: what tells is the lock. */
-static void test_an_application_of_another_pid_namespace_is_believed_while_it_lives(void **state)
+static void test_loc_13_an_application_of_another_pid_namespace_is_believed_while_it_lives(void **state)
 {
     int ready[2], status;
     char byte;
@@ -147,8 +147,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_conditions_and_others_are_passed_over),
         cmocka_unit_test_setup_teardown(test_a_file_is_read_anew_each_time, make, take_away),
-        cmocka_unit_test_setup_teardown(test_an_application_of_another_pid_namespace_is_believed_while_it_lives, make,
-                                        take_away),
+        cmocka_unit_test_setup_teardown(test_loc_13_an_application_of_another_pid_namespace_is_believed_while_it_lives,
+                                        make, take_away),
         cmocka_unit_test_setup_teardown(test_what_a_living_application_says_replaces_the_environment, make, take_away),
         cmocka_unit_test_setup_teardown(test_mains_power_is_told_by_the_supplies, make, take_away),
     };
