@@ -2,7 +2,6 @@
 /* policy_store.c - files, a lock, and the order of writing. */
 #include "policy_store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,16 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "companion_alive.h"
 #include "durable_file.h"
 #include "recording_recover.h"
 
 static const char state_magic[8] = "SBXPOLST";
 enum {
-    STATE_VERSION = 1,
-    NAME_BYTES = 48,
-    ALIVE_TRIES = 4
+    STATE_VERSION = 1
 };
-#define ALIVE_PREFIX "alive."
 
 /* A bundle that was read, with what came of it. */
 struct kept {
@@ -257,72 +254,6 @@ static int open_folder(int parent, const char *name)
     return folder;
 }
 
-/* ---- who lives ---- */
-
-/* The name of the file by whose lock others know that this process lives: in another pid namespace its pid tells nothing. */
-static void name_alive(uint32_t pid, uint64_t start_ticks, char name_out[NAME_BYTES])
-{
-    snprintf(name_out, NAME_BYTES, ALIVE_PREFIX "%u.%llu", pid, (unsigned long long)start_ticks);
-}
-
-/* Without it pid and start must do, in our own namespace. */
-static void show_alive(struct sbx_policy_store *store)
-{
-    char name[NAME_BYTES];
-    struct stat status;
-    name_alive((uint32_t)getpid(), store->self.start_ticks, name);
-    for (int i = 0; i < ALIVE_TRIES && store->alive < 0; i++) {
-        int file = openat(store->folder, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-        if (file < 0) {
-            return;
-        }
-        /* Who sweeps at this moment has it, and then it has no name. Another store of this process may hold it as well. */
-        if (flock(file, LOCK_SH | LOCK_NB) == 0 && fstat(file, &status) == 0 && status.st_nlink != 0) {
-            store->alive = file;
-        } else {
-            close(file);
-        }
-    }
-}
-
-/* Take away what those have left who are gone. Whether they ended well is in the state. */
-static void sweep_alive(const struct sbx_policy_store *store)
-{
-    int again = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
-    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
-    if (listing == NULL) {
-        if (again >= 0) {
-            close(again);
-        }
-        return;
-    }
-    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
-        if (strncmp(entry->d_name, ALIVE_PREFIX, sizeof ALIVE_PREFIX - 1) == 0) {
-            int file = openat(store->folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-            if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0) {
-                unlinkat(store->folder, entry->d_name, 0);
-            }
-            if (file >= 0) {
-                close(file);
-            }
-        }
-    }
-    closedir(listing);
-}
-
-/* Does somebody hold it? */
-static bool shows_alive(const struct sbx_policy_store *store, const struct sbx_open_start *start)
-{
-    char name[NAME_BYTES];
-    name_alive(start->pid, start->start_ticks, name);
-    int file = openat(store->folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool is_held = file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (file >= 0) {
-        close(file);
-    }
-    return is_held;
-}
-
 int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_bytes, uint64_t build_s,
                           struct sbx_policy_store **store_out, char *why, size_t why_bytes)
 {
@@ -378,8 +309,8 @@ int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_byt
         goto close_store;
     }
     sbx_durable_file_sweep(store->folder);
-    sweep_alive(store);
-    show_alive(store);
+    sbx_companions_sweep(store->folder);
+    store->alive = sbx_companion_show(store->folder, (uint32_t)getpid(), store->self.start_ticks);
     *store_out = store;
     return 0;
 
@@ -396,7 +327,7 @@ void sbx_policy_store_close(struct sbx_policy_store *store)
     release_lock(store);
     if (store->alive >= 0) {
         close(store->alive);
-        sweep_alive(store);
+        sbx_companions_sweep(store->folder);
     }
     if (store->folder >= 0) {
         close(store->folder);
@@ -584,7 +515,8 @@ static uint32_t find_dead(const struct sbx_policy_store *store)
         if (start->pid == 0 || (start->pid == (uint32_t)getpid() && start->start_ticks == store->self.start_ticks)) {
             continue;
         }
-        if (shows_alive(store, start) || sbx_process_facts_read(start->pid, &facts) != 0) {
+        if (sbx_companion_lives(store->folder, start->pid, start->start_ticks) ||
+            sbx_process_facts_read(start->pid, &facts) != 0) {
             continue; /* it lives, or cannot be asked: leave it */
         }
         bool is_alive = facts.is_running && facts.start_ticks == start->start_ticks &&
