@@ -215,8 +215,10 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY
                                                               : -ENOTSUP; /* order: acquire agent.stopping */
     }
-    int result =
-        sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib, &sbx_the_agent.recording);
+    /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
+     * by the first snapshot that cannot be written. */
+    int result = access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
+    result = sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib, &sbx_the_agent.recording);
     if (result != 0) {
         sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return result;

@@ -11,7 +11,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "own_folder.h"
 #include "recording_file.h"
+#include "temporary_file.h"
 
 static const char granted[] = "granted\n", denied[] = "denied\n";
 
@@ -62,23 +64,20 @@ bool sbx_consent_look(const char *spool_path, enum sbx_consent *said_out, bool *
 /* A whole file or none: written aside, synced, renamed. */
 static int write_file(int folder, const char *text)
 {
-    char temporary[40];
-    snprintf(temporary, sizeof temporary, "." SBX_CONSENT_FILE ".%u.tmp", (unsigned)getpid());
-    int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    char temporary[SBX_TEMPORARY_NAME_BYTES];
+    int file = sbx_temporary_create(folder, SBX_CONSENT_FILE, temporary);
     if (file < 0) {
-        return -errno;
+        return file;
     }
     ssize_t wrote = write(file, text, strlen(text));
     int result = wrote == (ssize_t)strlen(text) ? 0 : wrote < 0 ? -errno : -ENOSPC;
     if (result == 0 && fsync(file) != 0) {
         result = -errno;
     }
-    if (close(file) != 0 && result == 0) {
-        result = -errno;
-    }
     if (result == 0 && renameat(folder, temporary, folder, SBX_CONSENT_FILE) != 0) {
         result = -errno;
     }
+    close(file); /* and with it goes the lock, which nobody needs who has the name */
     if (result != 0) {
         unlinkat(folder, temporary, 0);
     }
@@ -101,7 +100,7 @@ static int put_identity_aside(int folder)
 int sbx_consent_write(const char *spool_path, enum sbx_consent consent)
 {
     int result = sbx_make_folders(spool_path);
-    int folder = result == 0 ? open_folder(spool_path) : result;
+    int folder = result == 0 ? sbx_own_folder_open(spool_path) : result;
     if (folder < 0) {
         return folder;
     }
@@ -127,13 +126,10 @@ static bool ends_with(const char *name, const char *suffix)
     return bytes > suffix_bytes && strcmp(name + bytes - suffix_bytes, suffix) == 0;
 }
 
-/* Files of ours: payloads, snapshots, and the beginnings of either. */
-static int delete_files(const char *path)
+/* Files of ours: payloads, snapshots, and the beginnings of either. Closes the folder. */
+static int delete_files(int folder)
 {
-    int result = 0, folder = open_folder(path);
-    if (folder < 0) {
-        return folder == -ENOENT ? 0 : folder;
-    }
+    int result = 0;
     DIR *listing = fdopendir(folder);
     if (listing == NULL) {
         result = -errno;
@@ -156,13 +152,16 @@ static int delete_files(const char *path)
 
 int sbx_consent_delete_unsent(const char *spool_path)
 {
-    static const char *const folders[] = {"", "/raw", "/bad"};
-    char path[SBX_RECORDING_PATH_MAX];
-    int result = 0;
+    static const char *const folders[] = {".", "raw", "bad"};
+    int result = 0, spool = sbx_own_folder_open(spool_path);
+    if (spool < 0) {
+        return spool == -ENOENT ? 0 : spool;
+    }
     for (size_t i = 0; i < SBX_COUNT_OF(folders); i++) {
-        int length = snprintf(path, sizeof path, "%s%s", spool_path, folders[i]);
-        int deleted = length < 0 || (size_t)length >= sizeof path ? -ENAMETOOLONG : delete_files(path);
+        int folder = sbx_own_folder_open_at(spool, folders[i], false);
+        int deleted = folder >= 0 ? delete_files(folder) : folder == -ENOENT ? 0 : folder;
         result = result != 0 ? result : deleted;
     }
+    close(spool);
     return result;
 }

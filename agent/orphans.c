@@ -18,6 +18,9 @@ enum {
 void sbx_agent_recover_orphans(void)
 {
     char folder[SBX_RECORDING_PATH_MAX];
+    if (!sbx_root_is_unchanged()) {
+        return; /* both paths lead elsewhere now */
+    }
     memcpy(folder, sbx_the_agent.recording.path, sizeof folder);
     char *slash = strrchr(folder, '/');
     if (slash == NULL) {
@@ -26,7 +29,7 @@ void sbx_agent_recover_orphans(void)
     *slash = 0;
     struct sbx_recovery_counts counts;
     const struct sbx_recovery_order order = {.folder = folder,
-                                             .default_spool = sbx_the_capture.header->spool_path,
+                                             .spool = sbx_the_capture.header->spool_path,
                                              .snapshots_max = ORPHANS_A_START,
                                              .bytes_max = ORPHAN_BYTES_MAX};
     int result = sbx_recording_recover(&order, &counts);

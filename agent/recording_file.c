@@ -24,7 +24,10 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "own_folder.h"
+#include "recording_name.h"
 #include "recording_room.h"
+#include "temporary_file.h"
 
 enum {
     LOCK_TRIES = 3,
@@ -33,13 +36,6 @@ enum {
     CHUNKS_LEAST = 256,
     CHUNKS_MOST = 16384
 };
-
-int sbx_recordings_default_folder(char *path_out, size_t path_bytes)
-{
-    bool has_shm = access("/dev/shm", W_OK | X_OK) == 0;
-    int length = snprintf(path_out, path_bytes, "%s/stallbox-%u", has_shm ? "/dev/shm" : "/tmp", (unsigned)geteuid());
-    return length < 0 || (size_t)length >= path_bytes ? -ENAMETOOLONG : 0;
-}
 
 int sbx_spool_default_path(char *path_out, size_t path_bytes)
 {
@@ -177,16 +173,6 @@ static uint64_t lay_out(struct sbx_recording_header *header, uint32_t chunks)
     return at;
 }
 
-/* A folder of ours that nobody else may write: a recording tells what the process does. */
-static int check_folder(int folder)
-{
-    struct stat status;
-    if (fstat(folder, &status) != 0) {
-        return -errno;
-    }
-    return status.st_uid == geteuid() && (status.st_mode & 0022) == 0 ? 0 : -EPERM;
-}
-
 /* The path by which the program was started, when it is absolute and leads to what runs; else what the kernel says
  * runs. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
 static void find_executable(char path_out[SBX_PATH_MAX])
@@ -232,13 +218,7 @@ static bool hold_lock(int folder, const char *name)
             nanosleep(&pause, NULL);
         }
     }
-    if (is_held) {
-        void *mapping = mmap(NULL, 4096, PROT_NONE, MAP_SHARED, file, 0);
-        is_held = mapping != MAP_FAILED && madvise(mapping, 4096, MADV_DONTFORK) == 0;
-        if (!is_held && mapping != MAP_FAILED) {
-            munmap(mapping, 4096);
-        }
-    }
+    is_held = is_held && sbx_lock_keep(file) != NULL;
     close(file);
     return is_held && is_locked(folder, name);
 }
@@ -268,7 +248,7 @@ static void forget_before_exec(int folder, const struct sbx_recording_header *dr
             continue;
         }
         struct sbx_recording_header old;
-        int file = openat(folder, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        int file = openat(folder, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (file >= 0 && read(file, &old, sizeof old) == (ssize_t)sizeof old && old.pid == draft->pid &&
             old.process_start_ticks == draft->process_start_ticks &&
             memcmp(old.boot_id, draft->boot_id, sizeof old.boot_id) == 0) {
@@ -333,13 +313,23 @@ static int reserve_head(int file, const struct sbx_recording_header *header)
 
 int sbx_recording_reserve(const struct sbx_recording_file *file)
 {
-    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
         return -errno;
     }
     int result = -posix_fallocate(descriptor, 0, (off_t)file->bytes);
     close(descriptor);
     return result;
+}
+
+static void name_recording(const struct sbx_recording_header *draft, const char *spool_path,
+                           char name_out[SBX_RECORDING_NAME_BYTES])
+{
+    struct sbx_recording_name name = {.pid = draft->pid};
+    struct stat spool;
+    memcpy(name.session_id, draft->session_id, sizeof name.session_id);
+    name.spool = stat(spool_path, &spool) == 0 ? sbx_spool_mark(&spool) : 0;
+    sbx_recording_name_print(&name, name_out);
 }
 
 int sbx_recording_create(const char *folder_path, const char *spool_path, struct sbx_recording_file *file_out)
@@ -358,13 +348,9 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
     if (result != 0) {
         return result;
     }
-    int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int folder = sbx_own_folder_open(folder_path); /* a recording tells what the process does */
     if (folder < 0) {
-        return -errno;
-    }
-    result = check_folder(folder);
-    if (result != 0) {
-        goto close_folder;
+        return folder;
     }
     memset(&draft, 0, sizeof draft);
     result = find_room(folder, &draft, chunks);
@@ -406,9 +392,8 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
     find_executable(draft.executable_path);
 
     forget_before_exec(folder, &draft);
-    char name[64];
-    snprintf(name, sizeof name, "%u-%02x%02x%02x%02x" SBX_RECORDING_SUFFIX, draft.pid, draft.session_id[0],
-             draft.session_id[1], draft.session_id[2], draft.session_id[3]);
+    char name[SBX_RECORDING_NAME_BYTES];
+    name_recording(&draft, spool_path, name);
     int written = snprintf(file_out->path, sizeof file_out->path, "%s/%s", folder_path, name);
     if (written < 0 || (size_t)written >= sizeof file_out->path) {
         result = -ENAMETOOLONG;

@@ -16,9 +16,11 @@
 #include "capture.h"
 #include "clock.h"
 #include "handover.h"
+#include "own_folder.h"
 #include "pages.h"
 #include "sampler.h"
 #include "snapshot_copy.h"
+#include "temporary_file.h"
 #include "trigger_decision.h"
 
 enum {
@@ -78,29 +80,37 @@ static void announce(void)
     set_pending(SBX_PENDING_FIRED);
 }
 
+/* Of the spool, made when missing. Both must be ours alone: in another's spool `raw` could be a way to anywhere. */
+static int open_raw_folder(void)
+{
+    const char *path = sbx_the_capture.header->spool_path;
+    int result = sbx_make_folders(path);
+    int spool = result == 0 ? sbx_own_folder_open(path) : result;
+    if (spool < 0) {
+        return spool;
+    }
+    int folder = sbx_own_folder_open_at(spool, "raw", true);
+    close(spool);
+    return folder;
+}
+
 static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t id[16], uint64_t now_ns)
 {
-    char folder_path[SBX_PATH_MAX + 8], name[64], temporary[72];
+    char name[64], temporary[SBX_TEMPORARY_NAME_BYTES];
     if (!sbx_root_is_unchanged()) {
         return -EXDEV; /* the spool's path leads elsewhere now */
     }
-    snprintf(folder_path, sizeof folder_path, "%s/raw", sbx_the_capture.header->spool_path);
-    int result = sbx_make_folders(folder_path);
-    if (result != 0) {
-        return result;
-    }
-    int folder = open(folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open_raw_folder();
     if (folder < 0) {
-        return -errno;
+        return folder;
     }
     for (unsigned i = 0; i < 16; i++) {
         snprintf(name + 2 * i, 3, "%02x", id[i]);
     }
     memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
-    snprintf(temporary, sizeof temporary, ".%s.%u.tmp", name, sbx_the_capture.header->pid);
-    int file = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int result = 0, file = sbx_temporary_create(folder, name, temporary);
     if (file < 0) {
-        result = -errno;
+        result = file;
         goto close_folder;
     }
     result = sbx_snapshot_copy(sbx_the_capture.header, file, trigger, id, now_ns, maker.scratch, SCRATCH_BYTES);

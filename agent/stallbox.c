@@ -22,6 +22,7 @@
 #include "message_loop.h"
 #include "policy.h"
 #include "preload.h"
+#include "recording_folder.h"
 #include "watch_table.h"
 
 enum {
@@ -116,7 +117,7 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
         result = settings_of(&options, &settings);
     }
     if (result == 0 && options.recording_path == NULL) {
-        result = sbx_recordings_default_folder(folder, sizeof folder);
+        result = sbx_recordings_choose(folder, NULL, 0);
         options.recording_path = folder;
     }
     if (result == 0 && options.spool_path == NULL) {
@@ -379,7 +380,7 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     const char *folder_path = getenv(SBX_ENV_RECORDINGS);
     struct sbx_preload_orders orders;
     int saved_errno = errno;
-    if (folder_path == NULL && sbx_recordings_default_folder(folder, sizeof folder) == 0) {
+    if (folder_path == NULL && sbx_recordings_choose(folder, NULL, 0) == 0) {
         folder_path = folder;
     }
     const char *text = getenv(SBX_ENV_ORDERS);

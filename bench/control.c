@@ -16,6 +16,7 @@
 
 #include "order.h"
 #include "recording_file.h"
+#include "recording_folder.h"
 
 enum {
     ANSWER_MS = 10000
@@ -48,7 +49,7 @@ struct sbx_recording_header *bench_control_open(const char *folder, uint32_t pid
 {
     char fallback[SBX_RECORDING_PATH_MAX], prefix[24], path[SBX_RECORDING_PATH_MAX + NAME_MAX + 2];
     if (folder == NULL) {
-        if (sbx_recordings_default_folder(fallback, sizeof fallback) != 0) {
+        if (sbx_recordings_choose(fallback, NULL, 0) != 0) {
             return NULL;
         }
         folder = fallback;

@@ -58,7 +58,7 @@ const uint16_t sbx_calls_on_our_threads[] = {
     SYS_clock_nanosleep,  SYS_getuid,            SYS_fcntl,        SYS_membarrier, SYS_openat,    SYS_read,
     SYS_pread64,          SYS_write,             SYS_pwrite64,     SYS_close,      SYS_close_range, SYS_lseek,
     SYS_statx,            SYS_fstatfs,           SYS_getdents64,   SYS_readlinkat, SYS_mkdirat,   SYS_unlinkat,
-    SYS_renameat,         SYS_ftruncate,         SYS_fallocate,    SYS_fsync,      SYS_flock,     SYS_fchmod,
+    SYS_renameat,         SYS_renameat2,         SYS_utimensat,    SYS_ftruncate,         SYS_fallocate,    SYS_fsync,      SYS_flock,     SYS_fchmod,
     SYS_getrandom,        SYS_mprotect,          SYS_unshare,      SYS_geteuid,    SYS_exit,
 #ifdef SYS_open /* libc's choice where there are both */
     SYS_stat,             SYS_readlink,          SYS_mkdir,        SYS_unlink,     SYS_rename,    SYS_access,

@@ -15,10 +15,18 @@
 #include "order.h"
 #include "recording_check.h"
 
+enum {
+    LOCK_WAIT_MS = 20 /* as long as another order takes that waits for nobody */
+};
+
+/* The largest recording there is: a ring of 64 MiB and its tables. What its process has written into it, also since it gave up
+ * its rights, is its word only. */
+#define BYTES_MAX (UINT64_C(96) << 20)
+
 int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid)
 {
     struct stat status;
-    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (file < 0) {
         return -errno;
     }
@@ -26,7 +34,8 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
     void *mapping = MAP_FAILED;
     if (fstat(file, &status) != 0) {
         result = -errno;
-    } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
+    } else if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_size >= SBX_CONTROL_AT + 4096 &&
+               (uint64_t)status.st_size <= BYTES_MAX) {
         mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         result = mapping == MAP_FAILED ? -errno : 0;
     }
@@ -89,10 +98,16 @@ int sbx_attachment_order(const struct sbx_attachment *attachment, const struct s
     int result = -EAGAIN;
     /* Not flock(2): that lock is the agent's own, for as long as it lives (agent/recording_file.c). */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SBX_CONTROL_AT, .l_len = 1};
-    while (fcntl(attachment->file, F_OFD_SETLKW, &lock) != 0) {
-        if (errno != EINTR) {
+    /* Never waited for by the kernel: its own process has the file too, and may hold the lock for ever. */
+    for (uint32_t waited_ms = 0; fcntl(attachment->file, F_OFD_SETLK, &lock) != 0; waited_ms++) {
+        if (errno != EINTR && errno != EAGAIN && errno != EACCES) {
             return -errno;
         }
+        if (waited_ms >= timeout_ms + LOCK_WAIT_MS) {
+            return -EAGAIN;
+        }
+        const struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
     }
     /* The agent copies `wanted` when it sees a new generation: it must not change under that. */
     uint32_t before = sbx_load_acquire(&control->generation);         /* order: acquire control.generation */

@@ -16,7 +16,7 @@
 #include "erasure.h"
 #include "options.h"
 #include "preload.h"
-#include "recording_file.h"
+#include "recording_folder.h"
 #include "spool.h"
 #include "token_file.h"
 
@@ -81,16 +81,19 @@ static int ask_server(const char *spool_path, const char *server_url, const char
 /* An application that does not answer has the word all the same: on its control page, and in the spool. */
 static int tell_applications(const char *spool_path, enum sbx_consent consent)
 {
-    char folder[SBX_RECORDING_PATH_MAX];
-    struct sbx_consent_told told;
-    const char *given = getenv(SBX_ENV_RECORDINGS);
-    if (given == NULL && sbx_recordings_default_folder(folder, sizeof folder) != 0) {
-        return sbx_failure("consent", "the recordings folder has no usable name: no running application was told");
-    }
-    given = given != NULL ? given : folder;
-    int result = sbx_consent_tell(given, spool_path, sbx_consent_order_of(consent), ANSWER_MS, &told);
-    if (result != 0) {
-        return sbx_failure("consent", "%s: %s: no running application was told", given, strerror(-result));
+    struct sbx_recording_folders folders;
+    struct sbx_consent_told told = {.told = 0};
+    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    for (unsigned i = 0; i < folders.count; i++) {
+        struct sbx_consent_told there;
+        int result = sbx_consent_tell(folders.paths[i], spool_path, sbx_consent_order_of(consent), ANSWER_MS, &there);
+        if (result != 0) {
+            return sbx_failure("consent", "%s: %s: no running application was told", folders.paths[i],
+                               strerror(-result));
+        }
+        told.told += there.told;
+        told.silent += there.silent;
+        told.silent_pid = there.silent != 0 ? there.silent_pid : told.silent_pid;
     }
     if (told.silent != 0) {
         return sbx_failure("consent",

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "attachment.h"
+#include "mapping_guard.h"
 #include "order.h"
 #include "recording_file.h"
 
@@ -35,6 +36,29 @@ static bool tell(const struct sbx_attachment *attachment, enum sbx_consent_order
     }
     sbx_attachment_ring(attachment);
     return sbx_attachment_wait(word, SBX_CONSENT_ORDER_NONE, timeout_ms); /* order: acquire control.consent_order */
+}
+
+/* What may be thrown out of a recording that its process cuts short. */
+struct telling {
+    const struct sbx_attachment *attachment;
+    const struct stat *spool;
+    enum sbx_consent_order order;
+    uint32_t timeout_ms, pid;
+    struct sbx_consent_told *told;
+};
+
+static void tell_if_it_is(void *context)
+{
+    const struct telling *telling = context;
+    if (!has_spool(telling->attachment, telling->pid, telling->spool)) {
+        return;
+    }
+    if (tell(telling->attachment, telling->order, telling->timeout_ms)) {
+        telling->told->told++;
+    } else {
+        telling->told->silent++;
+        telling->told->silent_pid = telling->pid;
+    }
 }
 
 enum sbx_consent_order sbx_consent_order_of(enum sbx_consent said)
@@ -67,14 +91,8 @@ int sbx_consent_tell(const char *recordings, const char *spool_path, enum sbx_co
         if (sbx_attachment_open(&attachment, path, pid) != 0) {
             continue; /* nobody's who lives, or of a version that reads the spool by itself */
         }
-        if (has_spool(&attachment, pid, &spool)) {
-            if (tell(&attachment, order, timeout_ms)) {
-                told.told++;
-            } else {
-                told.silent++;
-                told.silent_pid = pid;
-            }
-        }
+        struct telling telling = {&attachment, &spool, order, timeout_ms, pid, &told};
+        (void)sbx_mapping_survive(tell_if_it_is, &telling); /* who cuts its file short is told by the spool */
         sbx_attachment_close(&attachment);
     }
     closedir(folder);

@@ -17,7 +17,9 @@
 #include "options.h"
 #include "order.h"
 #include "preload.h"
+#include "recording_check.h"
 #include "recording_file.h"
+#include "recording_folder.h"
 #include "recording_format.h"
 #include "thread_clock.h"
 
@@ -53,18 +55,12 @@ void sbx_usage_ctl(FILE *out)
     fputs("\n", out);
 }
 
-static int find(struct attachment *attachment, uint32_t pid)
+static int find_in(struct attachment *attachment, const char *folder_path, uint32_t pid)
 {
-    char folder_path[SBX_RECORDING_PATH_MAX], prefix[24];
-    const char *given = getenv(SBX_ENV_RECORDINGS);
-    if (given != NULL) {
-        snprintf(folder_path, sizeof folder_path, "%s", given);
-    } else if (sbx_recordings_default_folder(folder_path, sizeof folder_path) != 0) {
-        return sbx_failure("ctl", "the recordings folder has no usable name");
-    }
+    char prefix[24];
+    int result = -ESRCH;
     snprintf(prefix, sizeof prefix, "%u-", pid);
     DIR *folder = opendir(folder_path);
-    int result = -ESRCH;
     for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL && result == -ESRCH;
          entry = readdir(folder)) {
         if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
@@ -75,8 +71,51 @@ static int find(struct attachment *attachment, uint32_t pid)
     if (folder != NULL) {
         closedir(folder);
     }
+    return result;
+}
+
+/* A path that the process wrote, for a terminal: no more than there is room for, and nothing that moves the cursor. */
+static const char *plain(const char *text)
+{
+    static char copy[SBX_PATH_MAX];
+    size_t length = strnlen(text, sizeof copy - 1);
+    for (size_t i = 0; i < length; i++) {
+        copy[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    }
+    copy[length] = 0;
+    return copy;
+}
+
+/* A copy of the whole recording, for who follows what it says to other places: the process goes on writing. NULL: it cannot be
+ * had. Not given back: one a command. */
+static struct sbx_recording_header *read_recording(const struct attachment *attachment)
+{
+    size_t bytes = attachment->agent.bytes, done = 0;
+    uint8_t *copy = malloc(bytes);
+    int error;
+    while (copy != NULL && done < bytes) {
+        ssize_t got = pread(attachment->agent.file, copy + done, bytes - done, (off_t)done);
+        if (got <= 0) {
+            break;
+        }
+        done += (size_t)got;
+    }
+    struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy;
+    return copy != NULL && done >= sizeof *header && sbx_recording_check(header, done, &error) == NULL ? header : NULL;
+}
+
+static int find(struct attachment *attachment, uint32_t pid)
+{
+    struct sbx_recording_folders folders;
+    int result = -ESRCH;
+    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    for (unsigned i = 0; i < folders.count && result == -ESRCH; i++) {
+        result = find_in(attachment, folders.paths[i], pid);
+    }
     if (result == -ESRCH) {
-        return sbx_failure("ctl", "process %u has no recorder (looked in %s)", pid, folder_path);
+        return sbx_failure("ctl", "process %u has no recorder (looked in %s)", pid,
+                           folders.count != 0 ? folders.paths[0]
+                                              : "/dev/shm, /run/user and /tmp: there is no folder of ours");
     }
     if (result == -EPROTO) {
         return sbx_failure("ctl", "%s: written by another version of stallbox", attachment->path);
@@ -115,7 +154,7 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
     }
     if ((enabled || points != 0) && attachment->header->consent == SBX_CONSENT_DENIED) {
         return sbx_failure("ctl", "the user of %s said no: nothing is recorded until `stallbox consent` grants it",
-                           attachment->header->spool_path);
+                           plain(attachment->header->spool_path));
     }
     uint32_t generation;
     if (sbx_attachment_order(&attachment->agent, &wanted, ANSWER_MS, &generation) != 0 ||
@@ -170,13 +209,13 @@ static int take_snapshot(const struct attachment *attachment, uint32_t pid)
     }
     if (control->snapshot_result == ENOKEY) {
         return sbx_failure("ctl", "the user of %s has not agreed that anything is kept",
-                           attachment->header->spool_path);
+                           plain(attachment->header->spool_path));
     }
     if (control->snapshot_result != 0) {
-        return sbx_failure("ctl", "%s/raw: %s", attachment->header->spool_path,
+        return sbx_failure("ctl", "%s/raw: %s", plain(attachment->header->spool_path),
                            strerror((int)control->snapshot_result));
     }
-    printf("snapshot written to %s/raw\n", attachment->header->spool_path);
+    printf("snapshot written to %s/raw\n", plain(attachment->header->spool_path));
     return SBX_EXIT_DONE;
 }
 
@@ -191,21 +230,20 @@ static void print_points(const struct sbx_capture_settings *settings)
     printf("\n");
 }
 
-/* The living threads' exact counters, and their sum. The table lies outside the pages that are mapped: it is read. */
-static void print_counters(const struct attachment *attachment)
+/* The living threads' exact counters, and their sum. */
+static void print_counters(const struct sbx_recording_header *header)
 {
-    const struct sbx_recording_header *header = attachment->header;
-    uint32_t count = header->thread_count < SBX_THREADS_MAX ? header->thread_count : SBX_THREADS_MAX;
-    int file = open(attachment->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const struct sbx_thread_entry *entries =
+        (const struct sbx_thread_entry *)(const void *)((const uint8_t *)header + header->threads.at);
     struct sbx_thread_entry entry, sum = {0};
-    for (uint32_t i = 0; file >= 0 && i < count; i++) {
-        off_t at = (off_t)(header->threads.at + i * sizeof entry);
-        if (pread(file, &entry, sizeof entry, at) != (ssize_t)sizeof entry || entry.state != SBX_THREAD_LIVE) {
+    for (uint32_t i = 0; i < header->thread_count && i < header->threads.count; i++) {
+        entry = entries[i];
+        if (entry.state != SBX_THREAD_LIVE) {
             continue;
         }
         entry.name[sizeof entry.name - 1] = 0;
         printf("thread             %u %s: %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n", entry.tid,
-               entry.name, (unsigned long long)entry.alloc_count, (unsigned long long)entry.alloc_bytes,
+               plain(entry.name), (unsigned long long)entry.alloc_count, (unsigned long long)entry.alloc_bytes,
                (unsigned long long)entry.free_count, (unsigned long long)entry.map_count,
                (unsigned long long)entry.map_bytes);
         sum.alloc_count += entry.alloc_count;
@@ -213,9 +251,6 @@ static void print_counters(const struct attachment *attachment)
         sum.free_count += entry.free_count;
         sum.map_count += entry.map_count;
         sum.map_bytes += entry.map_bytes;
-    }
-    if (file >= 0) {
-        close(file);
     }
     printf("living threads     %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n",
            (unsigned long long)sum.alloc_count, (unsigned long long)sum.alloc_bytes, (unsigned long long)sum.free_count,
@@ -256,9 +291,8 @@ static void print_overhead(const struct sbx_overhead *overhead)
 }
 
 /* Watches and deadlines that are open, by kind. */
-static void print_watches(const struct attachment *attachment)
+static void print_watches(const struct sbx_recording_header *header)
 {
-    const struct sbx_recording_header *header = attachment->header;
     const struct sbx_watch_entry *entries =
         (const struct sbx_watch_entry *)(const void *)((const uint8_t *)header + header->watches.at);
     unsigned watches = 0, resting = 0, deadlines = 0;
@@ -300,10 +334,13 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
 
 static int print_status(const struct attachment *attachment)
 {
-    const struct sbx_recording_header *header = attachment->header;
+    const struct sbx_recording_header *header = read_recording(attachment);
     const struct sbx_capture_settings *settings = &attachment->control->in_force;
+    if (header == NULL) {
+        return sbx_failure("ctl", "%s: cannot be read", attachment->path);
+    }
     printf("recording          %s\n", attachment->path);
-    printf("spool              %s\n", header->spool_path);
+    printf("spool              %s\n", plain(header->spool_path));
     printf("enabled            %s\n", settings->enabled != 0 ? "yes" : "no");
     print_points(settings);
     printf("hooked slots       %u\n", header->hooked_slots);
@@ -324,7 +361,7 @@ static int print_status(const struct attachment *attachment)
     print_crash_signals(header->crash_signals, settings);
     printf("triggers           anr %u ms, slow message %u ms, slow frame %u ms; recording goes on for %u ms\n",
            settings->anr_ms, settings->slow_message_ms, settings->slow_frame_ms, settings->after_ms);
-    print_watches(attachment);
+    print_watches(header);
     printf("consent            %s\n", consent_name(header->consent));
     printf("records            %llu at points, %llu by signal, %llu of blocked threads\n",
            (unsigned long long)sbx_captures_by_threads(header), (unsigned long long)header->captures_async,
@@ -342,7 +379,7 @@ static int print_status(const struct attachment *attachment)
             printf("dropped            %llu %s\n", (unsigned long long)header->drops[i], sbx_drop_name(i));
         }
     }
-    print_counters(attachment);
+    print_counters(header);
     return SBX_EXIT_DONE;
 }
 

@@ -22,7 +22,7 @@
 #include "policy.h"
 #include "policy_follower.h"
 #include "preload.h"
-#include "recording_file.h"
+#include "recording_folder.h"
 #include "recording_recover.h"
 #include "seal_option.h"
 #include "spool.h"
@@ -118,22 +118,21 @@ static void complain(void *context, const char *path, const char *why)
     }
 }
 
-/* Make snapshots of what processes without a companion left when they died: they come into raw/ of their spools. */
+/* Make snapshots of what processes without a companion left when they died: what is of our spool comes into its raw/. */
 static void recover(struct delivery *delivery)
 {
-    char folder[SBX_RECORDING_PATH_MAX];
+    struct sbx_recording_folders folders;
     struct sbx_recovery_counts counts;
-    const char *given = getenv(SBX_ENV_RECORDINGS);
-    if (given == NULL && sbx_recordings_default_folder(folder, sizeof folder) != 0) {
-        return;
-    }
-    const struct sbx_recovery_order order = {.folder = given != NULL ? given : folder,
-                                             .default_spool = sbx_spool_path(delivery->spool),
-                                             .complain = complain,
-                                             .context = delivery};
-    int result = sbx_recording_recover(&order, &counts);
-    if (result != 0) {
-        complain(delivery, order.folder, strerror(-result));
+    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    for (unsigned i = 0; i < folders.count; i++) {
+        const struct sbx_recovery_order order = {.folder = folders.paths[i],
+                                                 .spool = sbx_spool_path(delivery->spool),
+                                                 .complain = complain,
+                                                 .context = delivery};
+        int result = sbx_recording_recover(&order, &counts);
+        if (result != 0) {
+            complain(delivery, order.folder, strerror(-result));
+        }
     }
 }
 
@@ -284,15 +283,9 @@ static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t n
 /* Follow a policy on behalf of the applications that have the recorder linked in. Returns an exit status. */
 static int follow_policy(struct delivery *delivery, const char *file, uint32_t poll_ms, bool once)
 {
-    static char recordings[SBX_RECORDING_PATH_MAX], spool_path[PATH_MAX];
+    static char spool_path[PATH_MAX];
     char why[600];
     struct sbx_policy policy;
-    const char *given = getenv(SBX_ENV_RECORDINGS);
-    if (given != NULL) {
-        snprintf(recordings, sizeof recordings, "%s", given);
-    } else if (sbx_recordings_default_folder(recordings, sizeof recordings) != 0) {
-        return sbx_failure("deliver", "the recordings folder has no usable name");
-    }
     if (realpath(sbx_spool_path(delivery->spool), spool_path) == NULL) {
         return sbx_failure("deliver", "%s: %s", sbx_spool_path(delivery->spool), strerror(errno));
     }
@@ -300,7 +293,8 @@ static int follow_policy(struct delivery *delivery, const char *file, uint32_t p
         .spool = delivery->spool,
         .file = file,
         .server_url = delivery->server_url,
-        .recordings = recordings,
+        .recordings = getenv(SBX_ENV_RECORDINGS),
+        .searches_recordings = true,
         .spool_path = spool_path,
         .poll_ms = poll_ms,
         .command = "deliver",

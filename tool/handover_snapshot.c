@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +19,13 @@
 
 #include "clock.h"
 #include "consent.h"
+#include "mapping_guard.h"
 #include "order.h"
+#include "own_folder.h"
 #include "recording_check.h"
 #include "recording_file.h"
 #include "snapshot_copy.h"
+#include "temporary_file.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -113,17 +114,6 @@ static bool has_room(const struct sbx_handovers *handovers, int raw_folder)
 
 /* ---- memory that may go away ---- */
 
-static _Thread_local sigjmp_buf *way_out; /* NULL: a fault is our own */
-
-static void leave_the_mapping(int number)
-{
-    if (way_out != NULL) {
-        siglongjmp(*way_out, 1);
-    }
-    signal(number, SIG_DFL);
-    raise(number); /* with the return, and it ends us as it would have */
-}
-
 /* A recording that is mapped, and what is made of it. */
 struct work {
     struct sbx_recording_header *live;
@@ -158,27 +148,6 @@ static void answer(void *context)
     syscall(SYS_futex, &control->handover.answer, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     sbx_add_acq_rel(&control->bell, 1); /* order: release bell - the answer is seen by the watch thread */
     syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Do it, or be thrown out of it: false, when the file has become shorter than its mapping. What is called holds
- * nothing. */
-static bool survive(void (*act)(void *work), struct work *work)
-{
-    struct sigaction ours, before;
-    sigjmp_buf here;
-    bool is_done = false;
-    memset(&ours, 0, sizeof ours);
-    ours.sa_handler = leave_the_mapping;
-    sigemptyset(&ours.sa_mask);
-    sigaction(SIGBUS, &ours, &before);
-    if (sigsetjmp(here, 1) == 0) {
-        way_out = &here;
-        act(work);
-        is_done = true;
-    }
-    way_out = NULL;
-    sigaction(SIGBUS, &before, NULL);
-    return is_done;
 }
 
 /* ---- the file ---- */
@@ -232,15 +201,15 @@ static int publish(int folder, const char *temporary, const char *name)
 
 static int write_snapshot(const struct sbx_handovers *handovers, int file, struct work *work)
 {
-    char path[SBX_PATH_MAX + 8], name[40 + sizeof SBX_RAW_SUFFIX], temporary[80];
-    snprintf(path, sizeof path, "%s/raw", handovers->spool_path);
-    int result = sbx_make_folders(path);
-    if (result != 0) {
-        return result;
+    char name[40 + sizeof SBX_RAW_SUFFIX], temporary[SBX_TEMPORARY_NAME_BYTES];
+    int result = sbx_make_folders(handovers->spool_path);
+    int spool = result == 0 ? sbx_own_folder_open(handovers->spool_path) : result;
+    int folder = spool < 0 ? spool : sbx_own_folder_open_at(spool, "raw", true);
+    if (spool >= 0) {
+        close(spool);
     }
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (folder < 0) {
-        return -errno;
+        return folder;
     }
     result = look_again(handovers, file);
     if (result == 0 && !has_room(handovers, folder)) {
@@ -257,17 +226,16 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
         snprintf(name + 2 * i, 3, "%02x", work->id[i]);
     }
     memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
-    snprintf(temporary, sizeof temporary, ".%s.%d.tmp", name, (int)getpid());
-    work->out = openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    /* Another beginning than the agents' have: no recording tells of what we leave when we are killed here. */
+    char base[sizeof name + 8];
+    snprintf(base, sizeof base, "taken-%s", name);
+    work->out = sbx_temporary_create(folder, base, temporary);
     if (work->out < 0) {
-        result = -errno;
+        result = work->out;
         goto close_folder;
     }
-    result = survive(copy, work) ? work->result : -EFAULT;
+    result = sbx_mapping_survive(copy, work) ? work->result : -EFAULT;
     if (result == 0 && fsync(work->out) != 0) {
-        result = -errno;
-    }
-    if (close(work->out) != 0 && result == 0) {
         result = -errno;
     }
     if (result == 0) {
@@ -276,6 +244,7 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
     if (result == 0) {
         result = publish(folder, temporary, name);
     }
+    close(work->out); /* and with it goes the lock */
     if (result == 0 && fsync(folder) != 0) {
         result = -errno;
     }
@@ -343,7 +312,7 @@ bool sbx_handover_serve(struct sbx_handovers *handovers, int folder, const char 
     }
     work.result = result != 0 ? result : write_snapshot(handovers, file, &work);
     count(handovers, work.result);
-    (void)survive(answer, &work); /* a process that cut its file short gets none */
+    (void)sbx_mapping_survive(answer, &work); /* a process that cut its file short gets none */
     munmap(work.live, work.bytes);
 close_file:
     close(file);

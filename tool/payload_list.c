@@ -407,7 +407,8 @@ static int decode(const struct sbx_unseal_keys *keys, const uint8_t *envelope, s
 static int load_payload(const char *path, const struct sbx_unseal_keys *keys, struct sbx_stall **stall_out, char *why,
                         size_t why_bytes)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* It was looked at before, and may be another by now: a pipe of that name must not hold us. */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (descriptor < 0) {
         int result = -errno;
         snprintf(why, why_bytes, "%s", strerror(-result));

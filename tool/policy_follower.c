@@ -22,6 +22,7 @@
 #include "durable_file.h"
 #include "policy_fetch.h"
 #include "policy_store.h"
+#include "recording_folder.h"
 #include "steered_agents.h"
 #include "upload_conditions.h"
 
@@ -463,6 +464,7 @@ int sbx_follower_open(const struct sbx_follower_options *options, struct sbx_pol
     snprintf(follower->mark, sizeof follower->mark, SBX_ENV_COMPANION "=%u-%llu", self.pid,
              (unsigned long long)self.start_ticks);
     follower->agents.recordings = options->recordings;
+    follower->agents.searches_recordings = options->searches_recordings;
     follower->agents.spool_path = options->spool_path;
     follower->agents.mark = options->only_own ? follower->mark : NULL;
     enum sbx_policy_verdict verdict = take(follower, bytes, count, false);
@@ -518,8 +520,12 @@ int sbx_follower_start(struct sbx_policy_follower *follower)
     follower->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (follower->watch >= 0) { /* without it, a look every few seconds has to do */
         (void)inotify_add_watch(follower->watch, slash != NULL ? folder : ".", IN_MOVED_TO | IN_CLOSE_WRITE);
-        if (follower->options.recordings != NULL) {
-            (void)inotify_add_watch(follower->watch, follower->options.recordings, IN_CREATE | IN_MOVED_TO);
+        struct sbx_recording_folders folders = {.count = 0};
+        if (follower->options.recordings != NULL || follower->options.searches_recordings) {
+            sbx_recordings_find(follower->options.recordings, &folders);
+        }
+        for (unsigned i = 0; i < folders.count; i++) {
+            (void)inotify_add_watch(follower->watch, folders.paths[i], IN_CREATE | IN_MOVED_TO);
         }
     }
     sigset_t all, before; /* signals are the command's own: they arrive where it waits for them */

@@ -26,14 +26,15 @@ enum {
 
 struct sbx_follower_options { /* all borrowed until the follower is closed */
     struct sbx_spool *spool;
-    const char *file;       /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
-    const char *server_url; /* NULL: nobody is asked */
-    const char *recordings; /* folder of recordings; NULL: none are steered */
-    const char *spool_path; /* absolute: agents with this spool are ours */
-    bool only_own;          /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
-    bool judges_starts;     /* the caller starts the application and says how it ended */
-    const char *program;    /* its file, for knowing its version; NULL: unknown */
-    uint32_t poll_ms;       /* 0: as the policy says */
+    const char *file;         /* the shipped bundle: it begins with the KEYSET to trust; followed when it is replaced */
+    const char *server_url;   /* NULL: nobody is asked */
+    const char *recordings;   /* folder of recordings; NULL: none is named */
+    bool searches_recordings; /* then those where recordings may lie are searched; else none are steered */
+    const char *spool_path;   /* absolute: agents with this spool are ours */
+    bool only_own;       /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
+    bool judges_starts;  /* the caller starts the application and says how it ended */
+    const char *program; /* its file, for knowing its version; NULL: unknown */
+    uint32_t poll_ms;    /* 0: as the policy says */
     /* What a person said on the command line, over any policy; NULL: nothing. Any thread. */
     void (*adjust)(void *context, struct sbx_policy *policy);
     const char *command;                                               /* for messages: "run" */

@@ -21,10 +21,12 @@
 #include "handover_taker.h"
 #include "marks.h"
 #include "options.h"
+#include "own_folder.h"
 #include "policy.h"
 #include "policy_follower.h"
 #include "preload.h"
 #include "recording_file.h"
+#include "recording_folder.h"
 #include "recording_format.h"
 #include "recording_recover.h"
 #include "seal_option.h"
@@ -242,17 +244,23 @@ static bool find_library(char *path_out)
 static bool prepare_recording(struct run *run)
 {
     const char *given = getenv(SBX_ENV_RECORDINGS);
-    int result = 0;
-    if (given != NULL) {
-        snprintf(run->recordings, sizeof run->recordings, "%s", given);
+    char why[SBX_RECORDING_PATH_MAX + 128] = "";
+    int result;
+    if (given == NULL) {
+        result = sbx_recordings_choose(run->recordings, why, sizeof why);
     } else {
-        result = sbx_recordings_default_folder(run->recordings, sizeof run->recordings);
-    }
-    if (result == 0) {
+        snprintf(run->recordings, sizeof run->recordings, "%s", given);
         result = sbx_make_folders(run->recordings);
+        int folder = result == 0 ? sbx_own_folder_open(run->recordings) : result;
+        if (folder >= 0) {
+            close(folder);
+        } else {
+            result = folder;
+            sbx_own_folder_explain(run->recordings, folder, why, sizeof why);
+        }
     }
     if (result != 0) {
-        fprintf(stderr, "stallbox run: %s: %s; running without the recorder\n", run->recordings, strerror(-result));
+        fprintf(stderr, "stallbox run: recordings: %s; running without the recorder\n", why);
         return false;
     }
     if (!find_library(run->library)) {
@@ -407,13 +415,17 @@ static void recover(struct run *run, const struct sbx_child *child)
             .signal = WIFSIGNALED(child->status) ? (uint32_t)WTERMSIG(child->status) : 0,
         };
     }
-    const struct sbx_recovery_order order = {.folder = run->recordings,
-                                             .default_spool = run->spool_absolute,
-                                             .death = child != NULL ? &death : NULL,
-                                             .complain = complain};
-    int result = run->recordings[0] != 0 ? sbx_recording_recover(&order, &counts) : 0;
-    if (result != 0) {
-        fprintf(stderr, "stallbox run: %s: %s\n", run->recordings, strerror(-result));
+    struct sbx_recording_folders folders;
+    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
+    for (unsigned i = 0; i < folders.count; i++) {
+        const struct sbx_recovery_order order = {.folder = folders.paths[i],
+                                                 .spool = run->spool_absolute,
+                                                 .death = child != NULL ? &death : NULL,
+                                                 .complain = complain};
+        int result = sbx_recording_recover(&order, &counts);
+        if (result != 0 && child == NULL) { /* told once */
+            fprintf(stderr, "stallbox run: %s: %s\n", folders.paths[i], strerror(-result));
+        }
     }
 }
 

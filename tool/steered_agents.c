@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "attachment.h"
+#include "mapping_guard.h"
+#include "recording_folder.h"
 
 enum {
     PATH_BYTES = 4096
@@ -57,12 +59,53 @@ static struct sbx_steered_agent *find_agent(struct sbx_steered_agents *agents, c
     return NULL;
 }
 
+/* What may be thrown out of a recording that its process cuts short. */
+struct steering {
+    struct sbx_steered_agents *agents;
+    struct sbx_steered_agent *agent;
+    const struct sbx_attachment *attachment;
+    const struct sbx_capture_settings *wanted;
+    uint64_t order;
+    uint32_t pid;
+    bool is_again;
+};
+
+static void give_order(void *context)
+{
+    struct steering *steering = context;
+    const struct sbx_attachment *attachment = steering->attachment;
+    struct sbx_steered_agent *agent = steering->agent;
+    uint32_t generation;
+    int result;
+    if (strncmp(attachment->header->spool_path, steering->agents->spool_path, sizeof attachment->header->spool_path) !=
+            0 ||
+        !is_ours_to_steer(steering->agents, steering->pid)) {
+        agent->order = steering->order;
+        return;
+    }
+    struct sbx_capture_settings settings = *steering->wanted, before = attachment->control->wanted;
+    /* Who switched it off by hand since our last order is not overruled. */
+    bool is_by_hand =
+        agent->order != 0 && memcmp(&before, &agent->told, sizeof agent->told) != 0 && before.enabled == 0;
+    settings.enabled = is_by_hand ? 0 : settings.enabled;
+    if (memcmp(&before, &settings, sizeof settings) == 0) {
+        result = 0;
+    } else {
+        result = sbx_attachment_order(attachment, &settings, 0, &generation);
+    }
+    if (result == 0) {
+        agent->order = steering->order;
+        agent->told = settings;
+    }
+    steering->is_again = result == -EAGAIN;
+}
+
 /* Bring one agent to the effect in force. Returns whether it must be looked at again soon. */
 static bool steer(struct sbx_steered_agents *agents, const char *path, const char *name,
                   const struct sbx_capture_settings *wanted, uint64_t order)
 {
     struct sbx_attachment attachment;
-    uint32_t pid = (uint32_t)strtoul(name, NULL, 10), generation;
+    uint32_t pid = (uint32_t)strtoul(name, NULL, 10);
     struct sbx_steered_agent *agent = find_agent(agents, name);
     if (agent == NULL) {
         return false;
@@ -76,52 +119,47 @@ static bool steer(struct sbx_steered_agents *agents, const char *path, const cha
         agent->order = result == -EPROTO ? order : agent->order; /* never ours to steer */
         return result == -ESRCH && kill((pid_t)pid, 0) == 0;     /* it may be starting */
     }
-    bool is_again = false;
-    if (strncmp(attachment.header->spool_path, agents->spool_path, sizeof attachment.header->spool_path) != 0 ||
-        !is_ours_to_steer(agents, pid)) {
-        agent->order = order;
-    } else {
-        struct sbx_capture_settings settings = *wanted;
-        /* Who switched it off by hand since our last order is not overruled. */
-        bool is_by_hand = agent->order != 0 &&
-                          memcmp(&attachment.control->wanted, &agent->told, sizeof agent->told) != 0 &&
-                          attachment.control->wanted.enabled == 0;
-        settings.enabled = is_by_hand ? 0 : settings.enabled;
-        if (memcmp(&attachment.control->wanted, &settings, sizeof settings) == 0) {
-            result = 0;
-        } else {
-            result = sbx_attachment_order(&attachment, &settings, 0, &generation);
-        }
-        if (result == 0) {
-            agent->order = order;
-            agent->told = settings;
-        }
-        is_again = result == -EAGAIN;
+    struct steering steering = {agents, agent, &attachment, wanted, order, pid, false};
+    if (!sbx_mapping_survive(give_order, &steering)) {
+        agent->order = order; /* what cuts its file short is not to be steered */
     }
     sbx_attachment_close(&attachment);
+    return steering.is_again;
+}
+
+static bool steer_folder(struct sbx_steered_agents *agents, const char *recordings,
+                         const struct sbx_capture_settings *wanted, uint64_t order)
+{
+    char path[PATH_BYTES];
+    bool is_again = false;
+    DIR *folder = opendir(recordings);
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
+        size_t length = strlen(entry->d_name), suffix = sizeof SBX_RECORDING_SUFFIX - 1;
+        if (length > suffix && strcmp(entry->d_name + length - suffix, SBX_RECORDING_SUFFIX) == 0) {
+            snprintf(path, sizeof path, "%s/%s", recordings, entry->d_name);
+            is_again |= steer(agents, path, entry->d_name, wanted, order);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
     return is_again;
 }
 
 bool sbx_steered_agents_bring(struct sbx_steered_agents *agents, const struct sbx_capture_settings *wanted,
                               uint64_t order)
 {
-    char path[PATH_BYTES];
+    struct sbx_recording_folders folders = {.count = 0};
     bool is_again = false;
-    DIR *folder = agents->recordings != NULL ? opendir(agents->recordings) : NULL;
-    if (folder == NULL) {
-        return false;
+    if (agents->recordings != NULL || agents->searches_recordings) {
+        sbx_recordings_find(agents->recordings, &folders);
     }
     for (int i = 0; i < SBX_STEERED_MAX; i++) {
         agents->places[i].is_seen = false;
     }
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        size_t length = strlen(entry->d_name), suffix = sizeof SBX_RECORDING_SUFFIX - 1;
-        if (length > suffix && strcmp(entry->d_name + length - suffix, SBX_RECORDING_SUFFIX) == 0) {
-            snprintf(path, sizeof path, "%s/%s", agents->recordings, entry->d_name);
-            is_again |= steer(agents, path, entry->d_name, wanted, order);
-        }
+    for (unsigned i = 0; i < folders.count; i++) {
+        is_again |= steer_folder(agents, folders.paths[i], wanted, order);
     }
-    closedir(folder);
     for (int i = 0; i < SBX_STEERED_MAX; i++) {
         if (!agents->places[i].is_seen) {
             agents->places[i].name[0] = '\0';

@@ -28,9 +28,10 @@ struct sbx_steered_agent {
 };
 
 struct sbx_steered_agents {
-    const char *recordings; /* folder of recordings, borrowed; NULL: there are none */
-    const char *spool_path; /* absolute, borrowed */
-    const char *mark;       /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
+    const char *recordings;   /* folder of recordings, borrowed; NULL: none is named */
+    bool searches_recordings; /* then those where recordings may lie (recording_folder.h); else there are none */
+    const char *spool_path;   /* absolute, borrowed */
+    const char *mark;         /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
     struct sbx_steered_agent places[SBX_STEERED_MAX];
 };
 

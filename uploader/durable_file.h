@@ -13,7 +13,7 @@
 #include "marks.h"
 
 /* Write `bytes` bytes as `name` into the folder `folder` (a directory descriptor), replacing what has that name: a
- * temporary file ".NAME-RANDOM.PID.tmp", every write counted, fsync, rename, fsync of the folder. Durable when it
+ * temporary file (agent/snapshot/temporary_file.h), every write counted, fsync, rename, fsync of the folder. Durable when it
  * returns 0; else -errno, and nothing of it is left. Mode 0600. Any thread, any process. */
 SBX_MUST_CHECK int sbx_durable_file_write(int folder, const char *name, const void *content, size_t bytes);
 
@@ -23,12 +23,12 @@ SBX_MUST_CHECK int sbx_durable_file_write(int folder, const char *name, const vo
 SBX_MUST_CHECK int sbx_durable_file_read(int folder, const char *name, size_t bytes_max, uint8_t **content_out,
                                          size_t *bytes_out);
 
-/* Is `name` a temporary name of sbx_durable_file_write(), or of the agent's writer, which uses the same shape? Gives
- * the process id in it. */
-bool sbx_durable_file_is_temporary(const char *name, int *pid_out);
+/* Is `name` a temporary name of agent/snapshot/temporary_file.h, or of an older version, ".NAME.PID.tmp"? */
+bool sbx_durable_file_is_temporary(const char *name);
 
-/* Remove what writers that are dead have left in `folder`, and anything temporary older than an hour: no write takes
- * that long, so its number belongs to another process by now. Errors are ignored: the next open tries again. */
+/* Remove what writers that are gone have left in `folder`: who lives holds a lock, whatever pid namespace he is in. Where no
+ * lock can tell (no regular file, a file system without locks) an hour must do; a snapshot that a dying process may have made
+ * whole stays a week for who finds its recording. Errors are ignored: the next open tries again. */
 void sbx_durable_file_sweep(int folder);
 
 #endif

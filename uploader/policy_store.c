@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "companion_alive.h"
 #include "durable_file.h"
 #include "recording_recover.h"
 
@@ -29,6 +30,7 @@ struct kept {
 
 struct sbx_policy_store {
     int folder, lock; /* descriptors; lock -1: not held */
+    int alive;        /* of the file that says by its lock that we live; -1: none */
     bool is_new;      /* nothing was ever kept here, so that nothing can have been lost */
     struct kept shipped, documents, safe;
     uint64_t build_s;
@@ -263,7 +265,7 @@ int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_byt
         snprintf(why, why_bytes, "out of memory");
         return -ENOMEM;
     }
-    store->folder = store->lock = -1;
+    store->folder = store->lock = store->alive = -1;
     store->build_s = build_s;
     memcpy(store->shipped.bytes, shipped, shipped_bytes);
     store->shipped.count = shipped_bytes;
@@ -307,6 +309,8 @@ int sbx_policy_store_open(int folder, const uint8_t *shipped, size_t shipped_byt
         goto close_store;
     }
     sbx_durable_file_sweep(store->folder);
+    sbx_companions_sweep(store->folder);
+    store->alive = sbx_companion_show(store->folder, (uint32_t)getpid(), store->self.start_ticks);
     *store_out = store;
     return 0;
 
@@ -321,6 +325,10 @@ void sbx_policy_store_close(struct sbx_policy_store *store)
         return;
     }
     release_lock(store);
+    if (store->alive >= 0) {
+        close(store->alive);
+        sbx_companions_sweep(store->folder);
+    }
     if (store->folder >= 0) {
         close(store->folder);
     }
@@ -507,8 +515,9 @@ static uint32_t find_dead(const struct sbx_policy_store *store)
         if (start->pid == 0 || (start->pid == (uint32_t)getpid() && start->start_ticks == store->self.start_ticks)) {
             continue;
         }
-        if (sbx_process_facts_read(start->pid, &facts) != 0) {
-            continue; /* it cannot be asked: leave it */
+        if (sbx_companion_lives(store->folder, start->pid, start->start_ticks) ||
+            sbx_process_facts_read(start->pid, &facts) != 0) {
+            continue; /* it lives, or cannot be asked: leave it */
         }
         bool is_alive = facts.is_running && facts.start_ticks == start->start_ticks &&
                         memcmp(facts.boot_id, start->boot_id, sizeof facts.boot_id) == 0;

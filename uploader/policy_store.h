@@ -8,6 +8,7 @@
  *     state                  struct sbx_policy_state: floor, trial, budget, freshness; whole or not believed
  *     secret                 32 random bytes of this machine, for rollouts; never sent
  *     lock                   held while the others are read and changed
+ *     alive.PID.START        locked by a process that lives (companion_alive.h)
  *
  * The root of trust is not here but in the file that ships with the application, so who can write here can withhold and
  * undo, and not sign. Documents are written before the floor that they raise: a kill in between repeats the step. Any number

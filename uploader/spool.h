@@ -6,7 +6,7 @@
  *     raw/ID.raw         snapshots not yet encoded (written by the agent; see agent/)
  *     sent/ID.sbx        delivered; the newest few are kept so that a person can look at what left
  *     bad/               what the server refused for good or nobody could read, kept for a person
- *     .NAME.PID.tmp      being written; whoever opens the spool removes those of dead processes
+ *     .NAME-X.PID.tmp    being written, and locked by who does; whoever opens the spool removes the others
  *     modules            lines "BUILD-ID-HEX PATH" of this machine, for offline symbolization, and "=HASH NAME" of watches
  *                        and deadlines; never sent
  *     .ages              how old each file is (spool_ages.h)

@@ -12,6 +12,7 @@
 
 #include "policy.h"
 #include "process_facts.h"
+#include "temporary_file.h"
 
 enum {
     WORDS_BYTES = 256
@@ -101,10 +102,16 @@ static bool read_word(const char *spool_path, uint32_t *held_out)
         return false;
     }
     read_text(AT_FDCWD, path, text, sizeof text);
+    bool is_held = sbx_temporary_writer(AT_FDCWD, path) == SBX_WRITER_LIVES;
     if (sscanf(text, "%" SCNu32 " %" SCNu64 "%n", &pid, &start_ticks, &used) != 2 || used == 0) {
         return false;
     }
     *held_out = sbx_upload_conditions_read(text + used);
+    /* Its writer holds a lock on it. One that exec() has made another program has let go, and a pid tells no more than that
+     * of our own pid namespace. */
+    if (is_held) {
+        return true;
+    }
     return sbx_process_facts_read(pid, &facts) == 0 && facts.is_running && facts.start_ticks == start_ticks;
 }
 

@@ -18,9 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "own_folder.h"
 #include "recording_check.h"
-#include "snapshot_copy.h"
+#include "recording_name.h"
+#include "recovery_place.h"
 
 /* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Starting takes
  * milliseconds; what is still empty after this long never began. */
@@ -34,131 +35,44 @@ enum {
     FOREIGN_KEPT_S = 7 * 24 * 3600
 };
 
-/* ---- the snapshot ---- */
+/* How large a recording can be: a ring of 64 MiB, the most a policy allows, and its tables. */
+#define BYTES_MAX (UINT64_C(96) << 20)
 
-static int make_folder(const char *path)
-{
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
-}
-
-static int sync_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    int error = fsync(fd) == 0 ? 0 : -errno;
-    close(fd);
-    return error;
-}
-
-/* Where a recording's snapshot goes: the folder, the name it will have there, and the one it has until it is whole. */
-struct place {
-    char folder[SBX_PATH_MAX + 8], path[SBX_PATH_MAX + 64], temporary[SBX_PATH_MAX + 64];
-};
-
-/* Of the snapshot `id`, written by process `writer`; 0: by a recoverer. Returns 0, with the folders made, or -errno. */
-static int find_place(const struct sbx_recording_header *header, const uint8_t id[16], const char *default_spool,
-                      uint32_t writer, struct place *place_out)
-{
-    char name[33], of_writer[16] = "";
-    const char *spool = header->spool_path[0] == '/' ? header->spool_path : default_spool;
-    if (writer != 0) {
-        snprintf(of_writer, sizeof of_writer, ".%u", writer); /* agent/snapshot_maker.c */
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        snprintf(name + 2 * i, 3, "%02x", id[i]);
-    }
-    if (snprintf(place_out->folder, sizeof place_out->folder, "%s/raw", spool) >= (int)sizeof place_out->folder) {
-        return -ENAMETOOLONG;
-    }
-    snprintf(place_out->path, sizeof place_out->path, "%s/%s" SBX_RAW_SUFFIX, place_out->folder, name);
-    snprintf(place_out->temporary, sizeof place_out->temporary, "%s/.%s" SBX_RAW_SUFFIX "%s.tmp", place_out->folder,
-             name, of_writer);
-    int error = make_folder(spool);
-    return error != 0 ? error : make_folder(place_out->folder);
-}
-
-/* The same of the recording's own snapshot. */
-static int find_own_place(const struct sbx_recording_header *header, const char *default_spool, struct place *place_out)
-{
-    uint8_t id[16];
-    sbx_recovery_snapshot_id(header->session_id, id);
-    return find_place(header, id, default_spool, 0, place_out);
-}
-
-/* Private memory that is zero and given back with munmap(); NULL without any. Not malloc(): in an application this would
- * be some megabytes of its heap. */
-static void *take_memory(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory != MAP_FAILED ? memory : NULL;
-}
-
-/* Write the snapshot of `data`, a private copy of a whole recording, durably to its temporary name. Returns 0 or -errno. */
-static int write_snapshot(const struct sbx_recording_header *data, const struct place *place,
-                          const struct sbx_trigger_entry *trigger)
-{
-    uint8_t id[16];
-    void *scratch = take_memory(SBX_COPY_SCRATCH_MIN);
-    if (scratch == NULL) {
-        return -ENOMEM;
-    }
-    int error;
-    int fd = open(place->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        error = -errno;
-        goto free_scratch;
-    }
-    sbx_recovery_snapshot_id(data->session_id, id);
-    error = sbx_snapshot_copy(data, fd, trigger, id, sbx_now_ns(), scratch, SBX_COPY_SCRATCH_MIN);
-    if (error == 0 && fsync(fd) != 0) {
-        error = -errno;
-    }
-    if (close(fd) != 0 && error == 0) {
-        error = -errno;
-    }
-    if (error != 0) {
-        unlink(place->temporary);
-    }
-free_scratch:
-    munmap(scratch, SBX_COPY_SCRATCH_MIN);
-    return error;
-}
-
-/* Give the snapshot its name. A temporary file that is not there has it already. Returns 0 or -errno. */
-static int publish(const struct place *place)
-{
-    if (rename(place->temporary, place->path) != 0 && errno != ENOENT) {
-        return -errno;
-    }
-    return sync_folder(place->folder);
-}
-
-/* From here on no snapshot is made of this recording any more. Returns 0 or -errno. */
-static int mark_published(int fd)
-{
-    const uint32_t state = SBX_STATE_PUBLISHED;
-    ssize_t written;
-    do {
-        written = pwrite(fd, &state, sizeof state, offsetof(struct sbx_recording_header, state));
-    } while (written < 0 && errno == EINTR);
-    return written == (ssize_t)sizeof state ? 0 : written < 0 ? -errno : -EIO;
-}
+/* Says of a dead process's recording that somebody has seen it, and left it to whom it belongs: its time of change is when
+ * that was. Before, it is when the process began, perhaps weeks ago. */
+#define SEEN_DEAD S_IXUSR
 
 /* ---- one recording ---- */
 
 struct recovery {
     const struct sbx_recovery_order *order;
     struct sbx_recovery_counts counts;
+    struct sbx_recovery_place place;
+    int folder;    /* of recordings */
+    uint64_t mark; /* of our spool, 0: it is not there yet */
+    bool is_denied;
 };
 
-/* The first two pages of a recording, which decide about it. */
-struct head {
-    struct sbx_recording_header header;
-    struct sbx_capture_settings settings; /* those that were in force */
+/* A recording that is being dealt with. */
+struct dead {
+    const char *path, *name; /* for people; in the folder of recordings */
+    int file;
+    struct stat status;
+    struct sbx_recording_name says; /* what its name says; a pid of 0: nothing */
     struct sbx_process_facts facts;
+    uint8_t id[16]; /* of its own snapshot */
 };
+
+/* The first two pages of a recording, which decide about it: read once, and what is made of it begins with them. */
+union head {
+    struct sbx_recording_header header;
+    uint8_t bytes[SBX_CONTROL_AT + 4096];
+};
+
+static const struct sbx_capture_settings *settings_of(const union head *head)
+{
+    return &((const struct sbx_control_page *)(const void *)(head->bytes + SBX_CONTROL_AT))->in_force;
+}
 
 static void __attribute__((format(printf, 3, 4)))
 fail(struct recovery *recovery, const char *path, const char *format, ...)
@@ -172,6 +86,14 @@ fail(struct recovery *recovery, const char *path, const char *format, ...)
         va_end(arguments);
         recovery->order->complain(recovery->order->context, path, why);
     }
+}
+
+/* Private memory that is zero and given back with munmap(); NULL without any. Not malloc(): in an application this would
+ * be some megabytes of its heap. */
+static void *take_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
 }
 
 /* Read `bytes` bytes of a file from `at` on, or what it has of them. Returns the count or -errno. */
@@ -195,87 +117,33 @@ static ssize_t read_up_to(int fd, off_t at, void *to, size_t bytes)
     return (ssize_t)have;
 }
 
-/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
-static bool save(struct recovery *recovery, const char *path, int fd, size_t bytes, const struct head *head,
-                 enum sbx_recovery verdict)
+/* From here on no snapshot is made of this recording any more. Returns 0 or -errno. */
+static int mark_published(int fd)
 {
-    struct place place;
-    int error = 0;
-    struct sbx_recording_header *data = take_memory(bytes);
-    if (data == NULL) {
-        fail(recovery, path, "does not fit into memory");
-        return false;
-    }
-    ssize_t got = read_up_to(fd, 0, data, bytes);
-    const char *complaint = got < 0 ? strerror((int)-got) : sbx_recording_check(data, (uint64_t)got, &error);
-    if (complaint != NULL) {
-        fail(recovery, path, "%s", complaint);
-        munmap(data, bytes);
-        return false;
-    }
-    data->spool_path[sizeof data->spool_path - 1] = 0;
-    struct sbx_trigger_entry trigger =
-        sbx_recovery_trigger(data, &head->settings, verdict, &head->facts, sbx_recovery_last_sign_ns(data));
-    error = find_own_place(data, recovery->order->default_spool, &place);
-    if (error == 0) {
-        error = write_snapshot(data, &place, &trigger);
-    }
-    if (error == 0) {
-        error = mark_published(fd);
-    }
-    if (error == 0) {
-        error = publish(&place);
-    }
-    if (error != 0) {
-        const char *spool = data->spool_path[0] == '/' ? data->spool_path : recovery->order->default_spool;
-        fail(recovery, path, "is the recording of a %s process, but %.255s/raw cannot take its snapshot: %s",
-             verdict == SBX_RECOVERY_CRASHED  ? "crashed"
-             : verdict == SBX_RECOVERY_KILLED ? "killed"
-                                              : "dead",
-             spool, strerror(-error));
-    }
-    munmap(data, bytes);
-    return error == 0;
-}
-
-/* End what a recoverer began that was broken off. False when it could not be ended (told). */
-static bool finish(struct recovery *recovery, const char *path, const struct sbx_recording_header *header)
-{
-    struct place place;
-    int error = find_own_place(header, recovery->order->default_spool, &place);
-    if (error == 0) {
-        error = publish(&place);
-    }
-    if (error != 0) {
-        fail(recovery, path, "has a snapshot that cannot be given its name: %s", strerror(-error));
-    }
-    return error == 0;
-}
-
-/* What the dead process had begun to write: name it when it is whole, else take it away. 0 or -errno. */
-static int end_pending(const struct recovery *recovery, const struct sbx_recording_header *header, bool *has_name_out)
-{
-    struct place place;
-    int error = find_place(header, header->pending.snapshot_id, recovery->order->default_spool, header->pid, &place);
-    *has_name_out = false;
-    /* order: acquire pending.state - by the lock, which its dead writer has let go of */
-    if (header->pending.state != SBX_PENDING_DURABLE || header->consent != SBX_CONSENT_GRANTED) {
-        if (error == 0) {
-            unlink(place.temporary); /* or it stays; nobody takes it for a snapshot */
-        }
-        return 0;
-    }
-    if (error == 0) {
-        *has_name_out = access(place.temporary, F_OK) == 0;
-        error = publish(&place);
-    }
-    return error;
+    const uint32_t state = SBX_STATE_PUBLISHED;
+    ssize_t written;
+    do {
+        written = pwrite(fd, &state, sizeof state, offsetof(struct sbx_recording_header, state));
+    } while (written < 0 && errno == EINTR);
+    return written == (ssize_t)sizeof state ? 0 : written < 0 ? -errno : -EIO;
 }
 
 static bool is_older_than(const struct stat *status, int64_t seconds)
 {
     struct timespec now;
     return clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - status->st_mtime > seconds;
+}
+
+/* Whether who it belongs to has had a week to come for it. The first who asks notes the day. */
+static bool has_waited(const struct dead *dead)
+{
+    if ((dead->status.st_mode & SEEN_DEAD) != 0) {
+        return is_older_than(&dead->status, FOREIGN_KEPT_S);
+    }
+    if (fchmod(dead->file, 0600 | SEEN_DEAD) == 0 && futimens(dead->file, NULL) != 0) {
+        return false; /* then it is as old as it was */
+    }
+    return false;
 }
 
 /* Whether a file is no recording yet: its process is just making it, or was killed at that. */
@@ -294,77 +162,172 @@ static uint32_t known_signal(const struct recovery *recovery, const struct sbx_r
     return is_it ? death->signal : 0;
 }
 
+/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
+static bool save(struct recovery *recovery, const struct dead *dead, const union head *head, enum sbx_recovery verdict)
+{
+    int error = 0;
+    bool has_named;
+    size_t bytes = (size_t)dead->status.st_size;
+    struct sbx_recording_header *data = take_memory(bytes);
+    if (data == NULL) {
+        fail(recovery, dead->path, "does not fit into memory");
+        return false;
+    }
+    /* No byte is read twice: what was judged is what is kept. */
+    memcpy(data, head, sizeof *head);
+    ssize_t got = read_up_to(dead->file, sizeof *head, (uint8_t *)data + sizeof *head, bytes - sizeof *head);
+    if (got < 0 || (uint64_t)got + sizeof *head < data->file_bytes) {
+        fail(recovery, dead->path, "%s", got < 0 ? strerror((int)-got) : "is a truncated recording");
+        munmap(data, bytes);
+        return false;
+    }
+    struct sbx_trigger_entry trigger =
+        sbx_recovery_trigger(data, settings_of(head), verdict, &dead->facts, sbx_recovery_last_sign_ns(data));
+    error = sbx_recovery_place_open(&recovery->place);
+    if (error == 0) {
+        error = sbx_recovery_place_write(&recovery->place, data, dead->id, &trigger);
+    }
+    if (error == 0) {
+        error = mark_published(dead->file);
+    }
+    if (error == 0) {
+        error = sbx_recovery_place_name(&recovery->place, dead->id, data->session_id, &has_named);
+    }
+    if (error != 0) {
+        fail(recovery, dead->path, "is the recording of a %s process, but %.255s/raw cannot take its snapshot: %s",
+             verdict == SBX_RECOVERY_CRASHED  ? "crashed"
+             : verdict == SBX_RECOVERY_KILLED ? "killed"
+                                              : "dead",
+             recovery->place.spool, strerror(-error));
+    }
+    munmap(data, bytes);
+    return error == 0;
+}
+
+/* End what a recoverer began that was broken off. False when it could not be ended (told). */
+static bool finish(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *header)
+{
+    bool has_named;
+    int error = sbx_recovery_place_open(&recovery->place);
+    if (error == 0) {
+        error = sbx_recovery_place_name(&recovery->place, dead->id, header->session_id, &has_named);
+    }
+    if (error != 0) {
+        fail(recovery, dead->path, "has a snapshot that cannot be given its name: %s", strerror(-error));
+    }
+    return error == 0;
+}
+
+/* What the dead process had begun to write: name it when it is whole, else take it away. The id is the recording's word, so
+ * only a file that says itself that it is of this session gets a name. 0 or -errno. */
+static int end_pending(struct recovery *recovery, const struct sbx_recording_header *header, bool *has_name_out)
+{
+    int error = sbx_recovery_place_open(&recovery->place);
+    *has_name_out = false;
+    /* order: acquire pending.state - by the lock, which its dead writer has let go of */
+    bool is_whole = header->pending.state == SBX_PENDING_DURABLE && header->consent == SBX_CONSENT_GRANTED;
+    if (error == 0 && !is_whole) {
+        sbx_recovery_place_sweep(&recovery->place, header->pending.snapshot_id);
+    }
+    if (!is_whole) {
+        return 0;
+    }
+    return error != 0 ? error
+                      : sbx_recovery_place_name(&recovery->place, header->pending.snapshot_id, header->session_id,
+                                                has_name_out);
+}
+
 /* Judge a locked recording. False when it cannot be judged (told). */
-static bool judge(struct recovery *recovery, const char *path, int fd, const struct stat *status, struct head *head_out,
-                  enum sbx_recovery *verdict_out)
+static bool judge(struct recovery *recovery, struct dead *dead, union head *head_out, enum sbx_recovery *verdict_out)
 {
     struct sbx_recording_header *header = &head_out->header;
     int error;
     memset(head_out, 0, sizeof *head_out);
-    ssize_t got = read_up_to(fd, 0, header, sizeof *header);
-    if (got >= 0) {
-        got = read_up_to(fd, SBX_CONTROL_AT + (off_t)offsetof(struct sbx_control_page, in_force), &head_out->settings,
-                         sizeof head_out->settings);
-    }
+    ssize_t got = read_up_to(dead->file, 0, head_out, sizeof *head_out);
     if (got < 0) {
-        fail(recovery, path, "cannot be read: %s", strerror((int)-got));
+        fail(recovery, dead->path, "cannot be read: %s", strerror((int)-got));
         return false;
     }
     header->spool_path[sizeof header->spool_path - 1] = 0;
-    const char *complaint = sbx_recording_check(header, (uint64_t)status->st_size, &error);
+    const char *complaint = sbx_recording_check(header, (uint64_t)dead->status.st_size, &error);
     if (complaint != NULL && has_not_begun(header)) {
         /* A young one is somebody's who starts at this moment. */
-        *verdict_out = is_older_than(status, EMPTY_KEPT_S) ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
+        *verdict_out = is_older_than(&dead->status, EMPTY_KEPT_S) ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
         return true;
     }
     if (complaint != NULL && error == -EPROTO) {
         recovery->counts.foreign++;
         *verdict_out = SBX_RECOVERY_QUIET;
-        return is_older_than(status, FOREIGN_KEPT_S);
+        return has_waited(dead);
     }
     if (complaint != NULL) {
-        fail(recovery, path, "%s", complaint);
+        fail(recovery, dead->path, "%s", complaint);
         return false;
     }
-    error = sbx_process_facts_read(header->pid, &head_out->facts);
+    if (dead->says.pid != 0) { /* its word against its name's */
+        header->pid = dead->says.pid;
+        memcpy(header->session_id, dead->says.session_id, sizeof header->session_id);
+    }
+    sbx_recovery_snapshot_id(header->session_id, dead->id);
+    error = sbx_process_facts_read(header->pid, &dead->facts);
     if (error != 0) {
-        fail(recovery, path, "cannot be judged: /proc does not tell about process %u: %s", header->pid,
+        fail(recovery, dead->path, "cannot be judged: /proc does not tell about process %u: %s", header->pid,
              strerror(-error));
         return false;
     }
-    head_out->facts.has_let_go = true; /* we hold the lock */
-    head_out->facts.signal = known_signal(recovery, header);
-    *verdict_out = sbx_recovery_decide(header, &head_out->settings, &head_out->facts);
+    dead->facts.has_let_go = true; /* we hold the lock */
+    dead->facts.signal = known_signal(recovery, header);
+    *verdict_out = sbx_recovery_decide(header, settings_of(head_out), &dead->facts);
     return true;
 }
 
+/* Is it for us to make something of? What is of another spool waits for who has that one, for a week. */
+static bool is_ours(const struct recovery *recovery, const struct dead *dead)
+{
+    return dead->says.spool == 0 || dead->says.spool == recovery->mark;
+}
+
 /* Deal with a locked recording. */
-static void settle(struct recovery *recovery, const char *path, int fd, const struct stat *status)
+static void settle(struct recovery *recovery, struct dead *dead)
 {
     enum sbx_recovery verdict;
-    struct head head;
-    if (!judge(recovery, path, fd, status, &head, &verdict)) {
+    union head head;
+    if (!judge(recovery, dead, &head, &verdict)) {
         return;
     }
     if (verdict == SBX_RECOVERY_LIVE) {
         recovery->counts.live++;
         return;
     }
+    bool has_snapshot =
+        verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
+    bool is_pending = head.header.pending.state != SBX_PENDING_NONE;
+    if (!is_ours(recovery, dead) && (has_snapshot || is_pending || verdict == SBX_RECOVERY_PUBLISHED)) {
+        recovery->counts.others++;
+        if (!has_waited(dead)) {
+            return;
+        }
+        has_snapshot = is_pending = false;
+        verdict = SBX_RECOVERY_QUIET;
+    }
+    if (recovery->is_denied) { /* what the user said in the spool holds over what the recording says he said */
+        head.header.consent = SBX_CONSENT_DENIED;
+        has_snapshot = false;
+        verdict = verdict == SBX_RECOVERY_CLEAN ? verdict : SBX_RECOVERY_QUIET;
+    }
     bool has_name = false;
-    int error = head.header.pending.state != SBX_PENDING_NONE ? end_pending(recovery, &head.header, &has_name) : 0;
+    int error = is_pending ? end_pending(recovery, &head.header, &has_name) : 0;
     if (error != 0) {
-        fail(recovery, path, "has begun a snapshot that cannot be ended: %s", strerror(-error));
+        fail(recovery, dead->path, "has begun a snapshot that cannot be ended: %s", strerror(-error));
         return;
     }
     recovery->counts.named += has_name;
-    bool has_snapshot =
-        verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
-    if ((has_snapshot && !save(recovery, path, fd, (size_t)status->st_size, &head, verdict)) ||
-        (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, path, &head.header))) {
+    if ((has_snapshot && !save(recovery, dead, &head, verdict)) ||
+        (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, dead, &head.header))) {
         return; /* it stays; the next recoverer tries again */
     }
-    if (unlink(path) != 0) {
-        fail(recovery, path, "cannot be removed: %s", strerror(errno));
+    if (unlinkat(recovery->folder, dead->name, 0) != 0) {
+        fail(recovery, dead->path, "cannot be removed: %s", strerror(errno));
         return;
     }
     recovery->counts.clean += verdict == SBX_RECOVERY_CLEAN;
@@ -375,17 +338,27 @@ static void settle(struct recovery *recovery, const char *path, int fd, const st
     recovery->counts.quiet += verdict == SBX_RECOVERY_QUIET;
 }
 
-static void recover_file(struct recovery *recovery, const char *path)
+static void recover_file(struct recovery *recovery, const char *path, const char *name)
 {
-    struct stat status;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0) {
+    struct dead dead = {.path = path, .name = name};
+    dead.file = openat(recovery->folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (dead.file < 0) {
         if (errno != ENOENT) { /* its process or another recoverer was faster */
             fail(recovery, path, "cannot be opened: %s", strerror(errno));
         }
         return;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    struct stat *status = &dead.status;
+    if (fstat(dead.file, status) != 0) {
+        fail(recovery, path, "cannot be read: %s", strerror(errno));
+        goto close_file;
+    }
+    if (!S_ISREG(status->st_mode) || status->st_uid != geteuid() || (status->st_mode & 0022) != 0 ||
+        status->st_nlink > 1) {
+        fail(recovery, path, "is not a file of this user alone");
+        goto close_file;
+    }
+    if (flock(dead.file, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK) {
             recovery->counts.locked++;
         } else {
@@ -393,29 +366,28 @@ static void recover_file(struct recovery *recovery, const char *path)
         }
         goto close_file;
     }
-    if (fstat(fd, &status) != 0) {
+    if (fstat(dead.file, status) != 0) { /* again: nobody else is at it now */
         fail(recovery, path, "cannot be read: %s", strerror(errno));
         goto close_file;
     }
-    if (status.st_nlink == 0) {
+    if (status->st_nlink == 0) {
         goto close_file; /* another recoverer finished between our open and our lock */
     }
-    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
-        fail(recovery, path, "is not a file of this user");
-        goto close_file;
-    }
     uint64_t bytes_max = recovery->order->bytes_max;
-    if (bytes_max != 0 && (uint64_t)status.st_size > bytes_max) {
+    if (bytes_max != 0 && (uint64_t)status->st_size > bytes_max) {
         recovery->counts.live++; /* left for who has more room */
         goto close_file;
     }
-    if (status.st_size > (off_t)SBX_CHUNKS_LIMIT * SBX_CHUNK_BYTES * 2) {
+    if ((uint64_t)status->st_size > BYTES_MAX) {
         fail(recovery, path, "is too large for a recording");
         goto close_file;
     }
-    settle(recovery, path, fd, &status);
+    if (!sbx_recording_name_parse(name, &dead.says)) {
+        dead.says = (struct sbx_recording_name){.pid = 0};
+    }
+    settle(recovery, &dead);
 close_file:
-    close(fd); /* and unlock */
+    close(dead.file); /* and unlock */
 }
 
 static bool ends_with(const char *name, const char *suffix)
@@ -432,13 +404,25 @@ static bool is_enough(const struct recovery *recovery)
 
 int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_recovery_counts *counts_out)
 {
-    struct recovery recovery = {.order = order};
+    struct recovery recovery = {.order = order, .place = {.spool = order->spool, .folder = -1}};
     int error = 0;
     *counts_out = recovery.counts;
-    DIR *listing = opendir(order->folder);
-    if (listing == NULL) {
-        return errno == ENOENT ? 0 : -errno;
+    recovery.folder = sbx_own_folder_open(order->folder);
+    if (recovery.folder < 0) {
+        return recovery.folder == -ENOENT ? 0 : recovery.folder;
     }
+    int again = openat(recovery.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
+    if (listing == NULL) {
+        error = -errno;
+        if (again >= 0) {
+            close(again);
+        }
+        close(recovery.folder);
+        return error;
+    }
+    recovery.mark = sbx_recovery_place_mark(order->spool);
+    recovery.is_denied = sbx_recovery_place_is_denied(order->spool);
     while (!is_enough(&recovery)) {
         errno = 0;
         const struct dirent *entry = readdir(listing);
@@ -454,17 +438,19 @@ int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_rec
             fail(&recovery, entry->d_name, "has too long a path");
             continue;
         }
-        recover_file(&recovery, path);
+        recover_file(&recovery, path, entry->d_name);
     }
     closedir(listing);
+    sbx_recovery_place_close(&recovery.place);
+    close(recovery.folder);
     *counts_out = recovery.counts;
     return error;
 }
 
-int sbx_recording_recover_folder(const char *folder, const char *default_spool, sbx_recovery_complain *complain,
-                                 void *context, struct sbx_recovery_counts *counts_out)
+int sbx_recording_recover_folder(const char *folder, const char *spool, sbx_recovery_complain *complain, void *context,
+                                 struct sbx_recovery_counts *counts_out)
 {
     const struct sbx_recovery_order order = {
-        .folder = folder, .default_spool = default_spool, .complain = complain, .context = context};
+        .folder = folder, .spool = spool, .complain = complain, .context = context};
     return sbx_recording_recover(&order, counts_out);
 }

@@ -6,12 +6,16 @@
  * may look at one folder at a time, and any of them may be killed anywhere; each recording yields one snapshot:
  *
  *   1  lock the recording (flock); who does not get it leaves it. While its process lives, that one holds the lock
- *   2  write the snapshot to raw/.ID.raw.tmp and sync it. ID follows from the recording's session: a repetition after a
- *      break writes the same file
+ *   2  write the snapshot to raw/.ID.raw-RANDOM.PID.tmp and sync it. ID follows from the recording's session, as its name
+ *      has it: a repetition after a break takes away what was begun, and makes the same snapshot
  *   3  store SBX_STATE_PUBLISHED in the recording: from here on no recoverer makes a snapshot of it
- *   4  rename .ID.raw.tmp to ID.raw: from here on the courier may take it. Who finds PUBLISHED begins here, and when the
+ *   4  rename it to ID.raw: from here on the courier may take it. Who finds PUBLISHED begins here, and when the
  *      temporary file is gone it was renamed by the one who was broken off
  *   5  unlink the recording, and with it the lock
+ *
+ * A recording may have been written by a process with fewer rights than ours, at any time until it died and, if it wants
+ * to, after we have its lock. Each byte is read once, into memory of our own. Its id, pid and spool are those of its name;
+ * consent, times and triggers are its word, and come to numbers in a snapshot of our own spool, no more.
  *
  * Before all that comes what the dead process itself had begun: a snapshot that it had made durable, and not yet named
  * (SBX_PENDING_DURABLE), is given its name; one that is gone has it. What had fired and is not durable has left half a
@@ -34,6 +38,7 @@ struct sbx_recovery_counts {
     uint32_t published;                  /* what an earlier recoverer had begun was ended */
     uint32_t locked;                     /* its process lives, or another recoverer is at it */
     uint32_t failed;                     /* unreadable, or the snapshot could not be written: still there */
+    uint32_t others;                     /* of another spool, with something to tell: left to who has that one */
     uint32_t foreign; /* of another version of stallbox, which may still come for them; removed after a week */
 };
 
@@ -50,7 +55,7 @@ struct sbx_known_death {
 /* What to do; strings and `death` are borrowed until the call returns. */
 struct sbx_recovery_order {
     const char *folder;                  /* of recordings */
-    const char *default_spool;           /* for recordings that name none */
+    const char *spool;                   /* ours: the only one that anything is written to */
     const struct sbx_known_death *death; /* may be NULL */
     uint32_t snapshots_max;              /* stop after so many; 0: all */
     uint64_t bytes_max;                  /* leave larger recordings alone; 0: none is too large */
@@ -58,15 +63,16 @@ struct sbx_recovery_order {
     void *context;                       /* for `complain` */
 };
 
-/* Deal with every recording (*.rec of this user) in the folder. A snapshot goes to raw/ of the spool the recording names,
- * or of the default; the folders are made as needed (0700). Returns 0, also when single recordings failed (see the
+/* Deal with every recording (*.rec of this user) in the folder, which must be ours alone (-EPERM). A snapshot goes to raw/ of
+ * our own spool, whatever the recording says; the folders are made as needed (0700). Which recordings are of that spool is in
+ * their names (recording_name.h), or they are of none; those of another wait for who has it, for a week after their death
+ * was seen. When the user has said no in the spool, nothing is made. Returns 0, also when single recordings failed (see the
  * counts), or -errno when the folder itself cannot be read; a folder that does not exist holds nothing, 0. */
 SBX_MUST_CHECK int sbx_recording_recover(const struct sbx_recovery_order *order,
                                          struct sbx_recovery_counts *counts_out);
 
 /* The same, with nothing known and without a limit. */
-SBX_MUST_CHECK int sbx_recording_recover_folder(const char *folder, const char *default_spool,
-                                                sbx_recovery_complain *complain, void *context,
-                                                struct sbx_recovery_counts *counts_out);
+SBX_MUST_CHECK int sbx_recording_recover_folder(const char *folder, const char *spool, sbx_recovery_complain *complain,
+                                                void *context, struct sbx_recovery_counts *counts_out);
 
 #endif

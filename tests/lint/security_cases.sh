@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# security_cases.sh - docs/SECURITY.md has every case POL-1 to 20, SPL-1 to 13 and NET-1 to 13 in one row, each with a test of
+# security_cases.sh - docs/SECURITY.md has every case POL-1 to 20, SPL-1 to 13, NET-1 to 13 and LOC-1 to 13 in one row, each with a test of
 # its name; every test it names is run by some program, and every test with such a name stands in the row of its case.
 #
 # usage: security_cases.sh SOURCE-ROOT
@@ -12,15 +12,17 @@ complain() {
     echo "security_cases: $1" >&2
     status=1
 }
-name='(pol|spl|net)_[0-9]{2}_[a-z0-9_]+'
+name='(pol|spl|net|loc)_[0-9]{2}_[a-z0-9_]+'
 
 # What is run: the tests in a program's list (the second mention of a function's name), and the cases of a script.
 run=$({
     grep -rhoE "[A-Za-z_]*(test|TEST)[a-z_]*\(test_${name}[,)]" --include='*.c' tests | grep -oE "$name"
+    # Lists with a word of their own, and those that are broken behind it.
+    grep -rhoE "^ +([A-Z_]+\()?(test_)?loc_[0-9]{2}_[a-z0-9_]+[,)]" --include='*.c' tests | grep -oE "$name"
     grep -rhoE "ITEMS .*" --include=CMakeLists.txt tests/integration | grep -oE "$name"
 } | sort -u)
 
-for cases in pol:20 spl:13 net:13; do
+for cases in pol:20 spl:13 net:13 loc:13; do
     kind=${cases%:*}
     for number in $(seq 1 "${cases#*:}"); do
         case=${kind^^}-$number
@@ -51,5 +53,5 @@ for cases in pol:20 spl:13 net:13; do
         done < <(grep -oE "\`test_[a-z_]+\`" <<<"$row" | tr -d "\`" | sort -u || true)
     done
 done
-[ "$status" -eq 0 ] && echo "security_cases: 46 cases, $(grep -c . <<<"$run") tests"
+[ "$status" -eq 0 ] && echo "security_cases: 59 cases, $(grep -c . <<<"$run") tests"
 exit "$status"

@@ -92,8 +92,9 @@ struct stallbox_options {
     size_t sizeof_options;      /* sizeof(struct stallbox_options) */
     const char *spool_path;     /* borrowed until return. Default: $XDG_STATE_HOME/stallbox/spool, else
                                    ~/.local/state/stallbox/spool */
-    const char *recording_path; /* folder of the recording file; borrowed until return. Default: /dev/shm/stallbox-UID,
-                                   else below the temporary folder */
+    const char *recording_path; /* folder of the recording file; borrowed until return. Default: /dev/shm/stallbox-UID;
+                                   when that is not ours alone, another place. One that is not ours alone is refused:
+                                   STALLBOX_IO_FAILED */
     uint32_t anr_ms;            /* a message open for so long fires `anr`; 100..600000, default 5000 */
     uint32_t slow_message_ms;   /* one that took so long fires `slow_message` when it ends; 10..600000, default 1000 */
     uint32_t interval_us;       /* a thread records a sample this often at most; 1000..1000000, default 1000 */

@@ -15,9 +15,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "durable_file.h"
+#include "temporary_file.h"
 #include "test_folder.h"
 
 struct place {
@@ -117,45 +119,58 @@ static void test_a_write_that_fails_leaves_what_was_there(void **state)
 static void test_temporary_names_are_told_from_others(void **state)
 {
     (void)state;
-    int pid = 0;
-    assert_true(sbx_durable_file_is_temporary(".0123.sbx-0a0b0c0d.4711.tmp", &pid));
-    assert_int_equal(pid, 4711);
+    assert_true(sbx_durable_file_is_temporary(".0123.sbx-0a0b0c0d.4711.tmp"));
     const char *const others[] = {".tmp",      ".4711.tmp",          "x.4711.tmp",      ".x.4711",     ".x.0.tmp",
                                   ".x.-1.tmp", ".x.99999999999.tmp", ".x.4711.tmp.tmp", ".x.47a1.tmp", "",
                                   "."};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (sbx_durable_file_is_temporary(others[i], &pid)) {
+        if (sbx_durable_file_is_temporary(others[i])) {
             fail_msg("\"%s\" is taken for a temporary name", others[i]);
         }
     }
 }
 
+static void make_older(const struct place *place, const char *name, time_t seconds)
+{
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+    assert_int_equal(utimensat(place->folder, name, then, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* The lock tells, and no pid: that of the process itself here, whose number lives. */
 static void test_spl_03_what_dead_writers_left_is_swept_and_nothing_else(void **state)
 {
     const struct place *place = *state;
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    char dead[64], living[64], stale[64];
-    snprintf(dead, sizeof dead, ".a.sbx-1.%d.tmp", (int)child);
-    snprintf(living, sizeof living, ".b.sbx-2.%d.tmp", (int)getpid());
-    snprintf(stale, sizeof stale, ".c.sbx-3.%d.tmp", (int)getpid());
-    const char *const names[] = {dead, living, stale, "a.sbx", ".hidden", ".x.tmp"};
+    char dead[64], living[SBX_TEMPORARY_NAME_BYTES], pipe_name[64], old_pipe[64], snapshot[96], old_snapshot[96];
+    snprintf(dead, sizeof dead, ".a.sbx-1.%d.tmp", (int)getpid());
+    snprintf(pipe_name, sizeof pipe_name, ".p.sbx-2.%d.tmp", (int)getpid());
+    snprintf(old_pipe, sizeof old_pipe, ".q.sbx-3.%d.tmp", (int)getpid());
+    snprintf(snapshot, sizeof snapshot, ".0123456789abcdef0123456789abcdef.raw-1.%d.tmp", (int)getpid());
+    snprintf(old_snapshot, sizeof old_snapshot, ".0123456789abcdef0123456789abcdef.raw-2.%d.tmp", (int)getpid());
+    const char *const names[] = {dead, snapshot, old_snapshot, "a.sbx", ".hidden", ".x.tmp"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         sbx_test_write(sbx_test_path(place->path, names[i]), "x", 1);
     }
-    struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-    assert_int_equal(utimensat(place->folder, stale, long_ago, 0), 0);
+    assert_int_equal(mkfifo(sbx_test_path(place->path, pipe_name), 0600), 0);
+    assert_int_equal(mkfifo(sbx_test_path(place->path, old_pipe), 0600), 0);
+    int writer = sbx_temporary_create(place->folder, "b.sbx", living);
+    assert_true(writer >= 0);
+    make_older(place, living, 30 * 86400); /* stopped for a month */
+    make_older(place, old_pipe, 2 * 3600);
+    make_older(place, old_snapshot, 8 * 86400);
+    make_older(place, snapshot, 2 * 86400);
     sbx_durable_file_sweep(place->folder);
     assert_false(sbx_test_exists(sbx_test_path(place->path, dead)));
     assert_true(sbx_test_exists(sbx_test_path(place->path, living)));
-    assert_false(sbx_test_exists(sbx_test_path(place->path, stale))); /* its number is another process's by now */
+    assert_true(sbx_test_exists(sbx_test_path(place->path, pipe_name)));
+    assert_false(sbx_test_exists(sbx_test_path(place->path, old_pipe)));
+    assert_true(sbx_test_exists(sbx_test_path(place->path, snapshot))); /* its recording may tell of it */
+    assert_false(sbx_test_exists(sbx_test_path(place->path, old_snapshot)));
     assert_true(sbx_test_exists(sbx_test_path(place->path, "a.sbx")));
     assert_true(sbx_test_exists(sbx_test_path(place->path, ".hidden")));
     assert_true(sbx_test_exists(sbx_test_path(place->path, ".x.tmp")));
+    close(writer);
+    sbx_durable_file_sweep(place->folder);
+    assert_false(sbx_test_exists(sbx_test_path(place->path, living)));
 }
 
 int main(void)

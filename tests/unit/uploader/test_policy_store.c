@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -275,6 +277,77 @@ static struct sbx_policy_effect start(struct sbx_policy_store *store, bool crash
     return effect;
 }
 
+/* In a pid namespace of its own: put the fifth on trial, say so, and die when the pipe is closed. */
+static void try_fifth_as_process_one(const char *folder, int ready, int wait)
+{
+    char byte;
+    if (mount("proc", "/proc", "proc", 0, NULL) != 0) {
+        _exit(1);
+    }
+    struct sbx_policy_store *store = open_store(folder);
+    struct sbx_open_start self = sbx_policy_store_self(store);
+    struct sbx_policy_effect effect;
+    bool changed;
+    if (sbx_policy_store_begin(store, FIXTURE_NOW_S) != 0 ||
+        sbx_policy_store_decide(store, 1, &effect, &changed) != 0 || self.pid != 1) {
+        _exit(1);
+    }
+    (void)sbx_crash_loop_arm(&sbx_policy_store_state(store)->crash_loop, &self, effect.hash,
+                             effect.policy.capture.points);
+    if (sbx_policy_store_end(store, true) != 0 || write(ready, "x", 1) != 1) {
+        _exit(1);
+    }
+    (void)!read(wait, &byte, 1);
+    _exit(0);
+}
+
+static uint32_t streak_after_a_decision(struct sbx_policy_store *store)
+{
+    assert_int_equal(decide(store).source, SBX_SOURCE_POLICY);
+    return sbx_policy_store_state(store)->crash_loop.streak;
+}
+
+/* Two containers with one spool: by its pid the other's start is that of a process which does not exist. */
+static void test_loc_13_a_start_in_another_pid_namespace_is_no_crash_while_its_companion_lives(void **state)
+{
+    struct fixture_document fifth = policy_of(5);
+    struct sbx_policy_store *store = open_store(*state);
+    int ready[2], wait[2], status;
+    char byte;
+    assert_int_equal(offer(store, &fifth), SBX_POLICY_ACCEPTED);
+    assert_true(pipe(ready) == 0 && pipe(wait) == 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(wait[1]);
+        if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+            _exit(77);
+        }
+        pid_t one = fork();
+        if (one == 0) {
+            try_fifth_as_process_one(*state, ready[1], wait[0]);
+        }
+        close(ready[1]);
+        _exit(one > 0 && waitpid(one, &status, 0) == one && status == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    close(wait[0]);
+    ssize_t got = read(ready[0], &byte, 1);
+    if (got == 1) {
+        assert_int_equal(streak_after_a_decision(store), 0);
+    }
+    close(wait[1]);
+    close(ready[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (got != 1 && WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        sbx_policy_store_close(store);
+        skip(); /* namespaces are root's */
+    }
+    assert_int_equal(status, 0);
+    assert_int_equal(streak_after_a_decision(store), 1); /* it has not said how it ended */
+    sbx_policy_store_close(store);
+}
+
 static void test_pol_16_the_safe_policy_comes_back_from_disk(void **state)
 {
     struct fixture_document fifth = policy_of(5), sixth = policy_of(6), seventh = policy_of(7);
@@ -424,6 +497,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_chain_of_keysets_is_kept, make, take_away),
         cmocka_unit_test_setup_teardown(test_a_changed_state_is_not_believed_and_the_day_is_spent, make, take_away),
         cmocka_unit_test_setup_teardown(test_documents_that_are_gone_or_changed_lower_no_floor, make, take_away),
+        cmocka_unit_test_setup_teardown(
+            test_loc_13_a_start_in_another_pid_namespace_is_no_crash_while_its_companion_lives, make, take_away),
         cmocka_unit_test_setup_teardown(test_pol_16_the_safe_policy_comes_back_from_disk, make, take_away),
         cmocka_unit_test_setup_teardown(test_pol_17_a_kill_at_any_system_call_leaves_the_old_or_the_new, make,
                                         take_away),

@@ -6,12 +6,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "conditions.h"
 #include "policy.h"
 #include "process_facts.h"
 #include "test_folder.h"
@@ -100,6 +103,33 @@ static void test_what_a_living_application_says_replaces_the_environment(void **
     unsetenv(SBX_ENV_CONDITIONS);
 }
 
+/* Its pid is nobody's in our pid namespace, and its start was at another time: what tells is the lock. */
+static void test_loc_13_an_application_of_another_pid_namespace_is_believed_while_it_lives(void **state)
+{
+    int ready[2], status;
+    char byte;
+    setenv(SBX_ENV_CONDITIONS, "idle", 1);
+    uint32_t own = sbx_upload_conditions();
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(chmod(*state, 0700), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (sbx_conditions_write(*state, 999999999, 1, SBX_UPLOAD_CHARGING) != 0 || write(ready[1], "x", 1) != 1) {
+            _exit(1);
+        }
+        pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(sbx_upload_conditions_of(*state), SBX_UPLOAD_CHARGING);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(sbx_upload_conditions_of(*state), own);
+    unsetenv(SBX_ENV_CONDITIONS);
+}
+
 static int make(void **state)
 {
     *state = sbx_test_folder_make();
@@ -117,6 +147,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_conditions_and_others_are_passed_over),
         cmocka_unit_test_setup_teardown(test_a_file_is_read_anew_each_time, make, take_away),
+        cmocka_unit_test_setup_teardown(test_loc_13_an_application_of_another_pid_namespace_is_believed_while_it_lives,
+                                        make, take_away),
         cmocka_unit_test_setup_teardown(test_what_a_living_application_says_replaces_the_environment, make, take_away),
         cmocka_unit_test_setup_teardown(test_mains_power_is_told_by_the_supplies, make, take_away),
     };

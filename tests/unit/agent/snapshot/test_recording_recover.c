@@ -20,8 +20,10 @@
 
 #include <cmocka.h>
 
+#include "consent.h"
 #include "order.h"
 #include "recording_builder.h"
+#include "recording_name.h"
 #include "recording_recover.h"
 
 /* ---- decisions ---- */
@@ -252,7 +254,7 @@ static void test_facts_tell_the_living_from_the_dead_and_from_zombies(void **unu
 /* ---- folders ---- */
 
 struct fixture {
-    char folder[64], recordings[96], spool[96], raw[128], path[128];
+    char folder[64], recordings[96], spool[96], raw[128], path[256];
     struct sbx_recovery_counts counts;
     unsigned complaints;
     char last_why[256];
@@ -457,7 +459,7 @@ static void test_recoverer_killed_between_its_steps_leaves_one_snapshot(void **s
     leave_stalled(fixture);
     recover(fixture);
     assert_int_equal(list_raw(fixture, first, sizeof first), 1);
-    snprintf(temporary, sizeof temporary, "%s/.%s.tmp", fixture->raw, strrchr(first, '/') + 1);
+    snprintf(temporary, sizeof temporary, "%s/.%s-1.1.tmp", fixture->raw, strrchr(first, '/') + 1);
 
     /* after step 2: a half-written temporary file */
     leave_stalled(fixture);
@@ -558,8 +560,7 @@ static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only
     char path[256];
     assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
     struct sbx_known_death death = {.pid = (uint32_t)getpid(), .start_ticks = facts.start_ticks, .signal = SIGSEGV};
-    const struct sbx_recovery_order order = {
-        .folder = fixture->recordings, .default_spool = fixture->spool, .death = &death};
+    const struct sbx_recovery_order order = {.folder = fixture->recordings, .spool = fixture->spool, .death = &death};
     for (int round = 0; round < 2; round++) { /* the wrong start, then the right one */
         struct sbx_recording_builder *builder = make_stalled(fixture);
         builder->header->process_start_ticks++;
@@ -606,6 +607,205 @@ static void test_recording_without_a_spool_goes_to_the_default(void **state)
     recover(fixture);
     assert_int_equal(fixture->counts.killed, 1);
     assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+}
+
+/* ---- a recording that its process could write when it had fewer rights than we ---- */
+
+/* Give the recording the name that its own process would have given it: of session `first_byte`..., and of that spool. */
+static void give_name(struct fixture *fixture, uint8_t first_byte, const char *spool)
+{
+    struct sbx_recording_name name = {.pid = (uint32_t)getpid(), .session_id = {first_byte, 7}};
+    struct stat status;
+    char text[SBX_RECORDING_NAME_BYTES], path[sizeof fixture->path];
+    if (spool != NULL) {
+        assert_true(mkdir(spool, 0700) == 0 || errno == EEXIST);
+        assert_int_equal(stat(spool, &status), 0);
+        name.spool = sbx_spool_mark(&status);
+    }
+    sbx_recording_name_print(&name, text);
+    snprintf(path, sizeof path, "%.50s/%s", fixture->recordings, text);
+    assert_int_equal(rename(fixture->path, path), 0);
+    strcpy(fixture->path, path);
+}
+
+static void test_a_name_says_pid_session_and_spool_and_others_say_nothing(void **unused)
+{
+    struct sbx_recording_name name = {.pid = 4711, .session_id = {0xab, [15] = 0xcd}, .spool = 0xf00}, again;
+    char text[SBX_RECORDING_NAME_BYTES];
+    (void)unused;
+    sbx_recording_name_print(&name, text);
+    assert_string_equal(text, "4711-ab0000000000000000000000000000cd-0000000000000f00.rec");
+    assert_true(sbx_recording_name_parse(text, &again));
+    assert_memory_equal(&again, &name, sizeof name);
+    static const char *const others[] = {
+        "",
+        "one.rec",
+        "4711-ab0000000000000000000000000000cd.rec",
+        "0-ab0000000000000000000000000000cd-0000000000000f00.rec",
+        "4711-Ab0000000000000000000000000000cd-0000000000000f00.rec",
+        "4711-ab0000000000000000000000000000cd-0000000000000f00.raw",
+        "99999999999-ab0000000000000000000000000000cd-0000000000000f00.rec",
+        "4711-ab0000000000000000000000000000cd-0000000000000f000.rec",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(sbx_recording_name_parse(others[i], &again));
+    }
+}
+
+static void test_loc_06_a_recording_of_another_spool_waits_for_who_has_it(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[256], other[128];
+    snprintf(other, sizeof other, "%s/other", fixture->folder);
+    leave_stalled(fixture); /* whose header names our spool */
+    give_name(fixture, 1, other);
+    recover(fixture);
+    assert_int_equal(fixture->counts.others, 1);
+    assert_int_equal(fixture->counts.killed + fixture->counts.failed, 0);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
+    assert_int_equal(access(fixture->path, F_OK), 0);
+    assert_int_equal(sbx_recording_recover_folder(fixture->recordings, other, complain, fixture, &fixture->counts), 0);
+    assert_int_equal(fixture->counts.killed, 1);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0); /* in the other's */
+    snprintf(path, sizeof path, "%s/raw", other);
+    empty_folder(path);
+
+    /* Nobody comes: a week after its death was seen it goes, however old it was then. */
+    snprintf(fixture->path, sizeof fixture->path, "%s/one.rec", fixture->recordings);
+    leave_stalled(fixture);
+    give_name(fixture, 2, other);
+    const struct timespec long_ago[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    assert_int_equal(utimensat(AT_FDCWD, fixture->path, long_ago, 0), 0);
+    recover(fixture);
+    assert_int_equal(access(fixture->path, F_OK), 0);
+    recover(fixture);
+    assert_int_equal(access(fixture->path, F_OK), 0);
+    assert_int_equal(utimensat(AT_FDCWD, fixture->path, long_ago, 0), 0);
+    recover(fixture);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
+    empty_folder(other);
+}
+
+static void test_loc_07_its_id_is_that_of_its_name_and_no_snapshot_is_replaced(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sbx_snapshot *snapshot;
+    char first[256], second[256], why[128];
+    leave_stalled(fixture); /* the builder's session is the same each time: what a process writes to hit another's */
+    recover(fixture);
+    assert_int_equal(list_raw(fixture, first, sizeof first), 1);
+    leave_stalled(fixture);
+    give_name(fixture, 9, fixture->spool);
+    recover(fixture);
+    assert_int_equal(fixture->counts.killed, 1);
+    assert_int_equal(list_raw(fixture, second, sizeof second), 2);
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(list_raw(fixture, second, sizeof second), 1);
+    assert_int_equal(sbx_snapshot_read_file(second, &snapshot, why, sizeof why), 0);
+    uint8_t id[16];
+    sbx_recovery_snapshot_id((const uint8_t[16]){9, 7}, id);
+    assert_memory_equal(snapshot->header.snapshot_id, id, 16);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_loc_08_what_the_user_said_in_the_spool_holds_over_the_recording(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[256];
+    assert_int_equal(mkdir(fixture->spool, 0700), 0);
+    assert_int_equal(sbx_consent_write(fixture->spool, SBX_CONSENT_DENIED), 0);
+    leave_stalled(fixture); /* which says that he agreed */
+    recover(fixture);
+    assert_int_equal(fixture->counts.quiet, 1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+}
+
+/* A pending snapshot is named by the recording, which may name another's: that gets no name by it. */
+static void test_loc_09_a_snapshot_of_another_session_gets_no_name_and_is_not_taken_away(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[256], temporary[300];
+    leave_stalled(fixture);
+    give_name(fixture, 3, fixture->spool);
+    recover(fixture); /* of session 3 */
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+    snprintf(temporary, sizeof temporary, "%s/.%s-00000001.1.tmp", fixture->raw, strrchr(path, '/') + 1);
+    assert_int_equal(rename(path, temporary), 0);
+    int writer = open(temporary, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(writer, LOCK_EX | LOCK_NB), 0); /* who lives */
+
+    for (uint32_t pending = SBX_PENDING_FIRED; pending <= SBX_PENDING_DURABLE; pending++) {
+        snprintf(fixture->path, sizeof fixture->path, "%s/one.rec", fixture->recordings);
+        struct sbx_recording_builder *builder = make_stalled(fixture);
+        builder->header->process_start_ticks++;
+        builder->header->note.open = 0;
+        builder->header->pending.state = pending;
+        sbx_recovery_snapshot_id((const uint8_t[16]){3, 7}, builder->header->pending.snapshot_id);
+        sbx_recording_builder_destroy(builder);
+        give_name(fixture, 4, fixture->spool);
+        recover(fixture);
+        assert_int_equal(fixture->counts.named, 0);
+        assert_int_equal(access(temporary, F_OK), 0);
+        assert_int_equal(access(fixture->path, F_OK), -1);
+    }
+    close(writer);
+}
+
+static void test_loc_10_folders_that_are_not_ours_alone_are_not_written_to(void **state)
+{
+    struct fixture *fixture = *state;
+    char elsewhere[128], path[256];
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", fixture->folder);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(mkdir(fixture->spool, 0700), 0);
+    leave_stalled(fixture);
+    assert_int_equal(symlink(elsewhere, fixture->raw), 0); /* raw leads elsewhere */
+    recover(fixture);
+    assert_int_equal(fixture->counts.failed, 1);
+    assert_int_equal(unlink(fixture->raw), 0);
+    assert_int_equal(chmod(fixture->spool, 0777), 0); /* anybody writes there */
+    recover(fixture);
+    assert_int_equal(fixture->counts.failed, 1);
+    assert_int_equal(chmod(fixture->spool, 0700), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(fixture->spool, 64001, 64001), 0); /* another's */
+        recover(fixture);
+        assert_int_equal(fixture->counts.failed, 1);
+        assert_int_equal(chown(fixture->spool, 0, 0), 0);
+    }
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
+    assert_int_equal(rmdir(elsewhere), 0);                 /* empty */
+    assert_int_equal(chmod(fixture->recordings, 0777), 0); /* names there say nothing */
+    assert_int_equal(
+        sbx_recording_recover_folder(fixture->recordings, fixture->spool, complain, fixture, &fixture->counts), -EPERM);
+    assert_int_equal(chmod(fixture->recordings, 0700), 0);
+    recover(fixture);
+    assert_int_equal(fixture->counts.killed, 1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+}
+
+static void test_loc_11_what_is_no_file_of_an_agent_is_not_read(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[256], second[256];
+    assert_int_equal(mkfifo(fixture->path, 0600), 0); /* nobody waits for it */
+    recover(fixture);
+    assert_int_equal(fixture->counts.failed, 1);
+    assert_int_equal(unlink(fixture->path), 0);
+    leave_stalled(fixture);
+    snprintf(second, sizeof second, "%s/second", fixture->folder);
+    assert_int_equal(link(fixture->path, second), 0); /* two names */
+    recover(fixture);
+    assert_int_equal(fixture->counts.failed, 1);
+    assert_int_equal(unlink(second), 0);
+    assert_int_equal(truncate(fixture->path, INT64_C(1) << 40), 0); /* a terabyte of nothing */
+    recover(fixture);
+    assert_int_equal(fixture->counts.failed, 1);
+    assert_non_null(strstr(fixture->last_why, "too large"));
+    assert_int_equal(list_raw(fixture, path, sizeof path), 0);
 }
 
 static void test_recording_that_another_recoverer_holds_is_left_to_it(void **state)
@@ -711,6 +911,13 @@ int main(void)
         cmocka_unit_test(test_trigger_of_a_crash_is_about_the_thread_that_got_the_signal),
         cmocka_unit_test(test_snapshot_id_is_the_same_each_time_and_not_the_session),
         cmocka_unit_test(test_facts_tell_the_living_from_the_dead_and_from_zombies),
+        cmocka_unit_test(test_a_name_says_pid_session_and_spool_and_others_say_nothing),
+        WITH_FOLDERS(test_loc_06_a_recording_of_another_spool_waits_for_who_has_it),
+        WITH_FOLDERS(test_loc_07_its_id_is_that_of_its_name_and_no_snapshot_is_replaced),
+        WITH_FOLDERS(test_loc_08_what_the_user_said_in_the_spool_holds_over_the_recording),
+        WITH_FOLDERS(test_loc_09_a_snapshot_of_another_session_gets_no_name_and_is_not_taken_away),
+        WITH_FOLDERS(test_loc_10_folders_that_are_not_ours_alone_are_not_written_to),
+        WITH_FOLDERS(test_loc_11_what_is_no_file_of_an_agent_is_not_read),
         WITH_FOLDERS(test_process_killed_in_a_stall_leaves_one_snapshot),
         WITH_FOLDERS(test_recovery_repeated_after_a_break_yields_the_same_snapshot),
         WITH_FOLDERS(test_recoverer_killed_between_its_steps_leaves_one_snapshot),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recording_folder.h - where recordings lie when nobody said where, and how they are found again.
+ *
+ * /dev/shm and /tmp are everybody's: the name that we would take first may be somebody else's folder already, or a link. So
+ * there is a list of places, the same for who makes recordings and for who looks for them:
+ *
+ *   1  /dev/shm/stallbox-UID
+ *   2  $XDG_RUNTIME_DIR/stallbox, then /run/user/UID/stallbox, where that folder is ours
+ *   3  /dev/shm/stallbox-UID-RANDOM, a name that nobody could take first; found again by listing
+ *   4  /tmp/stallbox-UID, then /tmp/stallbox-UID-RANDOM
+ *   5  $XDG_STATE_HOME/stallbox/recordings or ~/.local/state/stallbox/recordings: a disk, but ours
+ *
+ * A folder that is another's, a link, no folder, or open for others to write is passed over, whoever made it. */
+#ifndef SBX_RECORDING_FOLDER_H
+#define SBX_RECORDING_FOLDER_H
+
+#include <stddef.h>
+
+#include "marks.h"
+#include "recording_file.h"
+
+enum {
+    SBX_RECORDING_FOLDERS_MAX = 8
+};
+
+struct sbx_recording_folders {
+    unsigned count;
+    char paths[SBX_RECORDING_FOLDERS_MAX][SBX_RECORDING_PATH_MAX];
+};
+
+/* Where a recording is to be made: the first place of the list that is ours already or can be made ours. Returns 0, or -errno of
+ * the first place, with `why` telling what is the matter there. `why` may be NULL. */
+SBX_MUST_CHECK int sbx_recordings_choose(char path_out[SBX_RECORDING_PATH_MAX], char *why, size_t why_bytes);
+
+/* Where recordings of this user may lie: each place of the list that is there and ours; with a `given` folder (not NULL), that
+ * one alone, whatever it is. */
+void sbx_recordings_find(const char *given, struct sbx_recording_folders *found_out);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* own_folder.c - open first, then look: what was opened cannot be exchanged. */
+#include "own_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    OTHERS_WRITE = S_IWGRP | S_IWOTH
+};
+
+static int open_checked(int parent, const char *name)
+{
+    struct stat status;
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) {
+        return -errno;
+    }
+    int result = fstat(folder, &status) != 0                                                  ? -errno
+                 : status.st_uid != geteuid() || (status.st_mode & (mode_t)OTHERS_WRITE) != 0 ? -EPERM
+                                                                                              : 0;
+    if (result != 0) {
+        close(folder);
+        return result;
+    }
+    return folder;
+}
+
+int sbx_own_folder_open(const char *path)
+{
+    return open_checked(AT_FDCWD, path);
+}
+
+int sbx_own_folder_open_at(int parent, const char *name, bool makes_it)
+{
+    if (makes_it && mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
+        return -errno;
+    }
+    return open_checked(parent, name);
+}
+
+void sbx_own_folder_explain(const char *path, int error, char *why, size_t why_bytes)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        snprintf(why, why_bytes, "%s: %s", path, strerror(-error));
+    } else if (S_ISLNK(status.st_mode)) {
+        snprintf(why, why_bytes, "%s: is a symbolic link, which is not followed", path);
+    } else if (!S_ISDIR(status.st_mode)) {
+        snprintf(why, why_bytes, "%s: is no folder", path);
+    } else if (status.st_uid != geteuid()) {
+        snprintf(why, why_bytes, "%s: belongs to user %u, not to us", path, (unsigned)status.st_uid);
+    } else if ((status.st_mode & (mode_t)OTHERS_WRITE) != 0) {
+        snprintf(why, why_bytes, "%s: others may write there (mode %04o)", path, (unsigned)status.st_mode & 07777);
+    } else {
+        snprintf(why, why_bytes, "%s: %s", path, strerror(-error));
+    }
+}
