@@ -138,7 +138,7 @@ static void forget_self(void *block)
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
-    if (sbx_capture_is_ours() && give_back_signal_stack(thread) && sbx_capture_is_open() &&
+    if (sbx_capture_is_open() && give_back_signal_stack(thread) &&
         sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
         sbx_order_with_handler();
