@@ -2,12 +2,14 @@
 /* sample_signal.c - which signal it is, who may be asked, and what became of those who were. */
 #include "sample_signal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -113,8 +115,20 @@ static void learn_signal_return(void)
     syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
 }
 
+/* Is that function the C library's own, in the order in which the program is searched? */
+static bool is_of_libc(const char *symbol)
+{
+    Dl_info its, libcs;
+    void *function = dlsym(RTLD_DEFAULT, symbol);
+    return function != NULL && dladdr(function, &its) != 0 && dladdr((void *)(uintptr_t)getauxval, &libcs) != 0 &&
+           its.dli_fbase == libcs.dli_fbase;
+}
+
 int sbx_sample_signal_start(void)
 {
+    /* Who stands in for sigaltstack(), as the sanitizers do, sets stacks past our hook, looks whether there is one, and
+     * unmaps what he finds when he takes it away: he must not find ours. */
+    sbx_gives_signal_stacks = is_of_libc("sigaltstack");
     struct rlimit limit;
     sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
     timers_most = TIMERS_MOST;
@@ -133,8 +147,12 @@ static bool check_number(void)
     if (is_checked) {
         return number != 0;
     }
+    uint32_t now = sbx_load_seq_cst(&sbx_the_capture.sample_signal); /* order: seq_cst sample_signal */
+    if (now == SBX_SIGNAL_SETTLING) {
+        return false;
+    }
     is_checked = true;
-    bool is_given_up = number == 0 || sbx_load_seq_cst(&sbx_the_capture.sample_signal) != (uint32_t)number;
+    bool is_given_up = number == 0 || now != (uint32_t)number;
     if (number != 0 && !is_given_up && is_ours(number)) {
         return true;
     }

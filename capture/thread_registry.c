@@ -30,6 +30,7 @@ struct sbx_thread_entry sbx_entry_of_nobody = {.countdown = INT64_MAX};
 struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
 uint32_t sbx_asking_is_forbidden;
+bool sbx_gives_signal_stacks = true;
 
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
@@ -83,6 +84,9 @@ SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
         return;
     }
     if ((now.ss_flags & SS_DISABLE) != 0) {
+        if (!sbx_gives_signal_stacks) {
+            return;
+        }
         if (sbx_raw_sigaltstack(&ours, NULL) != 0) {
             return;
         }

@@ -193,6 +193,9 @@ enum sbx_blocking_how {
 /* 1: a filter of the host's ends who makes or deletes timers, or changes his stack for handlers: nobody is asked any more. */
 extern uint32_t sbx_asking_is_forbidden;
 
+/* A thread without an alternate stack for its handlers gets one of ours. Set before any thread registers. */
+extern bool sbx_gives_signal_stacks;
+
 /* Take back the timer that is out for this thread, if there is one: by whoever is first, the thread or another. Its signal
  * is then not made any more, but where one has just been. */
 SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *thread)

@@ -19,6 +19,7 @@
 
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "sample_signal.h"
 
 typedef void handler_function(int);
 
@@ -36,7 +37,8 @@ static bool is_ours(const struct sigaction *action)
 
 static bool is_our_number(int number)
 {
-    return number > 0 && sbx_load_relaxed(&sbx_the_capture.sample_signal) == (uint32_t)number && sbx_capture_is_ours();
+    return number > 0 && number <= 64 && sbx_load_relaxed(&sbx_the_capture.sample_signal) == (uint32_t)number &&
+           sbx_capture_is_ours();
 }
 
 /* The program's own, not that of a child of vfork(), which has our memory and handlers of its own. */
@@ -45,16 +47,26 @@ static bool is_own_process(void)
     return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
 }
 
-/* The signal is the program's from here on. The sampler looks at the word once more behind its announcement of a timer, so
- * either it sees that we were here, or its timer is found here. */
+/* The signal is the program's from here on, and until has_taken() the sampler takes none. It looks at the word once more
+ * behind its announcement of a timer, so either it sees that we were here, or its timer is found here. */
 static void give_up(void)
 {
     if (!is_own_process()) {
         return;
     }
-    sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
+    sbx_store_relaxed(&sbx_the_capture.sample_signal, SBX_SIGNAL_SETTLING);
     sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
     sbx_thread_take_back_all();
+}
+
+/* What the program wanted is done. Keeps errno. */
+static inline void has_taken(void)
+{
+    if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.sample_signal) != SBX_SIGNAL_SETTLING)) {
+        return;
+    }
+    uint32_t settling = SBX_SIGNAL_SETTLING;
+    (void)sbx_cas_acq_rel(&sbx_the_capture.sample_signal, &settling, 0);
 }
 
 /* What is set already need not be set: so no signal that is just being delivered meets the default action, and with it the
@@ -72,6 +84,7 @@ static bool is_default(const struct sigaction *action)
             return 0;                                                                                      \
         }                                                                                                  \
         int result = real_##name(number, wanted, was_out);                                                 \
+        has_taken();                                                                                       \
         if (result == 0 && was_out != NULL && SBX_UNLIKELY(is_ours(was_out))) {                            \
             memset(was_out, 0, sizeof *was_out);                                                           \
             was_out->sa_handler = SIG_DFL;                                                                 \
@@ -105,6 +118,7 @@ SETS_ACTION(__sigaction)
             give_up();                                                         \
         }                                                                      \
         handler_function *was = real_##name(number, wanted);                   \
+        has_taken();                                                           \
         return is_our_handler(was) ? SIG_DFL : was;                            \
     }
 
@@ -121,7 +135,9 @@ static int hook_sigignore(int number)
     if (SBX_UNLIKELY(is_our_number(number))) {
         give_up();
     }
-    return real_sigignore(number);
+    int result = real_sigignore(number);
+    has_taken();
+    return result;
 }
 
 static int (*real_siginterrupt)(int, int);
@@ -162,7 +178,7 @@ static struct sbx_thread *begin_mask(uint64_t added)
     /* order: barrier mask_changes - Dekker with sample_timer */
     sbx_store_before_look(&thread->mask_changes, thread->mask_changes + 1);
     uint32_t number = sbx_load_relaxed(&sbx_the_capture.sample_signal);
-    if (number != 0 && (thread->blocked_signals >> (number - 1) & 1) != 0) {
+    if (number != 0 && number <= 64 && (thread->blocked_signals >> (number - 1) & 1) != 0) {
         sbx_sample_take_back(thread);
     }
     return thread;
@@ -251,6 +267,7 @@ static handler_function *hook_sigset(int number, handler_function *wanted)
         was = (before & bit) != 0 ? (handler_function *)hold : SIG_DFL;
     } else {
         was = real_sigset(number, wanted);
+        has_taken();
     }
     end_unknown(thread);
     return is_our_handler(was) ? SIG_DFL : was;
