@@ -365,6 +365,7 @@ int sbx_agent_stop(uint32_t timeout_ms)
         pthread_detach(sbx_the_agent.module_thread);
         pthread_detach(sbx_the_agent.watch_thread);
     }
+    sbx_thread_forbid_asking();
     sbx_crash_signals_stop();
     close_recording();
     return in_time ? 0 : -ETIMEDOUT;

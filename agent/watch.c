@@ -71,7 +71,10 @@ static struct {
 static void call_for_hooks(void)
 {
     uint32_t points = watch.governed.points, shed = watch.settings.points & ~points;
-    uint32_t quiet = (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 ? shed & SBX_POINTS_SHIELDING : 0;
+    /* relaxed: 1 once it is known, for good */
+    bool shields =
+        (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0;
+    uint32_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
     sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
     sbx_module_thread_call(watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
 }

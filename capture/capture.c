@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,54 +150,21 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
     }
 }
 
-static bool blocks_sample_signal(void)
+/* A call begins that a signal could interrupt. Where signals of timers are made in calls, ours is not asked for from here on,
+ * and a timer that is out is taken back: its signal has either come or never will, because the kernel delivers what it made
+ * before it goes back to us. The sender stores sample_timer before it looks at `blocking` once more (Dekker's pattern), so
+ * either it sees us and does not arm it, or we see it here. */
+static inline void keep_signal_away(struct sbx_thread *thread, uint32_t how)
 {
-    uint64_t mask = 0;
-    uint32_t number = sbx_the_capture.header->async_signal;
-    return number == 0 ||
-           sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)(uintptr_t)&mask, sizeof mask, 0, 0) != 0 ||
-           (mask >> (number - 1) & 1) != 0;
-}
-
-/* A sample signal may be under way that was sent before we said that we block. It must arrive now and not in the call,
- * where it could be an EINTR nobody asked for. The sender set signal_pending before it looked at `blocking` once more
- * (Dekker's pattern), so either it saw us and did not send, or we see it here and let it in. A few entries into the
- * kernel deliver it. Where they do not, the sender was put aside between its look and its signal, for some time slices of
- * a busy machine: then we sleep, as the thread is about to do anyhow, so that it gets a processor. One that blocks the
- * signal need not wait; and nobody waits for longer than a tenth of a second. */
-SBX_NOINLINE static void let_signal_in(struct sbx_thread *thread)
-{
-    int saved_errno = errno;
-    enum {
-        YIELDS = 50,
-        SLEEPS = 500
-    };
-    for (int tries = 0; tries < YIELDS + SLEEPS && sbx_load_seq_cst(&thread->signal_pending) != 0; tries++) {
-        if (tries < YIELDS) {
-            sched_yield();
-            continue;
-        }
-        if (tries == YIELDS && blocks_sample_signal()) {
-            break;
-        }
-        const struct timespec pause = {0, 200000};
-        const uint32_t nobodys_word = 0; /* futex is a call that a filter of the program's was judged by */
-        (void)sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobodys_word, FUTEX_WAIT_PRIVATE, 0, (long)(uintptr_t)&pause,
-                              0, 0);
+    /* relaxed: 1 once it is known, for good */
+    if (SBX_LIKELY(how != SBX_BLOCKING_ALWAYS && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0)) {
+        return;
     }
-    errno = saved_errno;
+    sbx_store_before_look(&thread->blocking, how); /* order: barrier blocking - Dekker with sample_timer */
+    sbx_sample_take_back(thread);
 }
 
-/* A call begins that a signal could interrupt: from here on ours is not sent, and one on its way is let in first. */
-static inline void keep_signal_away(struct sbx_thread *thread)
-{
-    sbx_store_before_look(&thread->blocking, 1); /* order: barrier blocking - Dekker with signal_pending */
-    if (SBX_UNLIKELY(sbx_load_seq_cst(&thread->signal_pending) != 0)) {
-        let_signal_in(thread);
-    }
-}
-
-SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(void)
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
 {
     struct sbx_thread *thread = sbx_self;
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
@@ -209,7 +174,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(void)
         return NULL;
     }
     sbx_thread_clock_disarm(&thread->clock);
-    keep_signal_away(thread);
+    keep_signal_away(thread, always ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL);
     return thread;
 }
 
@@ -217,7 +182,7 @@ SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
 {
     if (thread != NULL && sbx_capture_is_ours()) {
         /* relaxed: a late look only spares us one signal */
-        sbx_store_relaxed(&thread->blocking, thread->call_depth != 0);
+        sbx_store_relaxed(&thread->blocking, thread->call_depth != 0 ? SBX_BLOCKING_CALL : SBX_BLOCKING_NOT);
     }
 }
 
@@ -239,7 +204,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
         call->thread = NULL;
         call->shield = thread;
         sbx_thread_clock_disarm(&thread->clock);
-        keep_signal_away(thread);
+        keep_signal_away(thread, SBX_BLOCKING_CALL);
         return;
     }
     struct sbx_thread_entry *entry = thread->entry;
@@ -287,7 +252,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     entry->call_begin_ns = call->begin_ns;
     entry->call_wait = 0;
     sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
-    keep_signal_away(thread);
+    keep_signal_away(thread, SBX_BLOCKING_CALL);
 }
 
 static bool is_local_socket(int fd)

@@ -39,8 +39,11 @@ struct sbx_capture {
     uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
     bool copies_by_file;                             /* process_vm_readv is not to be had here */
     uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
-    uint32_t resting;                                /* 1: the watch thread sleeps until somebody rings the bell */
-    uint64_t wake_ns;                                /* when it wakes by itself; UINT64_MAX: never */
+    void *sample_handler;                            /* its handler, which nobody is shown (point_signal.c) */
+    uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
+    uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
+    uint32_t resting;        /* 1: the watch thread sleeps until somebody rings the bell */
+    uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
@@ -149,8 +152,9 @@ SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget_below(struct sbx_thread *thread, uint64_t sp);
 
 /* Around a call that the kernel would not restart after a handler and of which nothing else is told: keeps our signal away,
- * while looks from outside tell of the thread as of any that is blocked. begin() returns what end() is to be given. */
-SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(void);
+ * while looks from outside tell of the thread as of any that is blocked. begin() returns what end() is to be given. Nothing is
+ * to be kept away where signals are made outside of calls only, but from calls that make them themselves: `always`. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always);
 SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread);
 
 /* The call is over, without a record: give the entry back to the call around it, if there is one. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,13 @@
 #include "clock.h"
 #include "kernel_counts.h"
 #include "pages.h"
-#include "process_barrier.h"
-#include "sample_handler.h"
 #include "sample_run.h"
+#include "sample_signal.h"
 #include "stack_copy.h"
 
 enum {
-    SIGNAL = SIGURG,
-    MASK_EVERY_NS = 1000000000,  /* how old the answer may be whether a thread blocks the signal */
-    MASK_AGAIN_NS = 4000000,     /* and how old at first when it is that it does */
-    STACK_MIN_BYTES = 32 * 1024, /* threads with less are not signalled */
-    SIGNALS_A_TICK = 8,          /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
-    ANSWER_WAIT_US = 5000,       /* for a running thread at a trigger */
+    SIGNALS_A_TICK = 8,     /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
+    ANSWER_WAIT_US = 12000, /* for a running thread at a trigger: a tick of 100 Hz and some */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
     UNBIASED_GAPS = 4,
@@ -41,8 +35,6 @@ enum {
     CPU_NOISE_NS = 10000, /* less CPU time than this since the last look: it does not run (btrace, async-profiler) */
 };
 
-static bool has_signal, has_checked_signal; /* is it ours; and looked again since the step began */
-static uid_t own_uid;
 static uint32_t first_thread; /* rotates, so that the cap does not favour low indexes */
 
 static struct {
@@ -52,51 +44,14 @@ static struct {
     uint8_t stack_copy[SBX_STACK_COPY_BYTES];
 } * observer;
 
-/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
- * a handler of the host's for a function that was called. */
-static void learn_signal_return(void)
-{
-    sigset_t blocked;
-    if (SBX_HAS_LINK_REGISTER && has_signal && pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-        sigismember(&blocked, SIGNAL) == 0) {
-        raise(SIGNAL);
-    }
-}
-
 int sbx_sampler_start(void)
 {
-    struct sigaction now;
     sbx_copy_stack_start();
     sbx_kernel_counts_start();
     if (observer == NULL) {
         observer = sbx_pages_map(sizeof *observer);
     }
-    if (observer == NULL || sigaction(SIGNAL, NULL, &now) != 0 || now.sa_handler != SIG_DFL ||
-        (now.sa_flags & SA_SIGINFO) != 0) {
-        has_signal = observer != NULL && now.sa_sigaction == sbx_on_sample_signal;
-        return has_signal ? SIGNAL : 0;
-    }
-    struct sigaction ours = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    sigemptyset(&ours.sa_mask);
-    has_signal = sigaction(SIGNAL, &ours, NULL) == 0;
-    learn_signal_return();
-    return has_signal ? SIGNAL : 0;
-}
-
-/* Is it still ours? A host that installed its own handler since has it for good (counted). Asked once a step, and only when
- * there is somebody to signal. */
-static void check_signal(void)
-{
-    struct sigaction now;
-    if (has_checked_signal) {
-        return;
-    }
-    has_checked_signal = true;
-    own_uid = getuid();
-    if (has_signal && (sigaction(SIGNAL, NULL, &now) != 0 || now.sa_sigaction != sbx_on_sample_signal)) {
-        has_signal = false;
-        sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
-    }
+    return observer != NULL ? sbx_sample_signal_start() : 0;
 }
 
 /* What the kernel says of a thread: the call it sleeps in, its stack pointer and program counter. */
@@ -423,85 +378,6 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     return true;
 }
 
-/* Does the thread block our signal? Then it is not sent: it would lie pending, be taken by the thread's own sigwait() or
- * signalfd(), and, as a signal that is queued once only, hide one that the host sends. Some 15 us; masks hardly ever
- * change, so it is asked once a second. But a thread blocks all signals for a moment while it starts another, and ours
- * while it answers it: who was found to block it is asked again at the next tick, then after twice the time, and so on. */
-static bool blocks_signal(struct sbx_thread *thread, uint64_t now_ns)
-{
-    static const char name[] = "\nSigBlk:";
-    if (thread->mask_asked_ns != 0 && now_ns - thread->mask_asked_ns < thread->mask_good_ns) {
-        return thread->blocks_signal;
-    }
-    char path[48], text[2048];
-    snprintf(path, sizeof path, "/proc/self/task/%u/status", thread->tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0) {
-        close(file);
-    }
-    text[got > 0 ? got : 0] = 0;
-    const char *at = strstr(text, name);
-    thread->mask_asked_ns = now_ns;
-    bool did_block = thread->blocks_signal;
-    thread->blocks_signal = at != NULL && (strtoull(at + sizeof name - 1, NULL, 16) >> (SIGNAL - 1) & 1) != 0;
-    uint64_t good_ns = !thread->blocks_signal ? MASK_EVERY_NS : did_block ? 2 * thread->mask_good_ns : MASK_AGAIN_NS;
-    thread->mask_good_ns = good_ns < MASK_EVERY_NS ? good_ns : MASK_EVERY_NS;
-    return thread->blocks_signal;
-}
-
-/* A handler takes what the kernel puts on the stack (3.4 KiB with AVX-512, 4 KiB and more with SVE) and some 2 KiB of ours:
- * too much for a thread that was given hardly more. Its own points and looks from outside tell of it. */
-static bool has_small_stack(const struct sbx_thread *thread)
-{
-    return thread->stack_high > 1 && thread->stack_high - thread->stack_low < STACK_MIN_BYTES;
-}
-
-/* Ask a running thread for its stack. */
-static bool send_signal(struct sbx_thread *thread, uint64_t now_ns, uint32_t flags)
-{
-    check_signal();
-    if (!has_signal) {
-        return false;
-    }
-    if (sbx_load_relaxed(&thread->signal_pending) != 0) {
-        /* Still on its way: the thread is starved of the processor, or blocks the signal. Either way one is enough; it is
-         * asked again when it has answered, however long that took. Counted once, however often we come by. */
-        uint64_t sent_ns = sbx_load_relaxed(&thread->signal_sent_ns);
-        if (thread->late_sent_ns != sent_ns) {
-            thread->late_sent_ns = sent_ns;
-            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
-        }
-        return false;
-    }
-    bool was_deaf = thread->is_deaf;
-    thread->is_deaf = has_small_stack(thread) || blocks_signal(thread, now_ns);
-    if (thread->is_deaf) {
-        if (!was_deaf) {
-            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
-        }
-        return false;
-    }
-    siginfo_t info;
-    memset(&info, 0, sizeof info);
-    info.si_code = SI_QUEUE;
-    info.si_pid = (pid_t)sbx_the_capture.header->pid;
-    info.si_uid = own_uid;
-    info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | thread->index);
-    sbx_store_relaxed(&thread->signal_flags, flags);
-    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
-    sbx_store_seq_cst(&thread->signal_pending, 1); /* order: seq_cst signal_pending - Dekker with `blocking` */
-    if (!sbx_process_barrier_between() || sbx_load_seq_cst(&thread->blocking) != 0) {
-        sbx_store_seq_cst(&thread->signal_pending, 0); /* it is about to block: it must not be interrupted there */
-        return false;
-    }
-    if (syscall(SYS_rt_tgsigqueueinfo, (long)sbx_the_capture.header->pid, (long)thread->tid, SIGNAL, &info) != 0) {
-        sbx_store_seq_cst(&thread->signal_pending, 0);
-        return false;
-    }
-    return true;
-}
-
 /* Has this call been looked at often enough? Once a call; again every `blocked_refresh_ms` while the main thread's
  * message is open, because that is a stall in the making. */
 static bool wants_look(const struct sbx_thread *thread, uint64_t key, const struct sbx_capture_settings *settings,
@@ -518,6 +394,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
                         unsigned *signals_left)
 {
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
+    sbx_sample_review(thread, now_ns);
     if (call_kind == SBX_RECORD_IDLE) {
         return; /* the loop waits for work: nothing is amiss and nobody asks */
     }
@@ -553,8 +430,11 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
         if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *signals_left > 0) {
             struct where where;
-            /* It may sleep in a call that is no point of ours and that the kernel would not restart: look first. */
-            if (read_where(thread->tid, &where) && !where.is_blocked && send_signal(thread, now_ns, 0)) {
+            /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not
+             * restart. Look first. */
+            bool is_safe = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0;
+            if ((is_safe || (read_where(thread->tid, &where) && !where.is_blocked)) &&
+                sbx_sample_ask(thread, now_ns, cpu_ns, 0)) {
                 (*signals_left)--;
             }
         }
@@ -577,7 +457,7 @@ void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
         return; /* recording has not begun */
     }
-    has_checked_signal = false;
+    sbx_sample_begin_step();
     for (uint32_t i = 0; i < count; i++) {
         uint32_t index = (first_thread + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
@@ -592,11 +472,15 @@ void sbx_sampler_capture_all(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
     bool any_asked = false;
-    has_checked_signal = false;
+    sbx_sample_begin_step();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && !observe(thread, now_ns, SBX_FLAG_AT_TRIGGER)) {
-            any_asked |= send_signal(thread, now_ns, SBX_FLAG_AT_TRIGGER);
+        if (thread == NULL) {
+            continue;
+        }
+        sbx_sample_take_back(thread); /* what it is asked now counts, and others have what it held */
+        if (!observe(thread, now_ns, SBX_FLAG_AT_TRIGGER)) {
+            any_asked |= sbx_sample_ask(thread, now_ns, 0, SBX_FLAG_AT_TRIGGER);
         }
     }
     for (uint32_t i = 0; i < count; i++) { /* behind the stacks: these do not change as fast */
@@ -611,7 +495,7 @@ void sbx_sampler_capture_all(uint64_t now_ns)
         any_asked = false;
         for (uint32_t i = 0; i < count; i++) {
             struct sbx_thread *thread = sbx_thread_at(i);
-            any_asked |= thread != NULL && sbx_load_seq_cst(&thread->signal_pending) != 0;
+            any_asked |= thread != NULL && sbx_sample_is_awaited(thread);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.h - the asynchronous gap filler: stacks of threads that do not pass a capture point.
  *
- * A running thread that has not recorded for gap_us gets a signal and records itself in the handler. A blocked thread
- * is never signalled: the kernel tells where it sleeps (/proc/self/task/TID/syscall), and its stack is copied and
+ * A running thread that has not recorded for gap_us is asked by a timer of its CPU time (sample_signal.h) and records itself
+ * in the handler. A blocked thread is never signalled: the kernel tells where it sleeps (/proc/self/task/TID/syscall), and its stack is copied and
  * walked from outside, which costs it nothing and interrupts no call (DESIGN.md 4.2). All functions: the watch thread
  * only. */
 #ifndef SBX_SAMPLER_H
@@ -14,9 +14,8 @@
 #include "capture_settings.h"
 #include "thread_registry.h"
 
-/* Take SIGURG if nobody has it. SIGURG because its default action is to be ignored: neither an exec with a signal
- * pending nor a host that resets its handlers can be killed by it (Go preempts with it for the same reason). Returns
- * the signal, or 0 when the host has it: blocked threads are then still observed, running ones not. */
+/* Take a free signal (sample_signal.h). Returns its number, or 0 when there is none: blocked threads are then still
+ * observed, running ones not. */
 int sbx_sampler_start(void);
 
 /* One tick: look at every thread, fill the gaps. */

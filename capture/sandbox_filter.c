@@ -30,9 +30,7 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_clock_gettime,    /* CPU time, and where the vdso has no clock */
     SYS_gettid,
     SYS_getpid,
-    SYS_futex,        /* the bell */
-    SYS_sched_yield,  /* a signal of ours is under way */
-    SYS_rt_sigreturn, /* it came */
+    SYS_futex, /* the bell */
     SYS_rt_sigprocmask,
     SYS_rt_sigaction,
     SYS_rt_tgsigqueueinfo, /* a fatal signal goes on to whom it is for */
@@ -66,6 +64,16 @@ const uint16_t sbx_calls_on_our_threads[] = {
 };
 /* clang-format on */
 const size_t sbx_calls_on_our_threads_count = SBX_COUNT_OF(sbx_calls_on_our_threads);
+
+/* For samples of running threads only: a filter that harms these alone ends them, and not the recorder. On the program's
+ * threads, and on ours. */
+const uint16_t sbx_calls_for_asking[] = {
+    SYS_timer_create, SYS_timer_settime, SYS_timer_delete, SYS_sigaltstack, SYS_rt_sigreturn,
+#ifdef SYS_arch_prctl
+    SYS_arch_prctl, /* how large a signal's frame may be */
+#endif
+};
+const size_t sbx_calls_for_asking_count = SBX_COUNT_OF(sbx_calls_for_asking);
 
 static void reach(struct sbx_filter_step *step, bool is_known, uint32_t value)
 {
@@ -232,6 +240,16 @@ bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for
     }
     for (size_t i = 0; for_all_threads && i < sbx_calls_on_our_threads_count; i++) {
         if (sbx_filter_harms_call(code, length, sbx_calls_on_our_threads[i], steps)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sbx_filter_harms_asking(const struct sock_filter *code, size_t length, struct sbx_filter_step *steps)
+{
+    for (size_t i = 0; i < sbx_calls_for_asking_count; i++) {
+        if (sbx_filter_harms_call(code, length, sbx_calls_for_asking[i], steps)) {
             return true;
         }
     }

@@ -27,6 +27,10 @@ struct sbx_filter_step {
 extern const uint16_t sbx_calls_on_their_threads[], sbx_calls_on_our_threads[];
 extern const size_t sbx_calls_on_their_threads_count, sbx_calls_on_our_threads_count;
 
+/* What is called for samples of running threads alone, on the program's threads and ours: these end where that is harmful. */
+extern const uint16_t sbx_calls_for_asking[];
+extern const size_t sbx_calls_for_asking_count;
+
 /* Could the filter do anything to system call `call` but let it pass or fail it with an error: kill, trap, or ask somebody?
  * What is not understood is harmful, and so is what depends on more than the number. `steps` is room for `length` of them.
  * Time is linear in `length`. */
@@ -36,5 +40,8 @@ bool sbx_filter_harms_call(const struct sock_filter *code, size_t length, uint32
  * are read in /proc/self/mem. */
 bool sbx_filter_harms_us(const struct sock_filter *code, size_t length, bool for_all_threads, bool copies_by_file,
                          struct sbx_filter_step *steps);
+
+/* The same of what is called for samples of running threads. */
+bool sbx_filter_harms_asking(const struct sock_filter *code, size_t length, struct sbx_filter_step *steps);
 
 #endif

@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "libc_symbols.h"
 #include "pages.h"
+#include "process_barrier.h"
 #include "task_list.h"
 #include "wake.h"
 
@@ -27,6 +28,9 @@ __thread struct sbx_thread_entry *sbx_own_entry = &sbx_entry_of_strangers;
 struct sbx_thread_entry sbx_entry_of_strangers = {.countdown = INT64_MIN / 2};
 struct sbx_thread_entry sbx_entry_of_nobody = {.countdown = INT64_MAX};
 struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
+
+uint32_t sbx_asking_is_forbidden;
+bool sbx_gives_signal_stacks = true;
 
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
@@ -38,6 +42,7 @@ static uint32_t open_for_registration;
 static void retire(struct sbx_thread *thread)
 {
     struct sbx_thread_entry *entry = thread->entry;
+    sbx_sample_take_back(thread);
     sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
     sbx_ring_close(&thread->writer);
@@ -51,6 +56,82 @@ static void retire(struct sbx_thread *thread)
 static bool
     first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
 
+/* The thread ends: it is not asked any more, and its handlers run where they would without us. False: it is on our stack
+ * right now (a handler of the host's calls pthread_exit()), or the kernel does not let it go: then the block stays its own
+ * until the kernel knows the thread no more, and the watch thread retires it. */
+static bool give_back_signal_stack(struct sbx_thread *thread)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    stack_t now;
+    sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
+    sbx_sample_take_back(thread);
+    if (!thread->has_our_signal_stack) {
+        return true;
+    }
+    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 || sbx_raw_sigaltstack(NULL, &now) != 0) {
+        return false;
+    }
+    return now.ss_sp != thread->signal_stack || sbx_raw_sigaltstack(&none, NULL) == 0;
+}
+
+SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
+{
+    const stack_t ours = {.ss_sp = thread->signal_stack, .ss_size = sizeof thread->signal_stack};
+    stack_t now;
+    thread->has_our_signal_stack = false;
+    sbx_store_relaxed(&thread->may_be_asked, 0);
+    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 || sbx_raw_sigaltstack(NULL, &now) != 0) {
+        return;
+    }
+    if ((now.ss_flags & SS_DISABLE) != 0) {
+        if (!sbx_gives_signal_stacks) {
+            return;
+        }
+        if (sbx_raw_sigaltstack(&ours, NULL) != 0) {
+            return;
+        }
+        now = ours;
+    }
+    thread->has_our_signal_stack = now.ss_sp == thread->signal_stack;
+    thread->signal_stack_low = (uint64_t)(uintptr_t)now.ss_sp;
+    thread->signal_stack_high = thread->signal_stack_low + now.ss_size;
+    sbx_store_release(&thread->may_be_asked, 1); /* order: release may_be_asked - the bounds are whole */
+}
+
+SBX_HOOK_SAFE void sbx_thread_take_back_all(void)
+{
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
+        struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
+        if (thread != NULL) {
+            sbx_sample_take_back(thread);
+        }
+    }
+}
+
+SBX_HOOK_SAFE void sbx_thread_forbid_asking(void)
+{
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
+        struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
+        if (thread != NULL) {
+            sbx_store_relaxed(&thread->may_be_asked, 0);
+        }
+    }
+    sbx_fence_seq_cst(); /* order: seq_cst may_be_asked - Dekker with sample_timer */
+    sbx_thread_take_back_all();
+    sbx_store_seq_cst(&sbx_asking_is_forbidden, 1);
+}
+
+SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low)
+{
+    for (uint32_t i = 0; low != NULL && i < SBX_THREADS_MAX; i++) {
+        const struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
+        if (thread != NULL && thread->signal_stack == low) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void forget_self(void *block)
 {
     struct sbx_thread *thread = block;
@@ -61,7 +142,8 @@ static void forget_self(void *block)
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
-    if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
+    if (sbx_capture_is_open() && give_back_signal_stack(thread) &&
+        sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         thread->inside = 1;
         sbx_order_with_handler();
         retire(thread);
@@ -297,6 +379,8 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     if (thread->stack_high == 0) {
         sbx_thread_find_stack(thread);
     }
+    sbx_store_relaxed(&thread->blocked_signals, sbx_raw_signal_mask());
+    sbx_thread_take_signal_stack(thread);
     sbx_order_with_handler();
     sbx_thread_become(thread);
     errno = saved_errno;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_registry.h - the threads that record: their entries in the recording and their private blocks.
  *
- * A thread registers itself in the first hook it passes; a thread that never passes one is adopted by the watch thread,
- * which finds it in /proc/self/task, and learns its block from the first signal. One initial-exec TLS pointer leads to
+ * A thread registers itself in the first hook it passes, or where pthread_create() began it; a thread that passes none
+ * is adopted by the watch thread, which finds it in /proc/self/task and looks at it from outside. One initial-exec TLS
+ * pointer leads to
  * the block; everything else lies in mapped memory, because glibc's static TLS surplus is small.
  *
  * Synchronization:               [1] [2] [3] [4]     [1] register self, forget self (hooked call of the thread)
@@ -19,6 +20,7 @@
 
 #include "logical_stack.h"
 #include "stack_replay.h"
+#include "thread_timer.h"
 #include "marks.h"
 #include "order.h"
 #include "recording_format.h"
@@ -27,7 +29,8 @@
 #include "thread_cost.h"
 
 enum {
-    SBX_STACK_COPY_BYTES = 64 * 1024
+    SBX_STACK_COPY_BYTES = 64 * 1024,
+    SBX_SIGNAL_STACK_BYTES = 64 * 1024, /* handlers of the host's run on it as well */
 };
 
 /* A blocking call in progress, on the stack of the hook that made it. */
@@ -116,11 +119,12 @@ struct sbx_thread {
     struct sbx_thread_cost cost; /* goes on counting whoever has the block */
     _Alignas(64) struct sbx_thread_clock clock;
     /* What every blocking call and every sample touches: one line. */
-    uint32_t inside;         /* not 0: our own code runs on this thread; the handler then does nothing */
-    uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
-    uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
-    uint32_t stride;         /* leaf samples (capture.c): the countdown's last length */
-    uint32_t call_depth;     /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
+    uint32_t inside;       /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint32_t blocking;     /* enum sbx_blocking_how. Pairs with sample_timer */
+    uint32_t sample_timer; /* number + 1 of the timer that is to ask this thread for a sample, with SBX_TIMER_ANSWERED
+                                once it did; 0: none. Who exchanges it for 0 deletes the timer */
+    uint32_t stride;       /* leaf samples (capture.c): the countdown's last length */
+    uint32_t call_depth;   /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
     uint32_t reserved;
     struct sbx_blocking *wait_call; /* the one that has the thread's seat among the waiters; NULL: none */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
@@ -133,12 +137,19 @@ struct sbx_thread {
         *calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last. They lie on the thread's stacks: what
                                                      a longjmp() left behind is gone, is known by its address, and never read */
     uint32_t generation, tid;
-    int32_t counted_from;   /* where the countdown began that runs now */
-    uint64_t usage_ns;      /* the last record that told faults and context switches */
-    uint64_t usage_message; /* the message it was in */
-    uint32_t samples;       /* since that one */
-    uint32_t signal_flags;  /* enum sbx_record_flag for the sample asked for */
-    uint64_t signal_sent_ns;
+    int32_t counted_from;    /* where the countdown began that runs now */
+    uint64_t usage_ns;       /* the last record that told faults and context switches */
+    uint64_t usage_message;  /* the message it was in */
+    uint32_t samples;        /* since that one */
+    uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
+    uint64_t signal_sent_ns; /* when it was last asked, or looked at instead */
+    /* Its alternate signal stack, ours or its own, and its mask, as far as calls that passed our hooks tell. They change
+     * with the third word first, and a timer that is out is taken back before the kernel hears of it. */
+    uint64_t signal_stack_low, signal_stack_high;
+    uint64_t blocked_signals;       /* signal n in bit n - 1 */
+    uint32_t may_be_asked;          /* 1: it registered itself, and handlers of ours run on the stack above */
+    uint32_t mask_changes;          /* bumped when it changes its mask */
+    bool has_our_signal_stack;      /* the stack above is `signal_stack` */
     uint64_t stack_low, stack_high; /* bounds of its stack; 0: not known */
     uint64_t handle;                /* its pthread_t, which a join names; 0: not known */
     uint64_t told_ns;               /* newest WAKE record, and the wait it told of (wake.c) */
@@ -149,19 +160,53 @@ struct sbx_thread {
     struct sbx_frame_pace frame;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
-    uint64_t counted_ns;    /* when the kernel's counts of it were last read (kernel_counts.h) */
-    uint64_t stirred_ns;    /* when it was last seen to have used CPU time */
-    uint64_t late_sent_ns;  /* when the last signal was sent that is counted as late */
-    uint64_t mask_asked_ns; /* when its signal mask was read; 0: never */
-    uint64_t mask_good_ns;  /* for so long what was read is taken for true */
-    bool blocks_signal;     /* it blocked our signal then */
-    bool is_deaf;           /* it is not signalled: it blocks the signal, or its stack is too small. Counted once */
+    uint64_t counted_ns;   /* when the kernel's counts of it were last read (kernel_counts.h) */
+    uint64_t stirred_ns;   /* when it was last seen to have used CPU time */
+    uint64_t asked_cpu_ns; /* its CPU time when the timer was armed that is out, and when that was */
+    uint64_t armed_ns;
+    uint64_t ask_again_ns;   /* it did not answer: it is left in peace until then */
+    uint64_t ask_pause_ns;   /* for so long that time; 0: it answered the last time */
+    uint64_t mask_asked_ns;  /* when its signal mask was read; 0: never */
+    uint64_t mask_good_ns;   /* for so long what was read is taken for true */
+    uint32_t mask_overruled; /* 1 + mask_changes of a mask of which the kernel said otherwise than our hooks; 0: none */
+    bool blocks_signal;      /* it blocked our signal then */
+    bool is_deaf;            /* it was counted as one that is not signalled */
+    uint64_t deaf_since_ns;  /* since when that is so: it blocks the signal, has no room for it or never registered */
     struct sbx_replay replay;
     struct sbx_walk_cache cache;
     struct sbx_walk walk;                     /* scratch of one capture */
     struct sbx_logical logical;               /* logical_stack.h; untouched without a provider */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
+    /* For handlers, when the thread has none of its own. Behind the copy, so that who runs over its end meets that. */
+    _Alignas(64) uint8_t signal_stack[SBX_SIGNAL_STACK_BYTES];
 };
+
+/* What `blocking` says of the thread. */
+enum sbx_blocking_how {
+    SBX_BLOCKING_NOT = 0,
+    SBX_BLOCKING_CALL = 1,  /* in a hooked call that a signal could interrupt, where signals are made in calls at all */
+    SBX_BLOCKING_ALWAYS = 2 /* in one that makes them itself (io_uring_enter) */
+};
+
+#define SBX_TIMER_ANSWERED UINT32_C(0x80000000)
+
+/* 1: a filter of the host's ends who makes or deletes timers, or changes his stack for handlers: nobody is asked any more. */
+extern uint32_t sbx_asking_is_forbidden;
+
+/* A thread without an alternate stack for its handlers gets one of ours. Set before any thread registers. */
+extern bool sbx_gives_signal_stacks;
+
+/* Take back the timer that is out for this thread, if there is one: by whoever is first, the thread or another. Its signal
+ * is then not made any more, but where one has just been. */
+SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *thread)
+{
+    if (sbx_load_relaxed(&thread->sample_timer) != 0) {
+        uint32_t timer = sbx_swap_acq_rel(&thread->sample_timer, 0);
+        if (timer != 0 && SBX_LIKELY(sbx_load_relaxed(&sbx_asking_is_forbidden) == 0)) {
+            sbx_raw_timer_delete((timer & ~SBX_TIMER_ANSWERED) - 1);
+        }
+    }
+}
 
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
@@ -239,6 +284,19 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_block_of(uint32_t in
     struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
     return thread != NULL && thread->tid == tid ? thread : NULL;
 }
+
+/* Learn the calling thread's alternate signal stack, or give it ours when it has none: from here on it may be asked for
+ * samples. Keeps errno. */
+SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread);
+
+/* Take back every thread's timer: the signal is not ours any more. */
+SBX_HOOK_SAFE void sbx_thread_take_back_all(void);
+
+/* Nobody is asked from here on, and nothing more is called for it that the host's filter may forbid. */
+SBX_HOOK_SAFE void sbx_thread_forbid_asking(void);
+
+/* Is that the alternate stack of one of our blocks? A child of fork() has its parent's. */
+SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low);
 
 /* Take the block the watch thread prepared, if it is the calling thread's, whose id is `tid`. */
 SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid)

@@ -45,6 +45,9 @@ enum sbx_drop {
     SBX_DROP_NO_WATCH = 22,         /* a watch or a deadline that found no free entry: nobody looks after it */
     SBX_DROP_NO_CONSENT = 23,       /* a trigger fired while the user's consent was not given */
     SBX_DROP_LOGICAL_SKIPPED = 24,  /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
+    SBX_DROP_SIGNAL_DEAF = 25, /* threads not sampled by signal: they block it, have no room for it, or are strangers */
+    SBX_DROP_CALL_CUT = 26,    /* calls that a sample's signal ended with EINTR: on kernels before 5.11 only */
+    SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
     SBX_DROP_COUNT = 32
 };
 

@@ -357,7 +357,10 @@ static int print_status(const struct attachment *attachment)
     printf("clock              %s%s\n", sbx_clock_source_name(header->clock_source),
            clock_meaning(header->clock_source));
     printf("signal             %u%s\n", header->async_signal,
-           header->async_signal == 0 ? " (taken by the program: running threads are not sampled)" : "");
+           header->async_signal == 0                           ? " (none is free: running threads are not sampled)"
+           : header->signal_place == SBX_SIGNAL_PLACE_OUTSIDE  ? " (never made in a call)"
+           : header->signal_place == SBX_SIGNAL_PLACE_ANYWHERE ? " (may be made in a call: older kernel)"
+                                                               : "");
     print_crash_signals(header->crash_signals, settings);
     printf("triggers           anr %u ms, slow message %u ms, slow frame %u ms; recording goes on for %u ms\n",
            settings->anr_ms, settings->slow_message_ms, settings->slow_frame_ms, settings->after_ms);

@@ -20,32 +20,23 @@
 #include "clock.h"
 #include "raw_syscall.h"
 #include "stack_copy.h"
+#include "thread_timer.h"
 
 enum {
     OVERFLOW_PAGES = 64 /* how large a frame may be that ran over the stack's end: 256 KiB, one system call a page */
 };
 
-/* struct sigaction as the kernel has it on x86-64 and aarch64; libc's differs. */
-struct kernel_sigaction {
-    void *handler;
-    unsigned long flags;
-    void *restorer;
-    uint64_t mask;
-};
-
 SBX_SIGNAL_SAFE static bool is_installed(int number)
 {
-    struct kernel_sigaction now = {.handler = NULL};
-    return sbx_raw_syscall(SYS_rt_sigaction, number, 0, (long)(uintptr_t)&now, sizeof now.mask, 0, 0) == 0 &&
-           now.handler == (void *)(uintptr_t)sbx_on_fatal_signal;
+    return sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_fatal_signal;
 }
 
 /* The default action takes the signal: the same one, from the same sender or fault (Crashpad's
  * RestoreHandlerAndReraiseSignalOnReturn does this for signals that were sent). For faults as well: to return and fault
  * anew would miss a breakpoint, and a fault that another thread has mended meanwhile, which would have been deadly. */
-SBX_SIGNAL_SAFE static void end_by(int number, siginfo_t *info)
+SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info)
 {
-    const struct kernel_sigaction by_default = {.handler = NULL}; /* SIG_DFL */
+    const struct sbx_kernel_sigaction by_default = {.handler = NULL}; /* SIG_DFL */
     long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&by_default, 0, sizeof by_default.mask, 0, 0);
     if (sbx_raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)(uintptr_t)info, 0, 0) != 0) {
@@ -212,7 +203,7 @@ SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *cont
                    (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
     bool is_first = is_ours && write_down(number, info, context);
     if (!is_first || is_installed(number)) {
-        end_by(number, info);
+        sbx_end_by_default(number, info);
     }
     errno = saved_errno;
 }

@@ -13,4 +13,7 @@
 
 SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *context);
 
+/* From a handler: the default action takes this signal once the handler has returned. */
+SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info);
+
 #endif

@@ -8,9 +8,21 @@
 
 #include "marks.h"
 
-/* What rt_tgsigqueueinfo carries, so that the handler knows our signal from the host's; the low 16 bits are the
- * thread's entry index. */
-#define SBX_SAMPLE_COOKIE UINT64_C(0x5b0c0000)
+/* What our timers carry, so that the handler knows our signal from the host's; the low 16 bits are the thread's entry
+ * index, or one of the two below. */
+#define SBX_SAMPLE_COOKIE UINT64_C(0x5b0ca57e5a3d0000)
+enum {
+    SBX_SAMPLE_NOBODY = 0xfffe, /* queued, not by a timer: only to see where handlers return to */
+    SBX_SAMPLE_PROBE = 0xffff,  /* the watch thread's own: where are signals made */
+};
+
+/* What the last signal of the probe met. */
+enum sbx_probe_hit {
+    SBX_PROBE_NONE,
+    SBX_PROBE_BEHIND_CALL, /* the instruction behind a system call */
+    SBX_PROBE_ELSEWHERE,
+};
+extern uint32_t sbx_sample_probe_hit;
 
 SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context);
 

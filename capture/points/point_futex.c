@@ -26,7 +26,7 @@
 #define GATED_CALLS(X)                                                                                                 \
     X(SYS_futex) X(SYS_ppoll) X(SYS_pselect6) X(SYS_epoll_pwait) X(SYS_nanosleep) X(SYS_clock_nanosleep)               \
     X(SYS_rt_sigsuspend) X(SYS_rt_sigtimedwait) X(SYS_msgrcv) X(SYS_msgsnd) X(SYS_semop) X(SYS_semtimedop)             \
-    X(SYS_mq_timedsend) X(SYS_mq_timedreceive) X(SYS_io_getevents) X(SYS_recvfrom) X(SYS_recvmsg) X(SYS_recvmmsg)      \
+    X(SYS_mq_timedsend) X(SYS_mq_timedreceive) X(SYS_io_getevents) X(SYS_getrandom) X(SYS_recvfrom) X(SYS_recvmsg) X(SYS_recvmmsg)      \
     X(SYS_sendto) X(SYS_sendmsg) X(SYS_sendmmsg) X(SYS_connect) X(SYS_accept) X(SYS_accept4) OLD_CALLS(X)              \
     X(SYS_seccomp) X(SYS_prctl) X(SYS_unshare) X(SYS_setns) X(LANDLOCK_RESTRICT_SELF)                                  \
     X(IO_PGETEVENTS) X(IO_URING_ENTER) X(EPOLL_PWAIT2) X(FUTEX_WAITV)
@@ -112,7 +112,7 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
 SBX_NOINLINE static long shielded(long number, long a, long b, long c, long d, long e, long f)
 {
     SBX_SAVE_FRAME_POINTER();
-    struct sbx_thread *thread = sbx_shield_begin();
+    struct sbx_thread *thread = sbx_shield_begin(number == IO_URING_ENTER);
     long result = sbx_real_syscall(number, a, b, c, d, e, f);
     sbx_shield_end(thread);
     return result;

@@ -29,7 +29,8 @@ struct judgement {
     struct sbx_filter_step steps[SBX_FILTER_LENGTH_MAX];
 };
 
-/* Would the filter at `address`, a struct sock_fprog, harm us? What cannot be read cannot be judged. */
+/* Would the filter at `address`, a struct sock_fprog, harm us? What cannot be read cannot be judged. One that harms only the
+ * samples of running threads ends these. */
 static bool harms(uint64_t address, bool for_all_threads)
 {
     struct sock_fprog program;
@@ -39,6 +40,9 @@ static bool harms(uint64_t address, bool for_all_threads)
         copy_from((uint64_t)(uintptr_t)program.filter, judgement->code, program.len * sizeof program.filter[0])) {
         is_harmful = sbx_filter_harms_us(judgement->code, program.len, for_all_threads, sbx_the_capture.copies_by_file,
                                          judgement->steps);
+        if (!is_harmful && sbx_filter_harms_asking(judgement->code, program.len, judgement->steps)) {
+            sbx_thread_forbid_asking();
+        }
     }
     if (judgement != NULL) {
         munmap(judgement, sizeof *judgement);

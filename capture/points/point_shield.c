@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_shield.c - calls that the kernel does not restart after a handler (signal(7)), and of which no record is made: they
- * are met only to keep our sampling signal away, which would be an EINTR nobody asked for. So they come and go with the
- * group of the sampler. A thread that is blocked in one is told of by looks from outside, with the number of the call. */
+/* point_shield.c - calls that a handler cuts short (signal(7); docs/SIGNAL_SAFETY.md has the list), and of which no record
+ * is made: they are met only to keep our sampling signal away, which would be an EINTR, or less than was asked for, that
+ * nobody expects. That is needed on kernels only that make the signals of timers in the middle of calls, and always
+ * around io_uring_enter(2), which makes them itself while it waits. They come and go with the group of the sampler. A
+ * thread that is blocked in one is told of by looks from outside, with the number of the call. */
 #include "point.h"
 
+#include <aio.h>
 #include <mqueue.h>
+#include <signal.h>
 #include <sys/msg.h>
+#include <sys/random.h>
 #include <sys/sem.h>
+#include <termios.h>
 
 struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
 typedef struct io_context *io_context_of_libaio;
 
-#define SHIELDED(type, name, parameters, arguments)     \
-    static type(*real_##name) parameters;               \
-    static type hook_##name parameters                  \
-    {                                                   \
-        SBX_SAVE_FRAME_POINTER();                       \
-        struct sbx_thread *thread = sbx_shield_begin(); \
-        type result = real_##name arguments;            \
-        sbx_shield_end(thread);                         \
-        return result;                                  \
+#define SHIELDED(type, name, parameters, arguments)          \
+    static type(*real_##name) parameters;                    \
+    static type hook_##name parameters                       \
+    {                                                        \
+        SBX_SAVE_FRAME_POINTER();                            \
+        struct sbx_thread *thread = sbx_shield_begin(false); \
+        type result = real_##name arguments;                 \
+        sbx_shield_end(thread);                              \
+        return result;                                       \
     }
 
 SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
@@ -44,9 +50,33 @@ SHIELDED(int, io_pgetevents,
           void *mask),
          (context, least, most, events, timeout, mask))
 
+/* These wait in the C library on a word that our handler would make it look at, and go. */
+SHIELDED(int, aio_suspend, (const struct aiocb *const list[], int count, const struct timespec *timeout),
+         (list, count, timeout))
+SHIELDED(int, aio_suspend64, (const struct aiocb *const list[], int count, const struct timespec *timeout),
+         (list, count, timeout))
+SHIELDED(int, lio_listio, (int mode, struct aiocb *const list[restrict], int count, struct sigevent *restrict event),
+         (mode, list, count, event))
+SHIELDED(int, lio_listio64, (int mode, struct aiocb *const list[restrict], int count, struct sigevent *restrict event),
+         (mode, list, count, event))
+struct gaicb; /* glibc's */
+SHIELDED(int, gai_suspend, (const struct gaicb *const list[], int count, const struct timespec *timeout),
+         (list, count, timeout))
+
+/* Cut after its first 256 bytes (random(7)); of files that fill pages or wait for a device. */
+SHIELDED(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags))
+SHIELDED(int, getentropy, (void *out, size_t bytes), (out, bytes))
+SHIELDED(int, tcdrain, (int fd), (fd))
+SHIELDED(int, sigpause, (int mask_or_number), (mask_or_number))
+SHIELDED(int, __sigpause, (int mask_or_number, int is_number), (mask_or_number, is_number))
+SHIELDED(int, __xpg_sigpause, (int number), (number))
+
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_ASYNC)
 static const struct sbx_point points[] = {
-    POINT(msgrcv),          POINT(msgsnd),  POINT(semop),        POINT(semtimedop),   POINT(mq_receive),
-    POINT(mq_timedreceive), POINT(mq_send), POINT(mq_timedsend), POINT(io_getevents), POINT(io_pgetevents),
+    POINT(msgrcv),          POINT(msgsnd),        POINT(semop),        POINT(semtimedop),   POINT(mq_receive),
+    POINT(mq_timedreceive), POINT(mq_send),       POINT(mq_timedsend), POINT(io_getevents), POINT(io_pgetevents),
+    POINT(aio_suspend),     POINT(aio_suspend64), POINT(lio_listio),   POINT(lio_listio64), POINT(gai_suspend),
+    POINT(getrandom),       POINT(getentropy),    POINT(tcdrain),      POINT(sigpause),     POINT(__sigpause),
+    POINT(__xpg_sigpause),
 };
 const struct sbx_point_list sbx_points_shield = SBX_POINT_LIST(points);

@@ -130,6 +130,13 @@ struct sbx_note {
     uint32_t reserved;
 };
 
+/* Where the kernel makes the signals of our timers (capture/sample_signal.h). */
+enum sbx_signal_place {
+    SBX_SIGNAL_PLACE_UNKNOWN = 0,  /* nobody has been sampled by signal yet */
+    SBX_SIGNAL_PLACE_OUTSIDE = 1,  /* when the thread goes back to its own code: no call is cut short */
+    SBX_SIGNAL_PLACE_ANYWHERE = 2, /* in the middle of calls as well, as before Linux 5.11 */
+};
+
 enum sbx_pending_state {
     SBX_PENDING_NONE = 0,
     SBX_PENDING_FIRED = 1,   /* nothing of it is durable yet */
@@ -215,12 +222,12 @@ struct sbx_recording_header {
     uint32_t snapshots_made;
     uint32_t last_error;     /* errno of the last failed snapshot; 0: none */
     uint32_t hooked_slots;   /* GOT slots patched now; 0 when off */
-    uint32_t async_signal;   /* signal number of the gap filler; 0: off */
+    uint32_t async_signal;   /* signal number of the gap filler now; 0: off */
     uint32_t clock_source;   /* enum sbx_clock_source (capture/port/thread_clock.h): what times come from */
     uint32_t architecture;   /* enum sbx_architecture: of the code that was recorded; 0: not told */
     uint32_t crash_signals;  /* 1 << number of each fatal signal whose handler is ours now */
     uint32_t provider_count; /* entries in use, append only, release-stored */
-    uint32_t reserved_provider;
+    uint32_t signal_place;   /* enum sbx_signal_place: where the signals of our timers are made */
     struct sbx_provider_entry providers[SBX_PROVIDERS_MAX];
     char spool_path[SBX_PATH_MAX];      /* where snapshots go: raw/ below it; local only, never in a payload */
     char executable_path[SBX_PATH_MAX]; /* local only */

@@ -42,9 +42,11 @@ static bool forbid_before_exec(void)
     return forbid(forbidden, forbidden_count);
 }
 
-static const long all_forbidden[] = {SYS_getrandom, SYS_tgkill,      SYS_rt_tgsigqueueinfo, SYS_prctl,  SYS_madvise,
-                                     SYS_getrusage, SYS_clone3,      SYS_process_vm_readv,  SYS_socket, SYS_getdents64,
-                                     SYS_fallocate, SYS_close_range, SYS_ftruncate};
+static const long all_forbidden[] = {
+    SYS_getrandom,   SYS_timer_create,      SYS_timer_settime, SYS_timer_delete, SYS_sigaltstack,
+    SYS_tgkill,      SYS_rt_tgsigqueueinfo, SYS_prctl,         SYS_madvise,      SYS_getrusage,
+    SYS_clone3,      SYS_process_vm_readv,  SYS_socket,        SYS_getdents64,   SYS_fallocate,
+    SYS_close_range, SYS_ftruncate};
 
 static void host_14_a_filter_that_refuses_calls_harms_nobody(void **state)
 {
@@ -59,7 +61,7 @@ static void host_14_a_filter_that_refuses_calls_harms_nobody(void **state)
 
 static void forbids_later(void)
 {
-    static const long later[] = {SYS_openat, SYS_getrandom, SYS_rt_tgsigqueueinfo, SYS_process_vm_readv, SYS_prctl};
+    static const long later[] = {SYS_openat, SYS_getrandom, SYS_timer_create, SYS_process_vm_readv, SYS_prctl};
     host_loop(50, NULL);
     /* For all threads, ours too, as a sandbox does it. */
     struct sock_filter filter[] = {
@@ -107,6 +109,8 @@ static void allow(struct allow_list *list, uint32_t call)
     list->code[list->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
 
+static bool samples_are_forbidden;
+
 /* Allow what the program calls, and `ours` too; do `action` to everything else. */
 static void make_list(struct allow_list *list, bool ours, uint32_t action)
 {
@@ -121,6 +125,9 @@ static void make_list(struct allow_list *list, bool ours, uint32_t action)
     }
     for (size_t i = 0; ours && i < sbx_calls_on_our_threads_count; i++) {
         allow(list, sbx_calls_on_our_threads[i]);
+    }
+    for (size_t i = 0; ours && !samples_are_forbidden && i < sbx_calls_for_asking_count; i++) {
+        allow(list, sbx_calls_for_asking[i]);
     }
     list->code[list->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
 }
@@ -320,6 +327,45 @@ static void host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged(voi
     }
 }
 
+/* Whose filter ends who makes a timer, and knows nothing else against us. */
+static void allows_all_but_samples(void)
+{
+    static struct allow_list list;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, host_keep_busy, NULL);
+    }
+    for (int i = 0; i < 200 && host_counts().captures_async < 5; i++) {
+        host_pause_ms(20);
+    }
+    host_expect(host_counts().captures_async >= 5, "samples are taken at first");
+    samples_are_forbidden = true;
+    make_list(&list, true, SECCOMP_RET_KILL_PROCESS);
+    enter(&list);
+    host_pause_ms(20);
+    uint64_t before = host_counts().captures_async;
+    live_in_the_sandbox();
+    host_expect(host_api().is_running(), "the recorder goes on");
+    host_expect(host_counts().captures_async == before, "without samples of running threads");
+    host_expect_snapshot();
+    host_goes_on = false;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void host_14_a_filter_that_kills_for_samples_alone_ends_these_alone(void **state)
+{
+    static const char *const ways[] = {"prctl", "all"};
+    (void)state;
+    for (size_t i = 0; i < SBX_COUNT_OF(ways); i++) {
+        setenv("HOST_WAY", ways[i], 1);
+        host_run_well(&(struct host_order){.body = "allows_all_but_samples"});
+        assert_int_equal(host_count_snapshots(), 1);
+        host_tear_down(state);
+    }
+}
+
 static void *enter_strict_mode(void *unused)
 {
     (void)unused;
@@ -384,6 +430,7 @@ int main(int argc, char **argv)
         HOST_BODY(forbids_later),
         HOST_BODY(kills_what_it_does_not_call),
         HOST_BODY(allows_the_recorders_calls),
+        HOST_BODY(allows_all_but_samples),
         HOST_BODY(has_a_thread_in_strict_mode),
         HOST_BODY(forks_into_a_sandbox),
     };
@@ -394,6 +441,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_14_a_filter_that_kills_and_is_installed_past_us_ends_the_program),
         HOST_TEST(host_14_a_filter_that_kills_others_lets_the_recorder_live),
         HOST_TEST(host_14_no_call_of_ours_is_made_on_the_programs_threads_unjudged),
+        HOST_TEST(host_14_a_filter_that_kills_for_samples_alone_ends_these_alone),
         HOST_TEST(host_14_a_thread_in_strict_mode_is_left_alone),
         HOST_TEST(host_14_a_forked_child_in_a_sandbox_costs_its_parent_nothing),
     };

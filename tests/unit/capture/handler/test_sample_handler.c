@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sample_handler.c - every sample signal is answered, whatever the thread was doing when it came.
- *
- * A thread in the middle of sbx_thread_register_self() was asked (its block is live by then), did not answer, and was
- * never asked again; each of its blocking calls then yielded fifty times for a signal that had come long ago. */
+/* test_sample_handler.c - every timer's signal is answered, whatever the thread was doing when it came, and one that is
+ * not our timer's fares as if nobody had been there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +11,21 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture.h"
 #include "recording_builder.h"
 #include "sample_handler.h"
+#include "thread_timer.h"
 
+enum {
+    TIMER = 7, /* as the kernel numbers them */
+};
+
+static int the_signal;
 static struct sbx_recording_builder *the_builder;
 static uint32_t gate[2];
 static struct sbx_thread *the_thread;
@@ -28,12 +34,13 @@ static struct sbx_thread *the_thread;
 static int attach(void **state)
 {
     (void)state;
-    struct sigaction action = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    the_signal = SIGRTMAX - 2;
     the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
     sbx_capture_attach(the_builder->header);
     gate[0] = gate[1] = 1;
     sbx_the_capture.gate = gate;
-    if (sigaction(SIGURG, &action, NULL) != 0 ||
+    if (sigaction(the_signal, &action, NULL) != 0 ||
         sbx_thread_registry_start(the_builder->header, the_builder->threads) != 0) {
         return -1;
     }
@@ -56,85 +63,126 @@ static int begin_anew(void **state)
     the_builder->header->captures_async = 0;
     the_builder->header->drops[SBX_DROP_NESTED] = 0;
     sbx_thread_become(the_thread);
+    sbx_thread_take_signal_stack(the_thread);
     return 0;
 }
 
-/* The signal as send_signal() in sampler.c sends it, for the block with that index, to the calling thread: it comes
+/* The signal as a timer of sbx_sample_ask() makes it, for the block with that index, to the calling thread: it comes
  * before the call returns. */
 static void ask(uint32_t index)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
-    info.si_code = SI_QUEUE;
-    info.si_pid = getpid();
-    info.si_uid = getuid();
+    info.si_code = SI_TIMER;
+    info.si_timerid = TIMER;
     info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | index);
-    sbx_store_seq_cst(&the_thread->signal_pending, 1);
     errno = ENOTTY;
-    assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), syscall(SYS_gettid), SIGURG, &info), 0);
+    assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), syscall(SYS_gettid), the_signal, &info), 0);
     assert_int_equal(errno, ENOTTY);
+}
+
+static void arm(void)
+{
+    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 1);
 }
 
 static void test_a_registered_thread_records_itself(void **state)
 {
     (void)state;
+    arm();
     ask(the_thread->index);
-    assert_int_equal(the_thread->signal_pending, 0);
+    assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
     assert_int_equal(the_builder->header->captures_async, 1);
 }
 
 static void test_our_own_code_is_not_sampled_but_answers(void **state)
 {
     (void)state;
+    arm();
     the_thread->inside = 1;
     ask(the_thread->index);
     the_thread->inside = 0;
-    assert_int_equal(the_thread->signal_pending, 0);
+    assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
     assert_int_equal(the_builder->header->captures_async, 0);
     assert_int_equal(the_builder->header->drops[SBX_DROP_NESTED], 1);
 }
 
-static void test_a_thread_that_is_just_registering_answers(void **state)
+static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **state)
 {
     (void)state;
-    sbx_thread_become(SBX_THREAD_GONE); /* as sbx_thread_register_self() is while it looks for a block */
+    sbx_store_seq_cst(&the_thread->sample_timer, 0);
+    ask(the_thread->index);
+    assert_int_equal(the_thread->sample_timer, 0);
+    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 2); /* another is out since */
+    ask(the_thread->index);
+    assert_int_equal(the_thread->sample_timer, TIMER + 2);
+    assert_int_equal(the_builder->header->captures_async, 0);
+}
+
+static void test_a_thread_that_is_ending_is_left_alone(void **state)
+{
+    (void)state;
+    arm();
+    sbx_thread_become(SBX_THREAD_GONE);
     ask(the_thread->index);
     assert_ptr_equal(sbx_self, SBX_THREAD_GONE);
-    assert_int_equal(the_thread->signal_pending, 0);
+    assert_int_equal(the_thread->sample_timer, TIMER + 1);
     assert_int_equal(the_builder->header->captures_async, 0);
 }
 
-static void test_an_adopted_thread_finds_its_block_in_the_handler(void **state)
+static void test_a_shut_gate_is_an_answer(void **state)
 {
     (void)state;
-    sbx_thread_become(NULL);
-    ask(the_thread->index);
-    assert_ptr_equal(sbx_self, the_thread);
-    assert_int_equal(the_thread->signal_pending, 0);
-    assert_int_equal(the_builder->header->captures_async, 1);
-}
-
-static void test_a_shut_gate_is_an_answer_for_registered_and_adopted_threads(void **state)
-{
-    (void)state;
+    arm();
     gate[0] = 0;
     ask(the_thread->index);
-    assert_int_equal(the_thread->signal_pending, 0);
-    sbx_thread_become(NULL);
-    ask(the_thread->index);
-    assert_int_equal(the_thread->signal_pending, 0);
-    assert_null(sbx_self);
+    assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
     assert_int_equal(the_builder->header->captures_async, 0);
 }
 
-static void test_the_block_of_another_thread_is_left_alone(void **state)
+static void test_what_is_meant_for_another_thread_is_left_alone(void **state)
 {
     (void)state;
-    sbx_thread_become(NULL);
+    arm();
     ask(the_thread->index + 1);
-    ask(0xffff);
-    assert_null(sbx_self);
-    assert_int_equal(the_thread->signal_pending, 1);
+    ask(SBX_SAMPLE_NOBODY);
+    assert_int_equal(the_thread->sample_timer, TIMER + 1);
+    assert_int_equal(the_builder->header->captures_async, 0);
+}
+
+/* A system call of the host's has taken its stack for handlers away behind our back. */
+static void test_on_a_stack_that_nobody_knows_of_nothing_is_recorded_and_nobody_is_asked_again(void **state)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    (void)state;
+    arm();
+    assert_int_equal(sbx_raw_sigaltstack(&none, NULL), 0);
+    ask(the_thread->index);
+    assert_int_equal(the_thread->sample_timer, (TIMER + 1) | SBX_TIMER_ANSWERED);
+    assert_int_equal(the_thread->may_be_asked, 0);
+    assert_int_equal(the_builder->header->captures_async, 0);
+}
+
+static void test_a_signal_that_somebody_else_sends_ends_the_process_as_it_would_alone(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        pid_t child = fork();
+        if (child == 0) {
+            const struct rlimit none = {0, 0};
+            setrlimit(RLIMIT_CORE, &none);
+            if (way == 0) {
+                raise(the_signal);
+            } else {
+                sigqueue(getpid(), the_signal, (union sigval){.sival_int = 3});
+            }
+            _exit(0);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), the_signal);
+    }
 }
 
 int main(void)
@@ -143,10 +191,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_registered_thread_records_itself),
         CASE(test_our_own_code_is_not_sampled_but_answers),
-        CASE(test_a_thread_that_is_just_registering_answers),
-        CASE(test_an_adopted_thread_finds_its_block_in_the_handler),
-        CASE(test_a_shut_gate_is_an_answer_for_registered_and_adopted_threads),
-        CASE(test_the_block_of_another_thread_is_left_alone),
+        CASE(test_a_signal_of_a_timer_that_was_taken_back_records_nothing),
+        CASE(test_a_thread_that_is_ending_is_left_alone),
+        CASE(test_a_shut_gate_is_an_answer),
+        CASE(test_what_is_meant_for_another_thread_is_left_alone),
+        CASE(test_on_a_stack_that_nobody_knows_of_nothing_is_recorded_and_nobody_is_asked_again),
+        CASE(test_a_signal_that_somebody_else_sends_ends_the_process_as_it_would_alone),
     };
     return cmocka_run_group_tests(tests, attach, detach);
 }

@@ -124,8 +124,11 @@ static const struct {
 /* What is hooked for as long as anything is. */
 static bool is_loader_name(const char *name)
 {
-    static const char *const names[] = {"dlopen",  "dlclose",  "dlmopen",    "prctl",
-                                        "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"};
+    static const char *const names[] = {
+        "dlopen",      "dlclose",        "dlmopen",     "prctl",        "longjmp",       "_longjmp",
+        "siglongjmp",  "__longjmp_chk",  "sigaction",   "signal",       "sigprocmask",   "pthread_sigmask",
+        "sigaltstack", "pthread_create", "thrd_create", "siginterrupt", "__sysv_signal", "sigset",
+    };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;

@@ -92,9 +92,9 @@ static void note_return(int number)
 static uint64_t find_signal_return(void)
 {
     struct sigaction ours = {.sa_handler = note_return}, before;
-    assert_int_equal(sigaction(SIGURG, &ours, &before), 0);
-    assert_int_equal(raise(SIGURG), 0);
-    assert_int_equal(sigaction(SIGURG, &before, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR2, &ours, &before), 0);
+    assert_int_equal(raise(SIGUSR2), 0);
+    assert_int_equal(sigaction(SIGUSR2, &before, NULL), 0);
     return sbx_is_signal_return((const void *)(uintptr_t)handler_returned_to) ? handler_returned_to : 0;
 }
 

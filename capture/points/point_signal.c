@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_signal.c - the program's handlers, masks and alternate stacks: it must not find our signal in any of them. Nothing
+ * is recorded.
+ *
+ *   - Who asks for the handler of our signal is told what he would be told alone: the default action. Who wants the signal
+ *     gets it: all timers that are out are taken back first, and the sampler takes another.
+ *   - Who is about to block our signal has his timer taken back before, so that none becomes pending that his sigwait() or
+ *     his signalfd() would be told of.
+ *   - A thread without an alternate stack has one of ours (thread_registry.c), which it is not shown. One it brings takes
+ *     the place of ours, and where it takes that away again ours comes back.
+ *
+ * What goes past us (system calls of its own, siglongjmp(), setcontext()) the watch thread asks the kernel about
+ * (sample_signal.c). In the loader's group: hooked for as long as anything is. */
+#include "point.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "process_barrier.h"
+#include "raw_syscall.h"
+#include "sample_signal.h"
+
+typedef void handler_function(int);
+
+/* ---- handlers ---- */
+
+static bool is_our_handler(handler_function *handler)
+{
+    return handler != NULL && (void *)(uintptr_t)handler == sbx_the_capture.sample_handler;
+}
+
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 && is_our_handler(action->sa_handler); /* a union with sa_sigaction */
+}
+
+static bool is_our_number(int number)
+{
+    return number > 0 && number <= 64 && sbx_load_relaxed(&sbx_the_capture.sample_signal) == (uint32_t)number &&
+           sbx_capture_is_ours();
+}
+
+/* The program's own, not that of a child of vfork(), which has our memory and handlers of its own. */
+static bool is_own_process(void)
+{
+    return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
+}
+
+/* The signal is the program's from here on, and until has_taken() the sampler takes none. It looks at the word once more
+ * behind its announcement of a timer, so either it sees that we were here, or its timer is found here. */
+static void give_up(void)
+{
+    if (!is_own_process()) {
+        return;
+    }
+    sbx_store_relaxed(&sbx_the_capture.sample_signal, SBX_SIGNAL_SETTLING);
+    sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
+    sbx_thread_take_back_all();
+}
+
+/* What the program wanted is done. Keeps errno. */
+static inline void has_taken(void)
+{
+    if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.sample_signal) != SBX_SIGNAL_SETTLING)) {
+        return;
+    }
+    uint32_t settling = SBX_SIGNAL_SETTLING;
+    (void)sbx_cas_acq_rel(&sbx_the_capture.sample_signal, &settling, 0);
+}
+
+/* What is set already need not be set: so no signal that is just being delivered meets the default action, and with it the
+ * end of the program. */
+static bool is_default(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+}
+
+#define SETS_ACTION(name)                                                                                  \
+    static int (*real_##name)(int, const struct sigaction *, struct sigaction *);                          \
+    static int hook_##name(int number, const struct sigaction *wanted, struct sigaction *was_out)          \
+    {                                                                                                      \
+        if (SBX_UNLIKELY(wanted != NULL && is_our_number(number)) && !takes(&wanted) && was_out == NULL) { \
+            return 0;                                                                                      \
+        }                                                                                                  \
+        int result = real_##name(number, wanted, was_out);                                                 \
+        has_taken();                                                                                       \
+        if (result == 0 && was_out != NULL && SBX_UNLIKELY(is_ours(was_out))) {                            \
+            memset(was_out, 0, sizeof *was_out);                                                           \
+            was_out->sa_handler = SIG_DFL;                                                                 \
+        }                                                                                                  \
+        return result;                                                                                     \
+    }
+
+/* True: the signal is the program's now. Else it wanted what it has, and is only to look: *wanted is NULL then. */
+static bool takes(const struct sigaction **wanted)
+{
+    if (is_default(*wanted) && is_own_process()) {
+        *wanted = NULL;
+        return false;
+    }
+    give_up();
+    return true;
+}
+
+SETS_ACTION(sigaction)
+SETS_ACTION(__sigaction)
+
+/* The old ways to say so: their result is the handler of before. */
+#define SETS_HANDLER(name)                                                     \
+    static handler_function *(*real_##name)(int, handler_function *);          \
+    static handler_function *hook_##name(int number, handler_function *wanted) \
+    {                                                                          \
+        if (SBX_UNLIKELY(is_our_number(number))) {                             \
+            if (wanted == SIG_DFL && is_own_process()) {                       \
+                return SIG_DFL;                                                \
+            }                                                                  \
+            give_up();                                                         \
+        }                                                                      \
+        handler_function *was = real_##name(number, wanted);                   \
+        has_taken();                                                           \
+        return is_our_handler(was) ? SIG_DFL : was;                            \
+    }
+
+SETS_HANDLER(signal)
+SETS_HANDLER(bsd_signal)
+SETS_HANDLER(ssignal)
+SETS_HANDLER(sysv_signal)
+SETS_HANDLER(__sysv_signal)
+
+static int (*real_sigignore)(int);
+
+static int hook_sigignore(int number)
+{
+    if (SBX_UNLIKELY(is_our_number(number))) {
+        give_up();
+    }
+    int result = real_sigignore(number);
+    has_taken();
+    return result;
+}
+
+static int (*real_siginterrupt)(int, int);
+
+/* It sets the handler that is there, ours, once more, with other flags: then ours has to be set again. The program's own
+ * that comes later is set with the flags it asked for. */
+static int hook_siginterrupt(int number, int is_wanted)
+{
+    struct sigaction ours;
+    bool is_kept = is_our_number(number) && is_own_process() && real_sigaction != NULL &&
+                   real_sigaction(number, NULL, &ours) == 0 && is_ours(&ours);
+    int result = real_siginterrupt(number, is_wanted);
+    if (SBX_UNLIKELY(is_kept)) {
+        int saved_errno = errno;
+        real_sigaction(number, &ours, NULL);
+        errno = saved_errno;
+    }
+    return result;
+}
+
+/* ---- masks ---- */
+
+static uint64_t word_of(const sigset_t *set)
+{
+    uint64_t word;
+    memcpy(&word, set, sizeof word); /* signal n in bit n - 1, in glibc and musl as in the kernel */
+    return word;
+}
+
+/* The thread's mask is about to be changed in this way: what it will block it is taken to block from here on. */
+static struct sbx_thread *begin_mask(uint64_t added)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_ours()) {
+        return NULL;
+    }
+    sbx_store_relaxed(&thread->blocked_signals, thread->blocked_signals | added);
+    /* order: barrier mask_changes - Dekker with sample_timer */
+    sbx_store_before_look(&thread->mask_changes, thread->mask_changes + 1);
+    uint32_t number = sbx_load_relaxed(&sbx_the_capture.sample_signal);
+    if (number != 0 && number <= 64 && (thread->blocked_signals >> (number - 1) & 1) != 0) {
+        sbx_sample_take_back(thread);
+    }
+    return thread;
+}
+
+static void end_mask(struct sbx_thread *thread, uint64_t mask)
+{
+    if (thread != NULL) {
+        sbx_store_relaxed(&thread->blocked_signals, mask); /* relaxed: a late look spares us one sample */
+    }
+}
+
+/* Around a call with `how` and `set` of sigprocmask(). */
+static struct sbx_thread *begin_change(int how, const sigset_t *set)
+{
+    return set == NULL ? NULL : begin_mask(how == SIG_UNBLOCK ? 0 : word_of(set));
+}
+
+static void end_change(struct sbx_thread *thread, int how, uint64_t word, bool is_done)
+{
+    if (thread == NULL) {
+        return;
+    }
+    if (!is_done) {
+        word = sbx_raw_signal_mask();
+        how = SIG_SETMASK;
+    }
+    end_mask(thread, how == SIG_BLOCK     ? thread->blocked_signals
+                     : how == SIG_UNBLOCK ? thread->blocked_signals & ~word
+                                          : word);
+}
+
+#define CHANGES_MASK(name)                                                    \
+    static int (*real_##name)(int, const sigset_t *, sigset_t *);             \
+    static int hook_##name(int how, const sigset_t *set, sigset_t *was_out)   \
+    {                                                                         \
+        uint64_t word = set != NULL ? word_of(set) : 0; /* may be *was_out */ \
+        struct sbx_thread *thread = begin_change(how, set);                   \
+        int result = real_##name(how, set, was_out);                          \
+        end_change(thread, how, word, result == 0);                           \
+        return result;                                                        \
+    }
+
+CHANGES_MASK(pthread_sigmask)
+CHANGES_MASK(sigprocmask)
+
+/* One signal, or those of the first word of a mask as BSD had it: what comes of it is asked of the kernel. */
+static void end_unknown(struct sbx_thread *thread)
+{
+    if (thread != NULL) {
+        end_mask(thread, sbx_raw_signal_mask());
+    }
+}
+
+#define CHANGES_MASK_SOMEHOW(name, type)                    \
+    static int (*real_##name)(type);                        \
+    static int hook_##name(type what)                       \
+    {                                                       \
+        struct sbx_thread *thread = begin_mask(UINT64_MAX); \
+        int result = real_##name(what);                     \
+        end_unknown(thread);                                \
+        return result;                                      \
+    }
+
+CHANGES_MASK_SOMEHOW(sigblock, int)
+CHANGES_MASK_SOMEHOW(sigsetmask, int)
+CHANGES_MASK_SOMEHOW(sighold, int)
+CHANGES_MASK_SOMEHOW(sigrelse, int)
+
+static handler_function *(*real_sigset)(int, handler_function *);
+
+/* Blocks the signal (SIG_HOLD), or sets a handler and unblocks it. */
+static handler_function *hook_sigset(int number, handler_function *wanted)
+{
+    const uintptr_t hold = 2; /* SIG_HOLD of the libraries that have it */
+    bool is_hold = (uintptr_t)wanted == hold;
+    if (SBX_UNLIKELY(is_our_number(number) && !is_hold && wanted != SIG_DFL)) {
+        give_up();
+    }
+    struct sbx_thread *thread = begin_mask(UINT64_MAX);
+    handler_function *was;
+    if (SBX_UNLIKELY(wanted == SIG_DFL && is_our_number(number) && is_own_process())) {
+        uint64_t bit = UINT64_C(1) << (number - 1), before = 0;
+        (void)sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&bit, (long)(uintptr_t)&before,
+                              sizeof bit, 0, 0);
+        was = (before & bit) != 0 ? (handler_function *)hold : SIG_DFL;
+    } else {
+        was = real_sigset(number, wanted);
+        has_taken();
+    }
+    end_unknown(thread);
+    return is_our_handler(was) ? SIG_DFL : was;
+}
+
+/* ---- alternate stacks ---- */
+
+static int (*real_sigaltstack)(const stack_t *, stack_t *);
+
+/* While it is exchanged nobody asks this thread. */
+static struct sbx_thread *begin_stack(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_ours() || !is_own_process()) {
+        return NULL;
+    }
+    sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
+    sbx_sample_take_back(thread);
+    return thread;
+}
+
+static int hook_sigaltstack(const stack_t *wanted, stack_t *was_out)
+{
+    stack_t was;
+    struct sbx_thread *thread = wanted != NULL ? begin_stack() : NULL;
+    int result = real_sigaltstack(wanted, &was);
+    if (thread != NULL) { /* set or refused: what there is now is ours, the program's, or none, and then ours again */
+        int saved_errno = errno;
+        sbx_thread_take_signal_stack(thread);
+        errno = saved_errno;
+    }
+    if (result == 0 && was_out != NULL) {
+        *was_out = sbx_thread_is_our_signal_stack(was.ss_sp) ? (stack_t){.ss_flags = SS_DISABLE} : was;
+    }
+    return result;
+}
+
+#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_LOADER)
+static const struct sbx_point points[] = {
+    POINT(sigaction),     POINT(signal),      POINT(bsd_signal),   POINT(ssignal),         POINT(sysv_signal),
+    POINT(__sysv_signal), POINT(sigignore),   POINT(siginterrupt), POINT(pthread_sigmask), POINT(sigprocmask),
+    POINT(sigblock),      POINT(sigsetmask),  POINT(sighold),      POINT(sigrelse),        POINT(sigset),
+    POINT(sigaltstack),   POINT(__sigaction),
+};
+const struct sbx_point_list sbx_points_signal = SBX_POINT_LIST(points);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* signal_frame.h - how much the kernel puts on a stack to call a handler, and what it interrupted.
+ *
+ * Each architecture's file defines
+ *   sbx_signal_frame_bytes()   what it may put there now, of this process
+ *   sbx_was_call_cut()         did the system call in front of what was interrupted say EINTR
+ *   SBX_CALL_INSTRUCTION       the bytes of a system call instruction, SBX_CALL_BYTES of them */
+#ifndef SBX_SIGNAL_FRAME_H
+#define SBX_SIGNAL_FRAME_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "marks.h"
+#include "raw_syscall.h"
+
+/* The most that it ever puts there on this machine (AT_MINSIGSTKSZ, Linux 5.14; before, what was enough for all then). */
+static inline uint64_t sbx_signal_frame_most(void)
+{
+    enum {
+        MINIMUM = 51, /* AT_MINSIGSTKSZ */
+        OLD_MOST = 5120,
+    };
+    uint64_t most = getauxval(MINIMUM);
+    return most != 0 ? most : OLD_MOST;
+}
+
+#if defined(__x86_64__)
+#include "signal_frame_x86_64.h"
+#elif defined(__aarch64__)
+#include "signal_frame_aarch64.h"
+#else
+#error "signal frames of this architecture are not known"
+#endif
+
+#endif

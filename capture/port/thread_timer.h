@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_timer.h - timers that run with one thread's CPU time, and alternate signal stacks, asked of the kernel directly.
+ *
+ * Such a timer fires only while its thread runs, at the next tick of the scheduler's clock. Its number is never given
+ * again while the process lives, but after two thousand million others (posix_timer_add() in kernel/time/posix-timers.c):
+ * so whoever deletes one has cancelled it for good, and a timer_settime() that comes later fails and harms nobody. */
+#ifndef SBX_THREAD_TIMER_H
+#define SBX_THREAD_TIMER_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "marks.h"
+#include "raw_syscall.h"
+
+/* struct sigevent, struct itimerspec and struct sigaction as the kernel has them on x86-64 and aarch64. */
+struct sbx_kernel_sigevent {
+    uint64_t value;
+    int32_t signal;
+    int32_t notify;
+    int32_t tid;
+    int32_t padding[11];
+};
+
+struct sbx_kernel_itimerspec {
+    int64_t interval[2];
+    int64_t value[2]; /* seconds, nanoseconds */
+};
+
+struct sbx_kernel_sigaction {
+    void *handler;
+    unsigned long flags;
+    void *restorer;
+    uint64_t mask;
+};
+
+/* A timer of thread `tid`'s CPU time that sends it `signal` with `value`; not armed. Its number, or a negative errno. */
+static inline long sbx_raw_thread_timer(uint32_t tid, int signal, uint64_t value)
+{
+    enum {
+        THREAD_ID = 4,    /* SIGEV_THREAD_ID */
+        THREAD_CLOCK = 6, /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of include/linux/posix-timers.h */
+    };
+    struct sbx_kernel_sigevent event;
+    int32_t timer = -1;
+    memset(&event, 0, sizeof event);
+    event.value = value;
+    event.signal = signal;
+    event.notify = THREAD_ID;
+    event.tid = (int32_t)tid;
+    uint32_t clock = ~tid << 3 | THREAD_CLOCK;
+    long result = sbx_raw_syscall(SYS_timer_create, (long)(int32_t)clock, (long)(uintptr_t)&event,
+                                  (long)(uintptr_t)&timer, 0, 0, 0);
+    return result < 0 ? result : timer;
+}
+
+/* Fire once, as soon as its thread is met running. */
+static inline long sbx_raw_timer_arm(uint32_t timer)
+{
+    const struct sbx_kernel_itimerspec soon = {.value = {0, 1}};
+    return sbx_raw_syscall(SYS_timer_settime, (long)timer, 0, (long)(uintptr_t)&soon, 0, 0, 0);
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_raw_timer_delete(uint32_t timer)
+{
+    (void)sbx_raw_syscall(SYS_timer_delete, (long)timer, 0, 0, 0, 0, 0);
+}
+
+SBX_SIGNAL_SAFE static inline long sbx_raw_sigaltstack(const stack_t *wanted, stack_t *was_out)
+{
+    return sbx_raw_syscall(SYS_sigaltstack, (long)(uintptr_t)wanted, (long)(uintptr_t)was_out, 0, 0, 0, 0);
+}
+
+/* The handler of a signal as the kernel has it; NULL: none, or the kernel does not tell. */
+SBX_SIGNAL_SAFE static inline void *sbx_raw_handler_of(int signal)
+{
+    struct sbx_kernel_sigaction now = {.handler = NULL};
+    long result = sbx_raw_syscall(SYS_rt_sigaction, signal, 0, (long)(uintptr_t)&now, sizeof now.mask, 0, 0);
+    return result == 0 ? now.handler : NULL;
+}
+
+/* The calling thread's signal mask, signal n in bit n - 1; all blocked when the kernel does not tell. */
+SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_signal_mask(void)
+{
+    uint64_t mask = 0;
+    long result = sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)(uintptr_t)&mask, sizeof mask, 0, 0);
+    return result == 0 ? mask : UINT64_MAX;
+}
+
+#endif
