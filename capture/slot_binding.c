@@ -172,7 +172,7 @@ static void find_start(struct sbx_binding_walk *walk)
             is_more = module->is_followed = true;
             for (const ElfW(Dyn) *entry = module->dynamic; entry->d_tag != DT_NULL; entry++) {
                 if (entry->d_tag == DT_NEEDED) {
-                    reach(module->strings + entry->d_un.d_val, walk);
+                    reach(file_of(module->strings + entry->d_un.d_val), walk);
                 }
             }
         }

@@ -175,9 +175,11 @@ SBX_BLOCKING_HOOK(int, vdprintf_chk, (int fd, int flag, const char *format, va_l
 V_FORM(vfprintf, (FILE * stream, const char *format, va_list rest));
 V_FORM(vprintf, (const char *format, va_list rest));
 V_FORM(vdprintf, (int fd, const char *format, va_list rest));
+#ifdef __GLIBC__ /* musl has no fortified functions, and programs that call them do not start with it */
 V_FORM(__vfprintf_chk, (FILE * stream, int flag, const char *format, va_list rest));
 V_FORM(__vprintf_chk, (int flag, const char *format, va_list rest));
 V_FORM(__vdprintf_chk, (int fd, int flag, const char *format, va_list rest));
+#endif
 
 #define FORMATS(name, parameters, last, v_form_arguments, v_form, is_copy, object, fd)              \
     static int(*real_##name) parameters;                                                            \
@@ -202,15 +204,17 @@ V_FORM(__vdprintf_chk, (int fd, int flag, const char *format, va_list rest));
     }
 FORMATS(fprintf, (FILE * stream, const char *format, ...), format, (stream, format, rest), vfprintf,
         has_room(stream, LINE_BYTES), 0, fd_of(stream))
-FORMATS(fprintf_chk, (FILE * stream, int flag, const char *format, ...), format, (stream, flag, format, rest),
-        __vfprintf_chk, has_room(stream, LINE_BYTES), 0, fd_of(stream))
 FORMATS(printf, (const char *format, ...), format, (format, rest), vprintf, has_room(stdout, LINE_BYTES), 0,
         fd_of(stdout))
+FORMATS(dprintf, (int fd, const char *format, ...), format, (fd, format, rest), vdprintf, false, (uint64_t)fd + 1, fd)
+#ifdef __GLIBC__
+FORMATS(fprintf_chk, (FILE * stream, int flag, const char *format, ...), format, (stream, flag, format, rest),
+        __vfprintf_chk, has_room(stream, LINE_BYTES), 0, fd_of(stream))
 FORMATS(printf_chk, (int flag, const char *format, ...), format, (flag, format, rest), __vprintf_chk,
         has_room(stdout, LINE_BYTES), 0, fd_of(stdout))
-FORMATS(dprintf, (int fd, const char *format, ...), format, (fd, format, rest), vdprintf, false, (uint64_t)fd + 1, fd)
 FORMATS(dprintf_chk, (int fd, int flag, const char *format, ...), format, (fd, flag, format, rest), __vdprintf_chk,
         false, (uint64_t)fd + 1, fd)
+#endif
 
 #define POINT(name)       SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_STDIO)
 #define INNER_POINT(name) SBX_POINT("__" #name, hook_##name, real_##name, SBX_GROUP_STDIO)
@@ -249,10 +253,12 @@ static const struct sbx_point points[] = {
     POINT(vdprintf),
     INNER_POINT(vdprintf_chk),
     SBX_PLAIN_POINT("fprintf", hook_fprintf, real_fprintf, SBX_GROUP_STDIO),
-    SBX_PLAIN_POINT("__fprintf_chk", hook_fprintf_chk, real_fprintf_chk, SBX_GROUP_STDIO),
     SBX_PLAIN_POINT("printf", hook_printf, real_printf, SBX_GROUP_STDIO),
-    SBX_PLAIN_POINT("__printf_chk", hook_printf_chk, real_printf_chk, SBX_GROUP_STDIO),
     SBX_PLAIN_POINT("dprintf", hook_dprintf, real_dprintf, SBX_GROUP_STDIO),
+#ifdef __GLIBC__
+    SBX_PLAIN_POINT("__fprintf_chk", hook_fprintf_chk, real_fprintf_chk, SBX_GROUP_STDIO),
+    SBX_PLAIN_POINT("__printf_chk", hook_printf_chk, real_printf_chk, SBX_GROUP_STDIO),
     SBX_PLAIN_POINT("__dprintf_chk", hook_dprintf_chk, real_dprintf_chk, SBX_GROUP_STDIO),
+#endif
 };
 const struct sbx_point_list sbx_points_stdio = SBX_POINT_LIST(points);

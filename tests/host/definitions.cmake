@@ -26,7 +26,7 @@ foreach(target IN ITEMS own_allocator wrapped clock_reader plugin_own_now plugin
     target_compile_options(${target} PRIVATE -fno-builtin) # every call is made as it stands there
 endforeach()
 
-sbx_add_test(NAME test_host_definitions SOURCES test_host_definitions.c LINKS host_case LABEL host TIMEOUT 240)
+sbx_add_test(NAME test_host_definitions SOURCES test_host_definitions.c LINKS host_case LABEL host TIMEOUT 600)
 target_compile_definitions(test_host_definitions PRIVATE HOST_OWN_ALLOCATOR="$<TARGET_FILE:own_allocator>"
     HOST_WRAPPED="$<TARGET_FILE:wrapped>" HOST_CLOCK_READER="$<TARGET_FILE:clock_reader>"
     HOST_PLUGIN_OWN_NOW="$<TARGET_FILE:plugin_own_now>" HOST_PLUGIN_OWN_LAZY="$<TARGET_FILE:plugin_own_lazy>"

@@ -22,6 +22,7 @@ odd=$("$readelf" -rW "$library" | awk '$3 ~ /^R_/ && NF >= 5 && $3 !~ /_(JUMP_SL
     $3 !~ /TPOFF|TPREL|DTPMOD/ { print $3, $5 }' | sort -u)
 [ -z "$odd" ] || complain "relocations that cannot be bound anew: $odd"
 
+# shellcheck disable=SC2016 # the backquotes are the page's
 told=$(sed -n '/^## Own bindings/,/^## [^O]/p' "$page" | sed -n 's/^| \([^|]*\) |.*/\1/p' | grep -o '`[^`]*`' | tr -d '`' | sort -u)
 [ -n "$told" ] || complain "$page has no table of what is not bound"
 
