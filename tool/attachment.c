@@ -14,6 +14,7 @@
 
 #include "order.h"
 #include "recording_check.h"
+#include "shared_mapping.h"
 
 int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid)
 {
@@ -23,12 +24,12 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
         return -errno;
     }
     int result = -EPROTO;
-    void *mapping = MAP_FAILED;
+    void *mapping = NULL;
     if (fstat(file, &status) != 0) {
         result = -errno;
     } else if (status.st_size >= SBX_CONTROL_AT + 4096) {
-        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        result = mapping == MAP_FAILED ? -errno : 0;
+        mapping = sbx_shared_map(file, (size_t)status.st_size, PROT_READ | PROT_WRITE); /* it may be cut short */
+        result = mapping == NULL ? -errno : 0;
     }
     if (result != 0) {
         close(file);
@@ -43,7 +44,7 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
         result = -ESRCH;
     }
     if (result != 0) {
-        munmap(mapping, (size_t)status.st_size);
+        sbx_shared_unmap(mapping, (size_t)status.st_size);
         close(file);
         return result;
     }
@@ -56,7 +57,7 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
 
 void sbx_attachment_close(struct sbx_attachment *attachment)
 {
-    munmap(attachment->header, attachment->bytes);
+    sbx_shared_unmap(attachment->header, attachment->bytes);
     close(attachment->file);
 }
 

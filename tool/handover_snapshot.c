@@ -23,6 +23,7 @@
 #include "consent.h"
 #include "order.h"
 #include "recording_check.h"
+#include "shared_mapping.h"
 #include "recording_file.h"
 #include "snapshot_copy.h"
 
@@ -115,10 +116,14 @@ static bool has_room(const struct sbx_handovers *handovers, int raw_folder)
 
 static _Thread_local sigjmp_buf *way_out; /* NULL: a fault is our own */
 
-static void leave_the_mapping(int number)
+static void leave_the_mapping(int number, siginfo_t *info, void *context)
 {
+    (void)context;
     if (way_out != NULL) {
         siglongjmp(*way_out, 1);
+    }
+    if (sbx_shared_mapping_heal(info->si_addr)) {
+        return; /* another thread gives a recording an order */
     }
     signal(number, SIG_DFL);
     raise(number); /* with the return, and it ends us as it would have */
@@ -168,7 +173,8 @@ static bool survive(void (*act)(void *work), struct work *work)
     sigjmp_buf here;
     bool is_done = false;
     memset(&ours, 0, sizeof ours);
-    ours.sa_handler = leave_the_mapping;
+    ours.sa_sigaction = leave_the_mapping;
+    ours.sa_flags = SA_SIGINFO;
     sigemptyset(&ours.sa_mask);
     sigaction(SIGBUS, &ours, &before);
     if (sigsetjmp(here, 1) == 0) {
