@@ -8,13 +8,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "libc_symbols.h"
+#include "raw_syscall.h"
 
 enum {
-    FORK_WAIT_MS = 200
+    FORK_WAIT_MS = 200,
+    REAL_TIME_WAIT_MS = 5
 };
 
 static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,29 +53,40 @@ void sbx_loader_visit_end(void)
 #define FORK_WAIT_CLOCK CLOCK_REALTIME
 #endif
 
-static void add_wait(struct timespec *until)
-{
-    until->tv_nsec += FORK_WAIT_MS * 1000000L;
-    until->tv_sec += until->tv_nsec / 1000000000;
-    until->tv_nsec %= 1000000000;
-}
-
-static void before_fork(void)
+static int lock_within(uint32_t ms)
 {
     struct timespec until;
     clock_gettime(FORK_WAIT_CLOCK, &until);
-    add_wait(&until);
+    until.tv_nsec += ms * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
 #ifdef __GLIBC__
     int error = pthread_mutex_clocklock(&visit_lock, FORK_WAIT_CLOCK, &until);
-    if (error == EINVAL) { /* before Linux 5.14 such a lock knows one clock only */
+    if (error == EINVAL) { /* before Linux 5.14 a lock with inheritance knows one clock only */
         clock_gettime(CLOCK_REALTIME, &until);
-        add_wait(&until);
+        until.tv_sec += (until.tv_nsec + ms * 1000000L) / 1000000000;
+        until.tv_nsec = (until.tv_nsec + ms * 1000000L) % 1000000000;
         error = pthread_mutex_timedlock(&visit_lock, &until);
     }
-    has_visit_lock = error == 0;
+    return error;
 #else
-    has_visit_lock = pthread_mutex_timedlock(&visit_lock, &until) == 0;
+    return pthread_mutex_timedlock(&visit_lock, &until);
 #endif
+}
+
+static bool is_real_time(void)
+{
+    long policy = sbx_raw_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6; /* SCHED_DEADLINE */
+}
+
+/* Ours that is inside, and has our priority now, is out within microseconds. Else it is not inside but waits for the loader,
+ * which a thread of the program's holds that does not run: a fork would meet that one there without us as well. Who has
+ * real time does not wait for it. */
+static void before_fork(void)
+{
+    has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(REAL_TIME_WAIT_MS) == 0 ||
+                     (!is_real_time() && lock_within(FORK_WAIT_MS - REAL_TIME_WAIT_MS) == 0);
 }
 
 static void after_fork_in_parent(void)

@@ -37,7 +37,8 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_tgkill,
     SYS_prctl, /* a new thread's name */
     SYS_prlimit64,
-    SYS_sched_getaffinity, /* pthread_getattr_np() */
+    SYS_sched_getaffinity,  /* pthread_getattr_np() */
+    SYS_sched_getscheduler, /* a fork that would wait for us */
     SYS_mmap,
     SYS_munmap,
     SYS_madvise,

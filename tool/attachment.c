@@ -14,6 +14,7 @@
 
 #include "order.h"
 #include "recording_check.h"
+#include "shared_mapping.h"
 
 enum {
     LOCK_WAIT_MS = 20 /* as long as another order takes that waits for nobody */
@@ -31,13 +32,13 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
         return -errno;
     }
     int result = -EPROTO;
-    void *mapping = MAP_FAILED;
+    void *mapping = NULL;
     if (fstat(file, &status) != 0) {
         result = -errno;
     } else if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_size >= SBX_CONTROL_AT + 4096 &&
                (uint64_t)status.st_size <= BYTES_MAX) {
-        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        result = mapping == MAP_FAILED ? -errno : 0;
+        mapping = sbx_shared_map(file, (size_t)status.st_size, PROT_READ | PROT_WRITE); /* it may be cut short */
+        result = mapping == NULL ? -errno : 0;
     }
     if (result != 0) {
         close(file);
@@ -52,7 +53,7 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
         result = -ESRCH;
     }
     if (result != 0) {
-        munmap(mapping, (size_t)status.st_size);
+        sbx_shared_unmap(mapping, (size_t)status.st_size);
         close(file);
         return result;
     }
@@ -65,7 +66,7 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
 
 void sbx_attachment_close(struct sbx_attachment *attachment)
 {
-    munmap(attachment->header, attachment->bytes);
+    sbx_shared_unmap(attachment->header, attachment->bytes);
     close(attachment->file);
 }
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 
 #include "attachment.h"
-#include "mapping_guard.h"
 #include "order.h"
 #include "recording_file.h"
+#include "shared_mapping.h"
 
 /* Is it the same folder, as the process sees it? */
 static bool has_spool(const struct sbx_attachment *attachment, uint32_t pid, const struct stat *spool)

@@ -19,11 +19,11 @@
 
 #include "clock.h"
 #include "consent.h"
-#include "mapping_guard.h"
 #include "order.h"
 #include "own_folder.h"
 #include "recording_check.h"
 #include "recording_file.h"
+#include "shared_mapping.h"
 #include "snapshot_copy.h"
 #include "temporary_file.h"
 

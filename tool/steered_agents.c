@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "attachment.h"
-#include "mapping_guard.h"
 #include "recording_folder.h"
+#include "shared_mapping.h"
 
 enum {
     PATH_BYTES = 4096

@@ -18,6 +18,7 @@
 #include "logical_splice.h"
 #include "clock.h"
 #include "recording_check.h"
+#include "shared_mapping.h"
 #include "snapshot_copy.h"
 
 static void __attribute__((format(printf, 3, 4))) say_why(char *why, size_t why_bytes, const char *format, ...)
@@ -283,8 +284,8 @@ static int read_whole(int fd, size_t bytes, void **data_out)
 static int copy_live(int fd, size_t bytes, int *copy_out)
 {
     int error;
-    void *live = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (live == MAP_FAILED) {
+    void *live = sbx_shared_map(fd, bytes, PROT_READ);
+    if (live == NULL) {
         return -errno;
     }
     uint64_t *scratch = malloc(SBX_COPY_SCRATCH_MIN);
@@ -307,7 +308,7 @@ static int copy_live(int fd, size_t bytes, int *copy_out)
 free_scratch:
     free(scratch);
 unmap_live:
-    munmap(live, bytes);
+    sbx_shared_unmap(live, bytes);
     return error;
 }
 

@@ -2,7 +2,6 @@
 /* test_host_resources.c - what a recorded program needs for itself: stacks, shared memory, locked memory, files that go. */
 #include "host_case.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -227,7 +226,7 @@ static void host_21_recordings_leave_the_host_its_share_of_a_small_shared_memory
         &(struct host_order){.body = "has_workers_and_shared_memory", .before_exec = has_little_shared_memory});
 }
 
-/* ---- clocks and priorities ---- */
+/* ---- clocks ---- */
 
 #ifdef __x86_64__
 static void forbids_the_counter(void)
@@ -251,64 +250,6 @@ static void host_15_a_program_that_forbids_itself_the_counter_lives(void **state
 }
 #endif
 
-enum {
-    FORKS = 1500,
-    LONG_FORK_MS = 190 /* fork waits 200 ms for a thread of ours that does not run */
-};
-
-static void forks_in_real_time(void)
-{
-    struct sched_param priority = {.sched_priority = 10};
-    cpu_set_t one;
-    int long_forks = 0;
-    host_loop(20, NULL);
-    CPU_ZERO(&one);
-    CPU_SET(0, &one);
-    host_pause_ms(300);
-    /* Ours are on the same processor, and have no real time. */
-    DIR *tasks = opendir("/proc/self/task");
-    host_expect(tasks != NULL, "tasks can be listed");
-    for (struct dirent *entry = readdir(tasks); entry != NULL; entry = readdir(tasks)) {
-        if (entry->d_name[0] != '.' && sched_setaffinity(atoi(entry->d_name), sizeof one, &one) != 0) {
-            _exit(77);
-        }
-    }
-    closedir(tasks);
-    if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
-        _exit(77);
-    }
-    for (int i = 0; i < FORKS; i++) {
-        void *module = dlopen(HOST_LATE_MODULE, RTLD_NOW); /* which has ours look at the loader's list */
-        if (module != NULL) {
-            dlclose(module);
-        }
-        if (i % 8 == 0) {
-            host_pause_ms(1); /* ours runs, and is interrupted by us */
-        }
-        uint64_t begin = host_now_ms();
-        pid_t pid = fork();
-        if (pid == 0) {
-            _exit(0);
-        }
-        long_forks += host_now_ms() - begin >= LONG_FORK_MS;
-        host_expect(pid > 0 && waitpid(pid, NULL, 0) == pid, "a child is made and ends");
-    }
-    if (long_forks != 0) {
-        fprintf(stderr, "%d of %d forks were long\n", long_forks, FORKS);
-    }
-    host_expect(long_forks == 0, "no fork waited for a thread that does not run");
-}
-
-static void host_01_a_real_time_program_forks_without_waiting_for_us(void **state)
-{
-    (void)state;
-    int status = host_run(&(struct host_order){.body = "forks_in_real_time"});
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
-        host_skip("no real-time priority is to be had");
-    }
-    assert_int_equal(status, 0);
-}
-
 int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
@@ -320,7 +261,6 @@ int main(int argc, char **argv)
 #ifdef __x86_64__
         HOST_BODY(forbids_the_counter),
 #endif
-        HOST_BODY(forks_in_real_time),
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_15_static_tls_of_any_size_leaves_our_threads_their_stack),
@@ -329,7 +269,6 @@ int main(int argc, char **argv)
 #ifdef __x86_64__
         HOST_TEST(host_15_a_program_that_forbids_itself_the_counter_lives),
 #endif
-        HOST_TEST(host_01_a_real_time_program_forks_without_waiting_for_us),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
 }

@@ -18,7 +18,7 @@
 
 #include "attachment.h"
 #include "consent_order.h"
-#include "mapping_guard.h"
+#include "shared_mapping.h"
 #include "recording_builder.h"
 
 struct fixture {

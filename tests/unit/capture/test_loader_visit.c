@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_loader_visit.c - a fork beside a visit: it waits, and a real-time one does not wait for who never runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "loader_visit.h"
+
+enum {
+    TURNS = 20,
+    VISIT_MS = 2, /* of computing */
+    LONG_MS = 150 /* fork gives up waiting after 200 */
+};
+
+static _Atomic bool is_inside, fills_the_processor, has_ended;
+
+static uint64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void *visit_again_and_again(void *unused)
+{
+    (void)unused;
+    while (!has_ended) {
+        sbx_loader_visit_begin();
+        is_inside = true;
+        uint64_t begin = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+        while (clock_ms(CLOCK_THREAD_CPUTIME_ID) - begin < VISIT_MS) {
+        }
+        is_inside = false;
+        sbx_loader_visit_end();
+        usleep(300);
+    }
+    return NULL;
+}
+
+/* Of a priority between the two: who visits does not run. */
+static void *fill_the_processor(void *unused)
+{
+    (void)unused;
+    while (!has_ended) {
+        if (!fills_the_processor) {
+            usleep(100);
+        }
+    }
+    return NULL;
+}
+
+static bool set_priority(pthread_t thread, int priority)
+{
+    const struct sched_param wanted = {.sched_priority = priority};
+    return pthread_setschedparam(thread, priority != 0 ? SCHED_FIFO : SCHED_OTHER, &wanted) == 0;
+}
+
+/* In a child, which all of this is gone with. */
+static int fork_in_real_time(void)
+{
+    cpu_set_t one;
+    pthread_t visitor, filler;
+    int long_forks = 0, beside_a_visit = 0;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sbx_loader_visit_start();
+    if (sched_setaffinity(0, sizeof one, &one) != 0 || !set_priority(pthread_self(), 10)) {
+        return 77;
+    }
+    if (pthread_create(&visitor, NULL, visit_again_and_again, NULL) != 0 || !set_priority(visitor, 0) ||
+        pthread_create(&filler, NULL, fill_the_processor, NULL) != 0 || !set_priority(filler, 5)) {
+        return 77;
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        fills_the_processor = false;
+        while (!is_inside) {
+            usleep(200);
+        }
+        fills_the_processor = true;
+        usleep(300);
+        beside_a_visit += is_inside;
+        uint64_t begin = clock_ms(CLOCK_MONOTONIC);
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(0);
+        }
+        long_forks += clock_ms(CLOCK_MONOTONIC) - begin >= LONG_MS;
+        waitpid(pid, NULL, 0);
+    }
+    fprintf(stderr, "%d forks beside a visit, %d of them long\n", beside_a_visit, long_forks);
+    return beside_a_visit < TURNS / 4 ? 78 : long_forks == 0 ? 0 : 1;
+}
+
+static void test_a_real_time_fork_lends_its_priority_to_who_is_inside_the_loader(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        _exit(fork_in_real_time());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (status == 77 << 8) {
+        fputs("SKIPPED: no real-time priority is to be had\n", stderr);
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static void *visit_for_a_moment(void *unused)
+{
+    (void)unused;
+    sbx_loader_visit_begin();
+    is_inside = true;
+    usleep(20000);
+    is_inside = false;
+    sbx_loader_visit_end();
+    return NULL;
+}
+
+static void test_a_fork_waits_for_a_visit_to_end(void **state)
+{
+    (void)state;
+    pthread_t visitor;
+    sbx_loader_visit_start();
+    assert_int_equal(pthread_create(&visitor, NULL, visit_for_a_moment, NULL), 0);
+    while (!is_inside) {
+        usleep(100);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(is_inside); /* a copy of what was so when it was made */
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    pthread_join(visitor, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_real_time_fork_lends_its_priority_to_who_is_inside_the_loader),
+        cmocka_unit_test(test_a_fork_waits_for_a_visit_to_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
