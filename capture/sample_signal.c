@@ -32,20 +32,26 @@ enum {
     MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
     REVIEW_NS = 20000000,       /* a timer that is younger is left alone */
     LATE_CPU_NS = 50000000,     /* its thread has run for so long and did not answer: lost */
+    YOUNG_NS = 50000000,        /* a process that is younger is not sampled by signal */
     DEAF_NS = 200000000,        /* who may not be asked for so long is counted */
     STALE_NS = 200000000,       /* its thread sleeps, or is starved: the next is as good */
     OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
     HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
     PROBE_BYTES = 256 * 1024,
+    PROBES = 50,    /* a machine that never lets it see a tick is taken for the worse */
     PROBE_HITS = 2, /* a tick that meets the last instructions of a call proves nothing; not twice in a row */
 };
 #define ASK_PAUSE_FIRST_NS UINT64_C(100000000)
 #define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
-#define PROBE_MOST_NS      UINT64_C(200000000)
-#define PAUSE_NS           UINT64_C(1000000000) /* the kernel refused, or the probe met no tick: everybody is left in peace */
+#define PROBE_MOST_NS      UINT64_C(30000000) /* at a time: nothing else is done by the watch thread meanwhile */
+#define PROBE_PAUSE_NS     UINT64_C(20000000)
+#define PAUSE_NS           UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
 
-static int number;           /* the signal; 0: none */
-static bool is_checked;      /* it was looked whether it still is ours since the step began */
+static int number;      /* the signal; 0: none */
+static bool is_checked; /* it was looked whether it still is ours since the step began */
+static uint64_t started_ns;
+static unsigned probe_hits;  /* ticks that met it behind its call, in all probes: a busy machine has few for us */
+static unsigned probes;      /* that came to nothing */
 static bool is_probed;       /* where signals are made is known */
 static uint32_t timers_most; /* of this process */
 static uint32_t timers_out;  /* met in this step, and armed in it */
@@ -131,6 +137,7 @@ int sbx_sample_signal_start(void)
     sbx_gives_signal_stacks = is_of_libc("sigaltstack");
     struct rlimit limit;
     sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
+    started_ns = sbx_now_ns();
     timers_most = TIMERS_MOST;
     if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur / TIMERS_SHARE < TIMERS_MOST) {
         timers_most = (uint32_t)(limit.rlim_cur / TIMERS_SHARE);
@@ -182,20 +189,21 @@ static enum sbx_signal_place probe(void)
     }
     sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
                     0);
-    for (int hits = 0; place == SBX_SIGNAL_PLACE_UNKNOWN && hits < PROBE_HITS;) {
+    while (place == SBX_SIGNAL_PLACE_UNKNOWN) {
         sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
-        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || sbx_now_ns() - begin_ns >= PROBE_MOST_NS) {
+        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || !sbx_capture_is_open() ||
+            sbx_now_ns() - begin_ns >= PROBE_MOST_NS) { /* who stops the recorder waits for us */
             break;
         }
         long got = PROBE_BYTES;
         while (got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE &&
-               sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
+               sbx_capture_is_open() && sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
             got = sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         }
         if (got != PROBE_BYTES) {
             place = SBX_SIGNAL_PLACE_ANYWHERE;
         } else if (sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_BEHIND_CALL) {
-            place = ++hits >= PROBE_HITS ? SBX_SIGNAL_PLACE_OUTSIDE : SBX_SIGNAL_PLACE_UNKNOWN;
+            place = ++probe_hits >= PROBE_HITS ? SBX_SIGNAL_PLACE_OUTSIDE : SBX_SIGNAL_PLACE_UNKNOWN;
         }
     }
     if (timer >= 0) {
@@ -216,11 +224,15 @@ static bool knows_place(uint64_t now_ns)
     if (is_probed) {
         return true;
     }
-    enum sbx_signal_place place = probe();
-    if (place == SBX_SIGNAL_PLACE_UNKNOWN) { /* no tick met us: a busy machine */
-        silent_until_ns = now_ns + PAUSE_NS;
+    if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, which a process of milliseconds need not pay */
         return false;
     }
+    enum sbx_signal_place place = probe();
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN && ++probes < PROBES) { /* no tick met us: a busy machine */
+        silent_until_ns = now_ns + PROBE_PAUSE_NS;
+        return false;
+    }
+    place = place == SBX_SIGNAL_PLACE_UNKNOWN ? SBX_SIGNAL_PLACE_ANYWHERE : place;
     is_probed = true;
     sbx_the_capture.header->signal_place = place;
     sbx_store_relaxed(&sbx_the_capture.calls_are_safe, place == SBX_SIGNAL_PLACE_OUTSIDE);

@@ -174,8 +174,9 @@ static void test_a_computing_message_is_sampled_every_few_milliseconds(void **st
             complete += stack_is_whole(snapshot, record->stack) ? 1 + (int)record->repeats : 0;
         }
     }
-    /* 900 ms at one a tick of 5 ms would be 180; the machine may be busy, and equal samples make one record. */
-    assert_true(snapshot->header.captures_async >= 20);
+    /* 900 ms at one a tick of 4 to 10 ms would be 90 and more; on a busy machine the thread has but a part of them, and
+     * equal samples make one record. */
+    assert_true(snapshot->header.captures_async >= 5);
     assert_true(samples >= 5);
 #ifdef __GLIBC__
     assert_int_equal(complete, samples);
