@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -31,7 +33,7 @@ struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
 static pthread_key_t exit_key; /* runs forget_self() when a thread ends */
-static bool have_exit_key;
+static bool have_exit_key;     /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
 
 /* Called when a registered thread ends, and the block becomes free for another. */
@@ -40,7 +42,7 @@ static void retire(struct sbx_thread *thread)
     struct sbx_thread_entry *entry = thread->entry;
     sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
-    sbx_ring_close(&thread->writer);
+    sbx_ring_was_left(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
     entry->died_ns = sbx_now_ns();
     entry->call_kind = SBX_RECORD_NONE;
@@ -62,8 +64,7 @@ static void forget_self(void *block)
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
-        thread->inside = 1;
-        sbx_order_with_handler();
+        sbx_thread_enter(thread);
         retire(thread);
     }
 }
@@ -77,16 +78,32 @@ static void become_inert_in_child(void)
     }
 }
 
+/* The key is made when the library is loaded, because a thread registers wherever its first hook is, perhaps below the host's
+ * own allocator: glibc keeps the values of the first keys in the thread itself, and allocates for those that come later
+ * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE); musl keeps all in the thread. Where ours is a later one the end of
+ * a thread is seen by the watch thread alone, within half a second. */
+__attribute__((constructor)) static void make_exit_key(void)
+{
+#ifdef __GLIBC__
+    const pthread_key_t in_the_thread = 32;
+#else
+    const pthread_key_t in_the_thread = UINT_MAX;
+#endif
+    if (pthread_key_create(&exit_key, forget_self) == 0) {
+        have_exit_key = exit_key < in_the_thread;
+        if (!have_exit_key) {
+            pthread_key_delete(exit_key);
+        }
+    }
+}
+
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)
 {
     the_header = header;
     the_entries = entries;
-    if (!have_exit_key) {
-        int error = pthread_key_create(&exit_key, forget_self);
-        if (error != 0) {
-            return -error;
-        }
-        have_exit_key = true;
+    static bool is_at_fork;
+    if (!is_at_fork) {
+        is_at_fork = true;
         sbx_at_fork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
     }
     sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
@@ -293,10 +310,10 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     }
     prctl(PR_GET_NAME, thread->entry->name);
     sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
-    pthread_setspecific(exit_key, thread);
-    if (thread->stack_high == 0) {
-        sbx_thread_find_stack(thread);
+    if (have_exit_key) {
+        pthread_setspecific(exit_key, thread);
     }
+    sbx_thread_find_stack(thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
     sbx_order_with_handler();
     sbx_thread_become(thread);
     errno = saved_errno;
@@ -316,6 +333,27 @@ uint32_t sbx_thread_count(void)
 
 uint32_t sbx_watch_inside;
 
+/* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
+static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", thread->tid);
+    int file = inside >= SBX_INSIDE_PLACE ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    text[got > 0 ? got : 0] = 0;
+    char *pc = strrchr(text, ' '); /* the last two words are stack pointer and program counter; "running" is one */
+    if (pc == NULL) {
+        return false;
+    }
+    *pc = 0;
+    const char *sp = strrchr(text, ' ');
+    return sp != NULL && sbx_inside_is_stale(thread, inside, strtoull(sp + 1, NULL, 16));
+}
+
 bool sbx_thread_registry_is_quiet(void)
 {
     uint32_t count = sbx_thread_count();
@@ -324,7 +362,8 @@ bool sbx_thread_registry_is_quiet(void)
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && sbx_load_acquire(&thread->inside) != 0) { /* order: acquire inside */
+        uint64_t inside = thread != NULL ? sbx_load_acquire(&thread->inside) : 0; /* order: acquire inside */
+        if (inside != 0 && !is_seen_outside(thread, inside)) {
             return false;
         }
     }

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blocking_call.h"
 #include "logical_stack.h"
 #include "stack_replay.h"
 #include "marks.h"
@@ -28,25 +29,6 @@
 
 enum {
     SBX_STACK_COPY_BYTES = 64 * 1024
-};
-
-/* A blocking call in progress, on the stack of the hook that made it. */
-enum {
-    SBX_CALLS_NESTED = 4
-};
-
-struct sbx_blocking {
-    struct sbx_thread *thread;  /* NULL: not recorded */
-    struct sbx_thread *shield;  /* not NULL: not recorded, but kept from our signal until it ends */
-    struct sbx_blocking *outer; /* the call this one is nested in (a signal handler's, inside another) */
-    uint64_t begin_ns;
-    uint64_t object;
-    uint64_t pc, sp; /* in the hook: see call_pc of struct sbx_thread */
-    uint32_t peer;
-    uint32_t wait; /* wait id; 0: nobody could be asked to tell who ended it */
-    uint8_t kind, op, group;
-    bool is_loop;  /* the outermost loop waits for work */
-    uint8_t depth; /* calls around it */
 };
 
 /* Samples well inside so many messages found the polling function at work, and none found it gone: messages are handled
@@ -113,25 +95,25 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    struct sbx_thread_cost cost; /* goes on counting whoever has the block */
+    uint32_t call_serial;        /* of the newest blocking call; goes on counting whoever has the block (K2) */
+    struct sbx_thread_cost cost; /* the same */
     _Alignas(64) struct sbx_thread_clock clock;
     /* What every blocking call and every sample touches: one line. */
-    uint32_t inside;         /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint64_t inside;         /* not 0: our own code runs on this thread, in the frame at this place (1: not told); the
+                                      handler then does nothing. See left_code.h */
     uint32_t blocking;       /* 1: in a hooked call that a signal could interrupt. Pairs with signal_pending */
     uint32_t signal_pending; /* 1: a sample signal is on its way; cleared by the handler */
     uint32_t stride;         /* leaf samples (capture.c): the countdown's last length */
     uint32_t call_depth;     /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
+    uint32_t wait_depth;     /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
     uint32_t reserved;
-    struct sbx_blocking *wait_call; /* the one that has the thread's seat among the waiters; NULL: none */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
     uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns; /* newest sample or record of a wait */
     /* the rest */
-    struct sbx_blocking
-        *calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last. They lie on the thread's stacks: what
-                                                     a longjmp() left behind is gone, is known by its address, and never read */
+    struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (blocking_call.h) */
     uint32_t generation, tid;
     int32_t counted_from;   /* where the countdown began that runs now */
     uint64_t usage_ns;      /* the last record that told faults and context switches */
@@ -165,6 +147,19 @@ struct sbx_thread {
 
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
+
+/* Our own code begins on the thread, in the caller's frame, and ends. */
+__attribute__((always_inline)) static inline void sbx_thread_enter(struct sbx_thread *thread)
+{
+    sbx_store_relaxed(&thread->inside, (uint64_t)(uintptr_t)__builtin_dwarf_cfa()); /* relaxed: see C.7 */
+    sbx_order_with_handler();
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_thread_leave(struct sbx_thread *thread)
+{
+    sbx_order_with_handler();
+    sbx_store_relaxed(&thread->inside, 0); /* relaxed: see C.7 */
+}
 
 /* Wall and CPU time of the calling thread, whose block this is. */
 SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_times(struct sbx_thread *thread)

@@ -536,6 +536,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_LOGICAL_SKIPPED] = "logical_skipped",
         [SBX_DROP_NO_WATCH] = "no_watch",
         [SBX_DROP_NO_CONSENT] = "no_consent",
+        [SBX_DROP_CALL_MOVED] = "call_moved",
     };
     return name_at(table, ENTRIES(table), drop);
 }

@@ -61,8 +61,7 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
     if (!sbx_thread_is_registered(thread) || thread->inside != 0) {
         sbx_count_drop(SBX_DROP_NESTED);
     } else {
-        thread->inside = 1;
-        sbx_order_with_handler();
+        sbx_thread_enter(thread);
         if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && /* relaxed: a hint */
             sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
                               (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
@@ -87,8 +86,7 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
             sbx_cost_timed(&thread->cost, SBX_COST_SIGNAL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
         }
     leave:
-        sbx_order_with_handler();
-        thread->inside = 0;
+        sbx_thread_leave(thread);
     }
 answer:
     sbx_store_seq_cst(&asked->signal_pending, 0); /* order: seq_cst signal_pending - Dekker with `blocking` */
