@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "thread_seats.h"
 #include "wake.h"
 
 /* What the gate is before the start: shut, so that an interface of ours costs one branch. */
@@ -141,6 +142,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
     }
     count_anew(thread, now.wall_ns, interval_ns);
     sbx_thread_leave(thread);
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_wanted) != 0) && sbx_seat_turn_is_over(thread, now.wall_ns)) {
+        sbx_thread_gives_its_seat(thread); /* relaxed: a hint */
+    }
     if (SBX_UNLIKELY(was_resting)) {
         sbx_capture_ring_bell();
     }
@@ -153,7 +157,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
     if (SBX_LIKELY(sbx_thread_is_registered(thread))) {
         sbx_leaf_ask(thread, kind, op, group);
     } else if (thread == NULL && sbx_capture_is_open()) {
-        sbx_thread_register_self();
+        if (sbx_thread_register_self() == NULL && sbx_is_seatless(sbx_own_entry)) {
+            sbx_own_entry->countdown = SBX_SEATLESS_STRIDE;
+        }
     }
 }
 
@@ -255,6 +261,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     call->peer = peer;
     call->wait = 0;
     call->is_loop = false;
+    call->is_lent = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
     if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
         call->thread = NULL;
@@ -367,6 +374,9 @@ SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, 
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         sbx_shield_end(call->shield);
         return;
+    }
+    if (SBX_UNLIKELY(call->is_lent)) {
+        sbx_seat_comes_back(call);
     }
     struct sbx_thread *thread = sbx_self;
     if (SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {

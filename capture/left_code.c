@@ -11,7 +11,8 @@ static bool is_on_own_stack(const struct sbx_thread *thread, uint64_t place)
 
 SBX_SIGNAL_SAFE bool sbx_inside_is_stale(const struct sbx_thread *thread, uint64_t inside, uint64_t here)
 {
-    return inside >= SBX_INSIDE_PLACE && is_on_own_stack(thread, here) && (here >= inside || !is_on_own_stack(thread, inside));
+    return inside >= SBX_INSIDE_PLACE && is_on_own_stack(thread, here) &&
+           (here >= inside || !is_on_own_stack(thread, inside));
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
@@ -24,7 +25,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
     thread->logical.native = 0;
     thread->logical.drops_native = false;
     sbx_store_relaxed(&thread->logical.noted_ns, 0); /* relaxed: nobody is told of what was written behind it */
-    sbx_store_seq_cst(&thread->signal_pending, 0); /* order: seq_cst signal_pending - it may be the sample's handler that was left */
+    sbx_store_seq_cst(&thread->signal_pending,
+                      0); /* order: seq_cst signal_pending - it may be the sample's handler that was left */
     sbx_thread_leave(thread);
 }
 

@@ -38,7 +38,7 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_rt_tgsigqueueinfo, /* a fatal signal goes on to whom it is for */
     SYS_tgkill,
     SYS_sigaltstack, /* is it a handler that calls? */
-    SYS_prctl, /* a new thread's name */
+    SYS_prctl,       /* a new thread's name */
     SYS_prlimit64,
     SYS_sched_getaffinity, /* pthread_getattr_np() */
     SYS_mmap,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "thread_seats.h"
 
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
@@ -37,6 +38,7 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
                                 .tid = thread->tid,
                                 .group = group};
     sbx_waiter_enter(&waiter);
+    sbx_seat_lend_for(call);
 }
 
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call)
@@ -63,10 +65,8 @@ static struct sbx_thread *find_self(uint32_t *tid_out)
     }
     if (SBX_UNLIKELY(thread == NULL)) {
         *tid_out = (uint32_t)syscall(SYS_gettid);
-        uint32_t count = sbx_thread_count();
-        for (uint32_t i = 0; i < count && thread == NULL; i++) {
-            thread = sbx_thread_adopted_self(i, *tid_out);
-        }
+        thread = sbx_seat_of(*tid_out);
+        thread = thread != NULL ? sbx_thread_adopted_self(thread->index, *tid_out) : NULL;
         if (thread == NULL) {
             return NULL;
         }

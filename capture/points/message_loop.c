@@ -8,6 +8,7 @@
 #include "frame_pace.h"
 #include "process_barrier.h"
 #include "stack_copy.h"
+#include "thread_seats.h"
 
 enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
@@ -304,6 +305,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }
     if (thread == NULL || !thread->has_loop || call->depth != 0 || thread->loop.is_entered) {
+        sbx_seat_lend_for(call);
         return;
     }
     int saved_errno = errno;
@@ -341,7 +343,7 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
         sbx_capture_put(thread, &record);
         sbx_thread_leave(thread);
     }
-    sbx_calls_pop(thread, call); /* the record was made here, not by sbx_blocking_end() */
+    sbx_calls_pop(thread, call);                       /* the record was made here, not by sbx_blocking_end() */
     if (now_ns - call->begin_ns >= SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, has not rested */
         sbx_frame_rested(thread, now_ns);
     }

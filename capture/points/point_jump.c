@@ -39,7 +39,8 @@ static uint64_t target_of(const struct sbx_thread *thread, const void *environme
     __asm__("movq %%fs:0x30, %0" : "=r"(guard));
     word = (word >> 17 | word << 47) ^ guard;
 #endif
-    return word % 8 == 0 && word >= lowest && word < highest ? word : 0; /* another stack is a coroutine's, or a handler's */
+    return word % 8 == 0 && word >= lowest && word < highest ? word
+                                                             : 0; /* another stack is a coroutine's, or a handler's */
 }
 #else
 static uint64_t target_of(const struct sbx_thread *thread, const void *environment)
@@ -138,7 +139,7 @@ static int hook_swapcontext(ucontext_t *from, const ucontext_t *to)
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_LOADER)
 static const struct sbx_point points[] = {
-    POINT(longjmp),     POINT(_longjmp),    POINT(siglongjmp), POINT(__longjmp_chk),
+    POINT(longjmp),    POINT(_longjmp),    POINT(siglongjmp), POINT(__longjmp_chk),
 #ifdef __GLIBC__
     POINT(setcontext), POINT(swapcontext),
 #endif

@@ -194,7 +194,8 @@ static void *destroy_in_turn(void *unused)
             }
         }
         for (int i = 0; i < COROUTINES; i++) {
-            mprotect(coroutines[(i + turn) % COROUTINES].stack, STACK_BYTES, PROT_NONE); /* its stream is lost with it */
+            mprotect(coroutines[(i + turn) % COROUTINES].stack, STACK_BYTES,
+                     PROT_NONE); /* its stream is lost with it */
             call_something();
         }
     }
@@ -271,7 +272,8 @@ static void jumps_to_a_lower_stack(void)
     host_expect(both != MAP_FAILED, "memory for stacks");
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, both, 256 * 1024);
-    host_expect(pthread_create(&thread, &attributes, jump_out_of_coroutines, both + 400 * 1024) == 0, "a thread begins");
+    host_expect(pthread_create(&thread, &attributes, jump_out_of_coroutines, both + 400 * 1024) == 0,
+                "a thread begins");
     sigemptyset(&alarm_only);
     sigaddset(&alarm_only, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
@@ -418,7 +420,8 @@ static void jumps_out_of_hooks(void)
         while (jumps < 1500) {
             may_jump = 1;
             for (int i = 0; i < 50; i++) {
-                clock_gettime(CLOCK_MONOTONIC, &now); /* all this calls is async-signal-safe: a jump out of it is lawful */
+                clock_gettime(CLOCK_MONOTONIC,
+                              &now); /* all this calls is async-signal-safe: a jump out of it is lawful */
             }
             may_jump = 0;
         }
@@ -440,6 +443,80 @@ static void host_07_a_handler_that_jumps_out_of_a_hook_leaves_no_memory_behind(v
     setenv("HOST_PAST_US", "1", 1);
     host_run_well(&(struct host_order){.body = "jumps_out_of_hooks", .interval_us = 50});
     unsetenv("HOST_PAST_US");
+}
+
+/* ---- HOST-5: more threads than there are seats ---- */
+
+enum {
+    SLEEPERS = 700,
+    WORKERS = 700,
+};
+static _Atomic int served, sleeping;
+static int never_written[2];
+
+static void *sleep_for_long(void *unused)
+{
+    char byte;
+    (void)unused;
+    free(malloc(100));
+    sleeping++;
+    (void)!read(never_written[0], &byte, 1);
+    return NULL;
+}
+
+static void *work_now_and_then(void *unused)
+{
+    (void)unused;
+    while (host_goes_on) {
+        for (int i = 0; i < 200; i++) {
+            void *volatile memory = malloc(100);
+            free(memory);
+        }
+        usleep(50000);
+    }
+    served++;
+    return NULL;
+}
+
+static void has_more_threads_than_seats(void)
+{
+    static pthread_t threads[SLEEPERS + WORKERS];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 * 1024);
+    host_expect(pipe(never_written) == 0, "a pipe");
+    for (int i = 0; i < SLEEPERS + WORKERS; i++) {
+        host_expect(pthread_create(&threads[i], &small, i < SLEEPERS ? sleep_for_long : work_now_and_then, NULL) == 0,
+                    "a thread begins");
+    }
+    host_pause_ms(7000);
+    host_expect_snapshot();
+    host_goes_on = false;
+    close(never_written[1]);
+    for (int i = 0; i < SLEEPERS + WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    host_expect(served == WORKERS && sleeping == SLEEPERS, "each did its work");
+}
+
+static void host_05_more_threads_than_seats_are_recorded_in_turn(void **state)
+{
+    static bool is_seen[1 << 22]; /* by number: PID_MAX_LIMIT */
+    int count = 0;
+    (void)state;
+    host_run_well(&(struct host_order){.body = "has_more_threads_than_seats"});
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        uint32_t tid = snapshot->threads[record->thread].entry.tid;
+        bool is_own = record->kind != SBX_RECORD_BLOCKED && record->kind != SBX_RECORD_ASYNC;
+        if (is_own && host_passes(snapshot, record->stack, (void *)work_now_and_then) && !is_seen[tid]) {
+            is_seen[tid] = true;
+            count++;
+        }
+    }
+    assert_in_range(count, WORKERS * 9 / 10, WORKERS);
+    sbx_snapshot_destroy(snapshot);
 }
 
 /* ---- HOST-20: a thread's first hook below the host's own allocator ---- */
@@ -491,12 +568,10 @@ static void host_20_a_thread_registers_below_the_hosts_allocator(void **state)
 int main(int argc, char **argv)
 {
     static const struct host_body bodies[] = {
-        HOST_BODY(yields_in_a_stream),
-        HOST_BODY(destroys_what_is_suspended),
-        HOST_BODY(jumps_to_a_lower_stack),
-        HOST_BODY(moves_calls_between_threads),
-        HOST_BODY(jumps_out_of_hooks),
-        HOST_BODY(registers_below_its_allocator),
+        HOST_BODY(yields_in_a_stream),          HOST_BODY(destroys_what_is_suspended),
+        HOST_BODY(jumps_to_a_lower_stack),      HOST_BODY(moves_calls_between_threads),
+        HOST_BODY(jumps_out_of_hooks),          HOST_BODY(registers_below_its_allocator),
+        HOST_BODY(has_more_threads_than_seats),
     };
     static const struct CMUnitTest tests[] = {
         HOST_TEST(host_07_coroutines_that_yield_inside_a_call_are_borne),
@@ -505,6 +580,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_07_a_call_that_ends_on_another_thread_is_nobodys),
         HOST_TEST(host_07_a_handler_that_jumps_out_of_a_hook_leaves_no_memory_behind),
         HOST_TEST(host_20_a_thread_registers_below_the_hosts_allocator),
+        HOST_TEST(host_05_more_threads_than_seats_are_recorded_in_turn),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
 }
