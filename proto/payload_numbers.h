@@ -45,7 +45,7 @@ enum sbx_drop {
     SBX_DROP_NO_WATCH = 22,         /* a watch or a deadline that found no free entry: nobody looks after it */
     SBX_DROP_NO_CONSENT = 23,       /* a trigger fired while the user's consent was not given */
     SBX_DROP_LOGICAL_SKIPPED = 24,  /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
-    SBX_DROP_CALL_MOVED = 25,       /* calls that ended elsewhere than they began: their stack was left or switched inside */
+    SBX_DROP_CALL_MOVED = 25, /* calls that ended elsewhere than they began: their stack was left or switched inside */
     SBX_DROP_COUNT = 32
 };
 

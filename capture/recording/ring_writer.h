@@ -37,8 +37,8 @@ struct sbx_ring {
 };
 
 struct sbx_ring_writer {
-    struct sbx_chunk *chunk; /* NULL: none open */
-    uint64_t opened;         /* the chunk's state word while it is this writer's */
+    struct sbx_chunk *chunk;   /* NULL: none open */
+    uint64_t opened;           /* the chunk's state word while it is this writer's */
     struct sbx_chunk *claimed; /* being opened, with that turn; NULL: none. See sbx_ring_was_left() */
     uint64_t claimed_turn;
     uint32_t used; /* bytes of chunk->bytes written */
