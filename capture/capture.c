@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "thread_seats.h"
 #include "wake.h"
 
 /* What the gate is before the start: shut, so that an interface of ours costs one branch. */
@@ -111,14 +112,20 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)
 {
-    if (thread->inside != 0 || !sbx_capture_is_open()) {
+    if (sbx_thread_is_inside(thread) || !sbx_capture_is_open()) {
+        if (SBX_UNLIKELY(!sbx_capture_is_ours())) {
+            sbx_thread_become(SBX_THREAD_GONE); /* a child that no fork() made: the entry is its parent's */
+            return;
+        }
         thread->entry->countdown = thread->counted_from = STRIDE_CLOSED;
         return;
     }
     int saved_errno = errno;
     bool was_resting = false;
-    thread->inside = 1;
-    sbx_order_with_handler();
+    if (SBX_UNLIKELY(thread->call_depth != 0)) {
+        sbx_calls_forget(thread, (uint64_t)__builtin_dwarf_cfa()); /* we are in none that does not lie around us */
+    }
+    sbx_thread_enter(thread);
     charge_passes(thread, group);
     sbx_store_relaxed(&thread->cost.asks, thread->cost.asks + 1); /* relaxed: statistics */
     uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.leaf_interval_ns[group]);
@@ -132,8 +139,10 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
         }
     }
     count_anew(thread, now.wall_ns, interval_ns);
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_wanted) != 0) && sbx_seat_turn_is_over(thread, now.wall_ns)) {
+        sbx_thread_gives_its_seat(thread); /* relaxed: a hint */
+    }
     if (SBX_UNLIKELY(was_resting)) {
         sbx_capture_ring_bell();
     }
@@ -146,7 +155,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
     if (SBX_LIKELY(sbx_thread_is_registered(thread))) {
         sbx_leaf_ask(thread, kind, op, group);
     } else if (thread == NULL && sbx_capture_is_open()) {
-        sbx_thread_register_self();
+        if (sbx_thread_register_self() == NULL && sbx_is_seatless(sbx_own_entry)) {
+            sbx_own_entry->countdown = SBX_SEATLESS_STRIDE;
+        }
     }
 }
 
@@ -170,7 +181,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
         thread = sbx_thread_register_self();
     }
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         return NULL;
     }
     sbx_thread_clock_disarm(&thread->clock);
@@ -180,7 +191,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
 
 SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
 {
-    if (thread != NULL && sbx_capture_is_ours()) {
+    if (thread != NULL && thread == sbx_self && sbx_capture_is_ours()) { /* not another's, where a coroutine moved */
         /* relaxed: a late look only spares us one signal */
         sbx_store_relaxed(&thread->blocking, thread->call_depth != 0 ? SBX_BLOCKING_CALL : SBX_BLOCKING_NOT);
     }
@@ -194,13 +205,15 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
         thread = sbx_thread_register_self();
     }
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || !sbx_capture_is_open()) {
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         call->thread = NULL;
         sbx_capture_ask_late(group);
         return;
     }
-    /* relaxed: a call that begins meanwhile is recorded once more or less, and shielded either way */
-    if (SBX_UNLIKELY((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group)) != 0)) {
+    /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once
+     * more or less, and shielded either way */
+    if (SBX_UNLIKELY((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group)) != 0 ||
+                     sbx_thread_is_inside(thread))) {
         call->thread = NULL;
         call->shield = thread;
         sbx_thread_clock_disarm(&thread->clock);
@@ -208,22 +221,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
         return;
     }
     struct sbx_thread_entry *entry = thread->entry;
-    /* Calls that a longjmp() left behind lie below us on the stack: forget them. */
-    uint32_t depth = thread->call_depth;
-    while (depth != 0 && (uintptr_t)thread->calls[depth - 1] <= (uintptr_t)call) {
-        depth--;
-    }
-    if (SBX_UNLIKELY(thread->wait_call != NULL) && (uintptr_t)thread->wait_call <= (uintptr_t)call) {
-        thread->wait_call = NULL; /* the same of its seat among the waiters */
-        sbx_waiter_leave(thread->index);
-    }
-    if (SBX_UNLIKELY(depth == SBX_CALLS_NESTED)) { /* handlers in handlers: those around are told of, and shield it */
-        call->thread = NULL;
-        return;
-    }
     call->thread = thread;
-    call->outer = depth != 0 ? thread->calls[depth - 1] : NULL;
-    call->depth = (uint8_t)depth;
     call->kind = kind;
     call->op = op;
     call->group = group;
@@ -231,21 +229,17 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     call->peer = peer;
     call->wait = 0;
     call->is_loop = false;
+    call->is_lent = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
+    if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
+        call->thread = NULL;
+        return;
+    }
     sbx_thread_clock_disarm(&thread->clock);
-    call->pc = (uint64_t)__builtin_return_address(0);
-    call->sp = (uint64_t)__builtin_dwarf_cfa();
+    sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint */
         sbx_logical_note_call(thread, call);
     }
-    /* A handler may come between any two of these, take the same seat and give it back: so it is taken once more. */
-    thread->calls[depth] = call;
-    sbx_order_with_handler();
-    thread->call_depth = depth + 1;
-    sbx_order_with_handler();
-    thread->calls[depth] = call;
-    thread->call_pc = call->pc;
-    thread->call_sp = call->sp;
     entry->call_op = op;
     entry->call_object = object;
     entry->call_peer = peer;
@@ -292,60 +286,12 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
     return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
 }
 
-/* Give the entry back to the call around, if there is one. */
-static inline void go_back_to(struct sbx_thread *thread, const struct sbx_blocking *outer, uint32_t depth)
-{
-    struct sbx_thread_entry *entry = thread->entry;
-    thread->call_depth = depth;
-    if (outer == NULL) {
-        sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late look only spares us one signal */
-        sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
-        return;
-    }
-    entry->call_op = outer->op;
-    entry->call_object = outer->object;
-    entry->call_peer = outer->peer;
-    entry->call_begin_ns = outer->begin_ns;
-    entry->call_wait = outer->wait;
-    thread->call_pc = outer->pc;
-    thread->call_sp = outer->sp;
-    sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
-}
-
-/* The call is over. */
-static inline void leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
-{
-    go_back_to(thread, call->outer, call->depth);
-}
-
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget_below(struct sbx_thread *thread, uint64_t sp)
-{
-    uint32_t depth = thread->call_depth;
-    while (depth != 0 && (uint64_t)(uintptr_t)thread->calls[depth - 1] < sp) {
-        depth--;
-    }
-    if (depth == thread->call_depth) {
-        return;
-    }
-    if (thread->wait_call != NULL && (uint64_t)(uintptr_t)thread->wait_call < sp) {
-        thread->wait_call = NULL;
-        sbx_waiter_leave(thread->index);
-    }
-    go_back_to(thread, depth != 0 ? thread->calls[depth - 1] : NULL, depth);
-}
-
-SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call)
-{
-    leave_call(thread, call);
-}
-
 /* Record a call that took long enough to be told. */
 SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
                                      bool failed, int fd)
 {
     int saved_errno = errno;
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     if (thread->stack_high == 0) {
         sbx_thread_find_stack(thread);
     }
@@ -369,28 +315,47 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
         sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
     }
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
         sbx_capture_ring_bell();
     }
     errno = saved_errno;
 }
 
+/* The call was left behind and came back, or came to another thread: how long the thread waited nobody knows. That it is here
+ * now is true, and that the calls which are in the list and do not lie around this place are over. */
+SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    sbx_count_drop(SBX_DROP_CALL_MOVED);
+    if (sbx_thread_is_registered(thread) && !sbx_thread_is_inside(thread)) {
+        if (thread->call_depth != 0) {
+            sbx_calls_forget(thread, (uint64_t)(uintptr_t)call);
+        }
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    }
+}
+
 /* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
  * call's own; what changes it lies behind the calls that keep it. */
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
-    struct sbx_thread *thread = call->thread;
-    if (thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
+    if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         sbx_shield_end(call->shield);
+        return;
+    }
+    if (SBX_UNLIKELY(call->is_lent)) {
+        sbx_seat_comes_back(call);
+    }
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {
+        end_moved(thread, call);
         return;
     }
     uint64_t end_ns = sbx_thread_wall_ns(thread);
     if (SBX_UNLIKELY(call->wait != 0)) {
         sbx_wait_leave(call);
     }
-    leave_call(thread, call);
+    sbx_calls_pop(thread, call);
     if (SBX_LIKELY(end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     } else if (sbx_capture_is_open()) {

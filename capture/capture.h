@@ -12,6 +12,7 @@
 #include "callstack_table.h"
 #include "capture_settings.h"
 #include "frame_walker.h"
+#include "left_code.h"
 #include "marks.h"
 #include "order.h"
 #include "recording_format.h"
@@ -148,16 +149,10 @@ SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, 
                                       uint64_t object, uint32_t peer);
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
 
-/* The calling thread goes on with its stack pointer at `sp`, by a longjmp(): the calls below it are over. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget_below(struct sbx_thread *thread, uint64_t sp);
-
 /* Around a call that the kernel would not restart after a handler and of which nothing else is told: keeps our signal away,
  * while looks from outside tell of the thread as of any that is blocked. begin() returns what end() is to be given. Nothing is
  * to be kept away where signals are made outside of calls only, but from calls that make them themselves: `always`. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always);
 SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread);
-
-/* The call is over, without a record: give the entry back to the call around it, if there is one. */
-SBX_HOOK_SAFE void sbx_leave_call(struct sbx_thread *thread, const struct sbx_blocking *call);
 
 #endif

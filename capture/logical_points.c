@@ -67,8 +67,7 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     if (!sbx_provider_is_entered() || !take_credit(logical, call->begin_ns)) {
         return;
     }
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     if (thread->stack_high == 0) {
         sbx_thread_find_stack(thread);
     }
@@ -78,8 +77,7 @@ SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct
     if (stack != SBX_STACK_NONE && stack != SBX_STACK_OVERFLOW && logical->stack == stack) {
         sbx_store_release(&logical->noted_ns, call->begin_ns); /* order: release logical.noted_ns - the walk is whole */
     }
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
 }
 
 uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call_begin_ns, uint32_t epoch,
@@ -111,13 +109,12 @@ SBX_HOOK_SAFE void sbx_logical_safepoint(void)
 {
     struct sbx_thread *thread = sbx_self;
     if (SBX_LIKELY(!sbx_thread_is_registered(thread) || sbx_load_relaxed(&thread->logical.wanted) == 0) ||
-        thread->inside != 0 || !sbx_capture_is_ours()) { /* relaxed: this thread's own */
+        sbx_thread_is_inside(thread) || !sbx_capture_is_ours()) { /* relaxed: this thread's own */
         return;
     }
     int saved_errno = errno;
     bool was_resting = false;
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     uint32_t wanted = thread->logical.wanted;
     sbx_store_relaxed(&thread->logical.wanted, 0);
     if (sbx_capture_is_open()) {
@@ -142,8 +139,7 @@ SBX_HOOK_SAFE void sbx_logical_safepoint(void)
         }
         was_resting = sbx_load_relaxed(&sbx_the_capture.resting) != 0; /* relaxed: late by a sample */
     }
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     if (was_resting) {
         sbx_capture_ring_bell();
     }

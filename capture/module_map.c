@@ -256,6 +256,11 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
 bool sbx_module_map_publish(void)
 {
     uint32_t count = sbx_the_capture.header->module_count;
+    if (!sbx_parked_pages_have_room()) { /* the one in force stays, until nobody can hold the others any more */
+        has_unpublished_rows = true;
+        sbx_count_drop(SBX_DROP_NO_MODULE);
+        return false;
+    }
     struct sbx_code_map *map = sbx_pages_map(map_bytes(count));
     if (map == NULL) {
         return false;

@@ -10,6 +10,7 @@
 
 enum {
     PARKED_MAX = 256,
+    ROOM = 16,             /* a map, and the rows that one change may leave to nobody */
     BATCH_COUNT = 16,      /* a look at all threads for this many maps, or */
     BATCH_BYTES = 1 << 20, /* for this much memory */
 };
@@ -33,6 +34,14 @@ static void reclaim(void)
     }
     parked_count = 0;
     parked_bytes = 0;
+}
+
+bool sbx_parked_pages_have_room(void)
+{
+    if (parked_count + ROOM > PARKED_MAX) {
+        reclaim();
+    }
+    return parked_count + ROOM <= PARKED_MAX;
 }
 
 bool sbx_parked_pages_put(void *pages, size_t bytes)

@@ -20,4 +20,8 @@
  * is inside. */
 bool sbx_parked_pages_put(void *pages, size_t bytes);
 
+/* Is there room for some more? Whoever would replace what only a walk can hold asks before, so that what waits is bounded also
+ * where a thread seems to be inside for ever. Gives back what it can. */
+bool sbx_parked_pages_have_room(void);
+
 #endif

@@ -35,7 +35,8 @@ const uint16_t sbx_calls_on_their_threads[] = {
     SYS_rt_sigaction,
     SYS_rt_tgsigqueueinfo, /* a fatal signal goes on to whom it is for */
     SYS_tgkill,
-    SYS_prctl, /* a new thread's name */
+    SYS_sigaltstack, /* is it a handler that calls? */
+    SYS_prctl,       /* a new thread's name */
     SYS_prlimit64,
     SYS_sched_getaffinity,  /* pthread_getattr_np() */
     SYS_sched_getscheduler, /* a fork that would wait for us */

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -21,6 +23,7 @@
 #include "pages.h"
 #include "process_barrier.h"
 #include "task_list.h"
+#include "thread_seats.h"
 #include "wake.h"
 
 __thread struct sbx_thread *sbx_self;
@@ -35,8 +38,10 @@ bool sbx_gives_signal_stacks = true;
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
 static pthread_key_t exit_key; /* runs forget_self() when a thread ends */
-static bool have_exit_key;
+static bool have_exit_key;     /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
+static uint32_t scans = 1;             /* of the watch thread's */
+static __thread uint32_t gave_in_scan; /* when the calling thread gave its seat to others; 0: never */
 
 /* Called when a registered thread ends, and the block becomes free for another. */
 static void retire(struct sbx_thread *thread)
@@ -45,21 +50,20 @@ static void retire(struct sbx_thread *thread)
     sbx_sample_take_back(thread);
     sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
-    sbx_ring_close(&thread->writer);
+    sbx_ring_was_left(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
     entry->died_ns = sbx_now_ns();
     entry->call_kind = SBX_RECORD_NONE;
     entry->message_begin_ns = 0;
+    sbx_seat_unnote(thread->tid, thread->index);
     sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
+    sbx_seat_is_free(thread->index, true);
 }
 
 static bool
     first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
 
-/* The thread ends: it is not asked any more, and its handlers run where they would without us. False: it is on our stack
- * right now (a handler of the host's calls pthread_exit()), or the kernel does not let it go: then the block stays its own
- * until the kernel knows the thread no more, and the watch thread retires it. */
-static bool give_back_signal_stack(struct sbx_thread *thread)
+SBX_HOOK_SAFE bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
     stack_t now;
@@ -98,6 +102,12 @@ SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
     sbx_store_release(&thread->may_be_asked, 1); /* order: release may_be_asked - the bounds are whole */
 }
 
+SBX_HOOK_SAFE void sbx_thread_may_be_asked_again(struct sbx_thread *thread)
+{
+    sbx_store_relaxed(&thread->blocked_signals, sbx_raw_signal_mask()); /* relaxed: before may_be_asked */
+    sbx_thread_take_signal_stack(thread);
+}
+
 SBX_HOOK_SAFE void sbx_thread_take_back_all(void)
 {
     for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
@@ -132,9 +142,25 @@ SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low)
     return false;
 }
 
-static void forget_self(void *block)
+/* The calling thread's block, from its TLS or, when its seat is lent, by its number. */
+static struct sbx_thread *find_self(void)
 {
-    struct sbx_thread *thread = block;
+    struct sbx_thread *thread = sbx_self;
+    if (thread == NULL) {
+        thread = sbx_seat_of((uint32_t)syscall(SYS_gettid));
+        thread = thread != NULL && sbx_thread_has_seat(thread) ? thread : NULL;
+    }
+    return sbx_thread_is_registered(thread) ? thread : NULL;
+}
+
+static void forget_self(void *unused)
+{
+    struct sbx_thread *thread = find_self();
+    (void)unused; /* the block that was its own when it registered */
+    if (thread == NULL) {
+        sbx_thread_become(SBX_THREAD_GONE);
+        return;
+    }
     if (thread->tid == the_header->pid) {
         sbx_store_relaxed(&first_has_ended,
                           true); /* relaxed: a late look adopts it, as any thread that is still there */
@@ -142,10 +168,9 @@ static void forget_self(void *block)
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
-    if (sbx_capture_is_open() && give_back_signal_stack(thread) &&
+    if (sbx_capture_is_open() && sbx_thread_give_back_signal_stack(thread) &&
         sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
-        thread->inside = 1;
-        sbx_order_with_handler();
+        sbx_thread_enter(thread);
         retire(thread);
     }
 }
@@ -159,16 +184,32 @@ static void become_inert_in_child(void)
     }
 }
 
+/* The key is made when the library is loaded, because a thread registers wherever its first hook is, perhaps below the host's
+ * own allocator: glibc keeps the values of the first keys in the thread itself, and allocates for those that come later
+ * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE); musl keeps all in the thread. Where ours is a later one the end of
+ * a thread is seen by the watch thread alone, within half a second. */
+__attribute__((constructor)) static void make_exit_key(void)
+{
+#ifdef __GLIBC__
+    const pthread_key_t in_the_thread = 32;
+#else
+    const pthread_key_t in_the_thread = UINT_MAX;
+#endif
+    if (pthread_key_create(&exit_key, forget_self) == 0) {
+        have_exit_key = exit_key < in_the_thread;
+        if (!have_exit_key) {
+            pthread_key_delete(exit_key);
+        }
+    }
+}
+
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)
 {
     the_header = header;
     the_entries = entries;
-    if (!have_exit_key) {
-        int error = pthread_key_create(&exit_key, forget_self);
-        if (error != 0) {
-            return -error;
-        }
-        have_exit_key = true;
+    static bool is_at_fork;
+    if (!is_at_fork) {
+        is_at_fork = true;
         sbx_at_fork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
     }
     sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
@@ -180,7 +221,7 @@ void sbx_thread_registry_stop(void)
     sbx_store_release(&open_for_registration, 0); /* order: release registry.open */
 }
 
-/* Claim an entry: a fresh one while there are any, else that of the thread dead longest. Lock-free: entries are claimed
+/* Claim an entry: a fresh one while there are any, else one of a dead thread, by turns. Lock-free: entries are claimed
  * by compare-and-swap on their state. It is FREE until claim() has filled it: LIVE with the last thread's tid would let
  * the watch thread find that one gone, and retire the entry under our hands. Returns the index or -1. */
 static int claim_entry(void)
@@ -192,23 +233,21 @@ static int claim_entry(void)
             if (!sbx_cas_acq_rel(&the_header->thread_count, &expected, count + 1)) {
                 continue;
             }
+            if (count >= the_header->threads.count / 4 * 3) {
+                sbx_store_relaxed(&sbx_seats_are_scarce,
+                                  1); /* relaxed: a hint; they may be gone before the next scan */
+            }
             return (int)count;
         }
-        uint32_t oldest = UINT32_MAX;
-        uint64_t oldest_ns = UINT64_MAX;
-        for (uint32_t i = 0; i < count; i++) {
-            /* order: acquire entry.state - pairs with retire(): its last writes are done */
-            if (sbx_load_acquire(&the_entries[i].state) == SBX_THREAD_DEAD && the_entries[i].died_ns < oldest_ns) {
-                oldest = i;
-                oldest_ns = the_entries[i].died_ns;
-            }
-        }
-        if (oldest == UINT32_MAX) {
+        uint32_t index = sbx_seat_candidate(), expected = SBX_THREAD_DEAD;
+        if (index >= count) {
             return -1;
         }
-        uint32_t expected = SBX_THREAD_DEAD;
-        if (sbx_cas_acq_rel(&the_entries[oldest].state, &expected, SBX_THREAD_FREE)) {
-            return (int)oldest;
+        /* order: acq_rel entry.state - pairs with retire(): its last writes are done */
+        bool is_ours = sbx_cas_acq_rel(&the_entries[index].state, &expected, SBX_THREAD_FREE);
+        sbx_seat_is_free(index, false);
+        if (is_ours) {
+            return (int)index;
         }
     }
 }
@@ -227,6 +266,7 @@ static struct sbx_thread *claim(uint32_t tid)
         thread = sbx_pages_map(sizeof *thread);
         if (thread == NULL) {
             sbx_store_release(&the_entries[index].state, SBX_THREAD_DEAD); /* order: release entry.state */
+            sbx_seat_is_free((uint32_t)index, true);
             sbx_count_drop(SBX_DROP_NO_THREAD);
             return NULL;
         }
@@ -252,10 +292,12 @@ static struct sbx_thread *claim(uint32_t tid)
     }
     thread->generation = generation;
     thread->tid = tid;
+    sbx_store_relaxed(&thread->lent, 0); /* relaxed: the release of the state says whose it is */
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
     sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
     sbx_store_release(&entry->state,
                       SBX_THREAD_LIVE); /* order: release entry.state - entry and block are this thread's */
+    sbx_seat_note(tid, (uint32_t)index);
     return thread;
 }
 
@@ -350,41 +392,71 @@ SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
     read_bounds(thread);
 }
 
+/* The next scan finds one, and who has had his turn gives one. */
+static void want_a_seat(void)
+{
+    if (sbx_load_relaxed(&sbx_seats_are_wanted) == 0) { /* relaxed: a hint */
+        sbx_store_relaxed(&sbx_seats_are_wanted, 1);
+        if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
+            sbx_capture_ring_bell();
+        }
+    }
+}
+
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
 {
     if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
         return NULL;
     }
+    if (sbx_is_seatless(sbx_own_entry) && (sbx_load_relaxed(&scans) == gave_in_scan || !sbx_seats_have_free())) {
+        want_a_seat(); /* relaxed: late by a scan */
+        return NULL;
+    }
     int saved_errno = errno;
     sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    struct sbx_thread *thread = NULL;
-    for (uint32_t i = 0; i < sbx_thread_count() && thread == NULL; i++) {
-        struct sbx_thread *block = sbx_thread_at(i);
-        if (block != NULL && block->tid == tid) {
-            thread = block; /* the watch thread adopted us before */
-        }
+    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before, or the seat was lent */
+    if (thread != NULL && thread->handle != 0 && thread->handle != (uint64_t)pthread_self()) {
+        retire(thread); /* it is of one that had our number before, and whose end nobody saw */
+        thread = NULL;
     }
-    if (thread == NULL) {
+    if (thread == NULL || !sbx_thread_has_seat(thread)) {
         thread = claim(tid);
     }
     if (thread == NULL) {
-        sbx_thread_become(NULL); /* an entry may become free; the next point asks again */
+        sbx_thread_become(NULL);
+        sbx_own_entry = sbx_seatless_entry(tid);
+        want_a_seat();
         errno = saved_errno;
         return NULL;
     }
     prctl(PR_GET_NAME, thread->entry->name);
     sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
-    pthread_setspecific(exit_key, thread);
-    if (thread->stack_high == 0) {
-        sbx_thread_find_stack(thread);
+    if (have_exit_key) {
+        pthread_setspecific(exit_key, thread);
     }
-    sbx_store_relaxed(&thread->blocked_signals, sbx_raw_signal_mask());
-    sbx_thread_take_signal_stack(thread);
+    sbx_thread_find_stack(
+        thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
+    sbx_thread_may_be_asked_again(thread);
     sbx_order_with_handler();
     sbx_thread_become(thread);
     errno = saved_errno;
     return thread;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_thread_gives_its_seat(struct sbx_thread *thread)
+{
+    int saved_errno = errno;
+    if (!sbx_thread_give_back_signal_stack(thread)) {
+        return; /* it is on it: another time */
+    }
+    sbx_thread_clock_disarm(&thread->clock);
+    sbx_thread_become(NULL);
+    sbx_own_entry = sbx_seatless_entry(thread->tid);
+    gave_in_scan = sbx_load_relaxed(&scans); /* relaxed: who waits comes first until the next */
+    sbx_order_with_handler();
+    retire(thread);
+    errno = saved_errno;
 }
 
 struct sbx_thread *sbx_thread_main(void)
@@ -400,6 +472,27 @@ uint32_t sbx_thread_count(void)
 
 uint32_t sbx_watch_inside;
 
+/* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
+static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", thread->tid);
+    int file = inside >= SBX_INSIDE_PLACE ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    text[got > 0 ? got : 0] = 0;
+    char *pc = strrchr(text, ' '); /* the last two words are stack pointer and program counter; "running" is one */
+    if (pc == NULL) {
+        return false;
+    }
+    *pc = 0;
+    const char *sp = strrchr(text, ' ');
+    return sp != NULL && sbx_inside_is_stale(thread, inside, strtoull(sp + 1, NULL, 16));
+}
+
 bool sbx_thread_registry_is_quiet(void)
 {
     uint32_t count = sbx_thread_count();
@@ -408,7 +501,8 @@ bool sbx_thread_registry_is_quiet(void)
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && sbx_load_acquire(&thread->inside) != 0) { /* order: acquire inside */
+        uint64_t inside = thread != NULL ? sbx_load_acquire(&thread->inside) : 0; /* order: acquire inside */
+        if (inside != 0 && !is_seen_outside(thread, inside)) {
             return false;
         }
     }
@@ -434,47 +528,63 @@ static void read_name(uint32_t tid, char name[16])
     }
 }
 
-static struct sbx_thread *find_by_tid(uint32_t tid)
-{
-    uint32_t count = sbx_thread_count();
-    for (uint32_t i = 0; i < count; i++) {
-        struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && thread->tid == tid) {
-            return thread;
-        }
-    }
-    return NULL;
-}
-
 /* Threads met once in a scan without a block. They are adopted when they are met again: a thread usually registers
  * itself in its first hook, within microseconds, and must not get two blocks. */
 static uint32_t strangers[64];
+enum {
+    MANY = 256,         /* threads whose names are not all read in each scan (5 us each), but */
+    NAME_TURNS = 8,     /* in so many scans */
+    TAKEN_A_SCAN = 128, /* seats that are given to others in a scan */
+};
+static bool are_many;
 
 static void meet(uint32_t tid)
 {
-    struct sbx_thread *thread = find_by_tid(tid);
+    struct sbx_thread *thread = sbx_seat_of(tid);
     uint32_t *seat = &strangers[tid % SBX_COUNT_OF(strangers)];
     if (thread == NULL && *seat != tid) {
         *seat = tid;
         return;
     }
-    if (thread == NULL) {
+    /* Who passes no hook would keep a seat for good: where seats are scarce they are for those who ask. */
+    bool is_new = thread == NULL;
+    if (is_new && sbx_load_relaxed(&sbx_seats_are_scarce) == 0) {
         thread = claim(tid);
     }
-    if (thread != NULL) {
+    if (thread != NULL && (is_new || thread->index % NAME_TURNS == scans % NAME_TURNS || !are_many)) {
         read_name(tid, thread->entry->name);
+    }
+}
+
+/* Seats of who has slept in one call for longer than a turn, for those who wait for one. */
+static void take_lent_seats(uint32_t count)
+{
+    uint64_t now_ns = sbx_now_ns();
+    if (sbx_swap_acq_rel(&sbx_seats_are_wanted, 0) == 0) { /* order: acquire seats.wanted */
+        return;
+    }
+    for (uint32_t i = 0, taken = 0; i < count && taken < TAKEN_A_SCAN; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && sbx_seat_take(thread, now_ns - SBX_SEAT_TURN_NS)) {
+            retire(thread);
+            taken++;
+        }
     }
 }
 
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
 {
     /* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. */
-    uint32_t count = sbx_thread_count();
+    uint32_t count = sbx_thread_count(), alive = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread == NULL) {
+            if (sbx_load_relaxed(&the_entries[i].state) == SBX_THREAD_DEAD) { /* relaxed: who claims it looks again */
+                sbx_seat_is_free(i, true); /* once more, should its last owner have been stopped in between */
+            }
             continue;
         }
+        alive++;
         uint32_t tid = thread->tid, generation = sbx_load_acquire(&thread->entry->generation);
         if (syscall(SYS_tgkill, (long)the_header->pid, (long)tid, 0) == 0 || errno != ESRCH) {
             continue;
@@ -485,6 +595,10 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
             retire(thread);
         }
     }
+    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= the_header->threads.count / 4 * 3); /* relaxed: a hint */
+    sbx_store_relaxed(&scans, scans + 1);
+    are_many = alive >= MANY;
+    take_lent_seats(count);
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return;

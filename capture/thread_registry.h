@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blocking_call.h"
 #include "logical_stack.h"
 #include "stack_replay.h"
 #include "thread_timer.h"
@@ -31,25 +32,6 @@
 enum {
     SBX_STACK_COPY_BYTES = 64 * 1024,
     SBX_SIGNAL_STACK_BYTES = 64 * 1024, /* handlers of the host's run on it as well */
-};
-
-/* A blocking call in progress, on the stack of the hook that made it. */
-enum {
-    SBX_CALLS_NESTED = 4
-};
-
-struct sbx_blocking {
-    struct sbx_thread *thread;  /* NULL: not recorded */
-    struct sbx_thread *shield;  /* not NULL: not recorded, but kept from our signal until it ends */
-    struct sbx_blocking *outer; /* the call this one is nested in (a signal handler's, inside another) */
-    uint64_t begin_ns;
-    uint64_t object;
-    uint64_t pc, sp; /* in the hook: see call_pc of struct sbx_thread */
-    uint32_t peer;
-    uint32_t wait; /* wait id; 0: nobody could be asked to tell who ended it */
-    uint8_t kind, op, group;
-    bool is_loop;  /* the outermost loop waits for work */
-    uint8_t depth; /* calls around it */
 };
 
 /* Samples well inside so many messages found the polling function at work, and none found it gone: messages are handled
@@ -116,26 +98,27 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    struct sbx_thread_cost cost; /* goes on counting whoever has the block */
+    uint32_t lent;               /* the seat's: see thread_seats.h. Its owner, and the watch thread */
+    uint32_t call_serial;        /* of the newest blocking call; goes on counting whoever has the block (K2) */
+    struct sbx_thread_cost cost; /* the same */
     _Alignas(64) struct sbx_thread_clock clock;
     /* What every blocking call and every sample touches: one line. */
-    uint32_t inside;       /* not 0: our own code runs on this thread; the handler then does nothing */
+    uint64_t inside;       /* not 0: our own code runs on this thread, in the frame at this place (1: not told); the
+                                handler then does nothing. See left_code.h */
     uint32_t blocking;     /* enum sbx_blocking_how. Pairs with sample_timer */
     uint32_t sample_timer; /* number + 1 of the timer that is to ask this thread for a sample, with SBX_TIMER_ANSWERED
                                 once it did; 0: none. Who exchanges it for 0 deletes the timer */
     uint32_t stride;       /* leaf samples (capture.c): the countdown's last length */
     uint32_t call_depth;   /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
+    uint32_t wait_depth;   /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
     uint32_t reserved;
-    struct sbx_blocking *wait_call; /* the one that has the thread's seat among the waiters; NULL: none */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
     uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns; /* newest sample or record of a wait */
     /* the rest */
-    struct sbx_blocking
-        *calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last. They lie on the thread's stacks: what
-                                                     a longjmp() left behind is gone, is known by its address, and never read */
+    struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (blocking_call.h) */
     uint32_t generation, tid;
     int32_t counted_from;    /* where the countdown began that runs now */
     uint64_t usage_ns;       /* the last record that told faults and context switches */
@@ -211,6 +194,19 @@ SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *threa
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
 
+/* Our own code begins on the thread, in the caller's frame, and ends. */
+__attribute__((always_inline)) static inline void sbx_thread_enter(struct sbx_thread *thread)
+{
+    sbx_store_relaxed(&thread->inside, (uint64_t)(uintptr_t)__builtin_dwarf_cfa()); /* relaxed: see C.7 */
+    sbx_order_with_handler();
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_thread_leave(struct sbx_thread *thread)
+{
+    sbx_order_with_handler();
+    sbx_store_relaxed(&thread->inside, 0); /* relaxed: see C.7 */
+}
+
 /* Wall and CPU time of the calling thread, whose block this is. */
 SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_times(struct sbx_thread *thread)
 {
@@ -260,6 +256,9 @@ void sbx_thread_learn_stack_bounds(void);
 /* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
 
+/* The calling thread has had its turn: its seat is free, and it asks for another after a while (thread_seats.h). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_thread_gives_its_seat(struct sbx_thread *thread);
+
 /* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
 
@@ -278,16 +277,31 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_at(uint32_t index)
     return thread;
 }
 
-/* The block with that index if it is the living thread `tid`'s. */
+/* The calling thread's own seat is its own again if it was lent; false: the watch thread has just taken it. */
+SBX_SIGNAL_SAFE static inline bool sbx_thread_has_seat(struct sbx_thread *thread)
+{
+    uint32_t lent = sbx_load_relaxed(&thread->lent); /* relaxed: own, or the swap decides */
+    return lent == 0 || (lent != UINT32_MAX && sbx_cas_acq_rel(&thread->lent, &lent, 0)); /* order: acq_rel seat.lent */
+}
+
+/* The block with that index if it is the calling thread's, whose number is `tid`. */
 SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_block_of(uint32_t index, uint32_t tid)
 {
     struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
-    return thread != NULL && thread->tid == tid ? thread : NULL;
+    return thread != NULL && thread->tid == tid && sbx_thread_has_seat(thread) ? thread : NULL;
 }
 
 /* Learn the calling thread's alternate signal stack, or give it ours when it has none: from here on it may be asked for
  * samples. Keeps errno. */
 SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread);
+
+/* The same with its signal mask: it has its block from now on. Keeps errno. */
+SBX_HOOK_SAFE void sbx_thread_may_be_asked_again(struct sbx_thread *thread);
+
+/* The calling thread ends, or its block may become another's: it is not asked any more, and its handlers run where they would
+ * without us. False: it is on our stack right now (a handler of the host's), or the kernel does not let it go: then the block
+ * has to stay its own, until the kernel knows the thread no more. Keeps errno. */
+SBX_HOOK_SAFE SBX_MUST_CHECK bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread);
 
 /* Take back every thread's timer: the signal is not ours any more. */
 SBX_HOOK_SAFE void sbx_thread_take_back_all(void);

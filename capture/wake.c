@@ -2,8 +2,7 @@
 /* wake.c - the two sides of a wait, joined by its id.
  *
  * Runs inside the program's own locks and unlocks: what is done here while a lock is still held delays who waits for
- * it, so it is done only for who has waited much longer already. Nothing here registers a thread, because that
- * allocates, and the lock that is about to be released may be the allocator's. */
+ * it, so it is done only for who has waited much longer already. */
 #include "wake.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "thread_seats.h"
 
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
@@ -28,7 +28,8 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
         sbx_count_drop(SBX_DROP_NO_WAITER_SEAT);
     }
     call->wait = sbx_waiter_new_id();
-    thread->wait_call = call;
+    thread->calls[call->depth].wait = call->wait;
+    thread->wait_depth = call->depth + 1u;
     sbx_store_relaxed(&thread->entry->call_wait, call->wait); /* relaxed: 0 or right, for who looks meanwhile */
     struct sbx_waiter waiter = {.object = object,
                                 .begin_ns = call->begin_ns,
@@ -37,16 +38,17 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
                                 .tid = thread->tid,
                                 .group = group};
     sbx_waiter_enter(&waiter);
+    sbx_seat_lend_for(call);
 }
 
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call)
 {
     struct sbx_thread *thread = call->thread;
-    if (thread->wait_call != call) { /* a wait further in took the seat */
+    if (thread->wait_depth != call->depth + 1u) { /* a wait further in took the seat */
         return;
     }
     uint32_t waker = sbx_waiter_leave(thread->index);
-    thread->wait_call = NULL;
+    thread->wait_depth = 0;
     if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* a lock's peer is its holder when the wait began */
         call->peer = waker;
     }
@@ -63,16 +65,15 @@ static struct sbx_thread *find_self(uint32_t *tid_out)
     }
     if (SBX_UNLIKELY(thread == NULL)) {
         *tid_out = (uint32_t)syscall(SYS_gettid);
-        uint32_t count = sbx_thread_count();
-        for (uint32_t i = 0; i < count && thread == NULL; i++) {
-            thread = sbx_thread_adopted_self(i, *tid_out);
-        }
+        thread = sbx_seat_of(*tid_out);
+        thread = thread != NULL ? sbx_thread_adopted_self(thread->index, *tid_out) : NULL;
         if (thread == NULL) {
             return NULL;
         }
     }
-    *tid_out = thread->inside == 0 ? thread->tid : 0;
-    return thread->inside == 0 ? thread : NULL;
+    bool is_inside = sbx_thread_is_inside(thread);
+    *tid_out = !is_inside ? thread->tid : 0;
+    return !is_inside ? thread : NULL;
 }
 
 static bool is_wanted(void)
@@ -101,8 +102,7 @@ static bool is_told(struct sbx_thread *thread, uint32_t wait, uint64_t now_ns)
 static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiters, uint32_t count, uint32_t seen,
                       uint8_t op)
 {
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     struct sbx_times now = sbx_thread_times(thread);
     struct sbx_walk_registers here;
     sbx_registers_here(&here);
@@ -127,8 +127,7 @@ static void put_wakes(struct sbx_thread *thread, const struct sbx_waiter *waiter
     if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
         sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
     }
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
         sbx_capture_ring_bell();
     }

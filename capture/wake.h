@@ -23,7 +23,7 @@ enum {
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer);
 
-/* The wait of `call` is over, recorded or not: give the seat back, learn who ended it. */
+/* The wait of `call`, which is in progress on this thread, is over, recorded or not: give the seat back, learn who ended it. */
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call);
 
 /* How many a release lets go. */

@@ -539,6 +539,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_SIGNAL_DEAF] = "signal_deaf",
         [SBX_DROP_CALL_CUT] = "call_cut",
         [SBX_DROP_THREAD_UNMET] = "thread_unmet",
+        [SBX_DROP_CALL_MOVED] = "call_moved",
     };
     return name_at(table, ENTRIES(table), drop);
 }

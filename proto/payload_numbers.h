@@ -48,6 +48,7 @@ enum sbx_drop {
     SBX_DROP_SIGNAL_DEAF = 25, /* threads not sampled by signal: they block it, have no room for it, or are strangers */
     SBX_DROP_CALL_CUT = 26,    /* calls that a sample's signal ended with EINTR: on kernels before 5.11 only */
     SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
+    SBX_DROP_CALL_MOVED = 28, /* calls that ended elsewhere than they began: their stack was left or switched inside */
     SBX_DROP_COUNT = 32
 };
 

@@ -101,8 +101,7 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
         } else if (thread->inside != 0) {
             sbx_count_drop(SBX_DROP_NESTED);
         } else {
-            thread->inside = 1;
-            sbx_order_with_handler();
+            sbx_thread_enter(thread);
             if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0) && sbx_was_call_cut(context) &&
                 is_behind_call(context)) {
                 sbx_count_drop(SBX_DROP_CALL_CUT);
@@ -112,8 +111,7 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
                                    (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
                 record_sample(thread, context);
             }
-            sbx_order_with_handler();
-            thread->inside = 0;
+            sbx_thread_leave(thread);
         }
     }
     errno = saved_errno;

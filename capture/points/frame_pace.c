@@ -14,12 +14,10 @@ enum {
 
 static void put_frame(struct sbx_thread *thread, struct sbx_record *record)
 {
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     record->cpu_ns = sbx_thread_times(thread).cpu_ns;
     sbx_capture_put(thread, record);
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
 }
 
 /* Put the short frames merged so far. They ended a while ago: the CPU time of then was not asked for. */
@@ -29,11 +27,9 @@ static void flush_merged(struct sbx_thread *thread)
     if (merged->amount == 0) {
         return;
     }
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, merged);
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     merged->amount = 0;
 }
 
@@ -106,10 +102,10 @@ SBX_HOOK_SAFE void sbx_present_begin(struct sbx_blocking *call, uint8_t op)
 
 SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed)
 {
-    struct sbx_thread *thread = call->thread;
+    struct sbx_thread *thread = call->thread != NULL && sbx_call_entry(call) != NULL ? call->thread : NULL;
     bool is_inner = false;
-    for (const struct sbx_blocking *outer = call->outer; thread != NULL && outer != NULL; outer = outer->outer) {
-        is_inner |= outer->group == SBX_GROUP_FRAME;
+    for (uint32_t i = 0; thread != NULL && i < call->depth; i++) {
+        is_inner |= thread->calls[i].group == SBX_GROUP_FRAME;
     }
     sbx_blocking_end(call, 0, failed, -1);
     if (thread == NULL || is_inner || thread->frame.is_told || !sbx_capture_is_open()) {
@@ -131,7 +127,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_enter(void)
     if (SBX_UNLIKELY(thread == NULL)) {
         thread = sbx_thread_register_self();
     }
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || thread->frame.entered++ != 0) {
+    if (!sbx_thread_is_registered(thread) || sbx_thread_is_inside(thread) || thread->frame.entered++ != 0) {
         return;
     }
     int saved_errno = errno;
@@ -153,7 +149,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_enter(void)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_frame_leave(void)
 {
     struct sbx_thread *thread = sbx_self;
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || SBX_UNLIKELY(!sbx_capture_is_ours())) {
+    if (!sbx_thread_is_registered(thread) || sbx_thread_is_inside(thread) || SBX_UNLIKELY(!sbx_capture_is_ours())) {
         return;
     }
     struct sbx_frame_pace *pace = &thread->frame;

@@ -8,6 +8,7 @@
 #include "frame_pace.h"
 #include "process_barrier.h"
 #include "stack_copy.h"
+#include "thread_seats.h"
 
 enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
@@ -140,11 +141,9 @@ static void flush_merged(struct sbx_thread *thread)
     if (loop->merged.amount == 0) {
         return;
     }
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, &loop->merged);
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     loop->merged.amount = 0;
 }
 
@@ -152,13 +151,11 @@ static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t e
 {
     struct sbx_record record = {
         .kind = SBX_RECORD_MESSAGE, .op = thread->loop.kind, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     record.cpu_ns = sbx_thread_times(thread).cpu_ns;
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
 }
 
 static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
@@ -264,27 +261,23 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp, bo
         /* A loop that begins as soon as the program does is met before there are rows to walk it with: once more then,
          * or else no poll call from a handler could be told from the loop's. */
         if (SBX_UNLIKELY(loop->is_unclear) && sbx_thread_wall_ns(thread) - loop->walked_ns >= WALK_AGAIN_NS) {
-            thread->inside = 1;
-            sbx_order_with_handler();
+            sbx_thread_enter(thread);
             walk_here(thread);
             name_activations(thread);
-            sbx_order_with_handler();
-            thread->inside = 0;
+            sbx_thread_leave(thread);
         }
         loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
         loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
         loop->maybe_pc = 0;
         return true;
     }
-    thread->inside = 1;
-    sbx_order_with_handler();
+    sbx_thread_enter(thread);
     walk_here(thread);
     if (sp == loop->site_sp && loop->hits >= 2 && loop->slot_count != 0 &&
         sbx_replay_has_frame(&thread->replay, loop->slots[0], loop->callers[0])) {
         loop->other_pc = pc;
         *in_doubt_out = true;
-        sbx_order_with_handler();
-        thread->inside = 0;
+        sbx_thread_leave(thread);
         return true;
     }
     /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. */
@@ -299,8 +292,7 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp, bo
         sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
         adopt_site(thread, pc, sp);
     }
-    sbx_order_with_handler();
-    thread->inside = 0;
+    sbx_thread_leave(thread);
     return !nested;
 }
 
@@ -310,10 +302,10 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
     sbx_blocking_begin(call, SBX_GROUP_POLL, has_fds ? SBX_RECORD_POLL : SBX_RECORD_SLEEP, op, 0, 0);
     struct sbx_thread *thread = call->thread;
     if (thread != NULL) { /* the hook is our caller, not that of the function above */
-        thread->call_pc = call->pc = (uint64_t)__builtin_return_address(0);
-        thread->call_sp = call->sp = (uint64_t)__builtin_dwarf_cfa();
+        sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }
-    if (thread == NULL || !thread->has_loop || call->outer != NULL || thread->loop.is_entered) {
+    if (thread == NULL || !thread->has_loop || call->depth != 0 || thread->loop.is_entered) {
+        sbx_seat_lend_for(call);
         return;
     }
     int saved_errno = errno;
@@ -321,6 +313,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
     if (is_loop_call(thread, pc, sp, &is_in_doubt)) {
         call->is_loop = true;
         call->kind = SBX_RECORD_IDLE;
+        thread->calls[call->depth].kind = SBX_RECORD_IDLE;
         sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE);
         end_message(thread, call->begin_ns, is_in_doubt);
         thread->loop.hits++;
@@ -332,7 +325,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
 SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
 {
     struct sbx_thread *thread = call->thread;
-    if (thread == NULL || !call->is_loop) {
+    if (thread == NULL || !call->is_loop || SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {
         sbx_blocking_end(call, 0, failed, fd);
         return;
     }
@@ -341,19 +334,16 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
     if (now_ns - thread->loop.idle_ns >= MERGE_NS || now_ns - call->begin_ns >= SHORT_MESSAGE_NS) {
         /* Idle time is no stall, and needs no stack; its record tells the CPU time at which the message began. */
         thread->loop.idle_ns = now_ns;
-        call->thread = NULL; /* the record is made here, not by sbx_blocking_end() */
-        thread->inside = 1;
-        sbx_order_with_handler();
+        sbx_thread_enter(thread);
         struct sbx_record record = {.kind = SBX_RECORD_IDLE,
                                     .op = call->op,
                                     .begin_ns = call->begin_ns,
                                     .end_ns = now_ns,
                                     .cpu_ns = sbx_thread_times(thread).cpu_ns};
         sbx_capture_put(thread, &record);
-        sbx_order_with_handler();
-        thread->inside = 0;
+        sbx_thread_leave(thread);
     }
-    sbx_leave_call(thread, call);
+    sbx_calls_pop(thread, call);                       /* the record was made here, not by sbx_blocking_end() */
     if (now_ns - call->begin_ns >= SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, has not rested */
         sbx_frame_rested(thread, now_ns);
     }
@@ -370,7 +360,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_enter(uint32_t kind)
     if (SBX_UNLIKELY(thread == NULL)) {
         thread = sbx_thread_register_self();
     }
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0) {
+    if (!sbx_thread_is_registered(thread) || sbx_thread_is_inside(thread)) {
         return;
     }
     struct sbx_message_loop *loop = &thread->loop;
@@ -395,7 +385,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_enter(uint32_t kind)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
 {
     struct sbx_thread *thread = sbx_self;
-    if (!sbx_thread_is_registered(thread) || thread->inside != 0 || SBX_UNLIKELY(!sbx_capture_is_ours())) {
+    if (!sbx_thread_is_registered(thread) || sbx_thread_is_inside(thread) || SBX_UNLIKELY(!sbx_capture_is_ours())) {
         return;
     }
     struct sbx_message_loop *loop = &thread->loop;

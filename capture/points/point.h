@@ -17,6 +17,7 @@
 
 #include "capture.h"
 #include "own_bindings.h"
+#include "thread_seats.h"
 #include "wake.h"
 
 struct sbx_point {
@@ -64,6 +65,7 @@ extern const size_t sbx_point_list_count;
         struct sbx_blocking call;                                                                         \
         SBX_SAVE_FRAME_POINTER();                                                                         \
         sbx_blocking_begin(&call, group, kind, op, object, 0);                                            \
+        sbx_seat_lend_for(&call);                                                                         \
         type result = real_##name arguments;                                                              \
         sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                          \
         return result;                                                                                    \

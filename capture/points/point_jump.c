@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_jump.c - longjmp() out of a call that blocks, as a signal handler does to end it (alarm() around a lookup). Nothing is
- * recorded. The hook's frame of that call never returns: what it told of the thread would stay, and a thread that computes
- * would be shown asleep, and never be sampled by signal, until its next call that blocks.
+/* point_jump.c - the program goes on elsewhere: by longjmp() out of a call that blocks or out of a hook, as a signal handler does
+ * to end a lookup (alarm()), or on another stack, by swapcontext() in a stream's own write function. Nothing is recorded. The
+ * hook's frame of that call does not return, or not soon: what it told of the thread would stay, and a thread that computes
+ * would be shown asleep, and never be sampled by signal, until its next call that blocks (blocking_call.h); and our own code
+ * would seem to run for ever (left_code.h).
  *
- * Where the jump leads is in the program's jmp_buf, in a place the C library does not tell: with glibc the stack pointer lies in
+ * Where a jump leads is in the program's jmp_buf, in a place the C library does not tell: with glibc the stack pointer lies in
  * the seventh word on x86-64, mangled with the word at fs:0x30 (sysdeps/unix/sysv/linux/x86_64/pointer_guard.h), with
- * musl in the same word as it is (src/setjmp/x86_64/setjmp.s). What does not come out as a place of this thread's stack
- * above the jump is not believed, and then the next blocking call finds out as before. Elsewhere nothing is looked for.
- * In the loader's group: hooked for as long as anything is. */
+ * musl in the same word as it is (src/setjmp/x86_64/setjmp.s). Elsewhere nothing is looked for, and the thread's next call
+ * finds out. A ucontext_t says it in the open. In the loader's group: hooked for as long as anything is. */
 #include "point.h"
+
+#include <errno.h>
+#include <ucontext.h>
 
 typedef void jump_function(void *environment, int value);
 
@@ -17,25 +21,26 @@ enum {
     STACK_POINTER = 6
 }; /* word of a jmp_buf */
 
-static bool is_believable(const struct sbx_thread *thread, uint64_t sp, uint64_t here)
+static bool is_on_own_stack(const struct sbx_thread *thread, uint64_t sp)
 {
-    const uint64_t far = UINT64_C(64) << 20; /* of a stack whose bounds are not known */
-    if (sp % 8 != 0) {
-        return false;
-    }
-    return thread->stack_high > 1 ? sp >= thread->stack_low && sp <= thread->stack_high : sp > here && sp - here < far;
+    return sp % 8 == 0 && sp >= thread->stack_low && sp <= thread->stack_high;
 }
 
+/* The stack pointer that a jump by `environment` will have; 0: not known. */
 static uint64_t target_of(const struct sbx_thread *thread, const void *environment)
 {
-    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    uint64_t word = ((const uint64_t *)environment)[STACK_POINTER], guard;
-    if (is_believable(thread, word, here)) {
+    const uint64_t lowest = 65536, highest = UINT64_C(1) << 47;
+    uint64_t word = ((const uint64_t *)environment)[STACK_POINTER];
+    if (is_on_own_stack(thread, word)) {
         return word;
     }
+#ifdef __GLIBC__
+    uint64_t guard;
     __asm__("movq %%fs:0x30, %0" : "=r"(guard));
     word = (word >> 17 | word << 47) ^ guard;
-    return is_believable(thread, word, here) ? word : 0;
+#endif
+    return word % 8 == 0 && word >= lowest && word < highest ? word
+                                                             : 0; /* another stack is a coroutine's, or a handler's */
 }
 #else
 static uint64_t target_of(const struct sbx_thread *thread, const void *environment)
@@ -46,15 +51,42 @@ static uint64_t target_of(const struct sbx_thread *thread, const void *environme
 }
 #endif
 
-/* Only who is in a blocking call has anything to leave behind; a program that jumps a million times a second pays two loads. */
-static inline void leave_calls(const void *environment)
+/* Only who is in a blocking call, or in the middle of our code, has anything to leave behind. */
+static inline struct sbx_thread *with_something_open(void)
 {
     struct sbx_thread *thread = sbx_self;
-    if (sbx_thread_is_registered(thread) && SBX_UNLIKELY(thread->call_depth != 0) && sbx_capture_is_ours()) {
-        uint64_t sp = target_of(thread, environment);
-        if (sp != 0) {
-            sbx_calls_forget_below(thread, sp);
+    return sbx_thread_is_registered(thread) &&
+                   SBX_UNLIKELY(thread->call_depth != 0 || thread->blocking != 0 || thread->inside != 0) &&
+                   sbx_capture_is_ours()
+               ? thread
+               : NULL;
+}
+
+SBX_NOINLINE static void leave_for(struct sbx_thread *thread, uint64_t sp)
+{
+    int saved_errno = errno;
+    uint64_t inside = thread->inside;
+    if (inside != 0) {
+        if (inside < SBX_INSIDE_PLACE || sbx_place_may_be_around(thread, inside, sp)) {
+            errno = saved_errno;
+            return; /* it goes on within: what we are in the middle of may call what jumps by itself */
         }
+        sbx_code_was_left(thread);
+    }
+    if (thread->call_depth != 0) {
+        sbx_calls_forget(thread, sp);
+    } else {
+        sbx_store_relaxed(&thread->blocking, 0); /* a shield alone: relaxed, a late look only spares us one signal */
+    }
+    errno = saved_errno;
+}
+
+static inline void leave_calls(const void *environment)
+{
+    struct sbx_thread *thread = with_something_open();
+    uint64_t sp = thread != NULL ? target_of(thread, environment) : 0;
+    if (sp != 0) {
+        leave_for(thread, sp);
     }
 }
 
@@ -71,6 +103,45 @@ JUMPS(_longjmp)
 JUMPS(siglongjmp)
 JUMPS(__longjmp_chk) /* what a fortified program calls */
 
+#ifdef __GLIBC__
+static uint64_t stack_pointer_of(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+    return context->uc_mcontext.sp;
+#endif
+}
+
+static inline void leave_calls_for(const ucontext_t *context)
+{
+    struct sbx_thread *thread = with_something_open();
+    if (thread != NULL) {
+        leave_for(thread, stack_pointer_of(context));
+    }
+}
+
+/* Tail calls: the context that is saved is then the caller's own, and may be gone on from more than once. */
+static int (*real_setcontext)(const ucontext_t *);
+static int hook_setcontext(const ucontext_t *to)
+{
+    leave_calls_for(to);
+    return real_setcontext(to);
+}
+
+static int (*real_swapcontext)(ucontext_t *, const ucontext_t *);
+static int hook_swapcontext(ucontext_t *from, const ucontext_t *to)
+{
+    leave_calls_for(to);
+    return real_swapcontext(from, to);
+}
+#endif
+
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_LOADER)
-static const struct sbx_point points[] = {POINT(longjmp), POINT(_longjmp), POINT(siglongjmp), POINT(__longjmp_chk)};
+static const struct sbx_point points[] = {
+    POINT(longjmp),    POINT(_longjmp),    POINT(siglongjmp), POINT(__longjmp_chk),
+#ifdef __GLIBC__
+    POINT(setcontext), POINT(swapcontext),
+#endif
+};
 const struct sbx_point_list sbx_points_jump = SBX_POINT_LIST(points);

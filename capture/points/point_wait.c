@@ -76,7 +76,8 @@ static int hook_barrier_wait(pthread_barrier_t *barrier)
     }
     sbx_wait_begin(&call, SBX_GROUP_BARRIER, SBX_RECORD_WAIT, SBX_OP_BARRIER_WAIT, (uint64_t)barrier, 0);
     int result = real_barrier_wait(barrier);
-    bool is_last = count != 0 && call.thread != NULL && came_last(result, &call, sbx_thread_wall_ns(call.thread));
+    bool is_last = count != 0 && call.thread != NULL && call.thread == sbx_self &&
+                   came_last(result, &call, sbx_thread_wall_ns(call.thread));
     sbx_blocking_end(&call, 0, result != 0 && result != PTHREAD_BARRIER_SERIAL_THREAD, -1);
     if (is_last) {
         sbx_wake_record(waiters, count, seen, SBX_OP_BARRIER_LAST);

@@ -139,6 +139,18 @@ SBX_SIGNAL_SAFE static inline void sbx_thread_clock_disarm(struct sbx_thread_clo
     }
 }
 
+/* A reading was left in the middle by a jump: the lines may be half drawn, and are drawn anew. */
+SBX_SIGNAL_SAFE static inline void sbx_thread_clock_was_left(struct sbx_thread_clock *clock)
+{
+    uint32_t sequence = sbx_load_relaxed(&clock->sequence) | 1; /* odd: a handler's reading keeps out (I1) */
+    sbx_store_relaxed(&clock->sequence, sequence);
+    sbx_order_with_handler();
+    clock->cpu_base = 0;
+    clock->wall_base = 0;
+    sbx_order_with_handler();
+    sbx_store_relaxed(&clock->sequence, sequence + 1);
+}
+
 /* Slow readings of this process that found the word in another's use (tcmalloc, librseq): it is left alone, and the CPU
  * time of that reading is the kernel's. Any thread. */
 SBX_SIGNAL_SAFE uint64_t sbx_clock_foreign_words(void);

@@ -70,6 +70,9 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
         uint64_t ticket = sbx_add_relaxed(ring->ticket, 1); /* relaxed: only uniqueness matters */
         struct sbx_chunk *chunk = &ring->chunks[ticket % chunk_count];
         uint64_t turn = ticket + 1;
+        writer->claimed_turn = turn;
+        writer->claimed = chunk;
+        sbx_order_with_handler();
         if (!claim_chunk(chunk, turn)) {
             continue;
         }
@@ -89,8 +92,10 @@ static bool open_chunk(struct sbx_ring *ring, struct sbx_ring_writer *writer, ui
         writer->opened = sbx_chunk_word(turn, SBX_CHUNK_OPEN);
         /* order: release chunk.state - the base values and committed = 0 become readable; pairs with copy_chunk() */
         sbx_store_release(&chunk->state, writer->opened);
+        writer->claimed = NULL;
         return true;
     }
+    writer->claimed = NULL;
     sbx_add_relaxed(&ring->drops[SBX_DROP_NO_CHUNK], 1); /* relaxed: statistics */
     return false;
 }
@@ -162,6 +167,20 @@ SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer)
         }
         writer->chunk = NULL;
     }
+}
+
+SBX_SIGNAL_SAFE void sbx_ring_was_left(struct sbx_ring_writer *writer)
+{
+    struct sbx_chunk *claimed = writer->claimed;
+    uint64_t opening = sbx_chunk_word(writer->claimed_turn, SBX_CHUNK_OPENING);
+    /* relaxed: OPENING with our turn is our own store, and nobody else moves it on */
+    if (claimed != NULL && sbx_load_relaxed(&claimed->state) == opening) {
+        sbx_store_relaxed(&claimed->committed, 0); /* what it has of its last owner is over */
+        (void)change_if(claimed, opening, in_state(opening, SBX_CHUNK_CLOSED));
+        writer->chunk = NULL;
+    }
+    writer->claimed = NULL;
+    sbx_ring_close(writer);
 }
 
 bool sbx_ring_revoke(struct sbx_chunk *chunk, uint64_t opened)

@@ -37,9 +37,11 @@ struct sbx_ring {
 };
 
 struct sbx_ring_writer {
-    struct sbx_chunk *chunk; /* NULL: none open */
-    uint64_t opened;         /* the chunk's state word while it is this writer's */
-    uint32_t used;           /* bytes of chunk->bytes written */
+    struct sbx_chunk *chunk;   /* NULL: none open */
+    uint64_t opened;           /* the chunk's state word while it is this writer's */
+    struct sbx_chunk *claimed; /* being opened, with that turn; NULL: none. See sbx_ring_was_left() */
+    uint64_t claimed_turn;
+    uint32_t used; /* bytes of chunk->bytes written */
     struct sbx_codec_state state;
 };
 
@@ -62,6 +64,10 @@ SBX_SIGNAL_SAFE int sbx_ring_put(struct sbx_ring *ring, struct sbx_ring_writer *
 
 /* Close the writer's chunk, if one is open. */
 SBX_SIGNAL_SAFE void sbx_ring_close(struct sbx_ring_writer *writer);
+
+/* Its thread has left sbx_ring_put() somewhere in the middle, by a jump or for good: close what is open, or half open. What is
+ * committed stays. For the thread itself, or who buries it. */
+SBX_SIGNAL_SAFE void sbx_ring_was_left(struct sbx_ring_writer *writer);
 
 /* Take an open chunk back: first step. `opened` is the state word seen, of a chunk that is OPEN. The owner finds it out at
  * its next record and opens another; a record it is in the middle of goes on to its end. Returns false when the chunk is

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* many_threads.c - threads by the thousand: what an allocation of each costs, and what the recorder's own threads take.
+ *
+ * usage: many_threads THREADS SECONDS [--asleep]
+ * Much beyond 2,000 threads that are awake a machine of two processors does nothing else. All threads allocate and free in rounds with a short sleep between them; with --asleep only 100 do, and the others sleep. Prints
+ * "NS_A_PAIR LONGEST_THREAD_NS RECORDER_CPU_PERCENT RSS_KIB", where the recorder's is the CPU time of its threads by wall time. */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PAIRS = 100, /* of 10,000 threads: one processor */
+    AWAKE = 100,
+    THREADS_MAX = 20000
+};
+
+static atomic_bool goes_on = true;
+static bool are_asleep;
+static double ns_a_pair[THREADS_MAX];
+
+static double now_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void *run(void *number)
+{
+    size_t self = (size_t)number;
+    double ns = 0, pairs = 0;
+    while (goes_on) {
+        if (!are_asleep || self < AWAKE) {
+            double begin = now_of(CLOCK_THREAD_CPUTIME_ID);
+            for (int i = 0; i < PAIRS; i++) {
+                void *volatile memory = malloc(64);
+                free(memory);
+            }
+            ns += now_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+            pairs += PAIRS;
+        }
+        usleep(are_asleep && self >= AWAKE ? 500000 : 50000);
+    }
+    ns_a_pair[self] = pairs > 0 ? ns / pairs : 0;
+    return NULL;
+}
+
+/* CPU ticks of our process's threads whose name begins with "sbx-". */
+static double recorder_ticks(void)
+{
+    double ticks = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task = tasks != NULL ? readdir(tasks) : NULL; task != NULL; task = readdir(tasks)) {
+        char path[300], line[512];
+        unsigned long user = 0, system = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+        FILE *file = fopen(path, "re");
+        if (file == NULL) {
+            continue;
+        }
+        if (fgets(line, sizeof line, file) != NULL && strstr(line, "(sbx-") != NULL &&
+            sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) ==
+                2) {
+            ticks += (double)(user + system);
+        }
+        fclose(file);
+    }
+    if (tasks != NULL) {
+        closedir(tasks);
+    }
+    return ticks;
+}
+
+static long rss_kib(void)
+{
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%ld %ld", &pages, &resident) != 2) {
+            resident = 0;
+        }
+        fclose(file);
+    }
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+int main(int argc, char **argv)
+{
+    static pthread_t threads[THREADS_MAX];
+    size_t count = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+    pthread_attr_t small;
+    if (count == 0 || count > THREADS_MAX) {
+        fprintf(stderr, "usage: many_threads THREADS SECONDS [--asleep]\n");
+        return 2;
+    }
+    are_asleep = argc > 3;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 * 1024);
+    for (size_t i = 0; i < count; i++) {
+        if (pthread_create(&threads[i], &small, run, (void *)i) != 0) {
+            perror("many_threads");
+            return 1;
+        }
+    }
+    sleep(2);
+    double ticks = recorder_ticks(), begin = now_of(CLOCK_MONOTONIC);
+    sleep((unsigned)atoi(argv[2]));
+    double percent =
+        (recorder_ticks() - ticks) / (double)sysconf(_SC_CLK_TCK) * 100 / ((now_of(CLOCK_MONOTONIC) - begin) / 1e9);
+    long rss = rss_kib();
+    goes_on = false;
+    double sum = 0, longest = 0;
+    size_t counted = 0;
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+        sum += ns_a_pair[i];
+        counted += ns_a_pair[i] > 0;
+        longest = ns_a_pair[i] > longest ? ns_a_pair[i] : longest;
+    }
+    printf("%.1f %.1f %.1f %ld\n", sum / (double)counted, longest, percent, rss);
+    return 0;
+}

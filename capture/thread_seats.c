@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_seats.c - free seats, who sits where, and lending.
+ *
+ * Apart from thread_registry.c because it is about places and not about threads that begin and end. */
+#include "thread_seats.h"
+
+#include <sys/syscall.h>
+
+#include "capture.h"
+#include "raw_syscall.h"
+
+enum {
+    WORDS = SBX_THREADS_MAX / 64,
+    INDEX_BITS = 10,
+    BUCKETS = 256,     /* by the last bits of the thread's number: a process's come in a row */
+    BUCKET_SEATS = 16, /* one cache line; four are used when all seats are taken */
+    SEATLESS = 64,     /* scratch entries: threads that share one write to one line */
+};
+static_assert(SBX_THREADS_MAX <= 1 << INDEX_BITS,
+              "an index has 10 bits, and a thread's number the other 22 (PID_MAX_LIMIT)");
+#define SEAT_TAKEN UINT32_MAX
+
+static uint64_t free_seats[WORDS] __attribute__((aligned(64)));
+static uint32_t hand; /* where the next candidate is looked for */
+static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
+static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
+static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
+uint32_t sbx_seats_are_scarce, sbx_seats_are_wanted;
+
+/* ---- free seats ---- */
+
+SBX_HOOK_SAFE bool sbx_seats_have_free(void)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        any |= sbx_load_relaxed(&free_seats[i]); /* relaxed: a hint, entry.state decides */
+    }
+    return any != 0;
+}
+
+SBX_HOOK_SAFE uint32_t sbx_seat_candidate(void)
+{
+    uint32_t from = sbx_load_relaxed(&hand); /* relaxed: where two look at once is all one */
+    for (uint32_t i = 0; i <= WORDS; i++) {
+        uint32_t word = (from / 64 + i) % WORDS;
+        uint64_t bits = sbx_load_relaxed(&free_seats[word]); /* relaxed: a hint, entry.state decides */
+        if (i == 0) {
+            bits &= UINT64_MAX << from % 64;
+        }
+        if (bits != 0) {
+            uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            sbx_store_relaxed(&hand, (index + 1) % SBX_THREADS_MAX);
+            return index;
+        }
+    }
+    return UINT32_MAX;
+}
+
+SBX_HOOK_SAFE void sbx_seat_is_free(uint32_t index, bool is_free)
+{
+    uint64_t bit = UINT64_C(1) << index % 64;
+    if (is_free) {
+        sbx_or_seq_cst(&free_seats[index / 64], bit); /* order: seq_cst seats.free - a hint; stronger than needed */
+    } else {
+        sbx_and_seq_cst(&free_seats[index / 64], ~bit); /* order: seq_cst seats.free */
+    }
+}
+
+/* ---- whose is it ---- */
+
+SBX_HOOK_SAFE void sbx_seat_note(uint32_t tid, uint32_t index)
+{
+    uint32_t *bucket = seats_by_tid[tid % BUCKETS], word = tid << INDEX_BITS | index;
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t expected = 0;
+        if (sbx_load_relaxed(&bucket[i]) == 0 &&
+            sbx_cas_acq_rel(&bucket[i], &expected, word)) { /* order: acq_rel seats.by_tid - one writer a place */
+            return;
+        }
+    }
+    sbx_store_relaxed(&has_overflowed[tid % BUCKETS], 1); /* relaxed: who misses it finds the seat a call later */
+}
+
+SBX_HOOK_SAFE void sbx_seat_unnote(uint32_t tid, uint32_t index)
+{
+    uint32_t *bucket = seats_by_tid[tid % BUCKETS], word = tid << INDEX_BITS | index;
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t expected = word;
+        if (sbx_load_relaxed(&bucket[i]) == word) {
+            (void)sbx_cas_acq_rel(&bucket[i], &expected, 0); /* order: acq_rel seats.by_tid */
+        }
+    }
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
+{
+    const uint32_t *bucket = seats_by_tid[tid % BUCKETS];
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t word = sbx_load_relaxed(&bucket[i]); /* relaxed: block and entry say whose it is */
+        struct sbx_thread *thread =
+            word >> INDEX_BITS == tid ? sbx_thread_at(word & ((UINT32_C(1) << INDEX_BITS) - 1)) : NULL;
+        if (thread != NULL && thread->tid == tid) {
+            return thread;
+        }
+    }
+    uint32_t count = sbx_load_relaxed(&has_overflowed[tid % BUCKETS]) != 0 ? sbx_thread_count() : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && thread->tid == tid) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+/* ---- lending ---- */
+
+static bool keeps_its_own(const struct sbx_thread *thread)
+{
+    return thread->has_loop || thread->loop.entered != 0 || thread->frame.entered != 0 || thread->frame.begin_ns != 0 ||
+           thread->entry->message_begin_ns != 0;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_seat_lend(struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread->call_depth != 1 || call->serial == SEAT_TAKEN || keeps_its_own(thread) || thread != sbx_self ||
+        !sbx_thread_give_back_signal_stack(
+            thread)) { /* it is at the end of the block, which may be another's in a moment */
+        return;
+    }
+    call->is_lent = true;
+    /* order: release seat.lent - all of the owner's stores come before. It is not taken before a turn is over, so that the
+     * next store comes in time */
+    sbx_store_release(&thread->lent, call->serial);
+    sbx_order_with_handler();
+    sbx_thread_become(NULL); /* who comes meanwhile finds the seat by his number */
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_seat_comes_back(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    uint32_t expected = call->serial;
+    if (sbx_self == NULL && thread->tid == (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) &&
+        sbx_cas_acq_rel(&thread->lent, &expected, 0)) { /* order: acq_rel seat.lent - one end of each lending */
+        sbx_thread_become(thread);
+        sbx_thread_may_be_asked_again(thread);
+    }
+}
+
+bool sbx_seat_take(struct sbx_thread *thread, uint64_t before_ns)
+{
+    uint32_t serial = sbx_load_acquire(&thread->lent); /* order: acquire seat.lent */
+    return serial != 0 && serial != SEAT_TAKEN && sbx_load_relaxed(&thread->entry->call_begin_ns) < before_ns &&
+           sbx_cas_acq_rel(&thread->lent, &serial, SEAT_TAKEN); /* order: acq_rel seat.lent */
+}
+
+SBX_HOOK_SAFE bool sbx_seat_turn_is_over(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    return sbx_load_relaxed(&sbx_seats_are_wanted) != 0 && thread->call_depth == 0 && !keeps_its_own(thread) &&
+           now_ns - thread->entry->born_ns >= SBX_SEAT_TURN_NS; /* relaxed: a hint */
+}
+
+SBX_HOOK_SAFE struct sbx_thread_entry *sbx_seatless_entry(uint32_t tid)
+{
+    struct sbx_thread_entry *entry = &seatless[tid % SEATLESS];
+    sbx_store_relaxed(&entry->countdown, SBX_SEATLESS_STRIDE); /* relaxed: scratch */
+    return entry;
+}
+
+SBX_SIGNAL_SAFE bool sbx_is_seatless(const struct sbx_thread_entry *entry)
+{
+    return entry >= seatless && entry < seatless + SEATLESS;
+}
