@@ -19,7 +19,7 @@
 #include "loader_visit.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
-#include "signal_frame.h"
+#include "handler_above.h"
 
 #define AGE_NS UINT64_C(20000000) /* from here on a wait begins it */
 
@@ -103,8 +103,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group)
         return;
     }
     /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
-    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
-        (!is_load && sbx_signal_frame_is_above()) ||
+    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid || (!is_load && sbx_handler_is_above()) ||
         /* order: acq_rel late.state - one starter */
         !sbx_cas_acq_rel(&late.state, &expected, (uint32_t)(is_load ? ASLEEP : STARTING))) {
         return;
@@ -186,7 +185,7 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
     late.root_device = root.st_dev;
     late.root_inode = root.st_ino;
     late.pid = (uint32_t)getpid();
-    sbx_signal_frame_learn();
+    sbx_handler_learn();
     sbx_agent_look_at_environment();
     sbx_loader_visit_start();
     sbx_got_hook_resolve();

@@ -14,7 +14,7 @@
  *                 `--> OFF: a sandbox, another root
  *
  * The thread is made with pthread_create(), on a thread of the program's that is about to wait. That allocates, and so must
- * not happen in a signal handler that interrupted malloc (signal_frame.h tells), nor below an allocator's lock: only waits
+ * not happen in a signal handler that interrupted malloc (handler_above.h tells), nor below an allocator's lock: only waits
  * ask, and nobody waits for a descriptor, a child or a timer with his allocator locked. */
 #ifndef SBX_LATE_START_H
 #define SBX_LATE_START_H

@@ -188,7 +188,8 @@ static void become_inert_in_child(void)
  * own allocator: glibc keeps the values of the first keys in the thread itself, and allocates for those that come later
  * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE); musl keeps all in the thread. Where ours is a later one the end of
  * a thread is seen by the watch thread alone, within half a second. */
-__attribute__((constructor)) static void make_exit_key(void)
+__attribute__((constructor(102))) static void
+make_exit_key(void) /* before the start of a preloaded recorder, in which the first thread registers */
 {
 #ifdef __GLIBC__
     const pthread_key_t in_the_thread = 32;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signal_frame.h - is the calling thread in a signal handler? Told by what the kernel left on its stack.
+/* handler_above.h - is the calling thread in a signal handler? Told by what the kernel left on its stack.
  *
  * A handler returns to a few instructions that call rt_sigreturn(2), and the address of these lies on the stack above it: on
  * x86-64 they are the restorer that was given with the handler (the C library's, or one of the program's own), on aarch64
  * they are in the vdso. On x86-64 the frame that the kernel pushed is looked at as well, because one that was left over in the
  * hole of a later frame is none. */
-#ifndef SBX_SIGNAL_FRAME_H
-#define SBX_SIGNAL_FRAME_H
+#ifndef SBX_HANDLER_ABOVE_H
+#define SBX_HANDLER_ABOVE_H
 
 #include <stdbool.h>
 
 #include "marks.h"
 
 /* Learn the C library's restorer. Before main(): SIGRTMAX is ignored for a moment. */
-void sbx_signal_frame_learn(void);
+void sbx_handler_learn(void);
 
 /* True also when that cannot be told. Some seventy system calls, and the stack is copied: not often. */
-SBX_HOOK_SAFE bool sbx_signal_frame_is_above(void);
+SBX_HOOK_SAFE bool sbx_handler_is_above(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signal_frame.c - the stack above the caller, searched for addresses that only a handler returns to. */
-#include "signal_frame.h"
+/* handler_above.c - the stack above the caller, searched for addresses that only a handler returns to. */
+#include "handler_above.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static bool read_action(int number, struct kernel_action *action_out)
 }
 #endif
 
-void sbx_signal_frame_learn(void)
+void sbx_handler_learn(void)
 {
 #if defined(__x86_64__)
     struct kernel_action before, ours;
@@ -140,7 +140,7 @@ static bool is_trampoline(const struct search *search, uint64_t word)
     return word - search->vdso_begin < search->vdso_end - search->vdso_begin;
 }
 
-SBX_HOOK_SAFE bool sbx_signal_frame_is_above(void)
+SBX_HOOK_SAFE bool sbx_handler_is_above(void)
 {
     struct search search = {.count = 0};
     uint64_t words[WORDS], at = (uint64_t)(uintptr_t)__builtin_frame_address(0);
