@@ -15,7 +15,7 @@ CI = ("test-child-process-*", "test-worker-message*", "test-net-connect*", "test
 
 def build(place):
     place.source("nodejs")
-    for package in ("nodejs", "libnode108", "libuv1", "libcares2", "libnghttp2-14"):
+    for package in ("nodejs", "libnode108", "libuv1", "libc-ares2", "libnghttp2-14"):
         place.archive.unpack(package, place.folder / "node")
 
 
