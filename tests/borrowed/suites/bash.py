@@ -26,6 +26,6 @@ def wash(text):
 
 def jobs(place):
     folder = place.source("bash") / "tests"
-    return [Job(path.name, ["sh", path.name], verdicts.of_status_and_output(path.name, wash), cwd=str(folder), time_out=120,
+    return [Job(path.name, ["sh", path.name], verdicts.of_status_and_output(path.name, wash), cwd=str(folder), time_out=400,
                 env={"THIS_SH": "/bin/bash", "BASH_TSTOUT": "{folder}/tmp/out", "BUILD_DIR": str(folder.parent), "PATH": f"{folder}:/usr/bin:/bin"})
             for path in sorted(folder.glob("run-*")) if path.name not in LEFT_OUT]

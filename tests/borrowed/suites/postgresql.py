@@ -24,5 +24,5 @@ def jobs(place):
         read = verdicts.of_lines(r"^(?:test|    )\s*(?P<case>[\w-]+)\s+\.\.\. (?P<verdict>ok|FAILED|failed)", {"ok": "pass"})
         # Outside of a build, the isolation tests' own client lies beside what starts it.
         made.append(Job(folder, [f"{PROGRAMS}/{folder}/{program}", "--temp-instance={folder}/tmp/pg", f"--bindir={BINARIES}", f"--inputdir={tests}",
-                                 "--outputdir={folder}/cwd", f"--dlpath={source}/modules", f"--schedule={tests}/{schedule}", "--max-concurrent-tests=8"], read, time_out=1800, env={"LC_ALL": "C"}))
+                                 "--outputdir={folder}/cwd", f"--dlpath={source}/modules", f"--schedule={tests}/{schedule}", "--max-connections=8"], read, time_out=1800, env={"LC_ALL": "C"}))
     return made

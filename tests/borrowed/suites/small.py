@@ -17,7 +17,7 @@ def build(place):
              for program in cancel exceptions plugins; do g++ -std=c++17 -O2 -Wall -Wextra -o "$out/$program" "$program.cc" -pthread -ldl -lrt; done
              g++ -std=c++17 -O2 -Wall -Wextra -shared -fPIC -o "$out/plugin.so" plugin.cc
              for program in children traced; do gcc -std=gnu17 -O2 -Wall -Wextra -o "$out/$program" "$program.c" -pthread; done
-             gcc -std=gnu17 -O1 -g -fsanitize=leak -static-liblsan -o "$out/leaks_lsan" leaks.c -pthread
+             gcc -std=gnu17 -O1 -g -fsanitize=leak -o "$out/leaks_lsan" leaks.c -pthread
              gcc -std=gnu17 -O1 -g -fsanitize=address -static-libasan -o "$out/leaks_asan" leaks.c -pthread""", place.folder)
 
 
