@@ -50,10 +50,11 @@ def adopt_orphans():
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_with_parent():
+def end_with_parent(clean_up):
     """A worker whose parent is gone ends its job and itself."""
     def end(*_):
         end_all_children()
+        clean_up()
         os._exit(143)
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
