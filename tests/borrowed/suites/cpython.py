@@ -13,7 +13,7 @@ FOLDER = pathlib.Path("/usr/lib/python3.11/test")
 SPLIT = ("test_asyncio", "test_concurrent_futures", "test_multiprocessing_fork", "test_multiprocessing_spawn")
 CI = ("test_signal", "test_threading", "test_select", "test_epoll", "test_thread", "test_wait3", "test_wait4",
       "test_fork1", "test_posix", "test_pty", "test_mmap", "test_popen", "test_ioctl", "test_fcntl", "test_contextlib",
-      "test_os", "test_ctypes", "test_asyncio.test_unix_events", "test_socketserver", "test_subprocess")
+      "test_os", "test_ctypes", "test_asyncio.test_unix_events", "test_socketserver")
 
 
 def verdict(job_name):
