@@ -165,6 +165,7 @@ static void forget_self(void *unused)
         sbx_store_relaxed(&first_has_ended,
                           true); /* relaxed: a late look adopts it, as any thread that is still there */
     }
+    prctl(PR_GET_NAME, thread->entry->name); /* it registered at its beginning, and named itself later */
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
@@ -526,6 +527,17 @@ static void read_name(uint32_t tid, char name[16])
         size_t length = (size_t)got - 1; /* the line end */
         memcpy(name, text, length);
         name[length] = 0;
+    }
+}
+
+void sbx_thread_registry_name_young(uint64_t now_ns)
+{
+    const uint64_t young_ns = 2 * UINT64_C(1000000000); /* older ones were named by a scan */
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && now_ns - thread->entry->born_ns < young_ns) {
+            read_name(thread->tid, thread->entry->name);
+        }
     }
 }
 

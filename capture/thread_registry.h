@@ -262,6 +262,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_thread_gives_its_seat(struct sbx_thread *thr
 /* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
 
+/* Watch thread, at a trigger: names of threads that were born a moment ago. They register before they name themselves. */
+void sbx_thread_registry_name_young(uint64_t now_ns);
+
 /* Blocks by entry index; a block stays with its entry for good. Read through sbx_thread_at(). */
 extern struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
