@@ -57,7 +57,6 @@ struct sbx_blocking {
     uint32_t wait;
     uint8_t kind, op, group;
     bool is_loop;  /* the outermost loop waits for work */
-    bool is_lent;  /* the thread's seat is lent for the time of this call */
     uint8_t depth; /* calls around it */
 };
 

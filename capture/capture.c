@@ -140,9 +140,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t 
     }
     count_anew(thread, now.wall_ns, interval_ns);
     sbx_thread_leave(thread);
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_wanted) != 0) && sbx_seat_turn_is_over(thread, now.wall_ns)) {
-        sbx_thread_gives_its_seat(thread); /* relaxed: a hint */
-    }
     if (SBX_UNLIKELY(was_resting)) {
         sbx_capture_ring_bell();
     }
@@ -229,7 +226,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     call->peer = peer;
     call->wait = 0;
     call->is_loop = false;
-    call->is_lent = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
     if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
         call->thread = NULL;
@@ -342,9 +338,6 @@ SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, 
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         sbx_shield_end(call->shield);
         return;
-    }
-    if (SBX_UNLIKELY(call->is_lent)) {
-        sbx_seat_comes_back(call);
     }
     struct sbx_thread *thread = sbx_self;
     if (SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {

@@ -22,6 +22,7 @@
 #include "libc_symbols.h"
 #include "pages.h"
 #include "process_barrier.h"
+#include "raw_syscall.h"
 #include "task_list.h"
 #include "thread_seats.h"
 #include "wake.h"
@@ -40,8 +41,7 @@ static struct sbx_thread_entry *the_entries;
 static pthread_key_t exit_key; /* runs forget_self() when a thread ends */
 static bool have_exit_key;     /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
-static uint32_t scans = 1;             /* of the watch thread's */
-static __thread uint32_t gave_in_scan; /* when the calling thread gave its seat to others; 0: never */
+static uint32_t scans = 1; /* of the watch thread's */
 
 /* Called when a registered thread ends, and the block becomes free for another. */
 static void retire(struct sbx_thread *thread)
@@ -63,19 +63,33 @@ static void retire(struct sbx_thread *thread)
 static bool
     first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
 
+/* A child of vfork() runs on its parent's TLS, and would answer for its parent: what it asks of the kernel is told of itself. */
+static bool is_thread_itself(const struct sbx_thread *thread)
+{
+    return (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == thread->tid;
+}
+
 SBX_HOOK_SAFE bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
     stack_t now;
-    sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
-    sbx_sample_take_back(thread);
-    if (!thread->has_our_signal_stack) {
-        return true;
-    }
-    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 || sbx_raw_sigaltstack(NULL, &now) != 0) {
+    if (!is_thread_itself(thread)) {
         return false;
     }
-    return now.ss_sp != thread->signal_stack || sbx_raw_sigaltstack(&none, NULL) == 0;
+    uint32_t was_asked = sbx_load_relaxed(&thread->may_be_asked);
+    sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
+    sbx_sample_take_back(thread);
+    /* What the kernel says, and not what we noted: a handler may have interrupted the noting. */
+    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0) {
+        return !thread->has_our_signal_stack;
+    }
+    if (sbx_raw_sigaltstack(NULL, &now) == 0 &&
+        (now.ss_sp != thread->signal_stack || sbx_raw_sigaltstack(&none, NULL) == 0)) {
+        thread->has_our_signal_stack = false;
+        return true;
+    }
+    sbx_store_release(&thread->may_be_asked, was_asked); /* order: release may_be_asked - it is where it was */
+    return false;
 }
 
 SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
@@ -142,13 +156,12 @@ SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low)
     return false;
 }
 
-/* The calling thread's block, from its TLS or, when its seat is lent, by its number. */
+/* The calling thread's block, from its TLS or by its number. */
 static struct sbx_thread *find_self(void)
 {
     struct sbx_thread *thread = sbx_self;
     if (thread == NULL) {
         thread = sbx_seat_of((uint32_t)syscall(SYS_gettid));
-        thread = thread != NULL && sbx_thread_has_seat(thread) ? thread : NULL;
     }
     return sbx_thread_is_registered(thread) ? thread : NULL;
 }
@@ -294,7 +307,6 @@ static struct sbx_thread *claim(uint32_t tid)
     }
     thread->generation = generation;
     thread->tid = tid;
-    sbx_store_relaxed(&thread->lent, 0); /* relaxed: the release of the state says whose it is */
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
     sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
     sbx_store_release(&entry->state,
@@ -394,41 +406,31 @@ SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
     read_bounds(thread);
 }
 
-/* The next scan finds one, and who has had his turn gives one. */
-static void want_a_seat(void)
-{
-    if (sbx_load_relaxed(&sbx_seats_are_wanted) == 0) { /* relaxed: a hint */
-        sbx_store_relaxed(&sbx_seats_are_wanted, 1);
-        if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
-            sbx_capture_ring_bell();
-        }
-    }
-}
-
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
 {
     if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
         return NULL;
     }
-    if (sbx_is_seatless(sbx_own_entry) && (sbx_load_relaxed(&scans) == gave_in_scan || !sbx_seats_have_free())) {
-        want_a_seat(); /* relaxed: late by a scan */
+    if (sbx_is_seatless(sbx_own_entry) && !sbx_seats_have_free()) {
         return NULL;
     }
     int saved_errno = errno;
+    if (sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)the_header->pid) {
+        return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
+    }
     sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before, or the seat was lent */
+    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before */
     if (thread != NULL && thread->handle != 0 && thread->handle != (uint64_t)pthread_self()) {
         retire(thread); /* it is of one that had our number before, and whose end nobody saw */
         thread = NULL;
     }
-    if (thread == NULL || !sbx_thread_has_seat(thread)) {
+    if (thread == NULL) {
         thread = claim(tid);
     }
     if (thread == NULL) {
         sbx_thread_become(NULL);
         sbx_own_entry = sbx_seatless_entry(tid);
-        want_a_seat();
         errno = saved_errno;
         return NULL;
     }
@@ -444,21 +446,6 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     sbx_thread_become(thread);
     errno = saved_errno;
     return thread;
-}
-
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_thread_gives_its_seat(struct sbx_thread *thread)
-{
-    int saved_errno = errno;
-    if (!sbx_thread_give_back_signal_stack(thread)) {
-        return; /* it is on it: another time */
-    }
-    sbx_thread_clock_disarm(&thread->clock);
-    sbx_thread_become(NULL);
-    sbx_own_entry = sbx_seatless_entry(thread->tid);
-    gave_in_scan = sbx_load_relaxed(&scans); /* relaxed: who waits comes first until the next */
-    sbx_order_with_handler();
-    retire(thread);
-    errno = saved_errno;
 }
 
 struct sbx_thread *sbx_thread_main(void)
@@ -545,9 +532,8 @@ void sbx_thread_registry_name_young(uint64_t now_ns)
  * itself in its first hook, within microseconds, and must not get two blocks. */
 static uint32_t strangers[64];
 enum {
-    MANY = 256,         /* threads whose names are not all read in each scan (5 us each), but */
-    NAME_TURNS = 8,     /* in so many scans */
-    TAKEN_A_SCAN = 128, /* seats that are given to others in a scan */
+    MANY = 256,     /* threads whose names are not all read in each scan (5 us each), but */
+    NAME_TURNS = 8, /* in so many scans */
 };
 static bool are_many;
 
@@ -566,22 +552,6 @@ static void meet(uint32_t tid)
     }
     if (thread != NULL && (is_new || thread->index % NAME_TURNS == scans % NAME_TURNS || !are_many)) {
         read_name(tid, thread->entry->name);
-    }
-}
-
-/* Seats of who has slept in one call for longer than a turn, for those who wait for one. */
-static void take_lent_seats(uint32_t count)
-{
-    uint64_t now_ns = sbx_now_ns();
-    if (sbx_swap_acq_rel(&sbx_seats_are_wanted, 0) == 0) { /* order: acquire seats.wanted */
-        return;
-    }
-    for (uint32_t i = 0, taken = 0; i < count && taken < TAKEN_A_SCAN; i++) {
-        struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && sbx_seat_take(thread, now_ns - SBX_SEAT_TURN_NS)) {
-            retire(thread);
-            taken++;
-        }
     }
 }
 
@@ -611,7 +581,6 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
     sbx_store_relaxed(&sbx_seats_are_scarce, alive >= the_header->threads.count / 4 * 3); /* relaxed: a hint */
     sbx_store_relaxed(&scans, scans + 1);
     are_many = alive >= MANY;
-    take_lent_seats(count);
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return;

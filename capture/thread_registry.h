@@ -98,7 +98,6 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    uint32_t lent;               /* the seat's: see thread_seats.h. Its owner, and the watch thread */
     uint32_t call_serial;        /* of the newest blocking call; goes on counting whoever has the block (K2) */
     struct sbx_thread_cost cost; /* the same */
     _Alignas(64) struct sbx_thread_clock clock;
@@ -256,9 +255,6 @@ void sbx_thread_learn_stack_bounds(void);
 /* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
 
-/* The calling thread has had its turn: its seat is free, and it asks for another after a while (thread_seats.h). */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_thread_gives_its_seat(struct sbx_thread *thread);
-
 /* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
 void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
 
@@ -280,18 +276,11 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_at(uint32_t index)
     return thread;
 }
 
-/* The calling thread's own seat is its own again if it was lent; false: the watch thread has just taken it. */
-SBX_SIGNAL_SAFE static inline bool sbx_thread_has_seat(struct sbx_thread *thread)
-{
-    uint32_t lent = sbx_load_relaxed(&thread->lent); /* relaxed: own, or the swap decides */
-    return lent == 0 || (lent != UINT32_MAX && sbx_cas_acq_rel(&thread->lent, &lent, 0)); /* order: acq_rel seat.lent */
-}
-
 /* The block with that index if it is the calling thread's, whose number is `tid`. */
 SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_block_of(uint32_t index, uint32_t tid)
 {
     struct sbx_thread *thread = index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
-    return thread != NULL && thread->tid == tid && sbx_thread_has_seat(thread) ? thread : NULL;
+    return thread != NULL && thread->tid == tid ? thread : NULL;
 }
 
 /* Learn the calling thread's alternate signal stack, or give it ours when it has none: from here on it may be asked for

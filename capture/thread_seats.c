@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_seats.c - free seats, who sits where, and lending.
+/* thread_seats.c - free seats, and who sits where.
  *
  * Apart from thread_registry.c because it is about places and not about threads that begin and end. */
 #include "thread_seats.h"
@@ -18,14 +18,13 @@ enum {
 };
 static_assert(SBX_THREADS_MAX <= 1 << INDEX_BITS,
               "an index has 10 bits, and a thread's number the other 22 (PID_MAX_LIMIT)");
-#define SEAT_TAKEN UINT32_MAX
 
 static uint64_t free_seats[WORDS] __attribute__((aligned(64)));
 static uint32_t hand; /* where the next candidate is looked for */
 static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
 static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
 static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
-uint32_t sbx_seats_are_scarce, sbx_seats_are_wanted;
+uint32_t sbx_seats_are_scarce;
 
 /* ---- free seats ---- */
 
@@ -111,54 +110,6 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
         }
     }
     return NULL;
-}
-
-/* ---- lending ---- */
-
-static bool keeps_its_own(const struct sbx_thread *thread)
-{
-    return thread->has_loop || thread->loop.entered != 0 || thread->frame.entered != 0 || thread->frame.begin_ns != 0 ||
-           thread->entry->message_begin_ns != 0;
-}
-
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_seat_lend(struct sbx_blocking *call)
-{
-    struct sbx_thread *thread = call->thread;
-    if (thread->call_depth != 1 || call->serial == SEAT_TAKEN || keeps_its_own(thread) || thread != sbx_self ||
-        !sbx_thread_give_back_signal_stack(
-            thread)) { /* it is at the end of the block, which may be another's in a moment */
-        return;
-    }
-    call->is_lent = true;
-    /* order: release seat.lent - all of the owner's stores come before. It is not taken before a turn is over, so that the
-     * next store comes in time */
-    sbx_store_release(&thread->lent, call->serial);
-    sbx_order_with_handler();
-    sbx_thread_become(NULL); /* who comes meanwhile finds the seat by his number */
-}
-
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_seat_comes_back(const struct sbx_blocking *call)
-{
-    struct sbx_thread *thread = call->thread;
-    uint32_t expected = call->serial;
-    if (sbx_self == NULL && thread->tid == (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) &&
-        sbx_cas_acq_rel(&thread->lent, &expected, 0)) { /* order: acq_rel seat.lent - one end of each lending */
-        sbx_thread_become(thread);
-        sbx_thread_may_be_asked_again(thread);
-    }
-}
-
-bool sbx_seat_take(struct sbx_thread *thread, uint64_t before_ns)
-{
-    uint32_t serial = sbx_load_acquire(&thread->lent); /* order: acquire seat.lent */
-    return serial != 0 && serial != SEAT_TAKEN && sbx_load_relaxed(&thread->entry->call_begin_ns) < before_ns &&
-           sbx_cas_acq_rel(&thread->lent, &serial, SEAT_TAKEN); /* order: acq_rel seat.lent */
-}
-
-SBX_HOOK_SAFE bool sbx_seat_turn_is_over(const struct sbx_thread *thread, uint64_t now_ns)
-{
-    return sbx_load_relaxed(&sbx_seats_are_wanted) != 0 && thread->call_depth == 0 && !keeps_its_own(thread) &&
-           now_ns - thread->entry->born_ns >= SBX_SEAT_TURN_NS; /* relaxed: a hint */
 }
 
 SBX_HOOK_SAFE struct sbx_thread_entry *sbx_seatless_entry(uint32_t tid)

@@ -38,7 +38,6 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
                                 .tid = thread->tid,
                                 .group = group};
     sbx_waiter_enter(&waiter);
-    sbx_seat_lend_for(call);
 }
 
 SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call)

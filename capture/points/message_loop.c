@@ -305,7 +305,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }
     if (thread == NULL || !thread->has_loop || call->depth != 0 || thread->loop.is_entered) {
-        sbx_seat_lend_for(call);
         return;
     }
     int saved_errno = errno;

@@ -65,7 +65,6 @@ extern const size_t sbx_point_list_count;
         struct sbx_blocking call;                                                                         \
         SBX_SAVE_FRAME_POINTER();                                                                         \
         sbx_blocking_begin(&call, group, kind, op, object, 0);                                            \
-        sbx_seat_lend_for(&call);                                                                         \
         type result = real_##name arguments;                                                              \
         sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                          \
         return result;                                                                                    \
