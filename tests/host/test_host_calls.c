@@ -510,7 +510,7 @@ static void host_05_more_threads_than_seats_are_recorded_as_seats_become_free(vo
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         uint32_t tid = snapshot->threads[record->thread].entry.tid;
-        bool is_own = record->kind != SBX_RECORD_BLOCKED && record->kind != SBX_RECORD_ASYNC;
+        bool is_own = record->kind == SBX_RECORD_SLEEP; /* the sleepers of the other kind read */
         if (is_own && host_passes(snapshot, record->stack, (void *)work_now_and_then) && !is_seen[tid]) {
             is_seen[tid] = true;
             count++;
