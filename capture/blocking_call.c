@@ -12,14 +12,9 @@
 #include "raw_syscall.h"
 #include "waiter_table.h"
 
-static bool is_on_own_stack(const struct sbx_thread *thread, uint64_t place)
-{
-    return place >= thread->stack_low && place < thread->stack_high;
-}
-
 SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint64_t place, uint64_t here)
 {
-    if (is_on_own_stack(thread, place) == is_on_own_stack(thread, here) && here < place) {
+    if (sbx_thread_is_on_own_stack(thread, place) == sbx_thread_is_on_own_stack(thread, here) && here < place) {
         return true;
     }
     stack_t alternate;
@@ -59,7 +54,7 @@ static void go_back_to(struct sbx_thread *thread, uint32_t depth)
 static void count_inner(struct sbx_thread *thread)
 {
     struct sbx_open_call *outer = &thread->calls[thread->call_depth - 1];
-    if (!is_on_own_stack(thread, outer->place) && ++outer->inner > SBX_CALLS_INNER_MOST) {
+    if (!sbx_thread_is_on_own_stack(thread, outer->place) && ++outer->inner > SBX_CALLS_INNER_MOST) {
         sbx_count_drop(SBX_DROP_CALL_MOVED);
         go_back_to(thread, thread->call_depth - 1);
     }

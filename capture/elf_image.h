@@ -14,6 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The two kinds of relocation that put a function's address into a slot. */
+enum {
+#if defined(__x86_64__)
+    SBX_RELOCATION_JUMP = R_X86_64_JUMP_SLOT,
+    SBX_RELOCATION_DATA = R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+    SBX_RELOCATION_JUMP = R_AARCH64_JUMP_SLOT,
+    SBX_RELOCATION_DATA = R_AARCH64_GLOB_DAT
+#endif
+};
+
 struct sbx_elf_image {
     uint64_t bias;
     const ElfW(Phdr) * headers;

@@ -15,18 +15,6 @@
 #include "raw_syscall.h"
 #include "slot_binding.h"
 
-#if defined(__x86_64__)
-enum {
-    RELOCATION_JUMP = R_X86_64_JUMP_SLOT,
-    RELOCATION_DATA = R_X86_64_GLOB_DAT
-};
-#elif defined(__aarch64__)
-enum {
-    RELOCATION_JUMP = R_AARCH64_JUMP_SLOT,
-    RELOCATION_DATA = R_AARCH64_GLOB_DAT
-};
-#endif
-
 enum {
     PATCHES_MAX = 65536, /* slots remembered, 24 bytes each, touched as used: some 30 a module */
     MODULES_MAX = 2048,
@@ -195,7 +183,7 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
     const struct sbx_elf_image *image = &module->image;
     for (size_t i = 0; i < count; i++) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(table[i].r_info);
-        if (type != RELOCATION_JUMP && type != RELOCATION_DATA) {
+        if (type != SBX_RELOCATION_JUMP && type != SBX_RELOCATION_DATA) {
             continue;
         }
         uint32_t point = sbx_point_named(image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name);

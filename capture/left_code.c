@@ -4,15 +4,10 @@
 
 #include "sample_run.h"
 
-static bool is_on_own_stack(const struct sbx_thread *thread, uint64_t place)
-{
-    return place >= thread->stack_low && place < thread->stack_high;
-}
-
 SBX_SIGNAL_SAFE bool sbx_inside_is_stale(const struct sbx_thread *thread, uint64_t inside, uint64_t here)
 {
-    return inside >= SBX_INSIDE_PLACE && is_on_own_stack(thread, here) &&
-           (here >= inside || !is_on_own_stack(thread, inside));
+    return inside >= SBX_INSIDE_PLACE && sbx_thread_is_on_own_stack(thread, here) &&
+           (here >= inside || !sbx_thread_is_on_own_stack(thread, inside));
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)

@@ -13,18 +13,6 @@
 #include "marks.h"
 #include "raw_syscall.h"
 
-#if defined(__x86_64__)
-enum {
-    RELOCATION_JUMP = R_X86_64_JUMP_SLOT,
-    RELOCATION_DATA = R_X86_64_GLOB_DAT
-};
-#elif defined(__aarch64__)
-enum {
-    RELOCATION_JUMP = R_AARCH64_JUMP_SLOT,
-    RELOCATION_DATA = R_AARCH64_GLOB_DAT
-};
-#endif
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true
 #elif defined(__has_feature)
@@ -210,8 +198,9 @@ static void rebind(struct rebinding *work, const ElfW(Rela) * table, size_t coun
     for (size_t i = 0; i < count; i++) {
         uint32_t number = (uint32_t)ELF64_R_SYM(table[i].r_info), type = (uint32_t)ELF64_R_TYPE(table[i].r_info);
         uint64_t slot = work->us->bias + table[i].r_offset, now = *(const uint64_t *)(uintptr_t)slot;
-        if ((type != RELOCATION_JUMP && type != RELOCATION_DATA) || work->us->symbols[number].st_shndx != SHN_UNDEF ||
-            now == 0 || sbx_is_of_c_library((const void *)(uintptr_t)now)) {
+        if ((type != SBX_RELOCATION_JUMP && type != SBX_RELOCATION_DATA) ||
+            work->us->symbols[number].st_shndx != SHN_UNDEF || now == 0 ||
+            sbx_is_of_c_library((const void *)(uintptr_t)now)) {
             continue;
         }
         const char *name = work->us->strings + work->us->symbols[number].st_name;

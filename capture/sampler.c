@@ -22,6 +22,7 @@
 #include "sample_run.h"
 #include "sample_signal.h"
 #include "stack_copy.h"
+#include "thread_where.h"
 
 enum {
     SIGNALS_A_TICK = 8,     /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
@@ -54,57 +55,11 @@ int sbx_sampler_start(void)
     return observer != NULL ? sbx_sample_signal_start() : 0;
 }
 
-/* What the kernel says of a thread: the call it sleeps in, its stack pointer and program counter. */
-struct where {
-    bool is_blocked;
-    int64_t call; /* system call number; -1: blocked outside a call (a page fault) */
-    uint64_t arguments[2];
-    uint64_t sp, pc;
-};
-
-static bool read_where(uint32_t tid, struct where *where)
-{
-    char path[48], text[256];
-    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return false;
-    }
-    ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    if (got <= 0) {
-        return false;
-    }
-    text[got] = 0;
-    memset(where, 0, sizeof *where);
-    if (strncmp(text, "running", 7) == 0) {
-        return true;
-    }
-    where->is_blocked = true;
-    char *after;
-    where->call = strtoll(text, &after, 10);
-    where->arguments[0] = strtoull(after, &after, 16);
-    where->arguments[1] = strtoull(after, &after, 16);
-    /* "NR a1 a2 a3 a4 a5 a6 SP PC", or "-1 SP PC": the last two words. */
-    char *last = strrchr(text, ' ');
-    if (last == NULL) {
-        return false;
-    }
-    where->pc = strtoull(last + 1, NULL, 16);
-    *last = 0;
-    char *before = strrchr(text, ' ');
-    if (before == NULL) {
-        return false;
-    }
-    where->sp = strtoull(before + 1, NULL, 16);
-    return where->sp != 0;
-}
-
 /* Is this a place of ours? A stack pointer in the stack we know, or else code of a module: a coroutine runs elsewhere, but
  * it runs something. What neither is, an emulator made up (qemu-user shows its own stack), or a namespace. */
-static bool is_believable(const struct sbx_thread *thread, const struct where *where)
+static bool is_believable(const struct sbx_thread *thread, const struct sbx_where *where)
 {
-    if (where->sp >= thread->stack_low && where->sp < thread->stack_high) {
+    if (sbx_thread_is_on_own_stack(thread, where->sp)) {
         return true;
     }
     sbx_store_relaxed(&sbx_watch_inside, 1); /* holds the map: see module_map.h */
@@ -209,11 +164,11 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
 
 /* Fill `sleeper` for a thread that the kernel says is at `where`, or, where NULL, of which only the hook is known. False:
  * nothing can be read, or what can be is a mixture of before and after. */
-static bool find_sleeper(const struct sbx_thread *thread, const struct where *where, uint64_t call_begin_ns,
+static bool find_sleeper(const struct sbx_thread *thread, const struct sbx_where *where, uint64_t call_begin_ns,
                          struct sleeper *sleeper)
 {
     const struct sbx_thread_entry *entry = thread->entry;
-    struct where again;
+    struct sbx_where again;
     *sleeper = (struct sleeper){.call_begin_ns = call_begin_ns};
     if (call_begin_ns != 0) {
         sleeper->hook_pc = sbx_load_relaxed(&thread->call_pc);
@@ -231,7 +186,8 @@ static bool find_sleeper(const struct sbx_thread *thread, const struct where *wh
         .lo = low, .hi = low + copied, .delta = (int64_t)((uint64_t)observer->stack_copy - low)};
     /* It may have woken meanwhile. */
     if (where != NULL) {
-        if (!read_where(thread->tid, &again) || !again.is_blocked || again.sp != where->sp || again.pc != where->pc) {
+        if (!sbx_where_read(thread->tid, &again) || !again.is_blocked || again.sp != where->sp ||
+            again.pc != where->pc) {
             return false;
         }
         sleeper->pc = where->pc;
@@ -264,7 +220,7 @@ static uint8_t classify_descriptor_of(uint32_t tid, int fd)
 
 /* What the call a thread sleeps in waits for, when that is a descriptor's: the first argument, or the first of those it
  * polls. */
-static uint8_t class_of_descriptor(uint32_t tid, const struct where *where)
+static uint8_t class_of_descriptor(uint32_t tid, const struct sbx_where *where)
 {
     struct pollfd polled;
     switch (where->call) {
@@ -349,10 +305,10 @@ static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t 
 /* Look at one thread that seems blocked. Returns false when it runs. */
 static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
-    struct where where;
+    struct sbx_where where;
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
     uint64_t call_begin_ns = call_kind != SBX_RECORD_NONE ? sbx_load_relaxed(&thread->entry->call_begin_ns) : 0;
-    bool is_told = read_where(thread->tid, &where);
+    bool is_told = sbx_where_read(thread->tid, &where);
     if (is_told && !where.is_blocked) {
         if (call_kind != SBX_RECORD_NONE) {
             observe_in_call(thread, now_ns, flags);
@@ -429,11 +385,11 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
         if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *signals_left > 0) {
-            struct where where;
+            struct sbx_where where;
             /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not
              * restart. Look first. */
             bool is_safe = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0;
-            if ((is_safe || (read_where(thread->tid, &where) && !where.is_blocked)) &&
+            if ((is_safe || (sbx_where_read(thread->tid, &where) && !where.is_blocked)) &&
                 sbx_sample_ask(thread, now_ns, cpu_ns, 0)) {
                 (*signals_left)--;
             }

@@ -7,16 +7,6 @@
 #include "own_bindings.h"
 #include "points_by_name.h"
 
-#if defined(__x86_64__)
-enum {
-    RELOCATION_JUMP = R_X86_64_JUMP_SLOT
-};
-#elif defined(__aarch64__)
-enum {
-    RELOCATION_JUMP = R_AARCH64_JUMP_SLOT
-};
-#endif
-
 enum {
     MODULES_MAX = 2048
 };
@@ -97,7 +87,8 @@ static bool is_same_version(const struct sbx_elf_image *image, uint32_t symbol, 
  * (with BTI after a bti c). No compiler saves a register that calls may change. */
 static bool is_unbound(const struct sbx_elf_image *image, const ElfW(Rela) * relocation, uintptr_t now)
 {
-    if (ELF64_R_TYPE(relocation->r_info) != RELOCATION_JUMP || now < image->code_begin || now + 16 > image->code_end) {
+    if (ELF64_R_TYPE(relocation->r_info) != SBX_RELOCATION_JUMP || now < image->code_begin ||
+        now + 16 > image->code_end) {
         return false;
     }
 #if defined(__x86_64__)

@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -25,6 +24,7 @@
 #include "raw_syscall.h"
 #include "task_list.h"
 #include "thread_seats.h"
+#include "thread_where.h"
 #include "wake.h"
 
 __thread struct sbx_thread *sbx_self;
@@ -464,22 +464,9 @@ uint32_t sbx_watch_inside;
 /* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
 static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
 {
-    char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/self/task/%u/syscall", thread->tid);
-    int file = inside >= SBX_INSIDE_PLACE ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (file < 0) {
-        return false;
-    }
-    ssize_t got = read(file, text, sizeof text - 1);
-    close(file);
-    text[got > 0 ? got : 0] = 0;
-    char *pc = strrchr(text, ' '); /* the last two words are stack pointer and program counter; "running" is one */
-    if (pc == NULL) {
-        return false;
-    }
-    *pc = 0;
-    const char *sp = strrchr(text, ' ');
-    return sp != NULL && sbx_inside_is_stale(thread, inside, strtoull(sp + 1, NULL, 16));
+    struct sbx_where where;
+    return inside >= SBX_INSIDE_PLACE && sbx_where_read(thread->tid, &where) && where.is_blocked &&
+           sbx_inside_is_stale(thread, inside, where.sp);
 }
 
 bool sbx_thread_registry_is_quiet(void)

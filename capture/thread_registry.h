@@ -206,6 +206,12 @@ SBX_SIGNAL_SAFE static inline void sbx_thread_leave(struct sbx_thread *thread)
     sbx_store_relaxed(&thread->inside, 0); /* relaxed: see C.7 */
 }
 
+/* Does `place` lie on the stack that the thread was made with? Not in doubt: bounds that are not known hold nothing. */
+SBX_SIGNAL_SAFE static inline bool sbx_thread_is_on_own_stack(const struct sbx_thread *thread, uint64_t place)
+{
+    return place >= thread->stack_low && place < thread->stack_high;
+}
+
 /* Wall and CPU time of the calling thread, whose block this is. */
 SBX_SIGNAL_SAFE static inline struct sbx_times sbx_thread_times(struct sbx_thread *thread)
 {

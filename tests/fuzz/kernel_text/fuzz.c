@@ -12,6 +12,7 @@
 #include "kernel_counts.h"
 #include "platform.h"
 #include "preload.h"
+#include "thread_where.h"
 #include "upload_conditions.h"
 
 #define MUST(condition)   \
@@ -29,6 +30,8 @@ static void check_kernel(const char *text)
     (void)sbx_pressure_total(text, "full", &a);
     (void)sbx_stat_faults(text, &a, &b);
     (void)sbx_line_value(text, "VmSwap:", &a);
+    struct sbx_where where;
+    MUST(!sbx_where_parse(text, &where) || where.is_blocked == (where.sp != 0));
     (void)sbx_line_value(text, "throttled_usec", &b);
     for (size_t i = 0; i < sizeof controllers / sizeof controllers[0]; i++) {
         char path[64];

@@ -68,14 +68,20 @@ static void test_loc_12_a_lock_that_is_never_let_go_holds_no_order_up(void **sta
     sbx_attachment_close(&attachment);
 }
 
+#ifndef __SANITIZE_THREAD__
 static void touch_control(void *context)
 {
     const struct sbx_attachment *attachment = context;
     sbx_store_release(&attachment->control->bell, 7); /* order: release bell */
 }
+#endif
 
 static void test_loc_12_a_file_that_is_cut_short_costs_that_look(void **state)
 {
+#ifdef __SANITIZE_THREAD__
+    (void)state;
+    skip(); /* its run-time holds a lock of its own where the store faults, and the jump leaves that held */
+#else
     struct fixture *fixture = *state;
     struct sbx_attachment attachment;
     struct sbx_consent_told told;
@@ -89,6 +95,7 @@ static void test_loc_12_a_file_that_is_cut_short_costs_that_look(void **state)
     assert_int_equal(truncate(fixture->path, bytes), 0);
     assert_true(sbx_mapping_survive(touch_control, &attachment));
     sbx_attachment_close(&attachment);
+#endif
 }
 
 static void test_loc_12_what_is_no_file_of_an_agent_is_not_mapped(void **state)
