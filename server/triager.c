@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "attribute.h"
 #include "page_report.h"
 #include "report.h"
+#include "symbolizer.h"
 
 enum {
     WANTED_MAX = 32,       /* renderings asked for and not made yet; a page asks again each second */
@@ -182,16 +184,18 @@ static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_
                            const struct sbx_byte_buffer *envelope, char *why, size_t why_bytes)
 {
     struct sbx_stall *stall;
-    struct sbx_report *report;
+    struct sbx_report *report = NULL;
     int result = sbx_stall_decode(envelope->data, envelope->used, &stall, why, why_bytes);
     if (result < 0)
         return result;
     result = renew_symbolizer(triager);
     if (result == 0)
         result = sbx_report_create(stall, triager->symbolizer, &report);
+    if (result == 0)
+        result = sbx_attribute(report);
     if (result < 0) {
         snprintf(why, why_bytes, "%s", strerror(-result));
-        goto destroy_stall;
+        goto destroy;
     }
     render_all(triager, report, id); /* before the verdict: who sees that finds the page */
     result = put_verdict(triager, report, id);
@@ -201,8 +205,8 @@ static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_
     }
     if (result < 0)
         snprintf(why, why_bytes, "the verdict could not be stored: %s", strerror(-result));
+destroy:
     sbx_report_destroy(report);
-destroy_stall:
     sbx_stall_destroy(stall);
     return result;
 }

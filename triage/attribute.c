@@ -131,7 +131,7 @@ static double confidence_of(const struct sbx_report *report, const struct sbx_ju
         confidence *= verdict->culprit_certainty;
     }
     if (verdict->cause == SBX_CAUSE_IPC && judgement->wait.fd_class == SBX_FD_PIPE &&
-        !sbx_culprit_sees_processes(report)) {
+        !sbx_stall_sees_processes(report->stall)) {
         confidence *= PIPE_CONFIDENCE;
     }
     size_t all = judgement->samples + judgement->stacks_lost;
@@ -342,7 +342,7 @@ static int name_culprit(struct sbx_report *report, struct sbx_judgement *judgeme
         return sbx_culprit_of_contention(report, judgement);
     case SBX_CAUSE_IPC: {
         bool may_be_own = judgement->class_ == SBX_CLASS_OFF_CPU && judgement->wait.fd_class == SBX_FD_PIPE &&
-                          !sbx_culprit_sees_processes(report);
+                          !sbx_stall_sees_processes(report->stall);
         return may_be_own ? sbx_culprit_perhaps(report, judgement) : 0;
     }
     case SBX_CAUSE_UNKNOWN:

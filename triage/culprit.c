@@ -422,17 +422,6 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
     return first_source;
 }
 
-bool sbx_culprit_sees_processes(const struct sbx_report *report)
-{
-    const struct sbx_stall *stall = report->stall;
-    for (size_t i = 0; i < stall->record_count; i++) {
-        if (stall->records[i].kind == SBX_RECORD_PROCESS) {
-            return true;
-        }
-    }
-    return false;
-}
-
 int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement)
 {
     int32_t thread = -1;

@@ -23,9 +23,6 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
 /* CPU time of all other threads of this process in the judged interval. Returns 0 or -ENOMEM. */
 int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement *judgement, double *own_ns_out);
 
-/* Has the process to do with others: did any thread begin one, or wait for one, as far back as the records reach? */
-bool sbx_culprit_sees_processes(const struct sbx_report *report);
-
 /* Evidence of kinds `peer`, that nobody knows who has the other end, and `meanwhile`: a thread of this process that may have the other end of a pipe that was waited for. Nobody is
  * named for it. Returns 0 or -ENOMEM. */
 int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement);

@@ -65,6 +65,16 @@ uint64_t sbx_record_looks(const struct sbx_stall_record *record)
     return !sbx_kind_is_sample(record->kind) ? 0 : record->repeats != 0 ? record->repeats : 1;
 }
 
+bool sbx_stall_sees_processes(const struct sbx_stall *stall)
+{
+    for (size_t i = 0; i < stall->record_count; i++) {
+        if (stall->records[i].kind == SBX_RECORD_PROCESS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t sbx_kind_of_op(uint32_t op)
 {
     static const struct {

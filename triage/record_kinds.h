@@ -27,6 +27,9 @@ enum {
 /* How many looks a sample adds. The first look of a run is a record of its own, so the run's record adds its repeats. */
 uint64_t sbx_record_looks(const struct sbx_stall_record *record);
 
+/* Has the process to do with others: did any thread begin one, or wait for one, as far back as the records reach? */
+bool sbx_stall_sees_processes(const struct sbx_stall *stall);
+
 /* The kind of record that a wait in this function makes; NONE for one that does not wait, or is not known. */
 uint32_t sbx_kind_of_op(uint32_t op);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "cause.h"
-#include "culprit.h"
 #include "known_names.h"
 #include "names.h"
+#include "record_kinds.h"
 
 enum {
     ALLOCATIONS_WORTH_TELLING = 1000, /* fewer, and less than a MiB, have no part in a stall */
@@ -391,8 +391,9 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             break;
         }
         say(verdict, "%s waited %s%s for %s %s (%s)", thread, spent, so_far,
-            judgement->wait.fd_class == SBX_FD_PIPE && !sbx_culprit_sees_processes(report) ? "the other end of a pipe"
-                                                                                           : "another process",
+            judgement->wait.fd_class == SBX_FD_PIPE && !sbx_stall_sees_processes(report->stall)
+                ? "the other end of a pipe"
+                : "another process",
             place, call);
         break;
     case SBX_CAUSE_WAIT:
