@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hpke_sender.h - the sender's half of HPKE (RFC 9180): base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
- * ChaCha20-Poly1305. The other half is triage/hpke_receiver.h; they share the standard, not code.
+ * ChaCha20-Poly1305. The other half is triage/decode/hpke_receiver.h; they share the standard, not code.
  *
  * Two steps: deriving is public-key work (some 2 ms, 8,000 allocations in mbedTLS 2.28); sealing with what was derived is one
  * pass of ChaCha20-Poly1305 that allocates nothing. They follow each other at once: what is derived ahead is twice there when

@@ -20,10 +20,14 @@ declare -A may_see=(
     [agent]="agent/snapshot capture capture/points capture/recording capture/port policy proto"
     [policy]="agent/snapshot capture capture/recording capture/port proto"
     [uploader]="policy agent/snapshot capture/recording capture/port proto"
-    [triage]="proto"
-    [triage/export]="triage proto"
-    [server]="triage proto"
-    [tool]="server triage uploader policy agent agent/snapshot capture capture/recording capture/port proto"
+    [triage/decode]="proto"
+    [triage/symbols]="triage/decode proto"
+    [triage]="triage/decode triage/symbols proto"
+    [triage/verdict]="triage triage/decode proto"
+    [triage/print]="triage/verdict triage triage/decode proto"
+    [triage/export]="triage/verdict triage triage/decode proto"
+    [server]="triage triage/decode triage/symbols triage/verdict triage/print proto"
+    [tool]="server triage triage/decode triage/symbols triage/verdict triage/print uploader policy agent agent/snapshot capture capture/recording capture/port proto"
 )
 
 declare -A home # header base name -> its folder
