@@ -12,7 +12,7 @@
 enum {
     PASS_EVERY_S = 3600,
     PAUSE_MS = 2,      /* behind each removal: whoever waits for the store has it now */
-    SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool_ages.h) */
+    SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool/spool_ages.h) */
     ROTATING_DAYS = 90 /* and that it goes on making payloads with one id (proto/erasure_format.h) */
 };
 #define DAY_MS INT64_C(86400000)

@@ -19,7 +19,12 @@ declare -A may_see=(
     [agent/snapshot]="capture/recording capture/port capture proto"
     [agent]="agent/snapshot capture capture/points capture/recording capture/port policy proto"
     [policy]="agent/snapshot capture capture/recording capture/port proto"
-    [uploader]="policy agent/snapshot capture/recording capture/port proto"
+    [uploader/spool]="policy agent/snapshot capture/recording capture/port proto"
+    [uploader/seal]="policy capture/recording capture/port proto"
+    [uploader/payload]="uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader/delivery]="uploader/payload uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader/sampling]="uploader/delivery uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader]="uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
     [triage/decode]="proto"
     [triage/symbols]="triage/decode proto"
     [triage]="triage/decode triage/symbols proto"
@@ -27,7 +32,7 @@ declare -A may_see=(
     [triage/print]="triage/verdict triage triage/decode proto"
     [triage/export]="triage/verdict triage triage/decode proto"
     [server]="triage triage/decode triage/symbols triage/verdict triage/print proto"
-    [tool]="server triage triage/decode triage/symbols triage/verdict triage/print uploader policy agent agent/snapshot capture capture/recording capture/port proto"
+    [tool]="server triage triage/decode triage/symbols triage/verdict triage/print uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
 )
 
 declare -A home # header base name -> its folder

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hpke_receiver.h - the receiver's half of HPKE (RFC 9180): base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
- * ChaCha20-Poly1305. The other half is uploader/hpke_sender.h; they share the standard, not code.
+ * ChaCha20-Poly1305. The other half is uploader/seal/hpke_sender.h; they share the standard, not code.
  *
  * Everything here is a function of values; any thread. A derivation is some 2 ms of CPU. */
 #ifndef SBX_HPKE_RECEIVER_H
