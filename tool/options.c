@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-
 enum {
     WORD_MAX = 32, /* longer words get no hint */
     HINT_DISTANCE = 2,

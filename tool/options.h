@@ -11,6 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* How a command ends. */
+enum sbx_exit {
+    SBX_EXIT_DONE = 0,
+    SBX_EXIT_FAILED = 1, /* it was asked rightly and could not be done */
+    SBX_EXIT_USAGE = 2,  /* it was asked wrongly; nothing was done */
+};
+
 struct sbx_option {
     const char *name;  /* "--spool" */
     char letter;       /* 'o' for -o; 0: none */
