@@ -37,7 +37,10 @@ declare -A may_see=(
     [server/work]="server/pages server/store server/answer triage/export triage triage/decode triage/symbols triage/verdict triage/print proto"
     [server/front]="server/work server/pages server/store server/answer triage/decode proto"
     [server]="server/front server/work server/store server/answer triage/decode proto"
-    [tool]="server triage triage/decode triage/symbols triage/verdict triage/print uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
+    [tool/command_line]=""
+    [tool/policy_text]="tool/command_line policy proto"
+    [tool/companion]="uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
+    [tool]="tool/companion tool/policy_text tool/command_line server triage triage/decode triage/symbols triage/verdict triage/print uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
 )
 
 declare -A home # header base name -> its folders: two may have a header of one name

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "command.h"
 #include "options.h"
 
 enum {
