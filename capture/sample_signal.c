@@ -117,7 +117,7 @@ static void learn_signal_return(void)
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
-    info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | SBX_SAMPLE_NOBODY);
+    info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
     syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
 }
 
@@ -182,7 +182,7 @@ static enum sbx_signal_place probe(void)
     int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     void *pages = sbx_pages_map(PROBE_BYTES);
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    long timer = sbx_raw_thread_timer(tid, number, SBX_SAMPLE_COOKIE | SBX_SAMPLE_PROBE);
+    long timer = sbx_raw_thread_timer(tid, number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1), begin_ns = sbx_now_ns();
     if (file < 0 || pages == NULL || timer < 0) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
@@ -392,7 +392,8 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
         !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
         return false;
     }
-    long timer = sbx_raw_thread_timer(thread->tid, number, SBX_SAMPLE_COOKIE | thread->index);
+    uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
+    long timer = sbx_raw_thread_timer(thread->tid, number, sbx_sample_value(thread->index, (uint16_t)question));
     if (timer < 0) {
         if (timer !=
             -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
@@ -401,6 +402,7 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
         }
         return false;
     }
+    sbx_store_relaxed(&thread->question, question);
     sbx_store_relaxed(&thread->signal_flags, flags);
     sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
     thread->armed_ns = now_ns;

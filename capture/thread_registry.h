@@ -123,6 +123,7 @@ struct sbx_thread {
     uint64_t usage_ns;       /* the last record that told faults and context switches */
     uint64_t usage_message;  /* the message it was in */
     uint32_t samples;        /* since that one */
+    uint32_t question;       /* which sample it was last asked for: 16 bits, from 1 */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
     uint64_t signal_sent_ns; /* when it was last asked, or looked at instead */
     /* Its alternate signal stack, ours or its own, and its mask, as far as calls that passed our hooks tell. They change

@@ -45,11 +45,13 @@ SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
     }
 }
 
-/* The thread's own answer: false when the timer is none that is out for it. */
-SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint32_t timer)
+/* The thread's own answer: false when the question is none that is out for it. The number of a question is written before its
+ * timer: the one read second belongs to the timer read first, or to a newer one, and then the exchange fails. */
+SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint16_t question)
 {
-    uint32_t expected = timer + 1;
-    return sbx_cas_acq_rel(&thread->sample_timer, &expected, expected | SBX_TIMER_ANSWERED);
+    uint32_t timer = sbx_load_acquire(&thread->sample_timer); /* order: acquire sample_timer - the question it asks */
+    return timer != 0 && (timer & SBX_TIMER_ANSWERED) == 0 && sbx_load_relaxed(&thread->question) == question &&
+           sbx_cas_acq_rel(&thread->sample_timer, &timer, timer | SBX_TIMER_ANSWERED);
 }
 
 /* Do we run on the stack that we believe the thread has for handlers? If not the host has changed it past our hook. */
@@ -88,14 +90,15 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
     }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     uint32_t index = (uint32_t)(value & 0xffff);
-    bool is_marked = (value & ~UINT64_C(0xffff)) == SBX_SAMPLE_COOKIE;
+    bool has_value = info->si_code == SI_TIMER || info->si_code == SI_QUEUE; /* with other codes the word is anything */
+    bool is_marked = has_value && (value & ~UINT64_C(0xffffffff)) == SBX_SAMPLE_COOKIE;
     struct sbx_thread *thread = sbx_self;
     if (!is_marked || (info->si_code != SI_TIMER && index != SBX_SAMPLE_NOBODY)) {
         pass_on(number, info);
     } else if (index == SBX_SAMPLE_PROBE) {
         sbx_store_relaxed(&sbx_sample_probe_hit, is_behind_call(context) ? SBX_PROBE_BEHIND_CALL : SBX_PROBE_ELSEWHERE);
     } else if (sbx_capture_is_ours() && sbx_thread_is_registered(thread) && thread->index == index &&
-               answer(thread, (uint32_t)info->si_timerid) && sbx_capture_is_open()) {
+               answer(thread, (uint16_t)(value >> 16)) && sbx_capture_is_open()) {
         if (!is_on_known_stack(thread)) {
             sbx_store_relaxed(&thread->may_be_asked, 0); /* until it shows its stack to our hook */
         } else if (thread->inside != 0) {

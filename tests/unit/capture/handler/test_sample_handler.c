@@ -69,20 +69,26 @@ static int begin_anew(void **state)
 
 /* The signal as a timer of sbx_sample_ask() makes it, for the block with that index, to the calling thread: it comes
  * before the call returns. */
-static void ask(uint32_t index)
+static void ask_before(uint32_t index, uint16_t questions_ago)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_code = SI_TIMER;
-    info.si_timerid = TIMER;
-    info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | index);
+    info.si_value.sival_ptr =
+        (void *)(uintptr_t)sbx_sample_value(index, (uint16_t)(the_thread->question - questions_ago));
     errno = ENOTTY;
     assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), syscall(SYS_gettid), the_signal, &info), 0);
     assert_int_equal(errno, ENOTTY);
 }
 
+static void ask(uint32_t index)
+{
+    ask_before(index, 0);
+}
+
 static void arm(void)
 {
+    the_thread->question++;
     sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 1);
 }
 
@@ -113,9 +119,9 @@ static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **
     sbx_store_seq_cst(&the_thread->sample_timer, 0);
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, 0);
-    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 2); /* another is out since */
-    ask(the_thread->index);
-    assert_int_equal(the_thread->sample_timer, TIMER + 2);
+    arm();
+    ask_before(the_thread->index, 1); /* another is out since */
+    assert_int_equal(the_thread->sample_timer, TIMER + 1);
     assert_int_equal(the_builder->header->captures_async, 0);
 }
 
