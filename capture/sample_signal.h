@@ -19,9 +19,6 @@
 
 #include "thread_registry.h"
 
-/* What sbx_the_capture.sample_signal is while the program is about to take the signal: none is taken meanwhile. */
-#define SBX_SIGNAL_SETTLING UINT32_MAX
-
 /* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
 int sbx_sample_signal_start(void);
 

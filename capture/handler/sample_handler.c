@@ -6,9 +6,12 @@
 #include "sample_handler.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
 
 #include "capture.h"
 #include "crash_handler.h"
+#include "sample_number.h"
 #include "signal_frame.h"
 #include "stack_copy.h"
 #include "thread_timer.h"
@@ -35,13 +38,42 @@ SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
            __builtin_memcmp(found, call, sizeof found) == 0;
 }
 
+SBX_SIGNAL_SAFE bool sbx_sample_number_await(int number, uint32_t states)
+{
+    enum {
+        PAUSES = 2000
+    };
+    static const uint32_t nobody;
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (int i = 0; i < PAUSES; i++) {
+        /* order: acquire signal_changes - what was put back is seen by who finds it put back */
+        uint32_t word = sbx_load_acquire(&sbx_the_capture.signal_changes);
+        if ((word & states) == 0 || (word & SBX_SIGNAL_NUMBER) != (uint32_t)number) {
+            return true;
+        }
+        sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAIT_PRIVATE, 0, (long)(uintptr_t)&pause, 0, 0);
+    }
+    return false;
+}
+
+/* By the kernel, and not by a handler of the host's that found ours there: only ours has every signal blocked, the C library's
+ * own as well (sample_number.c). */
+SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
+{
+    return (sbx_raw_signal_mask() | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1)) == UINT64_MAX;
+}
+
 /* A signal of this number that is none of ours, sent by somebody who meant the program: it fares as it would alone. Where
- * ours is the installed handler nobody of the host's wants the signal, and alone it would end the process; a handler of
- * the host's that calls ours, having found it there, does what it does. */
+ * ours is the installed handler nobody of the host's wants the signal, and alone it would end the process. Where the host has
+ * set its own since the kernel called ours, or had set it when ours was put there (sample_number.h), it is sent to this
+ * thread once more, and comes when this handler returns. A handler of the host's that calls ours does what it does. */
 SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
 {
-    if (sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_sample_signal) {
+    bool is_settled = !sbx_capture_is_ours() || sbx_sample_number_await(number, SBX_SIGNAL_TAKING);
+    if (is_settled && sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_sample_signal) {
         sbx_end_by_default(number, info);
+    } else if (is_called_by_kernel()) {
+        sbx_send_again(number, info);
     }
 }
 
