@@ -174,6 +174,33 @@ static void takes_ours_slowly(void)
     }
 }
 
+/* As shells and servers do before they call exec: our memory, and actions of its own. */
+static void resets_signals_in_vfork_children(void)
+{
+    pthread_t busy[BUSY];
+    for (int i = 0; i < BUSY; i++) {
+        begin_thread(&busy[i], compute);
+    }
+    await_samples(5);
+    for (int i = 0; i < 100; i++) {
+        int status = 1;
+        pid_t child = vfork();
+        if (child == 0) {
+            for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+                signal(number, i % 3 == 0 ? SIG_DFL : i % 3 == 1 ? SIG_IGN : on_nothing);
+            }
+            _exit(0);
+        }
+        host_expect(waitpid(child, &status, 0) == child && status == 0, "a child ends well");
+    }
+    await_samples(5);
+    host_expect_snapshot();
+    goes_on = false;
+    for (int i = 0; i < BUSY; i++) {
+        pthread_join(busy[i], NULL);
+    }
+}
+
 /* ---- the judge ---- */
 
 static int find_thread(pid_t pid, const char *name)
@@ -297,13 +324,25 @@ static void host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_t
     assert_int_equal(host_end(pid), 0);
 }
 
+static void host_06_what_a_child_of_vfork_sets_takes_nothing_from_its_parent(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "resets_signals_in_vfork_children", .interval_us = 1000});
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_int_equal(snapshot->header.async_signal, OUR_SIGNAL);
+    assert_int_equal(snapshot->drops[SBX_DROP_SIGNAL_TAKEN], 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
 int main(int argc, char **argv)
 {
-    const struct host_body bodies[] = {HOST_BODY(takes_what_we_take), HOST_BODY(takes_ours_slowly)};
+    const struct host_body bodies[] = {HOST_BODY(takes_what_we_take), HOST_BODY(takes_ours_slowly),
+                                       HOST_BODY(resets_signals_in_vfork_children)};
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_06_a_host_that_takes_a_signal_which_we_are_taking_waits_until_we_have_it),
         HOST_TEST(host_06_a_signal_sent_while_our_handler_stands_over_the_hosts_is_handled_by_the_host),
         HOST_TEST(host_06_no_signal_is_taken_while_a_thread_of_the_hosts_is_about_to_take_it),
+        HOST_TEST(host_06_what_a_child_of_vfork_sets_takes_nothing_from_its_parent),
     };
     return host_main(argc, argv, bodies, SBX_COUNT_OF(bodies), tests, SBX_COUNT_OF(tests));
 }
