@@ -21,30 +21,30 @@
 #include "consent.h"
 #include "crash_signals.h"
 #include "got_hook.h"
-#include "late_start.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
+#include "locked_memory.h"
 #include "module_map.h"
+#include "module_thread.h"
 #include "pages.h"
 #include "point.h"
 #include "process_barrier.h"
 #include "sampler.h"
+#include "the_agent.h"
 #include "thread_clock.h"
 #include "thread_registry.h"
+#include "watch.h"
 #include "watchdog.h"
 
 enum {
     THREAD_STACK_BYTES =
-        256 * 1024,        /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
-    EXIT_WAIT_MS = 500,    /* how long an exiting process waits for a snapshot in flight */
-    CLOSE_WAIT_MS = 100,   /* and for its recording's name to be taken away; some 0.05 do */
-    HOOK_MAX_NS = 500000,  /* how long the starting thread patches slots: some 10 to 20 modules */
-    OPEN_WAIT_MS = 200,    /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
-    LEAVE_WAIT_MS = 1000,  /* how long a program that cannot go on beside us waits for us to be gone */
-    SWITCH_WAIT_MS = 2000, /* how long consent waits for the watch thread, which may be making a snapshot */
+        256 * 1024,       /* the deepest path is the snapshot's, some 20 KiB. Without what libc takes of it */
+    EXIT_WAIT_MS = 500,   /* how long an exiting process waits for a snapshot in flight */
+    CLOSE_WAIT_MS = 100,  /* and for its recording's name to be taken away; some 0.05 do */
+    HOOK_MAX_NS = 500000, /* how long the starting thread patches slots: some 10 to 20 modules */
+    OPEN_WAIT_MS = 200,   /* how long the starting thread waits for the first record to be possible; 1 to 2 do */
+    LEAVE_WAIT_MS = 1000, /* how long a program that cannot go on beside us waits for us to be gone */
 };
-
-struct sbx_agent sbx_the_agent;
 
 static bool is_declined;  /* what sbx_agent_look_at_environment() found */
 static size_t libc_bytes; /* the same: of a stack, for the C library */
@@ -136,26 +136,6 @@ static bool is_owner(void)
     return sbx_the_capture.header != NULL && sbx_the_capture.header->pid == (uint32_t)getpid();
 }
 
-/* Wait on a futex word for at most `timeout_ms` until it is `wanted`. */
-static bool wait_until(uint32_t *word, uint32_t wanted, uint32_t timeout_ms)
-{
-    uint64_t end_ns = sbx_now_ns() + (uint64_t)timeout_ms * 1000000u;
-    for (;;) {
-        uint32_t now = sbx_load_acquire(word); /* order: acquire - pairs with the thread that stores the word */
-        if (now == wanted) {
-            return true;
-        }
-        uint64_t now_ns = sbx_now_ns();
-        if (now_ns >= end_ns) {
-            return false;
-        }
-        uint64_t left_ns = end_ns - now_ns;
-        /* Some of these words are stored without a wake-up: look again soon. */
-        const struct timespec pause = {0, (long)(left_ns < 10000000 ? left_ns : 10000000)};
-        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, now, &pause, NULL, 0);
-    }
-}
-
 /* `wanted` is what was ordered, `settings` what is in force of it: nothing when the user said no. */
 static void set_first_settings(const struct sbx_capture_settings *wanted, const struct sbx_capture_settings *settings)
 {
@@ -204,7 +184,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return is_owner() ? -EALREADY : -ENOTSUP;
     }
     sbx_agent_look_at_environment();
-    if (is_declined) {
+    if (is_declined || sbx_may_lock_all_memory()) {
         return -ECANCELED;
     }
     /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
@@ -277,14 +257,14 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     /* Who starts the recorder may expect that what he does next is recorded. The module thread has worked beside us; it is
      * waited for, but not for ever: a machine that has no processor for it has none for the application either. */
     uint64_t begin_ns = sbx_now_ns();
-    if (!wait_until(&sbx_the_agent.opened, SBX_OPENED, OPEN_WAIT_MS) &&
+    if (!sbx_agent_wait_for(&sbx_the_agent.opened, SBX_OPENED, OPEN_WAIT_MS) &&
         sbx_load_acquire(&sbx_the_agent.opened) == SBX_OPEN_NOT) { /* order: acquire agent.opened */
         return give_up(-ENOSPC);
     }
     uint64_t waited_ms = (sbx_now_ns() - begin_ns) / 1000000;
     if (sbx_the_agent.companion_key != 0 && waited_ms < OPEN_WAIT_MS) { /* the host may give up its rights next */
         /* order: acquire agent.watch_is_up */
-        (void)wait_until(&sbx_the_agent.watch_is_up, 1, OPEN_WAIT_MS - (uint32_t)waited_ms);
+        (void)sbx_agent_wait_for(&sbx_the_agent.watch_is_up, 1, OPEN_WAIT_MS - (uint32_t)waited_ms);
     }
     sbx_store_release(&sbx_the_capture.header->state,
                       SBX_STATE_LIVE);               /* order: release header.state - all sections are whole */
@@ -304,9 +284,9 @@ static bool wait_for_snapshot(uint32_t timeout_ms)
          waited_ms++) {
         uint32_t nobodys_word =
             0; /* an exit is the program's thread: it makes no call that a filter was not judged by */
-        (void)wait_until(&nobodys_word, 1, 1);
+        (void)sbx_agent_wait_for(&nobodys_word, 1, 1);
     }
-    return wait_until(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
+    return sbx_agent_wait_for(&sbx_the_agent.snapshot_active, 0, timeout_ms); /* order: acquire snapshot_active */
 }
 
 static void mark_clean(void)
@@ -333,8 +313,8 @@ static void have_recording_closed(void)
     }
     sbx_store_release(&sbx_the_agent.exit_asked, 1); /* order: release agent.exit_asked */
     sbx_capture_ring_bell();
-    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) {            /* order: acquire agent.tid */
-        (void)wait_until(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS); /* order: acquire agent.exit_done */
+    if (sbx_load_acquire(&sbx_the_agent.watch_tid) != 0) {                    /* order: acquire agent.tid */
+        (void)sbx_agent_wait_for(&sbx_the_agent.exit_done, 1, CLOSE_WAIT_MS); /* order: acquire agent.exit_done */
     }
 }
 
@@ -354,8 +334,8 @@ int sbx_agent_stop(uint32_t timeout_ms)
     sbx_module_thread_call(0);
     sbx_capture_ring_bell();
     /* order: acquire agent.tid - what the threads did is done */
-    in_time &= wait_until(&sbx_the_agent.module_tid, 0, timeout_ms);
-    in_time &= wait_until(&sbx_the_agent.watch_tid, 0, timeout_ms);
+    in_time &= sbx_agent_wait_for(&sbx_the_agent.module_tid, 0, timeout_ms);
+    in_time &= sbx_agent_wait_for(&sbx_the_agent.watch_tid, 0, timeout_ms);
     /* Once more: a watch thread that took settings over at that moment may have opened it again. */
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (in_time) {
@@ -396,69 +376,6 @@ static void leave_to_the_program(void)
     }
 }
 
-/* Consent is said by one at a time: the application's threads, and the module thread that reads it in the spool. */
-static pthread_mutex_t consent_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Have the watch thread put it in force, and wait until it has. */
-static int order_consent(enum sbx_consent_order order)
-{
-    struct sbx_control_page *control = sbx_the_capture.control;
-    sbx_store_release(&control->consent_order, (uint32_t)order); /* order: release control.consent_order */
-    sbx_capture_ring_bell();
-    int result = wait_until(&control->consent_order, SBX_CONSENT_ORDER_NONE, SWITCH_WAIT_MS) ? 0 : -ETIMEDOUT;
-    if (order == SBX_CONSENT_ORDER_DENIED) {
-        wait_until(&sbx_the_agent.snapshot_active, 0, EXIT_WAIT_MS); /* order: acquire snapshot_active */
-    }
-    return result;
-}
-
-int sbx_agent_set_consent(enum sbx_consent consent)
-{
-    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !sbx_capture_is_ours()) {
-        return -ESRCH;
-    }
-    const char *spool_path = sbx_the_capture.header->spool_path;
-    pthread_mutex_lock(&consent_lock);
-    uint32_t said_before = sbx_load_relaxed(&sbx_the_agent.consent_said); /* relaxed: under the lock */
-    int result = order_consent((enum sbx_consent_order)(consent + 1));
-    int written = sbx_consent_write(spool_path, consent); /* before the deletion: nothing is packed behind it */
-    if (written != 0) { /* it holds for this run: what the spool says besides is old, and no news */
-        sbx_store_relaxed(&sbx_the_agent.consent_said, said_before);
-    }
-    if (consent == SBX_CONSENT_DENIED) {
-        int deleted = sbx_consent_delete_unsent(spool_path);
-        result = result != 0 ? result : deleted;
-    }
-    pthread_mutex_unlock(&consent_lock);
-    return result != 0 ? result : written;
-}
-
-void sbx_agent_follow_consent(void)
-{
-    enum {
-        LOOKS = 3
-    }; /* the word may change while it is put in force; after a no nobody would look again */
-    const char *spool_path = sbx_the_capture.header->spool_path;
-    enum sbx_consent said;
-    bool in_words;
-    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || pthread_mutex_trylock(&consent_lock) != 0) {
-        return; /* it is being said right now: the next look sees what it came to */
-    }
-    /* Compared with what was said before and not with what is in force: an answer that could not be written down holds
-     * for this run all the same. */
-    for (int i = 0; i < LOOKS && sbx_consent_look(spool_path, &said, &in_words) &&
-                    said != sbx_load_relaxed(&sbx_the_agent.consent_said);
-         i++) {
-        (void)order_consent((enum sbx_consent_order)(said + 1));
-        /* A snapshot of ours may have come after the deletion by him who said it. */
-        int deleted = said == SBX_CONSENT_DENIED && in_words ? sbx_consent_delete_unsent(spool_path) : 0;
-        if (deleted != 0) {
-            sbx_store_relaxed(&sbx_the_capture.header->last_error, (uint32_t)-deleted);
-        }
-    }
-    pthread_mutex_unlock(&consent_lock);
-}
-
 /* Who calls exit() on the thread of the message that is open too long has come to an end after all. Who calls it on
  * another one, a watchdog of the host's perhaps, ends a process that does not answer: the recording stays as a kill would
  * leave it, and whoever looks next makes the snapshot. An exit is not held up for that. */
@@ -474,7 +391,6 @@ static bool ends_in_a_stall(void)
 void sbx_agent_process_exits(void)
 {
     /* A forked child runs the same exit handlers: the recording is not its own, and its gate page is wiped. */
-    sbx_late_start_settle_at_exit();
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }

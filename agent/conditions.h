@@ -2,7 +2,7 @@
 /* conditions.h - what the application says about when payloads may be sent, as a file in the spool.
  *
  * SPOOL/conditions holds one line: "PID STARTTICKS" of the process that said it, and the words that hold ("unmetered charging
- * idle"). It counts as long as that process lives (uploader/upload_conditions.h reads it). */
+ * idle"). It counts as long as that process lives (uploader/delivery/upload_conditions.h reads it). */
 #ifndef SBX_CONDITIONS_H
 #define SBX_CONDITIONS_H
 

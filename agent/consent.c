@@ -85,7 +85,7 @@ static int write_file(int folder, const char *text)
 }
 
 /* The secret that rotating ids come from becomes one whose payloads are to be deleted: whoever delivers asks the server
- * for that (uploader/identity.h), and a later yes begins with another one. */
+ * for that (uploader/delivery/identity.h), and a later yes begins with another one. */
 static int put_identity_aside(int folder)
 {
     char name[40];

@@ -2,7 +2,7 @@
 /* consent.h - what the user said about recording, as a file in the spool.
  *
  * SPOOL/consent holds "granted" or "denied" and a line end. The agent writes it, the next start and whoever delivers read
- * it (uploader/spool.h). No file: the user was not asked. */
+ * it (uploader/spool/spool.h). No file: the user was not asked. */
 #ifndef SBX_CONSENT_H
 #define SBX_CONSENT_H
 

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent.h"
 #include "capture.h"
 #include "clock.h"
 #include "governor_decision.h"
 #include "sampler.h"
 #include "snapshot_maker.h"
+#include "the_agent.h"
 #include "thread_cost.h"
 
 #define WINDOW_NS UINT64_C(1000000000)

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "capture.h"
+#include "the_agent.h"
 
 /* The companion answers within 20 ms or so; on a machine where everybody waits for a processor, or a disk, later.
  * Recording goes on meanwhile, and the ring holds some ten seconds, so this may be long; other triggers count as

@@ -3,7 +3,7 @@
  *
  * A daemon that gave up its rights, changed its root, shut itself into a sandbox or has no descriptor left cannot
  * write into the spool any more. The companion (`stallbox run`) can: it maps the recording and makes the same copy
- * (tool/handover_taker.h). What is asked stands in the control page (struct sbx_handover). The way to wake who waits
+ * (tool/companion/handover_taker.h). What is asked stands in the control page (struct sbx_handover). The way to wake who waits
  * there without a right to anything is a descriptor of the recording that the watch thread has kept since the start,
  * in a table of its own: a byte written through it is an event of inotify(7). The answer comes with the bell. Nobody
  * waits in a system call: the watch thread goes on, and looks.

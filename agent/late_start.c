@@ -19,6 +19,7 @@
 #include "loader_visit.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "recording_file.h"
 #include "handler_above.h"
 
 #define AGE_NS UINT64_C(20000000) /* from here on a wait begins it */

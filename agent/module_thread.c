@@ -6,7 +6,7 @@
  *
  * Apart from the watch thread because all of it may wait for the loader's lock, which a constructor in a slow dlopen
  * holds for as long as it likes, and the watch thread must see exactly such a stall. */
-#include "agent.h"
+#include "module_thread.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +17,16 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "consent_in_force.h"
 #include "got_hook.h"
 #include "loader_visit.h"
 #include "module_map.h"
 #include "module_rows.h"
+#include "orphans.h"
 #include "own_descriptors.h"
 #include "point.h"
 #include "process_barrier.h"
+#include "the_agent.h"
 #include "thread_registry.h"
 
 /* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look

@@ -3,12 +3,13 @@
  *
  * On the module thread, when it has nothing else to do: never on a thread of the host's, at most a few recordings, each
  * in memory that is given back. What is not done now is done at the next start. */
-#include "agent.h"
+#include "orphans.h"
 
 #include <string.h>
 
 #include "capture.h"
 #include "recording_recover.h"
+#include "the_agent.h"
 
 enum {
     ORPHANS_A_START = 4,                 /* a copy of a recording and two fsyncs each */

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "capture.h"
 #include "clock.h"
 #include "handover.h"
@@ -21,6 +20,7 @@
 #include "sampler.h"
 #include "snapshot_copy.h"
 #include "temporary_file.h"
+#include "the_agent.h"
 #include "trigger_decision.h"
 
 enum {

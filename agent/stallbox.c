@@ -17,12 +17,14 @@
 #include "clock.h"
 #include "conditions.h"
 #include "consent.h"
+#include "consent_in_force.h"
 #include "frame_pace.h"
 #include "late_start.h"
 #include "message_loop.h"
 #include "policy.h"
 #include "preload.h"
 #include "recording_folder.h"
+#include "the_agent.h"
 #include "watch_table.h"
 
 enum {
@@ -402,5 +404,6 @@ __attribute__((constructor)) static void start_when_preloaded(void)
 
 __attribute__((destructor)) static void close_at_exit(void)
 {
+    sbx_late_start_settle_at_exit();
     sbx_agent_process_exits();
 }

@@ -4,7 +4,7 @@
  * It ticks only while the application works or something is open that could become a stall. When the process has used no
  * CPU time for a few ticks and no message and no frame is open, it sleeps on the bell: until the next watch or deadline is
  * due, and without a time-out when there is none. The next record or message rings. */
-#include "agent.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,12 +21,14 @@
 #include "governor.h"
 #include "handover.h"
 #include "last_thread.h"
+#include "module_thread.h"
 #include "own_descriptors.h"
 #include "point.h"
 #include "process_barrier.h"
 #include "recording_upkeep.h"
 #include "sampler.h"
 #include "snapshot_maker.h"
+#include "the_agent.h"
 #include "thread_clock.h"
 #include "tracer.h"
 #include "trigger_decision.h"

@@ -13,7 +13,7 @@
  *   10 validity                                     E_EXPIRED, E_FUTURE, E_LIFETIME, E_KEYS_EXPIRED
  *   11 a kill is obeyed here
  *   12 every field within its limits                E_RANGE
- *   13 kept durably                                 E_STORE     (uploader/policy_store.h)
+ *   13 kept durably                                 E_STORE     (uploader/delivery/policy_store.h)
  *   14 activated, on probation                                  (crash_loop.h)
  *
  * Until step 6 nothing of the payload is looked at. The first KEYSET is the exception: it came with the application, as

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sampling.h - which stalls are told, and how many each of them stands for; pure. docs/SAMPLING.md has the mathematics.
  *
- * A machine numbers the stalls of each kind and place (uploader/stall_signature.h) from 1 on. The first `first` are told.
+ * A machine numbers the stalls of each kind and place (uploader/sampling/stall_signature.h) from 1 on. The first `first` are told.
  * The later ones come in blocks of 2, then of 4, of 8 ..., (first + 1) / 2 blocks of each size, times what the policy says
  * for the trigger; of each block exactly one is told, drawn by lot. So each has the chance 1 / size, each payload carries
  * that size as its weight, and the sum of weights is in the mean the number of stalls (Horvitz and Thompson 1952), and

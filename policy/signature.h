@@ -53,7 +53,7 @@ SBX_MUST_CHECK int sbx_signature_make(const uint8_t secret[SBX_SECRET_KEY_BYTES]
                                       const uint8_t digest[SBX_DIGEST_BYTES],
                                       uint8_t signature_out[SBX_SIGNATURE_BYTES]);
 
-/* All of `count` bytes from getrandom(2), as mbedTLS wants to be given them: also for keys to seal to (uploader/hpke_sender.c).
+/* All of `count` bytes from getrandom(2), as mbedTLS wants to be given them: also for keys to seal to (uploader/seal/hpke_sender.c).
  * `context` is not looked at. Returns 0 or MBEDTLS_ERR_ECP_RANDOM_FAILED. Any thread; may wait early in the boot. */
 int sbx_random_bytes(void *context, unsigned char *bytes, size_t count);
 

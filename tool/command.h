@@ -2,17 +2,11 @@
 /* command.h - what a subcommand of `stallbox` is, and the list of them.
  *
  * main.c knows nothing of a command but this struct; a command knows nothing of the others. Data goes to standard
- * output, everything meant for a person to standard error, and the exit status is one of the three below. */
+ * output, everything meant for a person to standard error, and the exit status is one of the three of options.h. */
 #ifndef SBX_COMMAND_H
 #define SBX_COMMAND_H
 
 #include <stdio.h>
-
-enum sbx_exit {
-    SBX_EXIT_DONE = 0,
-    SBX_EXIT_FAILED = 1, /* it was asked rightly and could not be done */
-    SBX_EXIT_USAGE = 2,  /* it was asked wrongly; nothing was done */
-};
 
 struct sbx_command {
     const char *name;                   /* "report" */

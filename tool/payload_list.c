@@ -23,9 +23,9 @@
 #include "options.h"
 #include "policy.h"
 #include "recording_format.h"
-#include "report.h"
 #include "snapshot.h"
 #include "stall.h"
+#include "symbolizer.h"
 
 /* ---- lists ---- */
 

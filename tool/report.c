@@ -9,11 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attribute.h"
 #include "command.h"
 #include "options.h"
 #include "payload_list.h"
 #include "report.h"
 #include "stall.h"
+#include "symbolizer.h"
 #include "terminal.h"
 #include "unseal_key_files.h"
 
@@ -231,11 +233,13 @@ static int report_one(const struct request *request, const struct sbx_payload_en
     }
     if (result == 0) {
         result = sbx_report_create(stall, symbolizer, &report);
+        result = result == 0 ? sbx_attribute(report) : result;
         snprintf(why, sizeof why, "%s", strerror(-result));
     }
     sbx_progress_clear();
     if (result != 0) {
         sbx_failure("report", "%s: %s", entry->path, why);
+        sbx_report_destroy(report);
         sbx_stall_destroy(stall);
         return -1;
     }

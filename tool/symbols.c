@@ -11,7 +11,6 @@
 #include "command.h"
 #include "json_writer.h"
 #include "options.h"
-#include "report.h"
 #include "symbol_file.h"
 #include "symbolizer.h"
 

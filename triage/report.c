@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - a stall with names and a verdict.
+/* report.c - a stall with names.
  *
  * Symbolizes each frame once, module by module, so that each symbol file is opened once however many modules a payload
  * names. */
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "arena.h"
-#include "attribute.h"
 #include "build_id.h"
 #include "names.h"
 #include "symbolizer.h"
@@ -359,6 +358,8 @@ int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symb
         return -ENOMEM;
     }
     report->stall = stall;
+    report->verdict =
+        (struct sbx_verdict){.location = {.function = "", .module = ""}, .culprit_thread = -1, .culprit_function = ""};
     report->arena = sbx_arena_create(TEXT_BYTES_MAX);
     int result = report->arena == NULL ? -ENOMEM : name_all(report, symbolizer);
     if (result == 0) {
@@ -372,9 +373,6 @@ int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symb
         sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
         snprintf(report->app_name, sizeof report->app_name, "%s%.8s",
                  stall->app_build_id_bytes > 0 ? "build-id " : "unknown application", hex);
-    }
-    if (result == 0) {
-        result = sbx_attribute(report);
     }
     if (result != 0) {
         sbx_report_destroy(report);

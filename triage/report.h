@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - from a stall to an answer: symbolize, attribute, print.
+/* report.h - a stall with names, and room for the verdict: what attribute.h fills and everybody prints.
  *
  * Pure but for reading symbol files: the tool (`stallbox report`) and the server run exactly this. One report belongs to
  * one thread at a time. */
@@ -10,7 +10,7 @@
 
 #include "stall.h"
 
-/* ---- symbolize ---- */
+/* ---- names ---- */
 
 /* One logical frame: inlined calls make several of one address, innermost first. Strings live as long as the report;
  * function is "NAME" or "module+0xOFFSET" when nothing names it (then `named` is false); never NULL. */
@@ -24,20 +24,9 @@ struct sbx_location {
     bool logical; /* of an embedded runtime: `module` is its name, such as "lua" */
 };
 
-struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
+struct sbx_symbolizer; /* symbolizer.h: where names come from */
 
-/* `dirs` (borrowed): folders searched for ELF files by build-id, and for names of embedded runtimes' functions
- * (provider_map.h) once, now; `index_path` (may be NULL): a file of lines
- * "BUILD-ID-HEX PATH" and "=HASH NAME" (of watches), as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
- * /usr/lib/debug/.build-id, the executables in /usr/bin, /usr/sbin, /usr/local/bin and the system library folders, by
- * name where the payload names a module and by build-id. A file is used only if its build-id note equals. Returns NULL
- * without memory. */
-struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count);
-/* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
-int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path);
-void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
-
-/* ---- attribute ---- */
+/* ---- verdict ---- */
 
 /* clang-format off */
 enum sbx_cause {
@@ -116,7 +105,8 @@ enum {
 /* What messages of a kind are called: "render" in quotes, or "of kind 7" where only its number is known. "" for kind 0. */
 void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES]);
 
-/* Symbolize and attribute. Returns 0 and a report (given), or -ENOMEM. Missing symbols are no error. */
+/* Give every frame its names. Returns 0 and a report (given), or -ENOMEM. Missing symbols are no error. `symbolizer` (may be
+ * NULL) is borrowed until it returns. The verdict is empty until sbx_attribute() (attribute.h) has filled it. */
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out);
 void sbx_report_destroy(struct sbx_report *report);
 

@@ -247,7 +247,7 @@ struct sbx_recording_header {
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 
-/* A snapshot that the process could not write by itself, asked of its companion (agent/handover.h, tool/handover_taker.h). The
+/* A snapshot that the process could not write by itself, asked of its companion (agent/handover.h, tool/companion/handover_taker.h). The
  * watch thread fills it, bumps `request` and writes one byte of `wake` through a descriptor, which inotify(7) tells the
  * companion; that one bumps the bell when it has answered. Who reads it outside of the process believes nothing of it. */
 struct sbx_handover {

@@ -21,8 +21,8 @@ expect() {
     fi
 }
 
-expect libcurl 'curl/' uploader/http_exchange.c
-expect protobuf-c '(protobuf-c/|.*\.pb-c\.h)' uploader/payload_encode.c uploader/show_payload.c
-expect zstd 'zstd' uploader/envelope.c
-expect mbedTLS 'mbedtls/' policy/signature.c uploader/hpke_sender.c
+expect libcurl 'curl/' uploader/delivery/http_exchange.c
+expect protobuf-c '(protobuf-c/|.*\.pb-c\.h)' uploader/payload/payload_encode.c uploader/payload/show_payload.c
+expect zstd 'zstd' uploader/seal/envelope.c
+expect mbedTLS 'mbedtls/' policy/signature.c uploader/seal/hpke_sender.c
 exit $failed

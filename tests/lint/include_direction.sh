@@ -19,17 +19,34 @@ declare -A may_see=(
     [agent/snapshot]="capture/recording capture/port capture proto"
     [agent]="agent/snapshot capture capture/points capture/recording capture/port policy proto"
     [policy]="agent/snapshot capture capture/recording capture/port proto"
-    [uploader]="policy agent/snapshot capture/recording capture/port proto"
-    [triage]="proto"
-    [triage/export]="triage proto"
-    [server]="triage proto"
-    [tool]="server triage uploader policy agent agent/snapshot capture capture/recording capture/port proto"
+    [uploader/spool]="policy agent/snapshot capture/recording capture/port proto"
+    [uploader/seal]="policy capture/recording capture/port proto"
+    [uploader/payload]="uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader/delivery]="uploader/payload uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader/sampling]="uploader/delivery uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [uploader]="uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent/snapshot capture/recording capture/port proto"
+    [triage/decode]="proto"
+    [triage/symbols]="triage/decode proto"
+    [triage]="triage/decode triage/symbols proto"
+    [triage/verdict]="triage triage/decode proto"
+    [triage/print]="triage/verdict triage triage/decode proto"
+    [triage/export]="triage/verdict triage triage/decode proto"
+    [server/answer]=""
+    [server/store]="server/answer triage/verdict triage triage/decode proto"
+    [server/pages]="server/store server/answer triage/print triage/export triage/verdict triage triage/decode proto"
+    [server/work]="server/pages server/store server/answer triage/export triage triage/decode triage/symbols triage/verdict triage/print proto"
+    [server/front]="server/work server/pages server/store server/answer triage/decode proto"
+    [server]="server/front server/work server/store server/answer triage/decode proto"
+    [tool/command_line]=""
+    [tool/policy_text]="tool/command_line policy proto"
+    [tool/companion]="uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
+    [tool]="tool/companion tool/policy_text tool/command_line server triage triage/decode triage/symbols triage/verdict triage/print uploader uploader/sampling uploader/delivery uploader/payload uploader/seal uploader/spool policy agent agent/snapshot capture capture/recording capture/port proto"
 )
 
-declare -A home # header base name -> its folder
+declare -A home # header base name -> its folders: two may have a header of one name
 for folder in "${!may_see[@]}"; do
     for header in "$folder"/*.h; do
-        [ -e "$header" ] && home[$(basename "$header")]=$folder
+        [ -e "$header" ] && home[$(basename "$header")]+=" $folder"
     done
 done
 
@@ -41,9 +58,13 @@ for folder in "${!may_see[@]}"; do
         checked=$((checked + 1))
         while read -r name; do
             [ -e "$folder/$name" ] && continue # its own, whatever else has that name
-            owner=${home[$(basename "$name")]:-}
-            if [ -n "$owner" ] && [[ " ${may_see[$folder]} " != *" $owner "* ]]; then
-                echo "include_direction: $file includes $name of $owner, which $folder may not see" >&2
+            owners=${home[$(basename "$name")]:-}
+            is_seen=${owners:-none}
+            for owner in $owners; do
+                [[ " ${may_see[$folder]} " == *" $owner "* ]] && is_seen=none
+            done
+            if [ "$is_seen" != none ]; then
+                echo "include_direction: $file includes $name of$owners, which $folder may not see" >&2
                 wrong=$((wrong + 1))
             fi
         done < <(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$file")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "attribute.h"
 #include "envelope_format.h"
 #include "report.h"
 #include "stall_crc32c.h"
@@ -53,7 +54,7 @@ static void use(const struct sbx_stall *stall)
     if (nowhere == NULL) {
         nowhere = fopen("/dev/null", "w");
     }
-    CHECK(nowhere != NULL && sbx_report_create(stall, NULL, &report) == 0);
+    CHECK(nowhere != NULL && sbx_report_create(stall, NULL, &report) == 0 && sbx_attribute(report) == 0);
     const struct sbx_verdict *verdict = &report->verdict;
     CHECK(verdict->confidence >= 0 && verdict->confidence <= 1 && verdict->headline[0] != '\0');
     CHECK(verdict->location.function != NULL && verdict->culprit_function != NULL);

@@ -12,10 +12,12 @@
 
 #include <cmocka.h>
 
+#include "attribute.h"
 #include "build_id.h"
 #include "payload_builder.h"
 #include "provider_map.h"
 #include "report.h"
+#include "symbolizer.h"
 
 static struct sbx_stall *stall;
 static struct sbx_symbolizer *symbolizer;
@@ -42,6 +44,7 @@ static void make_report(enum sbx_scenario scenario)
     sbx_payload_builder_destroy(builder);
     symbolizer = sbx_symbolizer_create(NULL, 0);
     assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_int_equal(sbx_attribute(report), 0);
 }
 
 static int destroy(void **state)
@@ -163,6 +166,7 @@ static void test_without_symbol_files_offsets_stand(void **state)
     sbx_payload_builder_destroy(builder);
     symbolizer = sbx_symbolizer_create(NULL, 0);
     assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_int_equal(sbx_attribute(report), 0);
     assert_int_equal(report->verdict.cause, SBX_CAUSE_SLEEP);
     assert_int_equal(strncmp(report->verdict.location.function, "build-id a1a2a3a4+0x", 20), 0);
     assert_false(report->verdict.location.named);
@@ -223,6 +227,24 @@ static void test_hidden_modules_and_markers_have_words(void **state)
     assert_string_equal(report->app_name, "unknown application");
 }
 
+static void test_a_report_that_nobody_attributed_has_no_verdict_and_can_be_printed(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    sbx_builder_thread(builder, "main", 1);
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    assert_int_equal(sbx_report_create(stall, NULL, &report), 0);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_UNKNOWN);
+    assert_string_equal(report->verdict.headline, "");
+    assert_int_equal(report->verdict.culprit_thread, -1);
+    FILE *nowhere = fopen("/dev/null", "w");
+    assert_non_null(nowhere);
+    assert_int_equal(sbx_print_text(report, nowhere, false), 0);
+    assert_int_equal(sbx_print_json(report, nowhere), 0);
+    fclose(nowhere);
+}
+
 /* A payload of a Lua script: the frames {LUA, function + 1, line} over one of the program. */
 static void build_script(const struct sbx_build_frame *frames, size_t count, Stallbox__V1__Functions *functions)
 {
@@ -276,6 +298,7 @@ static void test_functions_of_a_script_are_named_by_a_file_and_blamed(void **sta
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0); /* it has been read */
     assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_int_equal(sbx_attribute(report), 0);
     const struct sbx_location *at[8];
     assert_int_equal(sbx_report_callstack(report, stall->records[0].stack, at, 8), 5);
     assert_true(at[0]->logical && at[0]->app && at[0]->named && !at[0]->inlined);
@@ -305,6 +328,7 @@ static void test_without_names_a_runtime_and_its_functions_are_numbers(void **st
     const struct sbx_build_frame frames[] = {{0, 1 << 20 | 17, false}, {1, 0x900, false}};
     build_script(frames, 2, &functions);
     assert_int_equal(sbx_report_create(stall, NULL, &report), 0);
+    assert_int_equal(sbx_attribute(report), 0);
     assert_string_equal(report->verdict.location.function, "function 00000000000000ff");
     assert_int_equal(strncmp(report->verdict.location.module, "runtime ", 8), 0);
 }
@@ -345,6 +369,7 @@ int main(void)
         cmocka_unit_test_teardown(test_without_symbol_files_offsets_stand, destroy),
         cmocka_unit_test_teardown(test_return_addresses_are_looked_up_at_the_call, destroy),
         cmocka_unit_test_teardown(test_hidden_modules_and_markers_have_words, destroy),
+        cmocka_unit_test_teardown(test_a_report_that_nobody_attributed_has_no_verdict_and_can_be_printed, destroy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

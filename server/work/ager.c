@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ager.c - a thread that sleeps for an hour at a time. */
+#include "ager.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PASS_EVERY_S = 3600,
+    PAUSE_MS = 2,      /* behind each removal: whoever waits for the store has it now */
+    SPOOL_DAYS = 30,   /* the longest that a machine keeps a payload (uploader/spool/spool_ages.h) */
+    ROTATING_DAYS = 90 /* and that it goes on making payloads with one id (proto/erasure_format.h) */
+};
+#define DAY_MS INT64_C(86400000)
+
+struct sbx_ager {
+    struct sbx_ager_boxes boxes;
+    uint32_t payload_days, retention_days;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_stopping; /* under the lock */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* Wait, or less when it is to stop. Returns whether it goes on. */
+static bool pause_for(struct sbx_ager *ager, int64_t ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&ager->lock);
+    int code = 0;
+    while (!ager->is_stopping && code == 0)
+        code = pthread_cond_timedwait(&ager->changed, &ager->lock, &until);
+    bool goes_on = !ager->is_stopping;
+    pthread_mutex_unlock(&ager->lock);
+    return goes_on;
+}
+
+static void say(const struct sbx_ager *ager, const char *what, uint64_t count, int result)
+{
+    if (!ager->boxes.log || (count == 0 && result == 0))
+        return;
+    if (result < 0)
+        fprintf(ager->boxes.log, "stallbox serve: ageing %s: %s; it is tried again\n", what, strerror(-result));
+    else
+        fprintf(ager->boxes.log, "stallbox serve: %llu %s aged out\n", (unsigned long long)count, what);
+    fflush(ager->boxes.log);
+}
+
+/* Payloads or snapshots, oldest first. Returns how many went, or -errno. */
+static int age(struct sbx_ager *ager, enum sbx_store_aged what, int64_t before_ms)
+{
+    uint8_t id[SBX_ID_BYTES];
+    int result, count = 0;
+    while ((result = sbx_store_age_one(ager->boxes.store, what, before_ms, id)) > 0) {
+        sbx_renderings_remove(ager->boxes.renderings, id); /* what stays for want of a disk is found no more */
+        sbx_metrics_add(ager->boxes.metrics,
+                        what == SBX_AGED_PAYLOAD ? SBX_METRIC_AGED_PAYLOADS : SBX_METRIC_AGED_SNAPSHOTS, 1);
+        count++;
+        if (!pause_for(ager, PAUSE_MS))
+            break;
+    }
+    say(ager, what == SBX_AGED_PAYLOAD ? "payloads" : "snapshots", (uint64_t)count, result < 0 ? result : 0);
+    return result < 0 ? result : count;
+}
+
+static int age_sealed(struct sbx_ager *ager, int64_t before_ms)
+{
+    int result, count = 0;
+    while ((result = sbx_sealed_store_age_one(ager->boxes.sealed, before_ms)) > 0) {
+        sbx_metrics_add(ager->boxes.metrics, SBX_METRIC_AGED_PAYLOADS, 1);
+        count++;
+        if (!pause_for(ager, PAUSE_MS))
+            break;
+    }
+    say(ager, "sealed payloads", (uint64_t)count, result < 0 ? result : 0);
+    return result < 0 ? result : count;
+}
+
+/* What fails is tried again in the next pass. */
+static void pass(struct sbx_ager *ager)
+{
+    int64_t now = now_ms(), erased_before_ms = INT64_MIN;
+    int gone = 0, result;
+    if (ager->payload_days != 0) {
+        int64_t before_ms = now - ager->payload_days * DAY_MS;
+        result = age(ager, SBX_AGED_PAYLOAD, before_ms);
+        gone += result > 0 ? result : 0;
+        result = age_sealed(ager, before_ms);
+        erased_before_ms = before_ms - (SPOOL_DAYS + ROTATING_DAYS) * DAY_MS;
+    }
+    if (ager->retention_days != 0) {
+        result = age(ager, SBX_AGED_SNAPSHOT, now - ager->retention_days * DAY_MS);
+        gone += result > 0 ? result : 0;
+    }
+    result = sbx_store_end_ageing(ager->boxes.store, now, erased_before_ms, gone != 0);
+    if (result == 0)
+        result = sbx_sealed_store_forget(ager->boxes.sealed, now);
+    say(ager, "what is remembered", 0, result);
+}
+
+static void *run(void *argument)
+{
+    struct sbx_ager *ager = argument;
+    do
+        pass(ager);
+    while (pause_for(ager, PASS_EVERY_S * INT64_C(1000)));
+    return NULL;
+}
+
+int sbx_ager_start(const struct sbx_ager_boxes *boxes, uint32_t payload_days, uint32_t retention_days,
+                   struct sbx_ager **ager_out)
+{
+    struct sbx_ager *ager = calloc(1, sizeof(*ager));
+    pthread_condattr_t attributes;
+    if (!ager)
+        return -ENOMEM;
+    *ager = (struct sbx_ager){.boxes = *boxes, .payload_days = payload_days, .retention_days = retention_days};
+    if (retention_days != 0 && (payload_days == 0 || payload_days > retention_days))
+        ager->payload_days = retention_days; /* nothing is kept without what was said of it */
+    pthread_mutex_init(&ager->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ager->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int result = -pthread_create(&ager->thread, NULL, run, ager);
+    if (result < 0) {
+        pthread_cond_destroy(&ager->changed);
+        pthread_mutex_destroy(&ager->lock);
+        free(ager);
+        return result;
+    }
+    *ager_out = ager;
+    return 0;
+}
+
+void sbx_ager_stop(struct sbx_ager *ager)
+{
+    if (!ager)
+        return;
+    pthread_mutex_lock(&ager->lock);
+    ager->is_stopping = true;
+    pthread_cond_signal(&ager->changed);
+    pthread_mutex_unlock(&ager->lock);
+    pthread_join(ager->thread, NULL);
+    pthread_cond_destroy(&ager->changed);
+    pthread_mutex_destroy(&ager->lock);
+    free(ager);
+}

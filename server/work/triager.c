@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* triager.c - one payload after the other: decode, report, render, record. */
+#include "triager.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "attribute.h"
+#include "page_report.h"
+#include "report.h"
+#include "symbolizer.h"
+
+enum {
+    WANTED_MAX = 32,       /* renderings asked for and not made yet; a page asks again each second */
+    STORE_PAUSE_MS = 2000, /* after the store failed (disk full): try again, but not in a loop */
+    /* A symbolizer remembers which files there are not, and keeps those it opened: a new one finds what has come to the
+     * symbol folders since, and bounds what is open. Opening anew costs some 0.1 s. */
+    SYMBOLIZER_AGE_MAX_S = 300,
+};
+
+/* A file of "BUILD-ID PATH" lines that another program writes: read again when it has changed. */
+struct index_file {
+    char *path;
+    struct timespec modified; /* of what was read; zero: not there yet */
+    off_t bytes;
+    ino_t inode;
+};
+
+struct sbx_triager {
+    struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
+    struct sbx_renderings *renderings;
+    struct sbx_metrics *metrics;
+    FILE *log;
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* of the four below */
+    pthread_cond_t changed;
+    bool stopping, is_woken;
+    uint8_t wanted[WANTED_MAX][SBX_ID_BYTES];
+    size_t wanted_count;
+
+    /* Below: the thread's own. */
+    char **symbol_dirs;
+    size_t symbol_dir_count;
+    struct index_file *indexes;
+    size_t index_count;
+    struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
+    int64_t symbolizer_made_us;
+    struct sbx_unseal_keys unseal_keys;
+};
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000ll + now.tv_nsec / 1000;
+}
+
+static void log_line(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES], const char *what, const char *why)
+{
+    char text[SBX_ID_TEXT_BYTES];
+    if (!triager->log)
+        return;
+    sbx_id_print(id, text);
+    fprintf(triager->log, "stallbox serve: snapshot %s: %s: %s\n", text, what, why);
+    fflush(triager->log);
+}
+
+/* ---- symbols ---- */
+
+/* Has a file come, gone or changed since it was read? Remembers what it sees. */
+static bool has_index_changed(struct index_file *index)
+{
+    struct stat status = {0};
+    if (stat(index->path, &status) < 0)
+        status = (struct stat){0};
+    if (status.st_mtim.tv_sec == index->modified.tv_sec && status.st_mtim.tv_nsec == index->modified.tv_nsec &&
+        status.st_size == index->bytes && status.st_ino == index->inode)
+        return false;
+    index->modified = status.st_mtim;
+    index->bytes = status.st_size;
+    index->inode = status.st_ino;
+    return true;
+}
+
+/* A symbolizer that knows today's files. Returns 0 or -ENOMEM. */
+static int renew_symbolizer(struct sbx_triager *triager)
+{
+    int64_t age_us = now_us() - triager->symbolizer_made_us;
+    bool changed = triager->symbolizer == NULL || age_us > SYMBOLIZER_AGE_MAX_S * INT64_C(1000000);
+    for (size_t i = 0; i < triager->index_count; i++)
+        changed |= has_index_changed(&triager->indexes[i]);
+    if (!changed)
+        return 0;
+    sbx_symbolizer_destroy(triager->symbolizer);
+    triager->symbolizer = sbx_symbolizer_create((const char *const *)triager->symbol_dirs, triager->symbol_dir_count);
+    if (!triager->symbolizer)
+        return -ENOMEM;
+    triager->symbolizer_made_us = now_us();
+    for (size_t i = 0; i < triager->index_count; i++) {
+        int result = sbx_symbolizer_add_index(triager->symbolizer, triager->indexes[i].path);
+        if (result < 0 && result != -ENOENT && triager->log) {
+            fprintf(triager->log, "stallbox serve: %s: %s\n", triager->indexes[i].path, strerror(-result));
+            fflush(triager->log);
+        }
+    }
+    return 0;
+}
+
+/* ---- one payload ---- */
+
+/* Run one printer into a buffer. */
+static void render(int (*print)(const struct sbx_report *, FILE *), const struct sbx_report *report,
+                   struct sbx_byte_buffer *body)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (!stream) {
+        body->failed = true;
+        return;
+    }
+    int result = print(report, stream);
+    if (fclose(stream) != 0 || result < 0)
+        body->failed = true;
+    else
+        sbx_byte_buffer_append(body, text, bytes);
+    free(text);
+}
+
+/* Make and keep every rendering. What could not be made is left out: the verdict counts more, and a request asks again.
+ */
+static void render_all(struct sbx_triager *triager, const struct sbx_report *report, const uint8_t id[SBX_ID_BYTES])
+{
+    static int (*const printers[SBX_RENDERING_KINDS])(const struct sbx_report *, FILE *) = {
+        [SBX_RENDERING_JSON] = sbx_print_json,
+        [SBX_RENDERING_PERFETTO] = sbx_print_perfetto,
+        [SBX_RENDERING_PPROF] = sbx_print_pprof,
+        [SBX_RENDERING_FOLDED] = sbx_print_folded,
+    };
+    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0}, timeline = {0}, flame = {0};
+    render(sbx_print_timeline_svg, report, &timeline);
+    render(sbx_print_flame_svg, report, &flame);
+    sbx_page_report(report, &timeline, &flame, &bodies[SBX_RENDERING_PAGE]);
+    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++) {
+        if (printers[kind])
+            render(printers[kind], report, &bodies[kind]);
+        if (bodies[kind].failed)
+            log_line(triager, id, "a rendering is missing", "no memory");
+    }
+    int result = sbx_renderings_put(triager->renderings, id, bodies);
+    if (result < 0)
+        log_line(triager, id, "renderings are missing", strerror(-result));
+    sbx_byte_buffer_finish(&timeline);
+    sbx_byte_buffer_finish(&flame);
+    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
+        sbx_byte_buffer_finish(&bodies[kind]);
+}
+
+static int put_verdict(struct sbx_triager *triager, const struct sbx_report *report, const uint8_t id[SBX_ID_BYTES])
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_location *location = &verdict->location;
+    struct sbx_verdict_row row = {
+        .app = report->app_name,
+        .cause = sbx_cause_name(verdict->cause),
+        .class_ = sbx_class_name(verdict->class_),
+        .function = location->function ? location->function : "",
+        .module = location->module ? location->module : "",
+        .headline = verdict->headline,
+        .confidence = verdict->confidence,
+    };
+    return sbx_store_put_verdict(triager->store, id, &row);
+}
+
+/* Decode and report. Returns 0, or -errno with the reason in `why`. */
+static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES],
+                           const struct sbx_byte_buffer *envelope, char *why, size_t why_bytes)
+{
+    struct sbx_stall *stall;
+    struct sbx_report *report = NULL;
+    int result = sbx_stall_decode(envelope->data, envelope->used, &stall, why, why_bytes);
+    if (result < 0)
+        return result;
+    result = renew_symbolizer(triager);
+    if (result == 0)
+        result = sbx_report_create(stall, triager->symbolizer, &report);
+    if (result == 0)
+        result = sbx_attribute(report);
+    if (result < 0) {
+        snprintf(why, why_bytes, "%s", strerror(-result));
+        goto destroy;
+    }
+    render_all(triager, report, id); /* before the verdict: who sees that finds the page */
+    result = put_verdict(triager, report, id);
+    if (result == -ENOENT) { /* erased meanwhile: nothing of it stays */
+        sbx_renderings_remove(triager->renderings, id);
+        result = 0;
+    }
+    if (result < 0)
+        snprintf(why, why_bytes, "the verdict could not be stored: %s", strerror(-result));
+destroy:
+    sbx_report_destroy(report);
+    sbx_stall_destroy(stall);
+    return result;
+}
+
+/* Errors of the store, which pass; the others are the payload's and count as an attempt. */
+static bool is_passing(int result)
+{
+    return result == -ENOSPC || result == -EIO || result == -EBUSY || result == -EACCES;
+}
+
+/* Triage one. Returns 0 when it is settled, or -errno when it is to be tried again later. */
+static int triage_one(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES])
+{
+    char why[200] = "";
+    struct sbx_byte_buffer envelope = {0};
+    int64_t begin_us = now_us();
+    int result = sbx_store_begin_triage(triager->store, id);
+    if (result == 0)
+        result = sbx_store_envelope(triager->store, id, &envelope);
+    else if (result == -EDEADLK)
+        snprintf(why, sizeof(why), "triage began %d times and never came to an end", SBX_TRIAGE_ATTEMPTS_MAX);
+    if (result == 0) {
+        result = triage_envelope(triager, id, &envelope, why, sizeof(why));
+        if (is_passing(result))
+            sbx_store_put_off_triage(triager->store, id);
+    }
+    sbx_byte_buffer_finish(&envelope);
+    if (result == 0) {
+        sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGED, 1);
+    } else if (result == -EDEADLK || result == -EPROTO || result == -ENOTSUP) {
+        log_line(triager, id, "triage failed", why);
+        sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_FAILED, 1);
+        result = sbx_store_put_failure(triager->store, id, why);
+    } else {
+        log_line(triager, id, "triage is put off", why[0] ? why : strerror(-result));
+    }
+    sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_MICROSECONDS, (uint64_t)(now_us() - begin_us));
+    return result;
+}
+
+/* ---- what is sealed ---- */
+
+/* Open the oldest that one of our keys opens and put it among those that wait for triage. Returns 0, -ENOENT when there
+ * is none, or -errno when it is to be tried again later. */
+static int unseal_one(struct sbx_triager *triager)
+{
+    uint8_t id[SBX_ID_BYTES], *plain = NULL;
+    size_t plain_bytes = 0;
+    char why[200] = "";
+    int64_t received_ms;
+    struct sbx_byte_buffer envelope = {0};
+    struct sbx_stall *stall = NULL;
+    enum sbx_stored stored = SBX_STORED_NEW;
+    if (triager->unseal_keys.count == 0)
+        return -ENOENT;
+    int result = sbx_sealed_store_next(triager->sealed, &triager->unseal_keys, id, &received_ms, &envelope);
+    if (result == -ENOENT)
+        return result;
+    bool has_payload = false;
+    if (result == 0) {
+        result = sbx_sealed_open(&triager->unseal_keys, envelope.data, envelope.used, &plain, &plain_bytes, why,
+                                 sizeof(why));
+        if (result == 0)
+            result = sbx_stall_decode(plain, plain_bytes, &stall, why, sizeof(why));
+        has_payload = result == 0;
+        /* Stored before it goes from the other table: whoever is killed in between does it again, to the same end. */
+        if (has_payload)
+            result = sbx_store_put(triager->store, stall, plain, plain_bytes, received_ms, &stored);
+    }
+    if (result == 0) {
+        if (stored == SBX_STORED_CONFLICT)
+            log_line(triager, id, "was stored before with other bytes; what was sealed is dropped",
+                     "the first one counts");
+        result = sbx_sealed_store_opened(triager->sealed, id);
+    } else if (!has_payload && (result == -EPROTO || result == -ENOTSUP || result == -ENOKEY)) {
+        log_line(triager, id, "cannot be unsealed", why);
+        result = sbx_sealed_store_failed(triager->sealed, id, why);
+    } else {
+        log_line(triager, id, "unsealing is put off", why[0] ? why : strerror(-result));
+    }
+    sbx_stall_destroy(stall);
+    free(plain);
+    sbx_byte_buffer_finish(&envelope);
+    return result;
+}
+
+/* ---- the thread ---- */
+
+/* Sleep until woken or stopping; `at_most_ms` 0: without end. */
+static void wait_for_work(struct sbx_triager *triager, int64_t at_most_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += at_most_ms / 1000;
+    pthread_mutex_lock(&triager->lock);
+    int code = 0;
+    while (!triager->stopping && code == 0 && (at_most_ms || (!triager->is_woken && triager->wanted_count == 0)))
+        code = at_most_ms ? pthread_cond_timedwait(&triager->changed, &triager->lock, &until)
+                          : pthread_cond_wait(&triager->changed, &triager->lock);
+    triager->is_woken = false;
+    pthread_mutex_unlock(&triager->lock);
+}
+
+/* What someone waits for first, then the oldest of what is pending. -ENOENT: nothing; -ECANCELED: stopping. */
+static int next_work(struct sbx_triager *triager, uint8_t id_out[SBX_ID_BYTES])
+{
+    pthread_mutex_lock(&triager->lock);
+    bool stopping = triager->stopping, is_wanted = triager->wanted_count > 0;
+    if (is_wanted) {
+        memcpy(id_out, triager->wanted[0], SBX_ID_BYTES);
+        triager->wanted_count--;
+        memmove(triager->wanted[0], triager->wanted[1], triager->wanted_count * SBX_ID_BYTES);
+    }
+    pthread_mutex_unlock(&triager->lock);
+    if (stopping)
+        return -ECANCELED;
+    return is_wanted ? 0 : sbx_store_next_pending(triager->store, id_out);
+}
+
+static void *run(void *argument)
+{
+    struct sbx_triager *triager = argument;
+    uint8_t id[SBX_ID_BYTES];
+    for (;;) {
+        int result = next_work(triager, id);
+        if (result == -ECANCELED)
+            return NULL;
+        if (result == 0)
+            result = triage_one(triager, id);
+        else if (result == -ENOENT)
+            result = unseal_one(triager);
+        if (result == -ENOENT)
+            wait_for_work(triager, 0);
+        else if (result < 0)
+            wait_for_work(triager, STORE_PAUSE_MS);
+    }
+}
+
+static void destroy(struct sbx_triager *triager)
+{
+    sbx_symbolizer_destroy(triager->symbolizer);
+    for (size_t i = 0; triager->symbol_dirs && i < triager->symbol_dir_count; i++)
+        free(triager->symbol_dirs[i]);
+    for (size_t i = 0; triager->indexes && i < triager->index_count; i++)
+        free(triager->indexes[i].path);
+    free(triager->symbol_dirs);
+    free(triager->indexes);
+    sbx_unseal_keys_wipe(&triager->unseal_keys);
+    pthread_cond_destroy(&triager->changed);
+    pthread_mutex_destroy(&triager->lock);
+    free(triager);
+}
+
+/* Keep copies of the sources. Returns 0 or -ENOMEM. */
+static int copy_sources(struct sbx_triager *triager, const struct sbx_triager_sources *sources)
+{
+    triager->symbol_dirs = calloc(sources->symbol_dir_count + 1, sizeof(*triager->symbol_dirs));
+    triager->indexes = calloc(sources->index_path_count + 1, sizeof(*triager->indexes));
+    if (!triager->symbol_dirs || !triager->indexes)
+        return -ENOMEM;
+    for (; triager->symbol_dir_count < sources->symbol_dir_count; triager->symbol_dir_count++) {
+        char *copy = strdup(sources->symbol_dirs[triager->symbol_dir_count]);
+        if (!copy)
+            return -ENOMEM;
+        triager->symbol_dirs[triager->symbol_dir_count] = copy;
+    }
+    for (; triager->index_count < sources->index_path_count; triager->index_count++) {
+        char *copy = strdup(sources->index_paths[triager->index_count]);
+        if (!copy)
+            return -ENOMEM;
+        triager->indexes[triager->index_count].path = copy;
+    }
+    return 0;
+}
+
+int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, struct sbx_renderings *renderings,
+                      struct sbx_metrics *metrics, FILE *log, const struct sbx_triager_sources *sources,
+                      struct sbx_triager **triager_out)
+{
+    struct sbx_triager *triager = calloc(1, sizeof(*triager));
+    if (!triager)
+        return -ENOMEM;
+    *triager = (struct sbx_triager){
+        .store = store, .sealed = sealed, .renderings = renderings, .metrics = metrics, .log = log};
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&triager->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&triager->lock, NULL);
+    if (sources->unseal_keys)
+        triager->unseal_keys = *sources->unseal_keys;
+    int result = copy_sources(triager, sources);
+    if (result == 0)
+        result = -pthread_create(&triager->thread, NULL, run, triager);
+    if (result < 0) {
+        destroy(triager);
+        return result;
+    }
+    *triager_out = triager;
+    return 0;
+}
+
+void sbx_triager_stop(struct sbx_triager *triager)
+{
+    if (!triager)
+        return;
+    pthread_mutex_lock(&triager->lock);
+    triager->stopping = true;
+    pthread_cond_signal(&triager->changed);
+    pthread_mutex_unlock(&triager->lock);
+    pthread_join(triager->thread, NULL);
+    destroy(triager);
+}
+
+void sbx_triager_wake(struct sbx_triager *triager)
+{
+    pthread_mutex_lock(&triager->lock);
+    triager->is_woken = true;
+    pthread_cond_signal(&triager->changed);
+    pthread_mutex_unlock(&triager->lock);
+}
+
+void sbx_triager_want(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES])
+{
+    pthread_mutex_lock(&triager->lock);
+    size_t i = 0;
+    while (i < triager->wanted_count && memcmp(triager->wanted[i], id, SBX_ID_BYTES) != 0)
+        i++;
+    if (i == triager->wanted_count && i < WANTED_MAX) {
+        memcpy(triager->wanted[triager->wanted_count++], id, SBX_ID_BYTES);
+        pthread_cond_signal(&triager->changed);
+    }
+    pthread_mutex_unlock(&triager->lock);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbolizer.h - where names come from: symbol files by build-id, of which the opened ones are kept. */
+#ifndef SBX_SYMBOLIZER_H
+#define SBX_SYMBOLIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "provider_map.h"
+#include "symbol_file.h"
+
+struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
+
+/* `dirs` (borrowed): folders searched for ELF files by build-id, and for names of embedded runtimes' functions
+ * (provider_map.h) once, now; `index_path` (may be NULL): a file of lines
+ * "BUILD-ID-HEX PATH" and "=HASH NAME" (of watches), as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
+ * /usr/lib/debug/.build-id, the executables in /usr/bin, /usr/sbin, /usr/local/bin and the system library folders, by
+ * name where the payload names a module and by build-id. A file is used only if its build-id note equals. Returns NULL
+ * without memory. */
+struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count);
+/* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
+int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path);
+void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
+
+/* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
+ * *path_out (may be NULL as argument) gets the path that says what it is called, NULL when none does. Both borrowed
+ * until the next call. */
+struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
+                                            const char *name, const char **path_out);
+
+/* The name of a watch or deadline; NULL: not known here. Borrowed until the symbolizer's destroy. */
+const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what);
+
+/* Names of functions of embedded runtimes, borrowed; NULL without a symbolizer. */
+struct sbx_provider_map *sbx_symbolizer_providers(struct sbx_symbolizer *symbolizer);
+
+#endif

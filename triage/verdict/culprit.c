@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* culprit.c - who else had a part in it.
+ *
+ * A lock that is held names its holder, a wait that ended may know who ended it. A wait that has not ended, for
+ * something nobody holds, has neither: there the one who should have come is concluded from what the others did. It has
+ * to be somebody who did anything at all meanwhile, and it rather is one who has ended waits for this object before, or
+ * was woken or born just before the wait began: who waits for a result has mostly just asked for it. */
+#include "culprit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cause.h"
+#include "known_names.h"
+#include "names.h"
+#include "record_kinds.h"
+#include "verdict_words.h"
+
+enum {
+    CHAIN_MAX = 16,
+    /* What points at a thread; their sum decides, the time it was busy between equals. */
+    POINT_ENDED_BEFORE = 8, /* it has ended waits for this object before */
+    POINT_WOKEN = 4,        /* the waiting thread let it go just before */
+    POINT_ROUSED = 2,       /* its own long wait ended just before: it got something to do */
+    POINT_BORN = 2,         /* its first record is from just before */
+};
+/* Measured on the suite with capture points taken out, and with a sample each 200 ms (docs/ACCURACY.md). */
+#define HUNCH_CERTAINTY 0.75 /* it worked meanwhile, and nothing else points at it */
+#define GUESS_CERTAINTY 0.7  /* what it computed in is known by samples at its calls only */
+#define JUST_BEFORE_NS  (INT64_C(100) * 1000 * 1000)
+
+/* ---- who is known ---- */
+
+/* The record of the thread that ended wait `wait`; NULL when nobody is known to have. */
+static const struct sbx_stall_record *find_wake(const struct sbx_stall *stall, uint32_t wait)
+{
+    for (size_t i = 0; i < stall->record_count && wait != 0; i++) {
+        if (stall->records[i].kind == SBX_RECORD_WAKE && stall->records[i].wait == wait) {
+            return &stall->records[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- who it must have been ---- */
+
+/* What a thread did while another waited. */
+struct candidate {
+    int points;
+    double busy_ns; /* not idle: computing, or in calls that are work */
+};
+
+/* A pause that says that the thread has nothing to do, or only rests between two things. */
+static bool is_rest(const struct sbx_pause *pause, const struct sbx_interval *waited)
+{
+    bool is_older = pause->wait.begin_ns < waited->begin_ns - JUST_BEFORE_NS;
+    switch (pause->wait.cause) {
+    case SBX_CAUSE_WAIT:
+        return true;
+    case SBX_CAUSE_SLEEP: /* many short ones are a ticker's; one long one may be what is waited for */
+        return is_older || pause->ns * 3 < (double)(waited->end_ns - waited->begin_ns);
+    default: /* who polls a socket may wait for an answer, or for somebody to ask: the latter since long */
+        return pause->wait.kind == SBX_RECORD_POLL && is_older;
+    }
+}
+
+static int points_of_records(const struct sbx_stall *stall, uint32_t waiter, uint32_t thread_index,
+                             const struct sbx_wait *wait)
+{
+    const struct sbx_stall_thread *thread = &stall->threads[thread_index];
+    const struct sbx_stall_thread *asker = &stall->threads[waiter];
+    int64_t from_ns = wait->begin_ns - JUST_BEFORE_NS, to_ns = wait->begin_ns + JUST_BEFORE_NS;
+    int points = 0;
+    bool has_ended = false, was_roused = false;
+    for (size_t i = 0; i < thread->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[thread->record_begin + i];
+        has_ended |= record->kind == SBX_RECORD_WAKE && record->object == wait->object && wait->object != 0;
+        was_roused |= (record->kind == SBX_RECORD_COND || record->kind == SBX_RECORD_WAIT) &&
+                      record->end_ns >= from_ns && record->end_ns <= to_ns &&
+                      record->end_ns - record->begin_ns > JUST_BEFORE_NS;
+    }
+    points += has_ended ? POINT_ENDED_BEFORE : 0;
+    points += was_roused ? POINT_ROUSED : 0;
+    if (thread->record_count > 0) {
+        const struct sbx_stall_record *first = &stall->records[thread->record_begin];
+        bool is_history = stall->trigger.history_ns > 0 && -stall->trigger.history_ns < from_ns;
+        points += is_history && first->begin_ns >= from_ns && first->begin_ns <= to_ns ? POINT_BORN : 0;
+    }
+    for (size_t i = 0; i < asker->record_count; i++) {
+        const struct sbx_stall_record *record = &stall->records[asker->record_begin + i];
+        if (record->kind == SBX_RECORD_WAKE && record->peer == (int32_t)thread_index && record->end_ns >= from_ns &&
+            record->end_ns <= wait->begin_ns) {
+            return points + POINT_WOKEN;
+        }
+    }
+    return points;
+}
+
+static int weigh_candidate(const struct sbx_report *report, uint32_t waiter, uint32_t thread,
+                           const struct sbx_wait *wait, struct candidate *candidate)
+{
+    struct sbx_interval waited = {wait->begin_ns, wait->end_ns};
+    struct sbx_time_split split;
+    *candidate = (struct candidate){0};
+    int result = sbx_time_split_make(report->stall, thread, waited, &split);
+    if (result != 0) {
+        return result;
+    }
+    double rest_ns = split.idle_ns;
+    candidate->busy_ns = split.on_cpu_ns + split.runnable_ns;
+    for (size_t i = 0; i < split.pause_count; i++) {
+        bool rests = is_rest(&split.pauses[i], &waited);
+        *(rests ? &rest_ns : &candidate->busy_ns) += split.pauses[i].ns;
+    }
+    bool works = candidate->busy_ns > 0 && candidate->busy_ns * 4 >= split.wall_ns && candidate->busy_ns > rest_ns;
+    sbx_time_split_finish(&split);
+    candidate->points = works ? 1 + points_of_records(report->stall, waiter, thread, wait) : 0;
+    return 0;
+}
+
+/* Who should have ended the wait. *thread_out -1: nobody stands out. *rivals_out: how many had as many points. */
+static int infer(const struct sbx_report *report, uint32_t waiter, const struct sbx_wait *wait, int32_t *thread_out,
+                 size_t *rivals_out, bool *has_hint_out)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct candidate best = {0};
+    *thread_out = -1;
+    *rivals_out = 0;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        struct candidate candidate;
+        if (thread == waiter || stall->threads[thread].record_count == 0) {
+            continue;
+        }
+        int result = weigh_candidate(report, waiter, thread, wait, &candidate);
+        if (result != 0) {
+            return result;
+        }
+        *rivals_out = candidate.points > best.points ? 0 : *rivals_out + (candidate.points == best.points);
+        if (candidate.points > best.points ||
+            (candidate.points > 0 && candidate.points == best.points && candidate.busy_ns > best.busy_ns)) {
+            best = candidate;
+            *thread_out = (int32_t)thread;
+        }
+    }
+    *has_hint_out = best.points > 1; /* one point is for having worked at all */
+    return 0;
+}
+
+/* ---- the chain ---- */
+
+/* One who is waited for, and how that is known. */
+struct link {
+    uint32_t thread;
+    enum sbx_culprit_source source;
+    bool has_hint;                   /* of INFERRED: it ended such waits before, or was woken, roused or born for it */
+    size_t rivals;                   /* of INFERRED: others that it may be just as well */
+    const struct sbx_location *woke; /* where it, or another one, let the waiter go; NULL not known */
+    uint32_t waker;                  /* who; of `woke` */
+};
+
+/* Whom `waiter` waits for in `wait`. Returns 0 or -ENOMEM; link_out->source NONE: not known. */
+static int find_link(const struct sbx_report *report, uint32_t waiter, const struct sbx_wait *wait, bool may_infer,
+                     struct link *link_out)
+{
+    const struct sbx_stall_record *wake = find_wake(report->stall, wait->waker);
+    *link_out = (struct link){0};
+    if (wake != NULL) {
+        link_out->woke = sbx_blame_leaf(report, wake->stack);
+        link_out->waker = wake->thread;
+    }
+    if (wait->peer >= 0 || wake != NULL) {
+        link_out->thread = wait->peer >= 0 ? (uint32_t)wait->peer : wake->thread;
+        link_out->source = link_out->thread != waiter ? SBX_CULPRIT_NAMED : SBX_CULPRIT_NONE;
+        return 0;
+    }
+    int32_t thread = -1;
+    int result = may_infer ? infer(report, waiter, wait, &thread, &link_out->rivals, &link_out->has_hint) : 0;
+    if (thread >= 0) {
+        link_out->thread = (uint32_t)thread;
+        link_out->source = SBX_CULPRIT_INFERRED;
+    }
+    return result;
+}
+
+static bool is_wait_for_thread(const struct sbx_judgement *judgement)
+{
+    return judgement->class_ == SBX_CLASS_OFF_CPU &&
+           (judgement->cause == SBX_CAUSE_LOCK || judgement->cause == SBX_CAUSE_WAIT);
+}
+
+static const char *name_of(const struct sbx_location *location)
+{
+    return location == NULL ? "an unknown function" : location->function;
+}
+
+/* What the one that is waited for has to do with the wait. */
+static const char *part_of(const struct link *link, bool is_lock, bool is_open)
+{
+    if (link->source == SBX_CULPRIT_INFERRED) {
+        return is_lock ? "probably held it" : "should have ended the wait";
+    }
+    return is_lock ? "held it" : is_open ? "is to end the wait" : "ended the wait";
+}
+
+/* One sentence about what the one that is waited for did. */
+static void tell_link(struct sbx_report *report, const struct link *link, const struct sbx_judgement *holder,
+                      const struct sbx_location *location, const char *part, bool takes_turns)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    verdict->culprit_doing[0] = '\0';
+    char thread[SBX_THREAD_TEXT_BYTES], call[48];
+    sbx_thread_text(report->stall, link->thread, thread);
+    if (location != NULL && takes_turns) {
+        sbx_evidence_add(verdict, "holder", link->thread,
+                         "%s %s in %.100s, and waited for the same object itself in between: they take turns", thread,
+                         part, location->function);
+    } else if (location == NULL) {
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s; what it was doing is not known", thread, part);
+    } else if (holder->class_ == SBX_CLASS_OFF_CPU) {
+        sbx_call_name(holder->wait.kind, holder->wait.op, holder->wait.amount, call, sizeof call);
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was itself in %s, called by %.100s", thread, part,
+                         call, location->function);
+        snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "was in %.36s", call);
+    } else if (holder->class_ == SBX_CLASS_ON_CPU) {
+        snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "computed");
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and computed in %.120s", thread, part,
+                         location->function);
+    } else {
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was last seen in %.120s", thread, part,
+                         location->function);
+    }
+    if (link->woke != NULL) {
+        sbx_thread_text(report->stall, link->waker, thread);
+    }
+    if (link->woke != NULL && (link->woke->named || link->waker != link->thread)) { /* an address tells nobody more */
+        sbx_evidence_add(verdict, "waker", link->waker, "let it go: %s in %.120s", thread, link->woke->function);
+    }
+    if (link->source == SBX_CULPRIT_INFERRED) {
+        sbx_evidence_add(verdict, "inferred", (double)link->rivals,
+                         link->rivals > 0 ? "nobody has told so: %s is one of several that worked meanwhile"
+                                          : "nobody has told so: by what the threads did, it is %s",
+                         thread);
+    }
+}
+
+static const struct sbx_location *place_of(const struct sbx_report *report, const struct link *link,
+                                           const struct sbx_judgement *holder, bool is_lock)
+{
+    const struct sbx_location *location = holder->location;
+    if (location == NULL && !is_lock) {
+        location = link->woke;
+    }
+    return location != NULL ? location : sbx_blame_leaf(report, report->stall->threads[link->thread].last_stack);
+}
+
+/* Where a thread that takes turns with others usually lets go of what they wait for: the one wake-up that ended the wait
+ * may have been its last, at the thread's end. NULL: it is not known to have woken anybody. */
+static const struct sbx_location *usual_place(const struct sbx_report *report, const struct link *link, uint64_t object)
+{
+    enum {
+        PLACES_MAX = 16
+    };
+    const struct sbx_stall_thread *thread = &report->stall->threads[link->thread];
+    struct {
+        const struct sbx_location *location;
+        size_t count;
+    } places[PLACES_MAX];
+    size_t place_count = 0, usual = 0;
+    for (size_t i = 0; i < thread->record_count && object != 0; i++) {
+        const struct sbx_stall_record *record = &report->stall->records[thread->record_begin + i];
+        const struct sbx_location *location =
+            record->kind == SBX_RECORD_WAKE && record->object == object ? sbx_blame_leaf(report, record->stack) : NULL;
+        size_t k = 0;
+        while (location != NULL && k < place_count && strcmp(places[k].location->function, location->function) != 0) {
+            k++;
+        }
+        if (location == NULL || k == PLACES_MAX) {
+            continue;
+        }
+        if (k == place_count) {
+            places[place_count].location = location;
+            places[place_count++].count = 0;
+        }
+        usual = ++places[k].count > places[usual].count ? k : usual;
+    }
+    return place_count > 0 ? places[usual].location : NULL;
+}
+
+/* The open wait for a lock of a thread, as the threads of the stall tell it: only these make a cycle. */
+static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
+{
+    return stall->threads[thread].call_kind == SBX_RECORD_LOCK && stall->threads[thread].call_peer >= 0;
+}
+
+/* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the
+ * cycle, in order, in cycle_out. Returns how many, 0 for none. */
+static size_t find_cycle(const struct sbx_stall *stall, uint32_t cycle_out[CHAIN_MAX])
+{
+    uint32_t way[CHAIN_MAX], at = stall->trigger.thread;
+    size_t length = 0;
+    while (length < CHAIN_MAX && waits_for_lock(stall, at)) {
+        for (size_t i = 0; i < length; i++) {
+            if (way[i] == at) {
+                for (size_t j = i; j < length; j++) {
+                    cycle_out[j - i] = way[j];
+                }
+                return length - i;
+            }
+        }
+        way[length++] = at;
+        at = (uint32_t)stall->threads[at].call_peer;
+    }
+    return 0;
+}
+
+static bool tell_deadlock(struct sbx_report *report)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_stall *stall = report->stall;
+    uint32_t cycle[CHAIN_MAX];
+    size_t count = verdict->cause == SBX_CAUSE_LOCK ? find_cycle(stall, cycle) : 0;
+    if (count == 0) {
+        return false;
+    }
+    verdict->cause = SBX_CAUSE_DEADLOCK;
+    verdict->cycle_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        char waiter[SBX_THREAD_TEXT_BYTES], holder[SBX_THREAD_TEXT_BYTES];
+        const struct sbx_stall_thread *thread = &stall->threads[cycle[i]];
+        sbx_thread_text(stall, cycle[i], waiter);
+        sbx_thread_text(stall, (uint32_t)thread->call_peer, holder);
+        char lock[24] = "a lock"; /* privacy rules may hide which */
+        if (thread->call_object != 0) {
+            snprintf(lock, sizeof lock, "lock %u", thread->call_object);
+        }
+        sbx_evidence_add(verdict, "cycle", cycle[i], "%s waits in %.80s for %s, which %s holds", waiter,
+                         name_of(sbx_blame_leaf(report, thread->last_stack)), lock, holder);
+    }
+    return true;
+}
+
+/* The run-time whose one lock the thread waited for; NULL: another lock, or none. */
+static const char *runtime_lock_of(const struct sbx_judgement *judgement)
+{
+    bool is_lock = judgement->cause == SBX_CAUSE_LOCK && judgement->location != NULL;
+    return is_lock ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
+}
+
+/* A wait that is older than what was kept of it is measured in full, but what another thread did is known as far as the
+ * records reach: judged over the whole of it he would mostly have done nothing that is known. */
+static struct sbx_interval recorded_part(const struct sbx_stall *stall, struct sbx_interval waited)
+{
+    int64_t history_ns = stall->trigger.history_ns;
+    if (history_ns > 0 && waited.begin_ns < -history_ns && waited.end_ns > -history_ns) {
+        waited.begin_ns = -history_ns;
+    }
+    return waited;
+}
+
+int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    bool is_cycle = tell_deadlock(report);
+    uint32_t passed[CHAIN_MAX], waiter = report->stall->trigger.thread;
+    struct sbx_wait wait = judgement->wait;
+    struct sbx_interval waited = judgement->waited;
+    wait.begin_ns = waited.begin_ns; /* a wait that is begun anew every second is one wait */
+    wait.end_ns = waited.end_ns;
+    bool is_lock = judgement->cause == SBX_CAUSE_LOCK;
+    const char *runtime = runtime_lock_of(judgement);
+    int first_source = SBX_CULPRIT_NONE;
+    for (size_t length = 0; length < CHAIN_MAX; length++) {
+        struct link link;
+        int result = find_link(report, waiter, &wait, length == 0, &link);
+        if (result != 0 || link.source == SBX_CULPRIT_NONE) {
+            return result != 0 ? result : first_source;
+        }
+        for (size_t i = 0; i < length; i++) {
+            if (passed[i] == link.thread) {
+                return first_source;
+            }
+        }
+        if (link.thread == report->stall->trigger.thread) {
+            return first_source;
+        }
+        passed[length] = link.thread;
+        struct sbx_judgement holder;
+        result = sbx_judge_thread(report, link.thread, recorded_part(report->stall, waited), &holder);
+        if (result != 0) {
+            return result;
+        }
+        /* One that waits for the same object had it in between: it took turns with the others, and what it waited for
+         * is no link to somebody else. */
+        bool takes_turns =
+            is_wait_for_thread(&holder) && ((holder.wait.object != 0 && holder.wait.object == wait.object) ||
+                                            (runtime != NULL && runtime_lock_of(&holder) == runtime));
+        const struct sbx_location *usual = takes_turns ? usual_place(report, &link, wait.object) : NULL;
+        const struct sbx_location *location = usual != NULL ? usual
+                                              : takes_turns && link.woke != NULL
+                                                  ? link.woke
+                                                  : place_of(report, &link, &holder, is_lock);
+        verdict->culprit_thread = (int32_t)link.thread;
+        verdict->culprit_function = location == NULL ? "" : location->function;
+        first_source = length == 0 ? (int)link.source : first_source;
+        bool is_hunch = link.source == SBX_CULPRIT_INFERRED && !link.has_hint;
+        bool is_guess = holder.class_ != SBX_CLASS_OFF_CPU && !takes_turns &&
+                        (holder.location != NULL ? holder.is_biased : link.woke == NULL || is_lock);
+        verdict->culprit_certainty = (is_hunch ? HUNCH_CERTAINTY : 1) * (is_guess ? GUESS_CERTAINTY : 1);
+        tell_link(report, &link, &holder, location, part_of(&link, is_lock, wait.open), takes_turns);
+        bool goes_on = !is_cycle && !takes_turns && is_wait_for_thread(&holder);
+        wait = holder.wait;
+        waited = holder.waited;
+        is_lock = holder.cause == SBX_CAUSE_LOCK;
+        waiter = link.thread;
+        sbx_judgement_finish(&holder);
+        if (!goes_on) {
+            break;
+        }
+    }
+    return first_source;
+}
+
+int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    int32_t thread = -1;
+    size_t rivals = 0;
+    bool has_hint = false;
+    struct sbx_judgement other;
+    char name[SBX_THREAD_TEXT_BYTES], duration[SBX_DURATION_TEXT_BYTES];
+    sbx_evidence_add(&report->verdict, "peer", 0,
+                     "who has the pipe's other end is not known: another process, or a thread of this one");
+    int result = infer(report, report->stall->trigger.thread, &judgement->wait, &thread, &rivals, &has_hint);
+    if (result != 0 || thread < 0) {
+        return result;
+    }
+    result = sbx_judge_thread(report, (uint32_t)thread, judgement->waited, &other);
+    if (result != 0) {
+        return result;
+    }
+    sbx_thread_text(report->stall, (uint32_t)thread, name);
+    sbx_duration_text(other.function_ns, duration);
+    sbx_evidence_add(&report->verdict, "meanwhile", thread,
+                     "of this process, %s was at work all the while, %s of it in %.100s: perhaps it has the other end",
+                     name, duration, name_of(other.location));
+    sbx_judgement_finish(&other);
+    return 0;
+}
+
+/* ---- the processor ---- */
+
+int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement *judgement, double *own_ns_out)
+{
+    const struct sbx_stall *stall = report->stall;
+    *own_ns_out = 0;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        struct sbx_time_split split;
+        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0) {
+            continue;
+        }
+        int result = sbx_time_split_make(stall, thread, judgement->split.interval, &split);
+        if (result != 0) {
+            return result;
+        }
+        *own_ns_out += split.on_cpu_ns;
+        sbx_time_split_finish(&split);
+    }
+    return 0;
+}
+
+int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_stall *stall = report->stall;
+    double most_ns = 0, all_ns = 0;
+    uint32_t rival = 0, rivals = 0;
+    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
+        struct sbx_time_split split;
+        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0) {
+            continue;
+        }
+        int result = sbx_time_split_make(stall, thread, judgement->split.interval, &split);
+        if (result != 0) {
+            return result;
+        }
+        all_ns += split.on_cpu_ns;
+        rivals += split.on_cpu_ns * 20 > split.wall_ns;
+        if (split.on_cpu_ns > most_ns) {
+            most_ns = split.on_cpu_ns;
+            rival = thread;
+        }
+        sbx_time_split_finish(&split);
+    }
+    char duration[SBX_DURATION_TEXT_BYTES], name[SBX_THREAD_TEXT_BYTES];
+    sbx_duration_text(all_ns, duration);
+    if (all_ns * 2 < judgement->split.runnable_ns) {
+        verdict->culprit_function = "external";
+        sbx_evidence_add(verdict, "external", all_ns / 1e6,
+                         "all other threads of this process together used %s of CPU meanwhile: the rival is outside",
+                         duration);
+        return 0;
+    }
+    struct sbx_judgement other;
+    int result = sbx_judge_thread(report, rival, judgement->split.interval, &other);
+    if (result != 0) {
+        return result;
+    }
+    sbx_thread_text(stall, rival, name);
+    verdict->culprit_thread = (int32_t)rival;
+    verdict->culprit_function = other.location == NULL ? "" : other.location->function;
+    sbx_evidence_add(verdict, "rival", all_ns / 1e6,
+                     "%u other threads of this process used %s of CPU meanwhile, most of it %s in %.100s", rivals,
+                     duration, name, name_of(other.location));
+    sbx_judgement_finish(&other);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* culprit.h - who else had a part in it: who held the lock, who came late to wake, who used the processor. Pure. */
+#ifndef SBX_CULPRIT_H
+#define SBX_CULPRIT_H
+
+#include "thread_judge.h"
+
+/* How the culprit of a wait is known. */
+enum sbx_culprit_source {
+    SBX_CULPRIT_NONE = 0,    /* nobody is known */
+    SBX_CULPRIT_NAMED = 1,   /* the lock named its holder, or the waker its wait */
+    SBX_CULPRIT_INFERRED = 2 /* concluded from what the other threads did meanwhile */
+};
+
+/* For a verdict of LOCK or WAIT: names holder or waker, follows him to the end of the chain of waits, and turns LOCK
+ * into DEADLOCK when the chain comes back. Returns enum sbx_culprit_source or -ENOMEM. */
+int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *judgement);
+
+/* For a verdict of CPU_CONTENTION: the threads of this process that ran while the judged one did not, or "external".
+ * Returns 0 or -ENOMEM. */
+int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgement *judgement);
+
+/* CPU time of all other threads of this process in the judged interval. Returns 0 or -ENOMEM. */
+int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement *judgement, double *own_ns_out);
+
+/* Evidence of kinds `peer`, that nobody knows who has the other end, and `meanwhile`: a thread of this process that may have the other end of a pipe that was waited for. Nobody is
+ * named for it. Returns 0 or -ENOMEM. */
+int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *judgement);
+
+#endif

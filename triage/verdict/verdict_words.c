@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verdict_words.c - a verdict in sentences for a person.
+ *
+ * Every sentence carries the number it rests on, and says whether that was measured or concluded. */
+#include "verdict_words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cause.h"
+#include "known_names.h"
+#include "names.h"
+#include "record_kinds.h"
+
+enum {
+    ALLOCATIONS_WORTH_TELLING = 1000, /* fewer, and less than a MiB, have no part in a stall */
+};
+
+void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES])
+{
+    if (ns >= 1e9) {
+        snprintf(out, SBX_DURATION_TEXT_BYTES, "%.2f s", ns / 1e9);
+    } else if (ns >= 10e6) {
+        snprintf(out, SBX_DURATION_TEXT_BYTES, "%.0f ms", ns / 1e6);
+    } else if (ns >= 1e6) {
+        snprintf(out, SBX_DURATION_TEXT_BYTES, "%.1f ms", ns / 1e6);
+    } else {
+        snprintf(out, SBX_DURATION_TEXT_BYTES, "%.0f us", ns / 1e3);
+    }
+}
+
+void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES])
+{
+    if (stall->threads[thread].is_main) {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "main thread");
+    } else if (strcmp(stall->threads[thread].name, "other") == 0) { /* its name is none of those that may leave */
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u", thread);
+    } else {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u (%.40s)", thread, stall->threads[thread].name);
+    }
+}
+
+void sbx_evidence_add(struct sbx_verdict *verdict, const char *kind, double value, const char *format, ...)
+{
+    if (verdict->evidence_count == sizeof verdict->evidence / sizeof verdict->evidence[0]) {
+        return;
+    }
+    struct sbx_evidence *evidence = &verdict->evidence[verdict->evidence_count++];
+    evidence->kind = kind;
+    evidence->value = value;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(evidence->text, sizeof evidence->text, format, arguments);
+    va_end(arguments);
+}
+
+bool sbx_has_evidence_value(const struct sbx_verdict *verdict, const char *kind)
+{
+    for (size_t i = 0; i < verdict->evidence_count; i++) {
+        if (strcmp(verdict->evidence[i].kind, kind) == 0 && verdict->evidence[i].value != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *function_of(const struct sbx_location *location)
+{
+    return location == NULL ? "an unknown function" : location->function;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void tell_pauses(const struct sbx_judgement *judgement, struct sbx_verdict *verdict)
+{
+    char duration[SBX_DURATION_TEXT_BYTES], call[48];
+    sbx_duration_text(judgement->function_ns, duration);
+    sbx_call_name(judgement->wait.kind, judgement->wait.op, judgement->wait.amount, call, sizeof call);
+    const char *how = judgement->is_exact ? (judgement->wait.open ? "measured, not ended yet" : "measured")
+                                          : "concluded from samples of the blocked thread";
+    sbx_evidence_add(verdict, "blocked", judgement->function_ns / 1e6,
+                     "%s in %s, called by %.80s: %.0f %% of the interval, %zu call%s, %s", duration, call,
+                     function_of(judgement->location), percent(judgement->function_ns, judgement->split.wall_ns),
+                     judgement->calls, judgement->calls == 1 ? "" : "s", how);
+    if (judgement->bytes > 0) {
+        sbx_evidence_add(verdict, "bytes", (double)judgement->bytes, "%.1f KiB were moved by these calls",
+                         (double)judgement->bytes / 1024);
+    }
+    if (judgement->unnamed_module != NULL && judgement->location != NULL) {
+        sbx_evidence_add(verdict, "unnamed", 0,
+                         "the functions nearest the leaf have no names in %.60s; %.80s is their nearest named caller",
+                         judgement->unnamed_module, judgement->location->function);
+    }
+    if (judgement->wait.fd_class != SBX_FD_UNKNOWN) {
+        const char *class_ = judgement->wait.fd_class == SBX_FD_REGULAR ? "a regular file"
+                             : judgement->wait.fd_class == SBX_FD_OTHER
+                                 ? "neither file, pipe nor socket: an event counter, a timer, an epoll set"
+                                 : sbx_fd_class_name(judgement->wait.fd_class);
+        bool has_article = strchr(class_, ' ') != NULL && strcmp(class_, "local socket") != 0;
+        sbx_evidence_add(verdict, "descriptor", (double)judgement->wait.fd_class, "the descriptor was %s%s",
+                         has_article ? "" : "a ", class_);
+    }
+}
+
+static void tell_samples(const struct sbx_judgement *judgement, struct sbx_verdict *verdict)
+{
+    const struct sbx_blame_path *path = &judgement->path;
+    if (path->location == NULL) {
+        return;
+    }
+    sbx_evidence_add(verdict, "samples", (double)judgement->samples,
+                     "%zu stacks; %.0f %% of their time goes through %.100s", judgement->samples, path->share * 100,
+                     path->location->function);
+    if (path->callers[0] != NULL) {
+        sbx_evidence_add(verdict, "callers", 0, "%.70s was called by %.70s%s%.70s", path->location->function,
+                         path->callers[0]->function, path->callers[1] != NULL ? ", that by " : "",
+                         path->callers[1] != NULL ? path->callers[1]->function : "");
+    }
+    if (path->unnamed_share > 0.5) {
+        sbx_evidence_add(verdict, "unnamed", path->unnamed_share,
+                         "the functions nearest the leaf have no names in %.60s; %.80s is their nearest named caller",
+                         path->unnamed_module, path->location->function);
+    }
+}
+
+/* How long it was ready and did not run, and how that is known. */
+static void tell_runnable(const struct sbx_time_split *split, struct sbx_verdict *verdict)
+{
+    char duration[SBX_DURATION_TEXT_BYTES], in_waits[SBX_DURATION_TEXT_BYTES];
+    double ns = split->runnable_ns + split->delay_in_waits_ns;
+    if (!split->cpu_measured || ns * 20 <= split->wall_ns) {
+        return;
+    }
+    sbx_duration_text(ns, duration);
+    if (!split->delay_known) {
+        sbx_evidence_add(
+            verdict, "runnable", ns / 1e6,
+            "%s was neither CPU time nor in a known call: ready and not running (not counted by the kernel)", duration);
+    } else if (split->delay_in_waits_ns > 0) {
+        sbx_duration_text(split->delay_in_waits_ns, in_waits);
+        sbx_evidence_add(verdict, "runnable", ns / 1e6,
+                         "for %s it was ready and did not run, as the kernel counted; %s of that at the end of waits",
+                         duration, in_waits);
+    } else {
+        sbx_evidence_add(verdict, "runnable", ns / 1e6, "for %s it was ready and did not run, as the kernel counted",
+                         duration);
+    }
+}
+
+/* What is known of functions on the stack by their names: a lock that all threads of a run-time share, a loop that asks
+ * for somebody else's lock, code whose functions only a provider could name. Each once. */
+static void tell_known(const struct sbx_report *report, const struct sbx_judgement *judgement,
+                       struct sbx_verdict *verdict)
+{
+    const struct sbx_stall *stall = report->stall;
+    const char *language = NULL, *lock = NULL, *remark = NULL;
+    bool is_named = false;
+    if (verdict->cause == SBX_CAUSE_LOCK && judgement->location != NULL) {
+        lock = sbx_interpreter_lock_of(judgement->location->function);
+    }
+    for (uint32_t id = judgement->stack; id != 0 && id <= stall->callstack_count; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        is_named = is_named || stall->frames[frame].kind == SBX_FRAME_LOGICAL;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            if (location->named) {
+                remark = remark != NULL ? remark : sbx_remark_on_function(location->function);
+                language = language != NULL ? language : sbx_script_language_of(location->function);
+            }
+        }
+    }
+    if (lock != NULL) {
+        sbx_evidence_add(verdict, "interpreter", 0,
+                         "it is the one lock that all threads of %s share: they take turns, and only one runs", lock);
+    }
+    if (remark != NULL) {
+        sbx_evidence_add(verdict, "known", 0, "%s", remark);
+    }
+    if (language != NULL && !is_named) {
+        sbx_evidence_add(
+            verdict, "script", 0,
+            "it runs %s, whose functions have no names here; a provider would tell them (docs/PROVIDERS.md)", language);
+    }
+}
+
+void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx_judgement *judgement,
+                               struct sbx_verdict *verdict)
+{
+    const struct sbx_time_split *split = &judgement->split;
+    char duration[SBX_DURATION_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], thread[SBX_THREAD_TEXT_BYTES];
+    sbx_duration_text(split->wall_ns, wall);
+    sbx_thread_text(report->stall, report->stall->trigger.thread, thread);
+    if (judgement->class_ == SBX_CLASS_OFF_CPU) {
+        tell_pauses(judgement, verdict);
+    }
+    sbx_duration_text(split->on_cpu_ns, duration);
+    if (split->cpu_measured) {
+        sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s used %s of CPU time in %s, by its own CPU clock",
+                         thread, duration, wall);
+    } else if (split->on_cpu_ns > 0) {
+        sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s ran for about %s of %s, judging by samples only",
+                         thread, duration, wall);
+    }
+    if (judgement->class_ == SBX_CLASS_ON_CPU || judgement->class_ == SBX_CLASS_RUNNABLE) {
+        tell_samples(judgement, verdict);
+    }
+    tell_known(report, judgement, verdict);
+    tell_runnable(split, verdict);
+    if (split->faulting_ns > 0) {
+        sbx_duration_text(split->faulting_ns, duration);
+        sbx_evidence_add(verdict, "faulting", split->faulting_ns / 1e6,
+                         "%s was neither CPU time, nor in a known call, nor ready: pages were read from a disk",
+                         duration);
+    }
+    if (judgement->class_ == SBX_CLASS_ON_CPU &&
+        (judgement->alloc_count >= ALLOCATIONS_WORTH_TELLING || judgement->alloc_bytes >= 1024 * 1024)) {
+        sbx_evidence_add(verdict, "allocations", (double)judgement->alloc_count, "%lld allocations of %.1f MiB in all",
+                         (long long)judgement->alloc_count, (double)judgement->alloc_bytes / (1024 * 1024));
+    }
+}
+
+/* ---- headline ---- */
+
+/* Whether who is waited for waited himself. */
+static bool is_chain(const struct sbx_verdict *verdict)
+{
+    size_t links = 0;
+    for (size_t i = 0; i < verdict->evidence_count; i++) {
+        links += strcmp(verdict->evidence[i].kind, "holder") == 0;
+    }
+    return links > 1;
+}
+
+/* Writes the sentence, cut visibly when names are too long for it. */
+__attribute__((format(printf, 2, 3))) static void say(struct sbx_verdict *verdict, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes = vsnprintf(verdict->headline, sizeof verdict->headline, format, arguments);
+    va_end(arguments);
+    if (bytes >= (int)sizeof verdict->headline) {
+        memcpy(verdict->headline + sizeof verdict->headline - 4, "...", 4);
+    }
+}
+
+enum {
+    SHORT_NAME_BYTES = 64 /* of a function in a headline */
+};
+
+/* A function's name short enough for a headline: a C++ name gives up its parameters, then what its templates are made of. The
+ * page and the JSON have it whole. */
+static const char *shorten(const char *function, char out[SHORT_NAME_BYTES])
+{
+    static const char unnamed[] = "(anonymous namespace)", call[] = "operator()";
+    bool is_long = strlen(function) >= SHORT_NAME_BYTES;
+    size_t used = 0, depth = 0;
+    for (const char *at = function; *at != '\0' && used + 1 < SHORT_NAME_BYTES; at++) {
+        size_t whole = strncmp(at, unnamed, sizeof unnamed - 1) == 0 ? sizeof unnamed - 1
+                       : strncmp(at, call, sizeof call - 1) == 0     ? sizeof call - 1
+                                                                     : 0;
+        if (whole > 0 && depth == 0 && used + whole < SHORT_NAME_BYTES) {
+            memcpy(out + used, at, whole);
+            used += whole;
+            at += whole - 1;
+            continue;
+        }
+        if (is_long && *at == '(' && depth == 0) {
+            break;
+        }
+        bool is_end = *at == '>' && depth > 0;
+        depth -= is_end;
+        if (!is_long || depth == 0) {
+            out[used++] = *at;
+        }
+        depth += *at == '<';
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* "in lua_pcall under luaCallFunction, evalGenericCommand" */
+static void write_place(const struct sbx_judgement *judgement, char *out, size_t bytes)
+{
+    const struct sbx_blame_path *path = &judgement->path;
+    char name[SHORT_NAME_BYTES], caller[SHORT_NAME_BYTES], outer[SHORT_NAME_BYTES];
+    if (judgement->location == NULL) {
+        snprintf(out, bytes, "in an unknown function");
+    } else if (path->location == judgement->location && path->callers[0] != NULL) {
+        snprintf(out, bytes, "in %s under %.40s%s%.40s", shorten(path->location->function, name),
+                 shorten(path->callers[0]->function, caller), path->callers[1] != NULL ? ", " : "",
+                 path->callers[1] != NULL ? shorten(path->callers[1]->function, outer) : "");
+    } else {
+        snprintf(out, bytes, "in %s", shorten(judgement->location->function, name));
+    }
+}
+
+/* "; held by thread 3 (other) in compact_store, which was in fsync" */
+static void write_culprit(const struct sbx_verdict *verdict, const char *culprit, const char *part, char *out,
+                          size_t bytes)
+{
+    char function[SHORT_NAME_BYTES];
+    out[0] = '\0';
+    if (culprit[0] != '\0') {
+        bool has_function = verdict->culprit_function[0] != '\0', has_doing = verdict->culprit_doing[0] != '\0';
+        snprintf(out, bytes, "%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part, culprit,
+                 has_function ? " in " : "", shorten(verdict->culprit_function, function), has_doing ? ", which " : "",
+                 verdict->culprit_doing);
+    }
+}
+
+static void say_unknown(const struct sbx_judgement *judgement, const char *thread, const char *wall,
+                        struct sbx_verdict *verdict)
+{
+    const struct sbx_time_split *split = &judgement->split;
+    if (split->idle_ns > 0 && split->idle_ns * 2 >= split->wall_ns) {
+        say(verdict, "%s waited for work most of the %s before the trigger: no stall in it", thread, wall);
+    } else if (judgement->class_ == SBX_CLASS_OFF_CPU) {
+        say(verdict, "%s was blocked for most of %s in a call that does not tell why", thread, wall);
+    } else {
+        say(verdict, "%s did not answer for %s; why is not established", thread, wall);
+    }
+}
+
+void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgement *judgement,
+                        struct sbx_verdict *verdict)
+{
+    char thread[SBX_THREAD_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], spent[SBX_DURATION_TEXT_BYTES];
+    char place[240], function[SHORT_NAME_BYTES], call[48], culprit[SBX_THREAD_TEXT_BYTES] = "", behind[240];
+    sbx_thread_text(report->stall, report->stall->trigger.thread, thread);
+    if (verdict->culprit_thread >= 0) {
+        sbx_thread_text(report->stall, (uint32_t)verdict->culprit_thread, culprit);
+    }
+    sbx_duration_text(judgement->split.wall_ns, wall);
+    sbx_duration_text(judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, spent);
+    sbx_call_name(judgement->wait.kind, judgement->wait.op, judgement->wait.amount, call, sizeof call);
+    write_place(judgement, place, sizeof place);
+    const char *so_far = judgement->wait.open ? " so far" : "";
+    const char *runtime = judgement->location != NULL ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
+    const char *language = judgement->location != NULL ? sbx_script_language_of(judgement->location->function) : NULL;
+    switch (verdict->cause) {
+    case SBX_CAUSE_CPU:
+        say(verdict, "%s computed for %s%s%s%s %s", thread, spent, language != NULL ? " running " : "",
+            language != NULL ? language : "", language != NULL ? "," : "", place);
+        break;
+    case SBX_CAUSE_HIGH_FREQUENCY:
+        if (judgement->cheap_calls > 0 && sbx_has_evidence_value(verdict, "calls")) {
+            say(verdict, "%s computed for %s in many short calls, %s", thread, spent, place);
+            break;
+        }
+        say(verdict, "%s handled %llu messages in %s, mostly %s", thread, (unsigned long long)verdict->messages, wall,
+            place);
+        break;
+    case SBX_CAUSE_MEMORY:
+        say(verdict, "%s spent %s on memory %s", thread, spent, place);
+        break;
+    case SBX_CAUSE_SLEEP:
+        say(verdict, "%s slept %s%s %s (%s)", thread, spent, so_far, place, call);
+        break;
+    case SBX_CAUSE_LOCK:
+        write_culprit(verdict, culprit, "; held by ", behind, sizeof behind);
+        say(verdict, "%s waited %s%s for %s%s %s%s", thread, spent, so_far,
+            runtime != NULL ? "the interpreter lock of " : "a lock", runtime != NULL ? runtime : "", place, behind);
+        break;
+    case SBX_CAUSE_DEADLOCK:
+        say(verdict, "deadlock of %u threads: %s waits for a lock %s that %s holds, which waits%s%s%s",
+            verdict->cycle_count, thread, place, culprit[0] != '\0' ? culprit : "another",
+            verdict->culprit_function[0] != '\0' ? " in " : "", shorten(verdict->culprit_function, function),
+            verdict->cycle_count > 2 ? " for a third, and so on back" : " for it");
+        break;
+    case SBX_CAUSE_IO:
+        if (judgement->class_ == SBX_CLASS_ON_CPU) {
+            say(verdict, "%s spent %s in short calls on files %s", thread, spent, place);
+            break;
+        }
+        say(verdict, "%s waited %s%s for file I/O %s (%s)", thread, spent, so_far, place, call);
+        break;
+    case SBX_CAUSE_NETWORK:
+        if (judgement->class_ == SBX_CLASS_ON_CPU) {
+            say(verdict, "%s spent %s in short calls on sockets %s", thread, spent, place);
+            break;
+        }
+        say(verdict, "%s waited %s%s for the network %s (%s)", thread, spent, so_far, place, call);
+        break;
+    case SBX_CAUSE_IPC:
+        if (judgement->class_ == SBX_CLASS_ON_CPU) {
+            say(verdict, "%s spent %s in short calls on pipes and processes %s", thread, spent, place);
+            break;
+        }
+        say(verdict, "%s waited %s%s for %s %s (%s)", thread, spent, so_far,
+            judgement->wait.fd_class == SBX_FD_PIPE && !sbx_stall_sees_processes(report->stall)
+                ? "the other end of a pipe"
+                : "another process",
+            place, call);
+        break;
+    case SBX_CAUSE_WAIT:
+        write_culprit(verdict, culprit, "; for ", behind, sizeof behind);
+        say(verdict, "%s waited %s%s %s (%s)%s", thread, spent, so_far, place, call, behind);
+        break;
+    case SBX_CAUSE_GC:
+        say(verdict, "%s was stopped for %s by the garbage collector%s%s %s", thread, spent,
+            judgement->collector != NULL ? " of " : "", judgement->collector != NULL ? judgement->collector : "",
+            place);
+        break;
+    case SBX_CAUSE_CPU_CONTENTION:
+        say(verdict, "%s was ready for %s but did not get a CPU%s%s%s%s%s", thread, spent,
+            sbx_has_evidence_value(verdict, "throttled") ? ": its control group had used up its quota" : "",
+            culprit[0] != '\0' ? "; most was used by " : "", culprit,
+            culprit[0] != '\0' && verdict->culprit_function[0] != '\0' ? " in " : "",
+            culprit[0] != '\0' ? shorten(verdict->culprit_function, function) : "");
+        break;
+    case SBX_CAUSE_UNKNOWN:
+        say_unknown(judgement, thread, wall, verdict);
+        break;
+    }
+}
