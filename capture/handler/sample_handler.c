@@ -57,10 +57,11 @@ SBX_SIGNAL_SAFE bool sbx_sample_number_await(int number, uint32_t states)
 }
 
 /* By the kernel, and not by a handler of the host's that found ours there: only ours has every signal blocked, the C library's
- * own as well (sample_number.c). */
+ * own as well (sample_number.c). But for the last two, which qemu-user does not know, and those that nobody blocks. */
 SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
 {
-    return (sbx_raw_signal_mask() | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1)) == UINT64_MAX;
+    const uint64_t others = UINT64_C(3) << 62 | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+    return (sbx_raw_signal_mask() | others) == UINT64_MAX;
 }
 
 /* A signal of this number that is none of ours, sent by somebody who meant the program: it fares as it would alone. Where

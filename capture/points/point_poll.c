@@ -34,6 +34,25 @@ static int ms_left(const struct sbx_blocking *call, int timeout_ms)
     return timeout_ms <= 0 ? timeout_ms : (int)((left_ns + 999999) / 1000000);
 }
 
+/* glibc, or the kernel for it, has left the rest in `timeout`; musl leaves that alone. */
+static struct timeval *time_left(const struct sbx_blocking *call, struct timeval *timeout, struct timeval *left_out)
+{
+#ifdef __GLIBC__
+    (void)call;
+    (void)left_out;
+    return timeout;
+#else
+    struct timespec whole, left;
+    if (timeout == NULL) {
+        return NULL;
+    }
+    whole = (struct timespec){timeout->tv_sec, timeout->tv_usec * 1000};
+    const struct timespec *now = sbx_call_left(call, &whole, &left);
+    *left_out = (struct timeval){now->tv_sec, now->tv_nsec / 1000};
+    return left_out;
+#endif
+}
+
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
  * for the time that is left, where the kernel goes on with it after an interruption that no handler was called for
  * (sbx_call_was_cut()); epoll_wait() it ends then. */
@@ -73,8 +92,8 @@ POLL_HOOK(epoll_pwait2,
           (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
           (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, true, fd, break;)
 POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
-          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out),
-          result = real_select(count, in, out, odd, timeout);) /* which holds what is left */
+          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out), struct timeval left;
+          result = real_select(count, in, out, odd, time_left(&call, timeout, &left));)
 POLL_HOOK(pselect,
           (int count, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout, const sigset_t *mask),
           (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0, first_ready(count, in, out),

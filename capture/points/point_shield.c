@@ -17,18 +17,21 @@ struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
 typedef struct io_context *io_context_of_libaio;
 
 /* `always`: on every kernel, because any handler ends the call, which the kernel would have gone on with after an interruption
- * that none was called for (docs/SIGNAL_SAFETY.md). The others are too frequent in some programs, and the kernel goes on. */
-#define SHIELDED_HOW(type, name, parameters, arguments, always) \
-    static type(*real_##name) parameters;                       \
-    static type hook_##name parameters                          \
+ * that none was called for (docs/SIGNAL_SAFETY.md). _IN_CALLS: only where the
+ * kernel makes it in calls; they are too frequent in some programs, and the kernel goes on. */
+#define SHIELDED(type, name, parameters, arguments) SHIELD(type, real_##name, hook_##name, parameters, arguments, true)
+#define SHIELDED_IN_CALLS(type, name, parameters, arguments) \
+    SHIELD(type, real_##name, hook_##name, parameters, arguments, false)
+#define SHIELD(type, real, hook, parameters, arguments, always) \
+    static type(*real) parameters;                              \
+    static type hook parameters                                 \
     {                                                           \
         SBX_SAVE_FRAME_POINTER();                               \
         struct sbx_thread *thread = sbx_shield_begin(always);   \
-        type result = real_##name arguments;                    \
+        type result = real arguments;                           \
         sbx_shield_end(thread);                                 \
         return result;                                          \
     }
-#define SHIELDED(type, name, parameters, arguments) SHIELDED_HOW(type, name, parameters, arguments, true)
 
 SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
 SHIELDED(int, msgsnd, (int queue, const void *message, size_t bytes, int flags), (queue, message, bytes, flags))
@@ -66,9 +69,9 @@ SHIELDED(int, gai_suspend, (const struct gaicb *const list[], int count, const s
          (list, count, timeout))
 
 /* Cut after its first 256 bytes (random(7)); of files that fill pages or wait for a device. */
-SHIELDED_HOW(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags), false)
-SHIELDED_HOW(int, getentropy, (void *out, size_t bytes), (out, bytes), false)
-SHIELDED_HOW(int, tcdrain, (int fd), (fd), false)
+SHIELDED_IN_CALLS(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags))
+SHIELDED_IN_CALLS(int, getentropy, (void *out, size_t bytes), (out, bytes))
+SHIELDED_IN_CALLS(int, tcdrain, (int fd), (fd))
 SHIELDED(int, sigpause, (int mask_or_number), (mask_or_number))
 SHIELDED(int, __sigpause, (int mask_or_number, int is_number), (mask_or_number, is_number))
 SHIELDED(int, __xpg_sigpause, (int number), (number))

