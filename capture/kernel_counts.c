@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "sampler.h"
+#include "watch_writer.h"
 
 enum {
     GROUP_PATH_BYTES = 192,
@@ -167,7 +167,7 @@ static void put(const struct sbx_thread *thread, uint64_t now_ns, enum sbx_kerne
                                       .end_ns = now_ns,
                                       .message = thread->entry->message,
                                       .amount = value};
-    sbx_sampler_put(&record);
+    sbx_watch_put(&record);
 }
 
 static void read_run_delay(struct sbx_thread *thread, uint64_t now_ns)

@@ -23,6 +23,7 @@
 #include "sample_signal.h"
 #include "stack_copy.h"
 #include "thread_where.h"
+#include "watch_writer.h"
 
 enum {
     SIGNALS_A_TICK = 8,     /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
@@ -39,7 +40,6 @@ enum {
 static uint32_t first_thread; /* rotates, so that the cap does not favour low indexes */
 
 static struct {
-    struct sbx_ring_writer writer; /* the watch thread's own chunk: records about others */
     struct sbx_walk walk;
     struct sbx_walk_cache cache;
     uint8_t stack_copy[SBX_STACK_COPY_BYTES];
@@ -126,17 +126,12 @@ static uint32_t walk_copy(const struct sbx_thread *thread, const struct sleeper 
                : sbx_logical_append_noted(thread, sleeper->call_begin_ns, epoch, stack);
 }
 
-void sbx_sampler_put(const struct sbx_record *record)
-{
-    sbx_ring_put(&sbx_the_capture.ring, &observer->writer, UINT32_MAX, 0, 0, record);
-}
-
 /* Put what the looks at a thread so far have to tell. */
 static void end_observed_run(const struct sbx_thread *thread)
 {
     struct sbx_record record;
     if (sbx_run_tell(&thread->entry->observed, thread->index, &record)) {
-        sbx_sampler_put(&record);
+        sbx_watch_put(&record);
     }
     sbx_run_end(&thread->entry->observed);
 }
@@ -158,7 +153,7 @@ static void put_observed(struct sbx_thread *thread, struct sbx_record *record)
         return; /* still here */
     }
     end_observed_run(thread);
-    sbx_sampler_put(record);
+    sbx_watch_put(record);
     sbx_run_begin(&entry->observed, record);
 }
 

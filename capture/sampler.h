@@ -25,7 +25,4 @@ void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_
  */
 void sbx_sampler_capture_all(uint64_t now_ns);
 
-/* Put a record about another thread, made by the watch thread. */
-void sbx_sampler_put(const struct sbx_record *record);
-
 #endif
