@@ -24,6 +24,9 @@ enum sbx_probe_hit {
 };
 extern uint32_t sbx_sample_probe_hit;
 
+/* 1: the kernel puts frames on stacks that look as we think (port/signal_frame.h): ours did. */
+extern uint32_t sbx_signal_frames_are_known;
+
 SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context);
 
 #endif

@@ -4,6 +4,8 @@
  * Each architecture's file defines
  *   sbx_signal_frame_bytes()   what it may put there now, of this process
  *   sbx_was_call_cut()         did the system call in front of what was interrupted say EINTR
+ *   sbx_is_in_frame()          do two words of a stack look like those that every frame has
+ *   sbx_frame_words()          where a frame has them
  *   SBX_CALL_INSTRUCTION       the bytes of a system call instruction, SBX_CALL_BYTES of them */
 #ifndef SBX_SIGNAL_FRAME_H
 #define SBX_SIGNAL_FRAME_H

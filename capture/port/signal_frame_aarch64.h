@@ -14,6 +14,19 @@ SBX_SIGNAL_SAFE static inline bool sbx_was_call_cut(const ucontext_t *interrupte
     return (int64_t)interrupted->uc_mcontext.regs[0] == -EINTR;
 }
 
+/* The head of the record that every frame has, that of the floating-point registers (FPSIMD_MAGIC, and its size), and a word that
+ * may be anything. */
+SBX_SIGNAL_SAFE static inline bool sbx_is_in_frame(const uint64_t *word)
+{
+    return word[0] == (UINT64_C(528) << 32 | UINT64_C(0x46508001));
+}
+
+/* Where that word is in the frame of the handler that was given `interrupted`: the kernel writes it first. */
+SBX_SIGNAL_SAFE static inline const uint64_t *sbx_frame_words(const ucontext_t *interrupted)
+{
+    return (const uint64_t *)(const void *)interrupted->uc_mcontext.__reserved;
+}
+
 enum {
     SBX_CALL_BYTES = 4
 };
