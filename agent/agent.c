@@ -24,6 +24,7 @@
 #include "late_start.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
+#include "locked_memory.h"
 #include "module_map.h"
 #include "pages.h"
 #include "point.h"
@@ -209,7 +210,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return is_owner() ? -EALREADY : -ENOTSUP;
     }
     sbx_agent_look_at_environment();
-    if (is_declined) {
+    if (is_declined || sbx_may_lock_all_memory()) {
         return -ECANCELED;
     }
     /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may

@@ -56,7 +56,8 @@ extern struct sbx_agent sbx_the_agent;
 
 /* Start with these settings. `said` is what the spool says of consent, `is_consent_required` whether silence is a no.
  * `recordings_folder` and `spool_path` are borrowed. Returns 0, or -errno: -EALREADY
- * running, -ECANCELED switched off by STALLBOX_DISABLE or because the process runs set-user-id, others from the files.
+ * running, -ECANCELED switched off by STALLBOX_DISABLE, because the process runs set-user-id or because our maps
+ * would stand in the way of its mlockall(), others from the files.
  */
 int sbx_agent_start(const char *recordings_folder, const char *spool_path, const struct sbx_capture_settings *settings,
                     enum sbx_consent said, bool is_consent_required);

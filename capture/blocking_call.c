@@ -133,3 +133,37 @@ SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blo
         count_inner(thread);
     }
 }
+
+/* ---- cut short by us ---- */
+
+SBX_HOOK_SAFE bool sbx_call_was_cut(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (call->thread == NULL || call->thread != thread || !sbx_capture_is_ours() ||
+        sbx_load_relaxed(&thread->cut_call) != call->serial) {
+        return false;
+    }
+    sbx_store_relaxed(&thread->cut_call, 0); /* relaxed: own thread and its handler */
+    return true;
+}
+
+SBX_HOOK_SAFE uint64_t sbx_call_ns_left(const struct sbx_blocking *call, uint64_t whole_ns)
+{
+    uint64_t past_ns = sbx_thread_wall_ns(call->thread) - call->begin_ns;
+    return past_ns < whole_ns ? whole_ns - past_ns : 0;
+}
+
+SBX_HOOK_SAFE const struct timespec *sbx_call_left(const struct sbx_blocking *call, const struct timespec *whole,
+                                                   struct timespec *left_out)
+{
+    enum {
+        MOST_S = 1000000000 /* beyond which it does not matter, and nanoseconds would not fit */
+    };
+    if (whole == NULL || whole->tv_sec > MOST_S) {
+        return whole;
+    }
+    uint64_t left_ns = sbx_call_ns_left(call, (uint64_t)whole->tv_sec * 1000000000 + (uint64_t)whole->tv_nsec);
+    left_out->tv_sec = (time_t)(left_ns / 1000000000);
+    left_out->tv_nsec = (long)(left_ns % 1000000000);
+    return left_out;
+}

@@ -23,6 +23,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "marks.h"
 
@@ -72,6 +73,16 @@ SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking
 
 /* The entry of a call that is in progress on the calling thread; NULL: it is not any more (K2). */
 SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call);
+
+/* Was it our signal that cut the call short, and none that the program handles? Where signals are made outside of calls, ours
+ * cuts one that the kernel would have gone on with by itself when something else interrupts it that nobody handles: a stop, a
+ * tracer, a signal that another thread takes. Its hook then makes it once more. Asked once for each time it was cut. */
+SBX_HOOK_SAFE bool sbx_call_was_cut(const struct sbx_blocking *call);
+
+/* What is left by now of `whole`, the time that the call was to take; nothing when it is over. */
+SBX_HOOK_SAFE uint64_t sbx_call_ns_left(const struct sbx_blocking *call, uint64_t whole_ns);
+SBX_HOOK_SAFE const struct timespec *sbx_call_left(const struct sbx_blocking *call, const struct timespec *whole,
+                                                   struct timespec *left_out);
 
 /* The call is over: entry.call goes back to the call around it, if there is one. Those further in were left behind. */
 SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blocking *call);

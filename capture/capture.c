@@ -162,7 +162,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_of_anybody(uint8_t kind, uint8_t op, ui
 /* A call begins that a signal could interrupt. Where signals of timers are made in calls, ours is not asked for from here on,
  * and a timer that is out is taken back: its signal has either come or never will, because the kernel delivers what it made
  * before it goes back to us. The sender stores sample_timer before it looks at `blocking` once more (Dekker's pattern), so
- * either it sees us and does not arm it, or we see it here. */
+ * either it sees us and does not arm it, or we see it here. Where they are made outside of calls the timer stays: taken back at
+ * each wait, it would hardly ever meet a thread that waits often. What is cut short then nevertheless is made once more. */
 static inline void keep_signal_away(struct sbx_thread *thread, uint32_t how)
 {
     /* relaxed: 1 once it is known, for good */
@@ -225,6 +226,12 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t 
     return true;
 }
 
+/* What waits for a handler to be called, and cannot be made once more when ours was (sbx_call_was_cut()). */
+static inline uint32_t how_of(uint8_t op)
+{
+    return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL;
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
                                                    uint64_t object, uint32_t peer)
 {
@@ -249,7 +256,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
         call->thread = NULL;
         call->shield = thread;
         sbx_thread_clock_disarm(&thread->clock);
-        keep_signal_away(thread, SBX_BLOCKING_CALL);
+        keep_signal_away(thread, how_of(op));
         return;
     }
     struct sbx_thread_entry *entry = thread->entry;
@@ -277,7 +284,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     entry->call_begin_ns = call->begin_ns;
     entry->call_wait = 0;
     sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
-    keep_signal_away(thread, SBX_BLOCKING_CALL);
+    keep_signal_away(thread, how_of(op));
 }
 
 static bool is_local_socket(int fd)

@@ -19,13 +19,10 @@
 #include "pages.h"
 #include "process_barrier.h"
 #include "sample_handler.h"
+#include "sample_number.h"
 #include "signal_frame.h"
 
 enum {
-    /* Kernel numbering, 64 being the last. 64 and 63 are left alone: Valgrind takes the one, qemu-user has neither. Up
-     * to 34 they are the C library's. */
-    SIGNAL_FIRST = 62,
-    SIGNAL_LAST = 35,
     TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
     TIMERS_SHARE = 16,          /* and no more than this part of them (RLIMIT_SIGPENDING) */
     MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
@@ -59,51 +56,6 @@ static uint64_t silent_until_ns;
 static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
 static bool host_uses_its_stacks;    /* one that need not end the process runs on an alternate stack */
 
-/* ---- the number ---- */
-
-static bool is_free(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
-}
-
-static bool is_ours(int wanted)
-{
-    struct sigaction now;
-    return sigaction(wanted, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-           now.sa_sigaction == sbx_on_sample_signal;
-}
-
-/* On the alternate stack, so that no stack of the host's need have room for it, and with all signals blocked, so that no
- * handler of the host's runs on top of ours. Another thread may install the host's between the look and the exchange:
- * then the exchange shows it, and it is put back. */
-static bool take(int wanted)
-{
-    struct sigaction before,
-        ours = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    if (is_ours(wanted)) {
-        return true; /* left from before */
-    }
-    sigfillset(&ours.sa_mask);
-    if (sigaction(wanted, NULL, &before) != 0 || !is_free(&before) || sigaction(wanted, &ours, &before) != 0) {
-        return false;
-    }
-    if (!is_free(&before)) {
-        sigaction(wanted, &before, NULL);
-        return false;
-    }
-    return true;
-}
-
-static void choose(void)
-{
-    number = 0;
-    for (int wanted = SIGNAL_FIRST; wanted >= SIGNAL_LAST && number == 0; wanted--) {
-        number = take(wanted) ? wanted : 0;
-    }
-    sbx_store_relaxed(&sbx_the_capture.header->async_signal, (uint32_t)number); /* relaxed: a number for people */
-    sbx_store_seq_cst(&sbx_the_capture.sample_signal, (uint32_t)number);
-}
-
 /* On the calling thread, for nobody's sample. */
 static void call_our_handler(void)
 {
@@ -111,7 +63,7 @@ static void call_our_handler(void)
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
-    info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | SBX_SAMPLE_NOBODY);
+    info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
     syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
 }
 
@@ -148,7 +100,13 @@ int sbx_sample_signal_start(void)
     if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur / TIMERS_SHARE < TIMERS_MOST) {
         timers_most = (uint32_t)(limit.rlim_cur / TIMERS_SHARE);
     }
-    choose();
+    /* Not for a handler of the program's, nor for ours, which would wait for this thread. */
+    uint64_t all = UINT64_MAX, blocked = 0;
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&all, (long)(uintptr_t)&blocked, sizeof all, 0,
+                    0);
+    sbx_sample_number_start();
+    number = sbx_sample_number_choose();
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
     learn_signal_return();
     return number;
 }
@@ -160,26 +118,22 @@ static bool check_number(void)
     if (is_checked) {
         return number != 0;
     }
-    uint32_t now = sbx_load_seq_cst(&sbx_the_capture.sample_signal); /* order: seq_cst sample_signal */
-    if (now == SBX_SIGNAL_SETTLING) {
-        return false;
-    }
     is_checked = true;
-    bool is_given_up = number == 0 || now != (uint32_t)number;
-    if (number != 0 && !is_given_up && is_ours(number)) {
+    uint32_t now = sbx_load_seq_cst(&sbx_the_capture.sample_signal); /* order: seq_cst sample_signal */
+    if (number != 0 && now == (uint32_t)number && sbx_sample_number_is_ours(number)) {
         return true;
     }
     if (number != 0) {
         sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
     }
-    choose();
+    number = sbx_sample_number_choose();
     return number != 0;
 }
 
 void sbx_sample_show_frame(void)
 {
     is_checked = false;
-    if (!check_number()) {
+    if (!check_number() || !sbx_sample_number_try(number)) {
         return;
     }
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
@@ -187,9 +141,15 @@ void sbx_sample_show_frame(void)
                     0);
     call_our_handler();
     sbx_raw_set_signals(blocked);
+    sbx_sample_number_end_try();
 }
 
 /* ---- where signals are made ---- */
+
+static bool may_go_on(void)
+{
+    return sbx_capture_is_open() && !sbx_sample_number_is_wanted();
+}
 
 /* Found out on ourselves: while the kernel fills pages from /dev/zero it looks for signals page by page (drivers/char/mem.c,
  * read_iter_zero(), of all kernels). A timer of ours fires in the middle of it. Either the call is cut short, or the signal
@@ -201,22 +161,25 @@ static enum sbx_signal_place probe(void)
     int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     void *pages = sbx_pages_map(PROBE_BYTES);
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
-    long timer = sbx_raw_thread_timer(tid, number, SBX_SAMPLE_COOKIE | SBX_SAMPLE_PROBE);
+    long timer = sbx_raw_thread_timer(tid, number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1), begin_ns = sbx_now_ns();
     if (file < 0 || pages == NULL || timer < 0) {
         place = SBX_SIGNAL_PLACE_ANYWHERE;
     }
-    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
-                    0);
-    while (place == SBX_SIGNAL_PLACE_UNKNOWN) {
+    bool is_tried = place == SBX_SIGNAL_PLACE_UNKNOWN && sbx_sample_number_try(number);
+    if (is_tried) {
+        sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours,
+                        0, 0);
+    }
+    while (is_tried && place == SBX_SIGNAL_PLACE_UNKNOWN) {
         sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
-        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || !sbx_capture_is_open() ||
+        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || !may_go_on() ||
             sbx_now_ns() - begin_ns >= PROBE_MOST_NS) { /* who stops the recorder waits for us */
             break;
         }
         long got = PROBE_BYTES;
-        while (got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE &&
-               sbx_capture_is_open() && sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
+        while (got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE && may_go_on() &&
+               sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
             got = sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
         }
         if (got != PROBE_BYTES) {
@@ -228,7 +191,10 @@ static enum sbx_signal_place probe(void)
     if (timer >= 0) {
         sbx_raw_timer_delete((uint32_t)timer);
     }
-    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
+    if (is_tried) {
+        sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
+        sbx_sample_number_end_try(); /* a handler of the program's that is set from here on is none that we call */
+    }
     if (pages != NULL) {
         munmap(pages, PROBE_BYTES);
     }
@@ -411,7 +377,8 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
         !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
         return false;
     }
-    long timer = sbx_raw_thread_timer(thread->tid, number, SBX_SAMPLE_COOKIE | thread->index);
+    uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
+    long timer = sbx_raw_thread_timer(thread->tid, number, sbx_sample_value(thread->index, (uint16_t)question));
     if (timer < 0) {
         if (timer !=
             -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
@@ -420,6 +387,7 @@ bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns,
         }
         return false;
     }
+    sbx_store_relaxed(&thread->question, question);
     sbx_store_relaxed(&thread->signal_flags, flags);
     sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
     thread->armed_ns = now_ns;

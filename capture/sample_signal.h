@@ -3,7 +3,7 @@
  *
  * Such a timer fires at the scheduler's next tick that meets its thread running (4 ms apart at HZ=250), and where the
  * kernel makes it a task's work (CONFIG_POSIX_CPU_TIMERS_TASK_WORK; x86 from Linux 5.11) the signal is made when the
- * thread goes back to its own code: no call is ever cut short by it. And whoever is about to block the signal, to put
+ * thread goes back to its own code: it never ends a call that nothing else has interrupted (point_poll.c has the rest). And whoever is about to block the signal, to put
  * away the stack for handlers, or to end takes his timer back with one call, and waits for nobody. docs/SIGNAL_SAFETY.md
  * has the reasons for all of it.
  *
@@ -18,9 +18,6 @@
 #include <stdint.h>
 
 #include "thread_registry.h"
-
-/* What sbx_the_capture.sample_signal is while the program is about to take the signal: none is taken meanwhile. */
-#define SBX_SIGNAL_SETTLING UINT32_MAX
 
 /* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
 int sbx_sample_signal_start(void);

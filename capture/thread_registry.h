@@ -111,7 +111,8 @@ struct sbx_thread {
     uint32_t stride;       /* leaf samples (capture.c): the countdown's last length */
     uint32_t call_depth;   /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
     uint32_t wait_depth;   /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
-    uint32_t reserved;
+    uint32_t cut_call;     /* serial of the newest call that our handler cut short, and no handler of the program's; 0:
+                                none. Written by the handler, and by the call's own hook */
     /* Where the hook of the call in progress goes on, for a look from outside that does not get out of libc: it may keep its
      * return address in a register (aarch64) or have no unwind data (musl). Written before entry.call_kind. */
     uint64_t call_pc, call_sp;
@@ -124,6 +125,7 @@ struct sbx_thread {
     uint64_t usage_ns;       /* the last record that told faults and context switches */
     uint64_t usage_message;  /* the message it was in */
     uint32_t samples;        /* since that one */
+    uint32_t question;       /* which sample it was last asked for: 16 bits, from 1 */
     uint32_t signal_flags;   /* enum sbx_record_flag for the sample asked for */
     uint64_t signal_sent_ns; /* when it was last asked, or looked at instead */
     /* Its alternate signal stack, ours or its own, and its mask, as far as calls that passed our hooks tell. They change
@@ -169,7 +171,7 @@ struct sbx_thread {
 enum sbx_blocking_how {
     SBX_BLOCKING_NOT = 0,
     SBX_BLOCKING_CALL = 1,  /* in a hooked call that a signal could interrupt, where signals are made in calls at all */
-    SBX_BLOCKING_ALWAYS = 2 /* in one that makes them itself (io_uring_enter) */
+    SBX_BLOCKING_ALWAYS = 2 /* in one that makes them itself (io_uring_enter), or that cannot be made once more */
 };
 
 #define SBX_TIMER_ANSWERED UINT32_C(0x80000000)

@@ -31,17 +31,22 @@ SBX_SIGNAL_SAFE static bool is_installed(int number)
     return sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_fatal_signal;
 }
 
+SBX_SIGNAL_SAFE void sbx_send_again(int number, siginfo_t *info)
+{
+    long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    if (sbx_raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)(uintptr_t)info, 0, 0) != 0) {
+        sbx_raw_syscall(SYS_tgkill, pid, tid, number, 0, 0, 0); /* a filter forbids the first: the number at least */
+    }
+}
+
 /* The default action takes the signal: the same one, from the same sender or fault (Crashpad's
  * RestoreHandlerAndReraiseSignalOnReturn does this for signals that were sent). For faults as well: to return and fault
  * anew would miss a breakpoint, and a fault that another thread has mended meanwhile, which would have been deadly. */
 SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info)
 {
     const struct sbx_kernel_sigaction by_default = {.handler = NULL}; /* SIG_DFL */
-    long pid = sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     sbx_raw_syscall(SYS_rt_sigaction, number, (long)(uintptr_t)&by_default, 0, sizeof by_default.mask, 0, 0);
-    if (sbx_raw_syscall(SYS_rt_tgsigqueueinfo, pid, tid, number, (long)(uintptr_t)info, 0, 0) != 0) {
-        sbx_raw_syscall(SYS_tgkill, pid, tid, number, 0, 0, 0); /* a filter forbids the first: the number at least */
-    }
+    sbx_send_again(number, info);
 }
 
 SBX_SIGNAL_SAFE static uint32_t fault_of(int number, const siginfo_t *info)

@@ -16,4 +16,7 @@ SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *cont
 /* From a handler: the default action takes this signal once the handler has returned. */
 SBX_SIGNAL_SAFE void sbx_end_by_default(int number, siginfo_t *info);
 
+/* The same signal once more to this thread, which is in its handler: it comes when that returns. */
+SBX_SIGNAL_SAFE void sbx_send_again(int number, siginfo_t *info);
+
 #endif

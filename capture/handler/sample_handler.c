@@ -6,9 +6,12 @@
 #include "sample_handler.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
 
 #include "capture.h"
 #include "crash_handler.h"
+#include "sample_number.h"
 #include "signal_frame.h"
 #include "stack_copy.h"
 #include "thread_timer.h"
@@ -44,21 +47,52 @@ SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
            __builtin_memcmp(found, call, sizeof found) == 0;
 }
 
+SBX_SIGNAL_SAFE bool sbx_sample_number_await(int number, uint32_t states)
+{
+    enum {
+        PAUSES = 2000
+    };
+    static const uint32_t nobody;
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (int i = 0; i < PAUSES; i++) {
+        /* order: acquire signal_changes - what was put back is seen by who finds it put back */
+        uint32_t word = sbx_load_acquire(&sbx_the_capture.signal_changes);
+        if ((word & states) == 0 || (word & SBX_SIGNAL_NUMBER) != (uint32_t)number) {
+            return true;
+        }
+        sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAIT_PRIVATE, 0, (long)(uintptr_t)&pause, 0, 0);
+    }
+    return false;
+}
+
+/* By the kernel, and not by a handler of the host's that found ours there: only ours has every signal blocked, the C library's
+ * own as well (sample_number.c). */
+SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
+{
+    return (sbx_raw_signal_mask() | UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1)) == UINT64_MAX;
+}
+
 /* A signal of this number that is none of ours, sent by somebody who meant the program: it fares as it would alone. Where
- * ours is the installed handler nobody of the host's wants the signal, and alone it would end the process; a handler of
- * the host's that calls ours, having found it there, does what it does. */
+ * ours is the installed handler nobody of the host's wants the signal, and alone it would end the process. Where the host has
+ * set its own since the kernel called ours, or had set it when ours was put there (sample_number.h), it is sent to this
+ * thread once more, and comes when this handler returns. A handler of the host's that calls ours does what it does. */
 SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
 {
-    if (sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_sample_signal) {
+    bool is_settled = !sbx_capture_is_ours() || sbx_sample_number_await(number, SBX_SIGNAL_TAKING);
+    if (is_settled && sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_sample_signal) {
         sbx_end_by_default(number, info);
+    } else if (is_called_by_kernel()) {
+        sbx_send_again(number, info);
     }
 }
 
-/* The thread's own answer: false when the timer is none that is out for it. */
-SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint32_t timer)
+/* The thread's own answer: false when the question is none that is out for it. The number of a question is written before its
+ * timer: the one read second belongs to the timer read first, or to a newer one, and then the exchange fails. */
+SBX_SIGNAL_SAFE static bool answer(struct sbx_thread *thread, uint16_t question)
 {
-    uint32_t expected = timer + 1;
-    return sbx_cas_acq_rel(&thread->sample_timer, &expected, expected | SBX_TIMER_ANSWERED);
+    uint32_t timer = sbx_load_acquire(&thread->sample_timer); /* order: acquire sample_timer - the question it asks */
+    return timer != 0 && (timer & SBX_TIMER_ANSWERED) == 0 && sbx_load_relaxed(&thread->question) == question &&
+           sbx_cas_acq_rel(&thread->sample_timer, &timer, timer | SBX_TIMER_ANSWERED);
 }
 
 /* Do we run on the stack that we believe the thread has for handlers? If not the host has changed it past our hook. */
@@ -86,6 +120,55 @@ SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucont
     }
 }
 
+/* The thread has answered. */
+SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *interrupted)
+{
+    if (!is_on_known_stack(thread)) {
+        sbx_store_relaxed(&thread->may_be_asked, 0); /* until it shows its stack to our hook */
+    } else if (thread->inside != 0) {
+        sbx_count_drop(SBX_DROP_NESTED);
+    } else {
+        sbx_thread_enter(thread);
+        if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) == 0) || /* relaxed: a hint */
+            !sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
+                               (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
+            record_sample(thread, interrupted);
+        }
+        sbx_thread_leave(thread);
+    }
+}
+
+/* Has our coming cut a call short? The kernel goes on with some calls after an interruption that no handler is called for, and
+ * ends them with EINTR for any handler: poll(), nanosleep(), sem_timedwait(). Where signals are made on the way out of calls,
+ * ours ends one that a stop, a tracer, or a signal which another thread took has interrupted. The hook of such a call makes
+ * it once more, if nothing of the program's is about to be handled; else it is counted. Last in the handler, so that hardly
+ * anything comes between this look and the hook's. */
+SBX_SIGNAL_SAFE static void tell_cut_call(struct sbx_thread *thread, const ucontext_t *interrupted)
+{
+    enum {
+        CALL_BYTES =
+            1024 /* libc's frames between a hook and its call take less, a handler's frame on top of one more */
+    };
+    if (SBX_LIKELY(!sbx_was_call_cut(interrupted)) || !is_behind_call(interrupted)) {
+        return;
+    }
+    struct sbx_walk_registers registers;
+    uint64_t pending = UINT64_MAX, blocked;
+    __builtin_memcpy(&blocked, &interrupted->uc_sigmask, sizeof blocked);
+    sbx_raw_syscall(SYS_rt_sigpending, (long)(uintptr_t)&pending, sizeof pending, 0, 0, 0, 0);
+    sbx_registers_interrupted(&registers, interrupted);
+    const struct sbx_open_call *call = thread->call_depth != 0 ? &thread->calls[thread->call_depth - 1] : NULL;
+    if (call != NULL && (pending & ~blocked) == 0 && call->place - registers.sp < CALL_BYTES) {
+        sbx_store_relaxed(&thread->cut_call, call->serial); /* relaxed: own thread */
+    }
+    bool is_mended =
+        call != NULL && thread->cut_call == call->serial &&
+        (call->group == SBX_GROUP_POLL || call->group == SBX_GROUP_SLEEP || call->group == SBX_GROUP_SEMAPHORE);
+    if (!is_mended) {
+        sbx_count_drop(SBX_DROP_CALL_CUT);
+    }
+}
+
 /* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
  * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
  * and do it in the watch thread. */
@@ -100,31 +183,18 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
     }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     uint32_t index = (uint32_t)(value & 0xffff);
-    bool is_marked = (value & ~UINT64_C(0xffff)) == SBX_SAMPLE_COOKIE;
+    bool has_value = info->si_code == SI_TIMER || info->si_code == SI_QUEUE; /* with other codes the word is anything */
+    bool is_marked = has_value && (value & ~UINT64_C(0xffffffff)) == SBX_SAMPLE_COOKIE;
     struct sbx_thread *thread = sbx_self;
     if (!is_marked || (info->si_code != SI_TIMER && index != SBX_SAMPLE_NOBODY)) {
         pass_on(number, info);
     } else if (index == SBX_SAMPLE_PROBE) {
         sbx_store_relaxed(&sbx_sample_probe_hit, is_behind_call(context) ? SBX_PROBE_BEHIND_CALL : SBX_PROBE_ELSEWHERE);
-    } else if (sbx_capture_is_ours() && sbx_thread_is_registered(thread) && thread->index == index &&
-               answer(thread, (uint32_t)info->si_timerid) && sbx_capture_is_open()) {
-        if (!is_on_known_stack(thread)) {
-            sbx_store_relaxed(&thread->may_be_asked, 0); /* until it shows its stack to our hook */
-        } else if (thread->inside != 0) {
-            sbx_count_drop(SBX_DROP_NESTED);
-        } else {
-            sbx_thread_enter(thread);
-            if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0) && sbx_was_call_cut(context) &&
-                is_behind_call(context)) {
-                sbx_count_drop(SBX_DROP_CALL_CUT);
-            }
-            if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) == 0) || /* relaxed: a hint */
-                !sbx_logical_defer(thread, SBX_RECORD_ASYNC, SBX_OP_NONE,
-                                   (uint8_t)sbx_load_relaxed(&thread->signal_flags))) {
-                record_sample(thread, context);
-            }
-            sbx_thread_leave(thread);
+    } else if (sbx_capture_is_ours() && sbx_thread_is_registered(thread) && thread->index == index) {
+        if (answer(thread, (uint16_t)(value >> 16)) && sbx_capture_is_open()) {
+            sample(thread, context);
         }
+        tell_cut_call(thread, context);
     }
     errno = saved_errno;
 }

@@ -8,9 +8,10 @@
 
 #include "marks.h"
 
-/* What our timers carry, so that the handler knows our signal from the host's; the low 16 bits are the thread's entry
- * index, or one of the two below. */
-#define SBX_SAMPLE_COOKIE UINT64_C(0x5b0ca57e5a3d0000)
+/* What our timers carry, so that the handler knows our signal from the host's: the upper half is this, the low 16 bits are the
+ * thread's entry index, or one of the two below, and those between them which of the thread's questions it is. (Not the
+ * timer's number: an emulator may number timers by itself, qemu-user does.) */
+#define SBX_SAMPLE_COOKIE UINT64_C(0x5b0ca57e00000000)
 enum {
     SBX_SAMPLE_NOBODY = 0xfffe, /* queued, not by a timer: only to see where handlers return to */
     SBX_SAMPLE_PROBE = 0xffff,  /* the watch thread's own: where are signals made */
@@ -26,6 +27,11 @@ extern uint32_t sbx_sample_probe_hit;
 
 /* 1: the kernel puts frames on stacks that look as we think (port/signal_frame.h): ours did. */
 extern uint32_t sbx_signal_frames_are_known;
+
+SBX_SIGNAL_SAFE static inline uint64_t sbx_sample_value(uint32_t index, uint16_t question)
+{
+    return SBX_SAMPLE_COOKIE | (uint64_t)question << 16 | index;
+}
 
 SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context);
 

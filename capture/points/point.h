@@ -58,16 +58,26 @@ extern const size_t sbx_point_list_count;
 
 /* A hook around a call that may block, and the pointer to its original: real_NAME and hook_NAME. The last five
  * arguments may use the parameters, and `result`. Written once here because thirty functions differ in nothing else. */
-#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd) \
-    static type(*real_##name) parameters;                                                                 \
-    static type hook_##name parameters                                                                    \
-    {                                                                                                     \
-        struct sbx_blocking call;                                                                         \
-        SBX_SAVE_FRAME_POINTER();                                                                         \
-        sbx_blocking_begin(&call, group, kind, op, object, 0);                                            \
-        type result = real_##name arguments;                                                              \
-        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                          \
-        return result;                                                                                    \
+#define SBX_BLOCKING_HOOK(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd)          \
+    SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd, false, \
+                            (void)0;)
+
+/* The same for one that the kernel goes on with after an interruption that no handler was called for: when `is_cut` holds, which
+ * may use `result`, and it was our signal that cut it short (blocking_call.h), `again` sets the result anew. */
+#define SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd, \
+                                is_cut, again)                                                                  \
+    static type(*real_##name) parameters;                                                                       \
+    static type hook_##name parameters                                                                          \
+    {                                                                                                           \
+        struct sbx_blocking call;                                                                               \
+        SBX_SAVE_FRAME_POINTER();                                                                               \
+        sbx_blocking_begin(&call, group, kind, op, object, 0);                                                  \
+        type result = real_##name arguments;                                                                    \
+        while (SBX_UNLIKELY(is_cut) && sbx_call_was_cut(&call)) {                                               \
+            again                                                                                               \
+        }                                                                                                       \
+        sbx_blocking_end(&call, (uint64_t)(amount), failed, fd);                                                \
+        return result;                                                                                          \
     }
 
 /* The same around a wait that another thread ends: it can be told who (wake.h). */

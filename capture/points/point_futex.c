@@ -109,10 +109,27 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
     return result;
 }
 
+/* Is it one that makes signals itself while it waits, or that any handler ends and the kernel would have gone on with? */
+static bool is_always_shielded(long number)
+{
+    static const short numbers[] = {
+        IO_URING_ENTER, SYS_ppoll,  SYS_pselect6,   SYS_nanosleep,    SYS_clock_nanosleep, SYS_rt_sigsuspend,
+        SYS_msgrcv,     SYS_msgsnd, SYS_semtimedop, SYS_io_getevents, IO_PGETEVENTS,
+#ifdef SYS_poll
+        SYS_poll,       SYS_select, SYS_pause,
+#endif
+    };
+    bool is_one = false;
+    for (size_t i = 0; i < SBX_COUNT_OF(numbers); i++) {
+        is_one |= numbers[i] == number;
+    }
+    return is_one;
+}
+
 SBX_NOINLINE static long shielded(long number, long a, long b, long c, long d, long e, long f)
 {
     SBX_SAVE_FRAME_POINTER();
-    struct sbx_thread *thread = sbx_shield_begin(number == IO_URING_ENTER);
+    struct sbx_thread *thread = sbx_shield_begin(is_always_shielded(number));
     long result = sbx_real_syscall(number, a, b, c, d, e, f);
     sbx_shield_end(thread);
     return result;

@@ -4,6 +4,7 @@
  * The fortified names are what Debian's programs really call. */
 #include "point.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -27,8 +28,16 @@ static int first_ready(int count, const fd_set *in, const fd_set *out)
     return -1;
 }
 
-/* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. */
-#define POLL_HOOK(name, parameters, arguments, op, has_fds, fd)                                                     \
+static int ms_left(const struct sbx_blocking *call, int timeout_ms)
+{
+    uint64_t left_ns = timeout_ms <= 0 ? 0 : sbx_call_ns_left(call, (uint64_t)timeout_ms * 1000000);
+    return timeout_ms <= 0 ? timeout_ms : (int)((left_ns + 999999) / 1000000);
+}
+
+/* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
+ * for the time that is left, where the kernel goes on with it after an interruption that no handler was called for
+ * (sbx_call_was_cut()); epoll_wait() it ends then. */
+#define POLL_HOOK(name, parameters, arguments, op, has_fds, fd, again)                                              \
     static int(*real_##name) parameters;                                                                            \
     static int hook_##name parameters                                                                               \
     {                                                                                                               \
@@ -36,31 +45,41 @@ static int first_ready(int count, const fd_set *in, const fd_set *out)
         SBX_SAVE_FRAME_POINTER();                                                                                   \
         sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(), has_fds); \
         int result = real_##name arguments;                                                                         \
+        while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                             \
+            again                                                                                                   \
+        }                                                                                                           \
         sbx_poll_end(&call, result < 0, result < 0 || call.is_loop ? -1 : (fd));                                    \
         return result;                                                                                              \
     }
 
 POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL, count > 0,
-          first_polled(fds, count))
+          first_polled(fds, count), result = real_poll(fds, count, ms_left(&call, timeout_ms));)
 POLL_HOOK(poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes),
-          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, count > 0, first_polled(fds, count))
+          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, count > 0, first_polled(fds, count),
+          result = real_poll_chk(fds, count, ms_left(&call, timeout_ms), fds_bytes);)
 POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-          (fds, count, timeout, mask), SBX_OP_PPOLL, count > 0, first_polled(fds, count))
+          (fds, count, timeout, mask), SBX_OP_PPOLL, count > 0, first_polled(fds, count), struct timespec left;
+          result = real_ppoll(fds, count, sbx_call_left(&call, timeout, &left), mask);)
 POLL_HOOK(ppoll_chk,
           (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t fds_bytes),
-          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, count > 0, first_polled(fds, count))
+          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, count > 0, first_polled(fds, count),
+          struct timespec left;
+          result = real_ppoll_chk(fds, count, sbx_call_left(&call, timeout, &left), mask, fds_bytes);)
 POLL_HOOK(epoll_wait, (int fd, struct epoll_event *events, int count, int timeout_ms), (fd, events, count, timeout_ms),
-          SBX_OP_EPOLL_WAIT, true, fd)
+          SBX_OP_EPOLL_WAIT, true, fd, break;)
 POLL_HOOK(epoll_pwait, (int fd, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
-          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, true, fd)
+          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, true, fd, break;)
 POLL_HOOK(epoll_pwait2,
           (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, true, fd)
+          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, true, fd, break;)
 POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
-          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out))
+          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out),
+          result = real_select(count, in, out, odd, timeout);) /* which holds what is left */
 POLL_HOOK(pselect,
           (int count, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout, const sigset_t *mask),
-          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0, first_ready(count, in, out))
+          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0, first_ready(count, in, out),
+          struct timespec left;
+          result = real_pselect(count, in, out, odd, sbx_call_left(&call, timeout, &left), mask);)
 
 static const struct sbx_point points[] = {
     SBX_POINT("poll", hook_poll, real_poll, SBX_GROUP_POLL),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_shield.c - calls that a handler cuts short (signal(7); docs/SIGNAL_SAFETY.md has the list), and of which no record
  * is made: they are met only to keep our sampling signal away, which would be an EINTR, or less than was asked for, that
- * nobody expects. That is needed on kernels only that make the signals of timers in the middle of calls, and always
- * around io_uring_enter(2), which makes them itself while it waits. They come and go with the group of the sampler. A
+ * nobody expects. They come and go with the group of the sampler. A
  * thread that is blocked in one is told of by looks from outside, with the number of the call. */
 #include "point.h"
 
@@ -17,16 +16,19 @@
 struct io_event; /* libaio's; it asks the kernel by itself, past syscall() */
 typedef struct io_context *io_context_of_libaio;
 
-#define SHIELDED(type, name, parameters, arguments)          \
-    static type(*real_##name) parameters;                    \
-    static type hook_##name parameters                       \
-    {                                                        \
-        SBX_SAVE_FRAME_POINTER();                            \
-        struct sbx_thread *thread = sbx_shield_begin(false); \
-        type result = real_##name arguments;                 \
-        sbx_shield_end(thread);                              \
-        return result;                                       \
+/* `always`: on every kernel, because any handler ends the call, which the kernel would have gone on with after an interruption
+ * that none was called for (docs/SIGNAL_SAFETY.md). The others are too frequent in some programs, and the kernel goes on. */
+#define SHIELDED_HOW(type, name, parameters, arguments, always) \
+    static type(*real_##name) parameters;                       \
+    static type hook_##name parameters                          \
+    {                                                           \
+        SBX_SAVE_FRAME_POINTER();                               \
+        struct sbx_thread *thread = sbx_shield_begin(always);   \
+        type result = real_##name arguments;                    \
+        sbx_shield_end(thread);                                 \
+        return result;                                          \
     }
+#define SHIELDED(type, name, parameters, arguments) SHIELDED_HOW(type, name, parameters, arguments, true)
 
 SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
 SHIELDED(int, msgsnd, (int queue, const void *message, size_t bytes, int flags), (queue, message, bytes, flags))
@@ -64,9 +66,9 @@ SHIELDED(int, gai_suspend, (const struct gaicb *const list[], int count, const s
          (list, count, timeout))
 
 /* Cut after its first 256 bytes (random(7)); of files that fill pages or wait for a device. */
-SHIELDED(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags))
-SHIELDED(int, getentropy, (void *out, size_t bytes), (out, bytes))
-SHIELDED(int, tcdrain, (int fd), (fd))
+SHIELDED_HOW(ssize_t, getrandom, (void *out, size_t bytes, unsigned flags), (out, bytes, flags), false)
+SHIELDED_HOW(int, getentropy, (void *out, size_t bytes), (out, bytes), false)
+SHIELDED_HOW(int, tcdrain, (int fd), (fd), false)
 SHIELDED(int, sigpause, (int mask_or_number), (mask_or_number))
 SHIELDED(int, __sigpause, (int mask_or_number, int is_number), (mask_or_number, is_number))
 SHIELDED(int, __xpg_sigpause, (int number), (number))

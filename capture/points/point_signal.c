@@ -19,7 +19,9 @@
 
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "sample_number.h"
 #include "sample_signal.h"
+#include "thread_timer.h"
 
 typedef void handler_function(int);
 
@@ -47,26 +49,25 @@ static bool is_own_process(void)
     return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == sbx_the_capture.header->pid;
 }
 
-/* The signal is the program's from here on, and until has_taken() the sampler takes none. It looks at the word once more
- * behind its announcement of a timer, so either it sees that we were here, or its timer is found here. */
-static void give_up(void)
+/* Has the program set no handler for our signal? Asked of the kernel: it may have done so past our hooks. */
+static bool is_ours_still(int number)
 {
-    if (!is_own_process()) {
-        return;
-    }
-    sbx_store_relaxed(&sbx_the_capture.sample_signal, SBX_SIGNAL_SETTLING);
-    sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
-    sbx_thread_take_back_all();
+    return SBX_UNLIKELY(is_our_number(number)) && is_own_process() &&
+           sbx_raw_handler_of(number) == sbx_the_capture.sample_handler;
 }
 
-/* What the program wanted is done. Keeps errno. */
-static inline void has_taken(void)
+/* The action of that signal is about to be set: from here on it is the program's (sample_number.h). */
+static bool begin_set(int number, bool is_kept)
 {
-    if (SBX_LIKELY(sbx_load_relaxed(&sbx_the_capture.sample_signal) != SBX_SIGNAL_SETTLING)) {
-        return;
+    return sbx_capture_is_ours() && number >= SBX_SIGNAL_LAST && number <= SBX_SIGNAL_FIRST && is_own_process() &&
+           sbx_sample_number_begin_set(number, is_kept);
+}
+
+static void end_set(bool has_begun)
+{
+    if (SBX_UNLIKELY(has_begun)) {
+        sbx_sample_number_end_set();
     }
-    uint32_t settling = SBX_SIGNAL_SETTLING;
-    (void)sbx_cas_acq_rel(&sbx_the_capture.sample_signal, &settling, 0);
 }
 
 /* What is set already need not be set: so no signal that is just being delivered meets the default action, and with it the
@@ -76,32 +77,25 @@ static bool is_default(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
-#define SETS_ACTION(name)                                                                                  \
-    static int (*real_##name)(int, const struct sigaction *, struct sigaction *);                          \
-    static int hook_##name(int number, const struct sigaction *wanted, struct sigaction *was_out)          \
-    {                                                                                                      \
-        if (SBX_UNLIKELY(wanted != NULL && is_our_number(number)) && !takes(&wanted) && was_out == NULL) { \
-            return 0;                                                                                      \
-        }                                                                                                  \
-        int result = real_##name(number, wanted, was_out);                                                 \
-        has_taken();                                                                                       \
-        if (result == 0 && was_out != NULL && SBX_UNLIKELY(is_ours(was_out))) {                            \
-            memset(was_out, 0, sizeof *was_out);                                                           \
-            was_out->sa_handler = SIG_DFL;                                                                 \
-        }                                                                                                  \
-        return result;                                                                                     \
+#define SETS_ACTION(name)                                                                         \
+    static int (*real_##name)(int, const struct sigaction *, struct sigaction *);                 \
+    static int hook_##name(int number, const struct sigaction *wanted, struct sigaction *was_out) \
+    {                                                                                             \
+        if (SBX_UNLIKELY(wanted != NULL && is_default(wanted)) && is_ours_still(number)) {        \
+            if (was_out == NULL) {                                                                \
+                return 0;                                                                         \
+            }                                                                                     \
+            wanted = NULL; /* it has what it wants, and is only to look */                        \
+        }                                                                                         \
+        bool has_begun = wanted != NULL && begin_set(number, false);                              \
+        int result = real_##name(number, wanted, was_out);                                        \
+        end_set(has_begun);                                                                       \
+        if (result == 0 && was_out != NULL && SBX_UNLIKELY(is_ours(was_out))) {                   \
+            memset(was_out, 0, sizeof *was_out);                                                  \
+            was_out->sa_handler = SIG_DFL;                                                        \
+        }                                                                                         \
+        return result;                                                                            \
     }
-
-/* True: the signal is the program's now. Else it wanted what it has, and is only to look: *wanted is NULL then. */
-static bool takes(const struct sigaction **wanted)
-{
-    if (is_default(*wanted) && is_own_process()) {
-        *wanted = NULL;
-        return false;
-    }
-    give_up();
-    return true;
-}
 
 SETS_ACTION(sigaction)
 SETS_ACTION(__sigaction)
@@ -111,14 +105,12 @@ SETS_ACTION(__sigaction)
     static handler_function *(*real_##name)(int, handler_function *);          \
     static handler_function *hook_##name(int number, handler_function *wanted) \
     {                                                                          \
-        if (SBX_UNLIKELY(is_our_number(number))) {                             \
-            if (wanted == SIG_DFL && is_own_process()) {                       \
-                return SIG_DFL;                                                \
-            }                                                                  \
-            give_up();                                                         \
+        if (wanted == SIG_DFL && is_ours_still(number)) {                      \
+            return SIG_DFL;                                                    \
         }                                                                      \
+        bool has_begun = begin_set(number, false);                             \
         handler_function *was = real_##name(number, wanted);                   \
-        has_taken();                                                           \
+        end_set(has_begun);                                                    \
         return is_our_handler(was) ? SIG_DFL : was;                            \
     }
 
@@ -132,11 +124,9 @@ static int (*real_sigignore)(int);
 
 static int hook_sigignore(int number)
 {
-    if (SBX_UNLIKELY(is_our_number(number))) {
-        give_up();
-    }
+    bool has_begun = begin_set(number, false);
     int result = real_sigignore(number);
-    has_taken();
+    end_set(has_begun);
     return result;
 }
 
@@ -149,7 +139,9 @@ static int hook_siginterrupt(int number, int is_wanted)
     struct sigaction ours;
     bool is_kept = is_our_number(number) && is_own_process() && real_sigaction != NULL &&
                    real_sigaction(number, NULL, &ours) == 0 && is_ours(&ours);
+    bool has_begun = begin_set(number, is_kept);
     int result = real_siginterrupt(number, is_wanted);
+    end_set(has_begun);
     if (SBX_UNLIKELY(is_kept)) {
         int saved_errno = errno;
         real_sigaction(number, &ours, NULL);
@@ -262,19 +254,18 @@ static handler_function *hook_sigset(int number, handler_function *wanted)
 {
     const uintptr_t hold = 2; /* SIG_HOLD of the libraries that have it */
     bool is_hold = (uintptr_t)wanted == hold;
-    if (SBX_UNLIKELY(is_our_number(number) && !is_hold && wanted != SIG_DFL)) {
-        give_up();
-    }
+    bool is_default_already = wanted == SIG_DFL && is_ours_still(number);
+    bool has_begun = !is_hold && !is_default_already && begin_set(number, false);
     struct sbx_thread *thread = begin_mask(UINT64_MAX);
     handler_function *was;
-    if (SBX_UNLIKELY(wanted == SIG_DFL && is_our_number(number) && is_own_process())) {
+    if (SBX_UNLIKELY(is_default_already)) {
         uint64_t bit = UINT64_C(1) << (number - 1), before = 0;
         (void)sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&bit, (long)(uintptr_t)&before,
                               sizeof bit, 0, 0);
         was = (before & bit) != 0 ? (handler_function *)hold : SIG_DFL;
     } else {
         was = real_sigset(number, wanted);
-        has_taken();
+        end_set(has_begun);
     }
     end_unknown(thread);
     return is_our_handler(was) ? SIG_DFL : was;

@@ -5,21 +5,45 @@
  * pause() and its like end at any signal: that they are points also keeps our own sampling signal away from them. */
 #include "point.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SLEEPS(type, name, parameters, arguments, op) \
-    SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, result != 0, -1)
+#define SLEEPS(type, name, parameters, arguments, op, is_cut, again)                                        \
+    SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, \
+                            result != 0, -1, is_cut, again)
 
-SLEEPS(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP)
+/* The kernel tells the rest to whoever asks for it; `time` may lie in the same place. */
+SLEEPS(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP,
+       result != 0 && errno == EINTR, struct timespec left;
+       result = real_nanosleep(rest != NULL ? rest : sbx_call_left(&call, time, &left), rest);)
 SLEEPS(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *time, struct timespec *rest),
-       (clock, flags, time, rest), SBX_OP_CLOCK_NANOSLEEP)
-SLEEPS(int, usleep, (useconds_t time_us), (time_us), SBX_OP_USLEEP)
-SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), SBX_OP_SLEEP)
-SLEEPS(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP)
+       (clock, flags, time, rest), SBX_OP_CLOCK_NANOSLEEP, result == EINTR, struct timespec left;
+       result = real_clock_nanosleep(clock, flags,
+                                     (flags & TIMER_ABSTIME) != 0 ? time
+                                     : rest != NULL               ? rest
+                                                                  : sbx_call_left(&call, time, &left),
+                                     rest);)
+SLEEPS(int, usleep, (useconds_t time_us), (time_us), SBX_OP_USLEEP, result != 0 && errno == EINTR,
+       result = real_usleep((useconds_t)(sbx_call_ns_left(&call, (uint64_t)time_us * 1000) / 1000));)
+SLEEPS(int, thrd_sleep, (const struct timespec *time, struct timespec *rest), (time, rest), SBX_OP_NANOSLEEP,
+       result == -1, struct timespec left;
+       result = real_thrd_sleep(rest != NULL ? rest : sbx_call_left(&call, time, &left), rest);)
 
+/* What it returns are whole seconds: 0 when it was cut short in the last one. */
+static unsigned sleep_on(const struct sbx_blocking *call, unsigned seconds)
+{
+    struct timespec left = {.tv_sec = 0}, whole = {.tv_sec = (time_t)seconds};
+    const struct timespec *now = sbx_call_left(call, &whole, &left);
+    return real_nanosleep == NULL || real_nanosleep(now, &left) == 0 ? 0 : (unsigned)left.tv_sec;
+}
+
+SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), SBX_OP_SLEEP, true, result = sleep_on(&call, seconds);)
+
+/* These end with any handler, and a handler of the program's that ran between two of them would be waited for again: they
+ * are not made once more, and our signal is kept away from the first two on every kernel (sbx_blocking_begin()). */
 #define AWAITS_SIGNAL(name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, failed, -1)
 

@@ -5,6 +5,7 @@
  * Of a thread that is joined it is known beforehand who that will be. */
 #include "point.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
@@ -33,6 +34,9 @@ static bool has_count(const sem_t *semaphore)
         SBX_SAVE_FRAME_POINTER();                                                                   \
         sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);    \
         int result = real_##name arguments;                                                         \
+        while (SBX_UNLIKELY(result != 0) && errno == EINTR && sbx_call_was_cut(&call)) {            \
+            result = real_##name arguments; /* until the same time */                               \
+        }                                                                                           \
         sbx_blocking_end(&call, 0, result != 0, -1);                                                \
         return result;                                                                              \
     }                                                                                               \

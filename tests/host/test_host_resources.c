@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -40,6 +41,40 @@ static void host_15_static_tls_of_any_size_leaves_our_threads_their_stack(void *
         setenv("HOST_PROGRAM", path, 1);
         host_run_well(&(struct host_order){.body = "becomes_one_with_much_tls"});
     }
+}
+
+/* ---- locked memory ---- */
+
+static void record_as_an_ordinary_user(const char *folder)
+{
+    const struct rlimit limit = {8 << 20, 8 << 20};
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || setgid(65534) != 0 || setuid(65534) != 0) {
+        _exit(77);
+    }
+    setenv("HOME", folder, 1);
+    execl(HOST_TOOL, "stallbox", "run", "-q", "-s", folder, "--", HOST_MLOCK, (char *)NULL);
+    _exit(errno == EACCES ? 77 : 99); /* a checkout in a folder of root's own */
+}
+
+static void host_15_a_program_that_locks_all_its_memory_has_room_for_it(void **state)
+{
+    char folder[] = "/tmp/stallbox-locks-XXXXXX", command[64];
+    int status = -1;
+    (void)state;
+    if (mkdtemp(folder) == NULL || chown(folder, 65534, 65534) != 0) {
+        skip();
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        record_as_an_ordinary_user(folder);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+    if (status == 77 << 8) {
+        skip();
+    }
+    assert_int_equal(status, 0);
 }
 
 /* ---- children of a recorded program ---- */
@@ -264,6 +299,7 @@ int main(int argc, char **argv)
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_15_static_tls_of_any_size_leaves_our_threads_their_stack),
+        HOST_TEST(host_15_a_program_that_locks_all_its_memory_has_room_for_it),
         HOST_TEST(host_02_what_a_recorded_program_starts_is_recorded_once_it_waits),
         HOST_TEST(host_21_recordings_leave_the_host_its_share_of_a_small_shared_memory),
 #ifdef __x86_64__

@@ -15,9 +15,9 @@ if [ "$code" != "$page" ]; then
     exit 1
 fi
 
-# What is called by number on the program's threads is in the first of the two lists. By name only what the object files
+# What is called by number on the program's threads is in the first of the two lists, or in that for samples. By name only what the object files
 # import can be told (handler_symbols.sh); the host tests run both lists in filters that kill.
-theirs=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^};/p; /calls_by_file\[\] = {/,/};/p' capture/sandbox_filter.c |
+theirs=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^};/p; /calls_by_file\[\] = {/,/};/p; /sbx_calls_for_asking\[\] = {/,/^};/p' capture/sandbox_filter.c |
     grep -oE 'SYS_[a-z0-9_]+' | sort -u)
 called=$(cat capture/capture.c capture/wake.c capture/waiter_table.c capture/handler/*.c capture/points/*.c |
     grep -oE '(^|[^_])(sbx_raw_syscall|syscall)\(SYS_[a-z0-9_]+' | grep -oE 'SYS_[a-z0-9_]+' | sort -u)

@@ -317,6 +317,7 @@ static struct inbox {
     struct nasty_worker *worker;
     pthread_t thread;
     atomic_int sent[NUMBERS_MAX], got[NUMBERS_MAX], wrong;
+    atomic_bool is_open; /* what is sent earlier would be a stray, on a machine too busy to begin the thread at once */
 } inboxes[INBOXES];
 
 static _Thread_local struct inbox *volatile own_inbox;
@@ -347,6 +348,7 @@ static void *receive_realtime(void *argument)
 {
     struct inbox *inbox = argument;
     own_inbox = inbox;
+    inbox->is_open = true;
     for (unsigned turn = 0; inboxes_go_on; turn++) {
         if (turn % 2 == 0) {
             (void)nasty_compute(turn, 300);
@@ -415,15 +417,21 @@ void nasty_realtime(struct nasty_worker *worker)
         inboxes[i].worker = worker;
         inboxes[i].thread = nasty_thread(worker, 0, receive_realtime, &inboxes[i]);
     }
-    nasty_pause_us(10000);
+    for (int i = 0; i < INBOXES; i++) {
+        while (!inboxes[i].is_open) {
+            nasty_pause_us(100);
+        }
+    }
     while (nasty_goes_on()) {
         int first = SIGRTMIN, last = SIGRTMAX, offset = (int)nasty_random(worker, (unsigned)(last - first + 1));
-        for (int count = 1; count <= last - first + 1 && nasty_goes_on(); count++) {
-            take_realtime(worker, first + (offset + count) % (last - first + 1));
+        /* Upwards, or downwards, which is the way the recorder looks for another. */
+        int numbers = last - first + 1, way = nasty_random(worker, 2) ? 1 : numbers - 1;
+        for (int count = 1; count <= numbers && nasty_goes_on(); count++) {
+            take_realtime(worker, first + (offset + count * way) % numbers);
             nasty_step(worker, "sending real-time signals");
             for (int i = 0; i < 60; i++) {
-                send_realtime(worker,
-                              first + (offset + 1 + (int)nasty_random(worker, (unsigned)count)) % (last - first + 1));
+                int one = 1 + (int)nasty_random(worker, (unsigned)count);
+                send_realtime(worker, first + (offset + one * way) % numbers);
                 if (i % 8 == 0) {
                     nasty_pause_us(nasty_random(worker, 1000));
                 }

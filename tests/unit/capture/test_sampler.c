@@ -15,6 +15,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -150,9 +153,31 @@ static void *compute_deafly(void *unused)
     return unused;
 }
 
+/* What /proc says is blocked is what the recorder believes. qemu-user keeps the mask of the program to itself. */
+static bool kernel_shows_masks(void)
+{
+    char text[4096];
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, SIGRTMAX - 2);
+    sigprocmask(SIG_BLOCK, &one, &before);
+    FILE *file = fopen("/proc/self/status", "re");
+    size_t got = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[got] = '\0';
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    const char *mask = strstr(text, "\nSigBlk:");
+    return mask != NULL && (strtoull(mask + 8, NULL, 16) >> (SIGRTMAX - 3) & 1) != 0;
+}
+
 static void child_has_a_deaf_thread(void)
 {
     pthread_t thread;
+    if (!kernel_shows_masks()) {
+        _exit(77);
+    }
     child_start();
     child_expect(pthread_create(&thread, NULL, compute_deafly, NULL) == 0, "a thread starts");
     pthread_join(thread, NULL);
@@ -271,7 +296,11 @@ static void test_asynchronous_captures_interrupt_no_call(void **state)
 static void test_a_thread_that_blocks_the_signal_is_counted_once(void **state)
 {
     (void)state;
-    assert_int_equal(recorded_process_run(child_has_a_deaf_thread), 0);
+    int status = recorded_process_run(child_has_a_deaf_thread);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
     struct sbx_snapshot *snapshot = recorded_process_snapshot();
     assert_int_equal(snapshot->drops[SBX_DROP_SIGNAL_DEAF], 1);
     sbx_snapshot_destroy(snapshot);

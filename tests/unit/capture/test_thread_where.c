@@ -55,14 +55,15 @@ static void test_a_line_that_is_cut_says_nothing(void **state)
     }
 }
 
-static void test_the_thread_that_asks_runs(void **state)
+static void test_the_thread_that_asks_is_in_the_call_that_asks(void **state)
 {
     struct sbx_where where;
     (void)state;
     if (!sbx_where_read((uint32_t)syscall(SYS_gettid), &where)) {
         skip(); /* a kernel without CONFIG_HAVE_ARCH_TRACEHOOK has no such file */
     }
-    assert_false(where.is_blocked);
+    assert_true(where.is_blocked);
+    assert_true(where.sp != 0 && where.pc != 0);
     assert_false(sbx_where_read(UINT32_MAX, &where));
 }
 
@@ -73,7 +74,7 @@ int main(void)
         cmocka_unit_test(test_a_sleeper_in_a_page_fault_has_no_call),
         cmocka_unit_test(test_who_runs_is_not_blocked),
         cmocka_unit_test(test_a_line_that_is_cut_says_nothing),
-        cmocka_unit_test(test_the_thread_that_asks_runs),
+        cmocka_unit_test(test_the_thread_that_asks_is_in_the_call_that_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,20 +69,26 @@ static int begin_anew(void **state)
 
 /* The signal as a timer of sbx_sample_ask() makes it, for the block with that index, to the calling thread: it comes
  * before the call returns. */
-static void ask(uint32_t index)
+static void ask_before(uint32_t index, uint16_t questions_ago)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_code = SI_TIMER;
-    info.si_timerid = TIMER;
-    info.si_value.sival_ptr = (void *)(uintptr_t)(SBX_SAMPLE_COOKIE | index);
+    info.si_value.sival_ptr =
+        (void *)(uintptr_t)sbx_sample_value(index, (uint16_t)(the_thread->question - questions_ago));
     errno = ENOTTY;
     assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, (long)getpid(), syscall(SYS_gettid), the_signal, &info), 0);
     assert_int_equal(errno, ENOTTY);
 }
 
+static void ask(uint32_t index)
+{
+    ask_before(index, 0);
+}
+
 static void arm(void)
 {
+    the_thread->question++;
     sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 1);
 }
 
@@ -113,9 +119,9 @@ static void test_a_signal_of_a_timer_that_was_taken_back_records_nothing(void **
     sbx_store_seq_cst(&the_thread->sample_timer, 0);
     ask(the_thread->index);
     assert_int_equal(the_thread->sample_timer, 0);
-    sbx_store_seq_cst(&the_thread->sample_timer, TIMER + 2); /* another is out since */
-    ask(the_thread->index);
-    assert_int_equal(the_thread->sample_timer, TIMER + 2);
+    arm();
+    ask_before(the_thread->index, 1); /* another is out since */
+    assert_int_equal(the_thread->sample_timer, TIMER + 1);
     assert_int_equal(the_builder->header->captures_async, 0);
 }
 
@@ -185,6 +191,49 @@ static void test_a_signal_that_somebody_else_sends_ends_the_process_as_it_would_
     }
 }
 
+/* ---- a handler of the host's beside ours ---- */
+
+static volatile sig_atomic_t calls, values;
+
+static void call_ours_first(int number, siginfo_t *info, void *context)
+{
+    if (++calls == 1) {
+        sbx_on_sample_signal(number, info, context);
+    } else {
+        values += info->si_value.sival_int;
+    }
+}
+
+static void set_with_mask(int number, int byte)
+{
+    struct sigaction action = {.sa_sigaction = call_ours_first, .sa_flags = SA_SIGINFO};
+    memset(&action.sa_mask, byte, sizeof action.sa_mask);
+    calls = values = 0;
+    assert_int_equal(sigaction(number, &action, NULL), 0);
+}
+
+/* Ours was called by the kernel, with the mask that only ours has, and by then another is installed. Before, the signal was
+ * swallowed: the host's handler never ran, and a call of its ended with EINTR. */
+static void test_a_signal_goes_on_to_a_handler_that_was_installed_since_the_kernel_called_ours(void **state)
+{
+    (void)state;
+    set_with_mask(SIGRTMAX - 3, 0xff);
+    assert_int_equal(sigqueue(getpid(), SIGRTMAX - 3, (union sigval){.sival_int = 42}), 0);
+    assert_int_equal(calls, 2);
+    assert_int_equal(values, 42);
+    signal(SIGRTMAX - 3, SIG_DFL);
+}
+
+/* It had found ours there, and calls it as a chain. */
+static void test_a_handler_of_the_hosts_that_calls_ours_is_not_called_again(void **state)
+{
+    (void)state;
+    set_with_mask(SIGRTMAX - 3, 0);
+    assert_int_equal(sigqueue(getpid(), SIGRTMAX - 3, (union sigval){.sival_int = 42}), 0);
+    assert_int_equal(calls, 1);
+    signal(SIGRTMAX - 3, SIG_DFL);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup(test, begin_anew)
@@ -197,6 +246,8 @@ int main(void)
         CASE(test_what_is_meant_for_another_thread_is_left_alone),
         CASE(test_on_a_stack_that_nobody_knows_of_nothing_is_recorded_and_nobody_is_asked_again),
         CASE(test_a_signal_that_somebody_else_sends_ends_the_process_as_it_would_alone),
+        CASE(test_a_signal_goes_on_to_a_handler_that_was_installed_since_the_kernel_called_ours),
+        CASE(test_a_handler_of_the_hosts_that_calls_ours_is_not_called_again),
     };
     return cmocka_run_group_tests(tests, attach, detach);
 }

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cut_calls.c - a signal of ours in the middle of a call that the kernel does not go on with behind a handler.
+ *
+ * Symptom: poll() ended with EINTR, and no handler of the program's had run. Where signals of timers are made on the way out
+ * of calls, one was made when something else that nobody handles, a stop or a signal which another thread took, had
+ * interrupted the call. Here it is sent into the middle of each, several times. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorded_process.h"
+#include "sample_handler.h"
+
+enum {
+    WAIT_MS = 300,
+    EACH_MS = 40,
+    FIRST_THREAD = 0, /* who starts the recorder has the first entry */
+};
+
+static atomic_bool goes_on;
+static atomic_int sent;
+static int our_signal;
+static pid_t waiter;
+
+/* The highest that is handled in this process, which handles none of its own. */
+static int find_our_signal(void)
+{
+    char line[256];
+    uint64_t caught = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL) {
+        if (strncmp(line, "SigCgt:", 7) == 0) {
+            caught = strtoull(line + 7, NULL, 16);
+        }
+    }
+    child_expect(status != NULL && caught >> 34 != 0, "a real-time signal is ours");
+    fclose(status);
+    return 64 - __builtin_clzll(caught);
+}
+
+static void *send_ours(void *unused)
+{
+    const struct timespec pause = {.tv_nsec = EACH_MS * 1000000L};
+    siginfo_t info;
+    (void)unused;
+    memset(&info, 0, sizeof info);
+    info.si_code = SI_TIMER;
+    info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(FIRST_THREAD, 0x7777);
+    while (goes_on) {
+        syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+        sent += syscall(SYS_rt_tgsigqueueinfo, getpid(), waiter, our_signal, &info) == 0;
+    }
+    return NULL;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct timespec after_the_wait(clockid_t clock)
+{
+    struct timespec until;
+    clock_gettime(clock, &until);
+    until.tv_nsec += WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+static const struct timespec wait_time = {.tv_nsec = WAIT_MS * 1000000L};
+
+static bool polls(void)
+{
+    return poll(NULL, 0, WAIT_MS) == 0;
+}
+
+static bool polls_by_ppoll(void)
+{
+    return ppoll(NULL, 0, &wait_time, NULL) == 0;
+}
+
+static bool selects(void)
+{
+    struct timeval time = {.tv_usec = WAIT_MS * 1000L};
+    return select(0, NULL, NULL, NULL, &time) == 0;
+}
+
+static bool selects_by_pselect(void)
+{
+    return pselect(0, NULL, NULL, NULL, &wait_time, NULL) == 0;
+}
+
+static bool sleeps(void)
+{
+    return nanosleep(&wait_time, NULL) == 0;
+}
+
+static bool sleeps_and_asks_for_the_rest(void)
+{
+    struct timespec rest;
+    return nanosleep(&wait_time, &rest) == 0;
+}
+
+static bool sleeps_for_the_rest(void)
+{
+    struct timespec time = wait_time;
+    return nanosleep(&time, &time) == 0;
+}
+
+static bool sleeps_by_a_clock(void)
+{
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL) == 0;
+}
+
+static bool sleeps_until(void)
+{
+    struct timespec until = after_the_wait(CLOCK_MONOTONIC);
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == 0;
+}
+
+static bool sleeps_by_usleep(void)
+{
+    return usleep(WAIT_MS * 1000) == 0;
+}
+
+static bool sleeps_by_thread(void)
+{
+    return thrd_sleep(&wait_time, NULL) == 0;
+}
+
+static bool sleeps_by_seconds(void)
+{
+    return sleep(1) == 0;
+}
+
+static bool waits_for_a_semaphore(void)
+{
+    sem_t semaphore;
+    struct timespec until = after_the_wait(CLOCK_REALTIME);
+    sem_init(&semaphore, 0, 0);
+    return sem_timedwait(&semaphore, &until) == -1 && errno == ETIMEDOUT;
+}
+
+static const struct {
+    const char *what;
+    bool (*call)(void);
+    unsigned ms;
+} calls[] = {
+    {"poll", polls, WAIT_MS},
+    {"ppoll", polls_by_ppoll, WAIT_MS},
+    {"select", selects, WAIT_MS},
+    {"pselect", selects_by_pselect, WAIT_MS},
+    {"nanosleep", sleeps, WAIT_MS},
+    {"nanosleep with a rest", sleeps_and_asks_for_the_rest, WAIT_MS},
+    {"nanosleep in place", sleeps_for_the_rest, WAIT_MS},
+    {"clock_nanosleep", sleeps_by_a_clock, WAIT_MS},
+    {"clock_nanosleep until a time", sleeps_until, WAIT_MS},
+    {"usleep", sleeps_by_usleep, WAIT_MS},
+    {"thrd_sleep", sleeps_by_thread, WAIT_MS},
+    {"sleep", sleeps_by_seconds, 1000},
+    {"sem_timedwait", waits_for_a_semaphore, WAIT_MS},
+};
+
+static void child_waits_under_our_signals(void)
+{
+    pthread_t sender;
+    our_signal = find_our_signal();
+    waiter = (pid_t)syscall(SYS_gettid);
+    goes_on = true;
+    child_expect(pthread_create(&sender, NULL, send_ours, NULL) == 0, "a thread starts");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        int sent_before = sent;
+        uint64_t begin_ms = now_ms();
+        bool is_good = calls[i].call();
+        uint64_t took_ms = now_ms() - begin_ms;
+        if (!is_good || took_ms + 1 < calls[i].ms) { /* whole milliseconds of two looks */
+            fprintf(stderr, "%s: %s after %u ms\n", calls[i].what, strerror(errno), (unsigned)took_ms);
+        }
+        child_expect(is_good, "a wait is not ended by a signal of ours");
+        child_expect(took_ms + 1 >= calls[i].ms, "nor earlier than it should");
+        child_expect(sent > sent_before, "which came");
+    }
+    goes_on = false;
+    pthread_join(sender, NULL);
+}
+
+static void test_a_wait_that_our_signal_cuts_short_is_made_once_more(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_waits_under_our_signals));
+}
+
+/* ---- the program's own signal beside ours ---- */
+
+static volatile sig_atomic_t handled;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    handled++;
+}
+
+static void child_awaits_an_alarm(void)
+{
+    pthread_t sender;
+    struct sigaction action = {.sa_handler = on_alarm};
+    our_signal = find_our_signal();
+    waiter = (pid_t)syscall(SYS_gettid);
+    sigaction(SIGUSR1, &action, NULL);
+    goes_on = true;
+    child_expect(pthread_create(&sender, NULL, send_ours, NULL) == 0, "a thread starts");
+    for (int i = 0; i < 10; i++) {
+        timer_t timer;
+        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+        /* and again: one that comes between ours and the call that is made once more ends no call, as one before it */
+        const struct itimerspec soon = {.it_interval = {.tv_nsec = 30000000}, .it_value = {.tv_nsec = 30000000}};
+        handled = 0;
+        child_expect(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0, "a timer is had");
+        timer_settime(timer, 0, &soon, NULL);
+        int result = i % 2 == 0 ? poll(NULL, 0, 60000) : nanosleep(&(struct timespec){.tv_sec = 60}, NULL);
+        child_expect(handled >= 1 && result == -1 && errno == EINTR, "the program's own signal ends its wait");
+        timer_delete(timer);
+    }
+    goes_on = false;
+    pthread_join(sender, NULL);
+}
+
+static void test_a_signal_of_the_programs_still_ends_the_wait(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_awaits_an_alarm));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_wait_that_our_signal_cuts_short_is_made_once_more),
+        cmocka_unit_test(test_a_signal_of_the_programs_still_ends_the_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
