@@ -21,7 +21,7 @@ SBX_HOOK_SAFE SBX_NOINLINE READS_FOREIGN_STACKS bool sbx_may_be_in_handler(uint6
     }
     const uint64_t *end = (const uint64_t *)(uintptr_t)(stack_high & ~UINT64_C(7)) - 1;
     for (const uint64_t *word = (const uint64_t *)(uintptr_t)here; word < end; word++) {
-        if (SBX_UNLIKELY(sbx_is_in_frame(word))) {
+        if (SBX_UNLIKELY(sbx_is_in_frame(word[0], word[1]))) {
             return true;
         }
     }

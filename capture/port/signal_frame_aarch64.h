@@ -16,9 +16,10 @@ SBX_SIGNAL_SAFE static inline bool sbx_was_call_cut(const ucontext_t *interrupte
 
 /* The head of the record that every frame has, that of the floating-point registers (FPSIMD_MAGIC, and its size), and a word that
  * may be anything. */
-SBX_SIGNAL_SAFE static inline bool sbx_is_in_frame(const uint64_t *word)
+SBX_SIGNAL_SAFE static inline bool sbx_is_in_frame(uint64_t first, uint64_t second)
 {
-    return word[0] == (UINT64_C(528) << 32 | UINT64_C(0x46508001));
+    (void)second;
+    return first == (UINT64_C(528) << 32 | UINT64_C(0x46508001));
 }
 
 /* Where that word is in the frame of the handler that was given `interrupted`: the kernel writes it first. */

@@ -27,14 +27,13 @@ SBX_SIGNAL_SAFE static inline bool sbx_was_call_cut(const ucontext_t *interrupte
 
 /* The two words that every frame has: the flags, and the segments behind them: cs of user code (0x33, under Xen also 0xe033), 0 for
  * gs and fs, ss (0 before Linux 4.3). A program's own words look so by chance at times, which is all right. */
-SBX_SIGNAL_SAFE static inline bool sbx_is_in_frame(const uint64_t *word)
+SBX_SIGNAL_SAFE static inline bool sbx_is_in_frame(uint64_t first, uint64_t second)
 {
     enum {
         ALWAYS_SET = 0x202, /* interrupts on, and the bit that is always 1 */
         FLAGS_END = 1 << 22,
     };
-    return (word[1] & UINT64_C(0x0000ffffffff1fff)) == 0x33 && word[0] < FLAGS_END &&
-           (word[0] & ALWAYS_SET) == ALWAYS_SET;
+    return (second & UINT64_C(0x0000ffffffff1fff)) == 0x33 && first < FLAGS_END && (first & ALWAYS_SET) == ALWAYS_SET;
 }
 
 /* Where those words are in the frame of the handler that was given `interrupted`. */

@@ -38,7 +38,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
-    frame_is_known = sbx_is_in_frame(sbx_frame_words(context));
+    const uint64_t *words = sbx_frame_words(context);
+    frame_is_known = sbx_is_in_frame(words[0], words[1]);
     is_seen = may_be();
     is_seen_deep = may_be_deeper(12);
 }
@@ -98,11 +99,10 @@ static void test_a_handler_on_the_threads_own_stack_is_seen_and_nothing_else_is(
 static void look_from_a_stack_on_the_stack(void)
 {
     char place[32768];
-    stack_t alternate = {.ss_sp = place, .ss_size = sizeof place};
-    stack_t none = {.ss_flags = SS_DISABLE};
-    sigaltstack(&alternate, NULL);
+    stack_t alternate = {.ss_sp = place, .ss_size = sizeof place}, former;
+    sigaltstack(&alternate, &former);
     raise(SIGUSR1);
-    sigaltstack(&none, NULL);
+    sigaltstack(&former, NULL);
 }
 
 static void test_an_alternate_stack_that_lies_on_the_threads_own_is_one(void **state)
@@ -116,10 +116,10 @@ static void test_an_alternate_stack_that_lies_on_the_threads_own_is_one(void **s
 
 static void look_from_elsewhere(void)
 {
-    stack_t alternate = {.ss_sp = malloc(65536), .ss_size = 65536}, none = {.ss_flags = SS_DISABLE};
-    sigaltstack(&alternate, NULL);
+    stack_t alternate = {.ss_sp = malloc(65536), .ss_size = 65536}, former;
+    sigaltstack(&alternate, &former);
     raise(SIGUSR1);
-    sigaltstack(&none, NULL);
+    sigaltstack(&former, NULL);
     free(alternate.ss_sp);
 }
 
