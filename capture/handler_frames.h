@@ -20,7 +20,7 @@ enum {
 };
 
 /* May the calling thread, whose own stack lies between these two, be in a handler? True also where that is not known: on another
- * stack, deep in its own, before any sample was taken by signal. */
-SBX_HOOK_SAFE SBX_NOINLINE bool sbx_may_be_in_handler(uint64_t stack_low, uint64_t stack_high);
+ * stack, deep in its own, before any sample was taken by signal. `from`: further in there are frames of ours alone; 0: look everywhere. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_may_be_in_handler(uint64_t stack_low, uint64_t stack_high, uint64_t from);
 
 #endif

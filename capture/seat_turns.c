@@ -108,7 +108,7 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_seat_give(struct sbx_thread *thread, uint64_
         sbx_calls_forget(thread, here);
     }
     if (thread->call_depth != 0 || !is_paid(&sbx_former_seat, now_ns) ||
-        sbx_may_be_in_handler(thread->stack_low, thread->stack_high)) {
+        sbx_may_be_in_handler(thread->stack_low, thread->stack_high, here + sizeof(struct sbx_blocking))) {
         return false;
     }
     uint64_t mask = sbx_raw_block_signals();
@@ -147,7 +147,8 @@ static bool is_a_turn_left(void)
 SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void)
 {
     const struct sbx_former_seat *former = &sbx_former_seat;
-    if (!sbx_seats_have_free() || (former->life != 0 && sbx_may_be_in_handler(former->stack_low, former->stack_high))) {
+    if (!sbx_seats_have_free() ||
+        (former->life != 0 && sbx_may_be_in_handler(former->stack_low, former->stack_high, 0))) {
         return false;
     }
     return sbx_seats_are_few || is_still_free(former) || is_a_turn_left();

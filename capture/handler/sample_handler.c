@@ -31,8 +31,8 @@ uint32_t sbx_signal_frames_are_known;
 /* Has this kernel's frame the words by which handlers of the host's are found (handler_frames.h)? */
 SBX_SIGNAL_SAFE static void learn_frame(const ucontext_t *interrupted)
 {
-    const uint64_t *words = sbx_frame_words(interrupted);
-    if (sbx_is_in_frame(words[0], words[1])) {
+    uint64_t low = (uint64_t)(uintptr_t)interrupted;
+    if (sbx_is_in_frame(sbx_frame_words(interrupted), low, low + sizeof *interrupted)) {
         sbx_store_relaxed(&sbx_signal_frames_are_known, 1); /* relaxed: for good */
     }
 }

@@ -24,7 +24,7 @@ static bool frame_is_known, is_seen, is_seen_deep;
 
 static bool may_be(void)
 {
-    return sbx_may_be_in_handler(stack_low, stack_high);
+    return sbx_may_be_in_handler(stack_low, stack_high, 0);
 }
 
 static __attribute__((noinline)) bool may_be_deeper(int depth)
@@ -39,8 +39,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
-    const uint64_t *words = sbx_frame_words(context);
-    frame_is_known = sbx_is_in_frame(words[0], words[1]);
+    uint64_t low = (uint64_t)(uintptr_t)context;
+    frame_is_known = sbx_is_in_frame(sbx_frame_words(context), low, low + sizeof(ucontext_t));
     is_seen = may_be();
     is_seen_deep = may_be_deeper(12);
 }
