@@ -33,6 +33,7 @@
 #include "the_agent.h"
 #include "thread_clock.h"
 #include "thread_registry.h"
+#include "thread_seats.h"
 #include "watch.h"
 #include "watchdog.h"
 
@@ -123,6 +124,10 @@ void sbx_agent_look_at_environment(void)
         return;
     }
     has_looked = true;
+    const char *seats = getenv("STALLBOX_SEATS"); /* tests/host: few, so that threads go in turn */
+    if (seats != NULL && atoi(seats) > 0) {
+        sbx_seats_allow((uint32_t)atoi(seats));
+    }
     is_declined = sbx_agent_is_declined();
     libc_bytes = libc_stack_bytes();
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {

@@ -47,14 +47,18 @@ static void count_open(int32_t change)
     sbx_add_acq_rel(&sbx_the_capture.header->watch_count, (uint32_t)change); /* order: release header.watch_count */
 }
 
-/* Who calls, when it can be known. */
+/* Who calls, when it can be known: its watch names it by its index, so it keeps that. */
 static struct sbx_thread *caller(void)
 {
     struct sbx_thread *thread = sbx_self;
     if (thread == NULL) {
         thread = sbx_thread_register_self();
     }
-    return sbx_thread_is_registered(thread) ? thread : NULL;
+    if (!sbx_thread_is_registered(thread)) {
+        return NULL;
+    }
+    thread->keeps_seat = true;
+    return thread;
 }
 
 static void set_thread(struct sbx_watch_entry *entry, const struct sbx_thread *thread)

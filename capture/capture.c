@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "seat_turns.h"
 #include "thread_seats.h"
 #include "wake.h"
 
@@ -195,6 +196,36 @@ SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
     }
 }
 
+/* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
+SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                             uint64_t object, uint32_t peer)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t now_ns;
+    if ((SBX_GROUPS_THAT_WAIT & SBX_POINT_BIT(group)) == 0 || !sbx_capture_is_open() || thread == SBX_THREAD_GONE) {
+        return false;
+    }
+    if (thread == NULL) {
+        now_ns = sbx_now_ns();
+        if (!sbx_is_seatless(sbx_own_entry)) {
+            return false;
+        }
+    } else {
+        now_ns = sbx_thread_wall_ns(thread);
+        if (!sbx_seat_give(thread, (uint64_t)(uintptr_t)call, now_ns)) {
+            return false;
+        }
+    }
+    *call = (struct sbx_blocking){.shield = SBX_WITHOUT_SEAT,
+                                  .begin_ns = now_ns,
+                                  .object = object,
+                                  .peer = peer,
+                                  .kind = kind,
+                                  .op = op,
+                                  .group = group};
+    return true;
+}
+
 /* What waits for a handler to be called, and cannot be made once more when ours was (sbx_call_was_cut()). */
 static inline uint32_t how_of(uint8_t op)
 {
@@ -204,6 +235,10 @@ static inline uint32_t how_of(uint8_t op)
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
                                                    uint64_t object, uint32_t peer)
 {
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
+        begins_without_seat(call, group, kind, op, object, peer)) {
+        return;
+    }
     struct sbx_thread *thread = sbx_self;
     call->shield = NULL;
     if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
@@ -338,11 +373,34 @@ SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_b
     }
 }
 
+/* A call that began without a seat. If it lasted, and there is one now, it is told as any other; in between nobody saw it. */
+SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (thread == SBX_THREAD_GONE || !sbx_capture_is_open() ||
+        (sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(call->group)) != 0 || /* relaxed: a hint */
+        sbx_now_ns() - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+        return;
+    }
+    if (thread == NULL) {
+        thread = sbx_thread_register_self();
+    }
+    if (thread == NULL) {
+        sbx_count_drop(SBX_DROP_NO_THREAD);
+    } else if (!sbx_thread_is_inside(thread)) {
+        record_call(thread, call, amount, failed, fd);
+    }
+}
+
 /* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
  * call's own; what changes it lies behind the calls that keep it. */
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
+        if (SBX_UNLIKELY(call->shield == SBX_WITHOUT_SEAT)) {
+            end_without_seat(call, amount, failed, fd);
+            return;
+        }
         sbx_shield_end(call->shield);
         return;
     }

@@ -56,21 +56,27 @@ static uint64_t silent_until_ns;
 static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
 static bool host_uses_its_stacks;    /* one that need not end the process runs on an alternate stack */
 
-/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
- * a handler of the host's for a function that was called. Not on a stack of the host's. */
-static void learn_signal_return(void)
+/* On the calling thread, for nobody's sample. */
+static void call_our_handler(void)
 {
-    stack_t now;
     siginfo_t info;
-    if (!SBX_HAS_LINK_REGISTER || number == 0 || sbx_raw_sigaltstack(NULL, &now) != 0 ||
-        (now.ss_flags & SS_DISABLE) == 0 || (sbx_raw_signal_mask() >> (number - 1) & 1) != 0) {
-        return;
-    }
     memset(&info, 0, sizeof info);
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
     syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
+}
+
+/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
+ * a handler of the host's for a function that was called. Not on a stack of the host's. */
+static void learn_signal_return(void)
+{
+    stack_t now;
+    if (!SBX_HAS_LINK_REGISTER || number == 0 || sbx_raw_sigaltstack(NULL, &now) != 0 ||
+        (now.ss_flags & SS_DISABLE) == 0 || (sbx_raw_signal_mask() >> (number - 1) & 1) != 0) {
+        return;
+    }
+    call_our_handler();
 }
 
 /* Is that function the C library's own, in the order in which the program is searched? */
@@ -122,6 +128,20 @@ static bool check_number(void)
     }
     number = sbx_sample_number_choose();
     return number != 0;
+}
+
+void sbx_sample_show_frame(void)
+{
+    is_checked = false;
+    if (!check_number() || !sbx_sample_number_try(number)) {
+        return;
+    }
+    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
+                    0);
+    call_our_handler();
+    sbx_raw_set_signals(blocked);
+    sbx_sample_number_end_try();
 }
 
 /* ---- where signals are made ---- */

@@ -22,6 +22,9 @@
 #include "pages.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
+#include "sample_handler.h"
+#include "sample_signal.h"
+#include "seat_turns.h"
 #include "task_list.h"
 #include "thread_seats.h"
 #include "thread_where.h"
@@ -43,10 +46,14 @@ static bool have_exit_key;     /* and may be set for a thread inside of any lock
 static uint32_t open_for_registration;
 static uint32_t scans = 1; /* of the watch thread's */
 
-/* Called when a registered thread ends, and the block becomes free for another. */
-static void retire(struct sbx_thread *thread)
+/* Called when a registered thread has ended, and the block becomes free for another. Two may find that out: the scan, and one that has its
+ * number now. */
+static void retire(struct sbx_thread *thread, uint32_t life)
 {
     struct sbx_thread_entry *entry = thread->entry;
+    if (!sbx_seat_is_left(thread, life)) {
+        return;
+    }
     sbx_sample_take_back(thread);
     sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
     sbx_capture_end_run(thread);
@@ -67,6 +74,12 @@ static bool
 static bool is_thread_itself(const struct sbx_thread *thread)
 {
     return (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == thread->tid;
+}
+
+/* Nor is it the process that its memory says. */
+static bool is_process_itself(void)
+{
+    return sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)the_header->pid;
 }
 
 SBX_HOOK_SAFE bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread)
@@ -114,12 +127,6 @@ SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
     thread->signal_stack_low = (uint64_t)(uintptr_t)now.ss_sp;
     thread->signal_stack_high = thread->signal_stack_low + now.ss_size;
     sbx_store_release(&thread->may_be_asked, 1); /* order: release may_be_asked - the bounds are whole */
-}
-
-SBX_HOOK_SAFE void sbx_thread_may_be_asked_again(struct sbx_thread *thread)
-{
-    sbx_store_relaxed(&thread->blocked_signals, sbx_raw_signal_mask()); /* relaxed: before may_be_asked */
-    sbx_thread_take_signal_stack(thread);
 }
 
 SBX_HOOK_SAFE void sbx_thread_take_back_all(void)
@@ -171,7 +178,12 @@ static void forget_self(void *unused)
     struct sbx_thread *thread = find_self();
     (void)unused; /* the block that was its own when it registered */
     if (thread == NULL) {
+        uint64_t mask = sbx_raw_block_signals();
+        if (sbx_self == NULL && sbx_capture_is_open() && is_process_itself()) {
+            sbx_seat_forget((uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+        }
         sbx_thread_become(SBX_THREAD_GONE);
+        sbx_raw_set_signals(mask);
         return;
     }
     if (thread->tid == the_header->pid) {
@@ -185,7 +197,7 @@ static void forget_self(void *unused)
     if (sbx_capture_is_open() && sbx_thread_give_back_signal_stack(thread) &&
         sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
         sbx_thread_enter(thread);
-        retire(thread);
+        retire(thread, thread->generation);
     }
 }
 
@@ -243,12 +255,12 @@ static int claim_entry(void)
 {
     for (;;) {
         uint32_t count = sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
-        if (count < the_header->threads.count) {
+        if (count < the_header->threads.count && count < sbx_seats_most) {
             uint32_t expected = count;
             if (!sbx_cas_acq_rel(&the_header->thread_count, &expected, count + 1)) {
                 continue;
             }
-            if (count >= the_header->threads.count / 4 * 3) {
+            if (count >= sbx_seats_most / 4 * 3) {
                 sbx_store_relaxed(&sbx_seats_are_scarce,
                                   1); /* relaxed: a hint; they may be gone before the next scan */
             }
@@ -267,9 +279,43 @@ static int claim_entry(void)
     }
 }
 
-/* An entry and a block for thread `tid`; NULL when there is none left (counted). */
-static struct sbx_thread *claim(uint32_t tid)
+/* Zeroes are a block that nobody has used. Not the replay's frames and what follows: the cache is still true and the rest is
+ * scratch. Nor the timer: the watch thread may just be announcing one that it had made for the last owner, and whoever exchanges the
+ * word for 0 deletes it. */
+static void clear_block(struct sbx_thread *thread)
 {
+    const size_t timer = offsetof(struct sbx_thread, sample_timer), behind = timer + sizeof thread->sample_timer;
+    sbx_ring_was_left(
+        &thread->writer); /* a thread that gave its seat back left its chunk open, should it find the seat again */
+    sbx_sample_take_back(thread);
+    memset(&thread->clock, 0, timer - offsetof(struct sbx_thread, clock));
+    memset((char *)thread + behind, 0, offsetof(struct sbx_thread, replay) - behind);
+    thread->replay.depth = 0;
+}
+
+/* A life's number: of a thread of this process, wherever it sits. Never 0. */
+static uint32_t new_life(void)
+{
+    static uint32_t last;
+    uint32_t life = sbx_add_relaxed(&last, 1) + 1; /* relaxed: only its being different matters */
+    return life != 0 ? life : sbx_add_relaxed(&last, 1) + 1;
+}
+
+/* What the thread counted on other seats. */
+static void carry_counts(struct sbx_thread_entry *entry, const struct sbx_former_seat *former)
+{
+    entry->alloc_count = former->alloc_count;
+    entry->alloc_bytes = former->alloc_bytes;
+    entry->free_count = former->free_count;
+    entry->map_count = former->map_count;
+    entry->map_bytes = former->map_bytes;
+}
+
+/* An entry and a block for thread `tid`, which had another before (`former`; NULL: it had none); NULL when there is none left
+ * (counted). */
+static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *former)
+{
+    uint32_t generation = former != NULL && former->life != 0 ? former->life : new_life();
     int index = claim_entry();
     if (index < 0) {
         sbx_count_drop(SBX_DROP_NO_THREAD);
@@ -288,11 +334,8 @@ static struct sbx_thread *claim(uint32_t tid)
         thread->entry = entry;
         thread->index = (uint32_t)index;
     } else {
-        /* Not the replay's frames and what follows: the cache is still true and the rest is scratch. */
-        memset(&thread->clock, 0, offsetof(struct sbx_thread, replay) - offsetof(struct sbx_thread, clock));
-        thread->replay.depth = 0;
+        clear_block(thread);
     }
-    uint32_t generation = entry->generation + 1;
     /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
     sbx_store_relaxed(&entry->tid, 0);
     sbx_store_relaxed(&entry->generation, generation);
@@ -300,6 +343,9 @@ static struct sbx_thread *claim(uint32_t tid)
     memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,
            sizeof *entry - offsetof(struct sbx_thread_entry, flags));
     entry->born_ns = sbx_now_ns();
+    if (former != NULL) {
+        carry_counts(entry, former);
+    }
     if (tid == the_header->pid) {
         entry->flags = SBX_THREAD_FLAG_MAIN;
         the_header->main_thread = (uint32_t)index;
@@ -307,6 +353,7 @@ static struct sbx_thread *claim(uint32_t tid)
     }
     thread->generation = generation;
     thread->tid = tid;
+    sbx_seat_is_taken(thread, generation);
     sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
     sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
     sbx_store_release(&entry->state,
@@ -315,124 +362,42 @@ static struct sbx_thread *claim(uint32_t tid)
     return thread;
 }
 
-/* ---- where a thread's stack is ----
- *
- * pthread_getattr_np() tells, but takes a lock of the thread and allocates (glibc): in a hook, the thread may hold that
- * very lock, or its allocator's. So glibc's two words that say it are found once, in a thread of ours whose stack is known,
- * and read directly from then on. A word that does not fit is not believed. */
-
-#ifdef __GLIBC__
-enum {
-    DESCRIPTOR_WORDS = 256
-}; /* struct pthread of glibc 2.36 has 288 words, these two in its last third */
-
-static uint32_t bounds_at; /* word of struct pthread that has the stack's begin, the next its size; 0: not known */
-
-void sbx_thread_learn_stack_bounds(void)
+/* It has its block from now on; its own mask is `mask`. */
+static void may_be_asked_again(struct sbx_thread *thread, uint64_t mask)
 {
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return;
-    }
-    int error = pthread_attr_getstack(&attributes, &low, &bytes);
-    pthread_attr_destroy(&attributes);
-    const uint64_t *words = (const uint64_t *)pthread_self();
-    uint64_t high = (uint64_t)low + bytes;
-    uint32_t found = 0, count = 0;
-    for (uint32_t i = 1; error == 0 && i + 1 < DESCRIPTOR_WORDS && (uint64_t)(uintptr_t)(words + i + 2) <= high; i++) {
-        if (words[i] <= (uint64_t)low && (uint64_t)low - words[i] <= 65536 && words[i] + words[i + 1] == high) {
-            found = i; /* the block begins with the guard, the stack behind it */
-            count++;
-        }
-    }
-    if (count == 1) {
-        sbx_store_release(&bounds_at, found); /* order: release registry.bounds_at */
-    }
+    sbx_store_relaxed(&thread->blocked_signals, mask); /* relaxed: before may_be_asked */
+    sbx_thread_take_signal_stack(thread);
+    sbx_order_with_handler();
+    sbx_thread_become(thread);
 }
 
-static void read_bounds(struct sbx_thread *thread)
+/* The calling thread takes a seat: one that is its own already, or any that is free. Signals are blocked. */
+static void sit_down(uint64_t mask)
 {
-    const uint64_t *words = (const uint64_t *)pthread_self();
-    uint32_t at = sbx_load_acquire(&bounds_at); /* order: acquire registry.bounds_at */
-    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    if (at == 0) {
-        return; /* asked again: our own thread has not looked yet, or never found it, and stacks are copied */
-    }
-    uint64_t low = words[at], high = low + words[at + 1], self = (uint64_t)(uintptr_t)words;
-    bool fits = low < high && low <= self && self < high && (here < low || here < self);
-    thread->stack_low = fits ? low : 1;
-    thread->stack_high = fits ? high : 1;
-}
-#else
-void sbx_thread_learn_stack_bounds(void)
-{
-}
-
-/* musl's neither locks nor allocates for a thread that is not the first. */
-static void read_bounds(struct sbx_thread *thread)
-{
-    pthread_attr_t attributes;
-    void *low = NULL;
-    size_t bytes = 0;
-    thread->stack_low = thread->stack_high = 1; /* asked, not known: stacks are copied */
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
-        return;
-    }
-    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-        thread->stack_low = (uint64_t)low;
-        thread->stack_high = (uint64_t)low + bytes;
-    }
-    pthread_attr_destroy(&attributes);
-}
-#endif
-
-SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
-{
-    if (thread->tid == the_header->pid) {
-        /* The first thread's stack grows: its end is fixed (the kernel puts the program's name there), its begin is
-         * what the limit allows. pthread_getattr_np() would parse /proc/self/maps with stdio here. */
-        struct rlimit limit;
-        uint64_t most = UINT64_C(64) << 20;
-        if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < most) {
-            most = limit.rlim_cur;
-        }
-        uint64_t end = getauxval(AT_EXECFN) & ~UINT64_C(7);
-        thread->stack_low = end > most ? end - most : 8;
-        thread->stack_high = end;
-        return;
-    }
-    read_bounds(thread);
-}
-
-SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
-{
-    if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
-        return NULL;
-    }
-    if (sbx_is_seatless(sbx_own_entry) && !sbx_seats_have_free()) {
-        return NULL;
-    }
-    int saved_errno = errno;
-    if (sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)the_header->pid) {
-        return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
-    }
     sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
-    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    uint32_t tid = (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before */
+    uint32_t life =
+        thread != NULL ? sbx_load_acquire(&thread->entry->generation) : 0; /* order: acquire entry.generation */
     if (thread != NULL && thread->handle != 0 && thread->handle != (uint64_t)pthread_self()) {
-        retire(thread); /* it is of one that had our number before, and whose end nobody saw */
+        /* It is of one that had our number before, and whose end nobody saw, unless the scan just does. */
+        if (sbx_thread_block_of(thread->index, tid) == thread) {
+            retire(thread, life);
+        }
         thread = NULL;
     }
     if (thread == NULL) {
-        thread = claim(tid);
+        thread = sbx_seat_resume(tid);
+        if (thread != NULL) {
+            may_be_asked_again(thread, mask);
+            return;
+        }
+        thread = claim(tid, &sbx_former_seat);
     }
     if (thread == NULL) {
         sbx_thread_become(NULL);
         sbx_own_entry = sbx_seatless_entry(tid);
-        errno = saved_errno;
-        return NULL;
+        return;
     }
     prctl(PR_GET_NAME, thread->entry->name);
     sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
@@ -441,11 +406,30 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     }
     sbx_thread_find_stack(
         thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
-    sbx_thread_may_be_asked_again(thread);
-    sbx_order_with_handler();
-    sbx_thread_become(thread);
+    sbx_former_seat.life = thread->generation;
+    may_be_asked_again(thread, mask);
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
+{
+    if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
+        return NULL;
+    }
+    if (sbx_is_seatless(sbx_own_entry) && !sbx_seat_may_be_taken()) {
+        return NULL;
+    }
+    int saved_errno = errno;
+    if (!is_process_itself()) {
+        return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
+    }
+    uint64_t mask = sbx_raw_block_signals(); /* no handler comes in between, and no jump leaves half of it */
+    if (sbx_self == NULL) {
+        sit_down(mask);
+    }
+    struct sbx_thread *thread = sbx_self;
+    sbx_raw_set_signals(mask);
     errno = saved_errno;
-    return thread;
+    return sbx_thread_is_registered(thread) ? thread : NULL;
 }
 
 struct sbx_thread *sbx_thread_main(void)
@@ -485,22 +469,40 @@ bool sbx_thread_registry_is_quiet(void)
     return true;
 }
 
-/* The kernel's name of a thread. Threads name themselves after they were born, so the scan asks again and again. */
-static void read_name(uint32_t tid, char name[16])
+/* The kernel's name of a thread. False: it has none. */
+static bool read_name(uint32_t tid, char name[16])
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return;
+        return false;
     }
-    char text[16];
-    ssize_t got = read(file, text, sizeof text);
+    ssize_t got = read(file, name, 16);
     close(file);
-    if (got > 1) {
-        size_t length = (size_t)got - 1; /* the line end */
-        memcpy(name, text, length);
-        name[length] = 0;
+    if (got <= 1) {
+        return false;
+    }
+    name[got - 1] = 0; /* the line end */
+    return true;
+}
+
+/* Threads name themselves after they were born, so the scan asks again and again. The seat may become another's meanwhile, who must
+ * not keep this name: once more then. */
+static void refresh_name(struct sbx_thread *thread)
+{
+    const int most = 4;
+    for (int tries = 0; tries < most; tries++) {
+        char name[16];
+        uint32_t tid = sbx_load_acquire(&thread->entry->tid); /* order: acquire entry.tid */
+        if (!read_name(tid, name) || sbx_thread_block_of(thread->index, tid) != thread) {
+            return;
+        }
+        memcpy(thread->entry->name, name, sizeof name);
+        sbx_fence_seq_cst();
+        if (sbx_thread_block_of(thread->index, tid) == thread) {
+            return;
+        }
     }
 }
 
@@ -510,7 +512,7 @@ void sbx_thread_registry_name_young(uint64_t now_ns)
     for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
         struct sbx_thread *thread = sbx_thread_at(i);
         if (thread != NULL && now_ns - thread->entry->born_ns < young_ns) {
-            read_name(thread->tid, thread->entry->name);
+            refresh_name(thread);
         }
     }
 }
@@ -535,10 +537,10 @@ static void meet(uint32_t tid)
     /* Who passes no hook would keep a seat for good: where seats are scarce they are for those who ask. */
     bool is_new = thread == NULL;
     if (is_new && sbx_load_relaxed(&sbx_seats_are_scarce) == 0) {
-        thread = claim(tid);
+        thread = claim(tid, NULL);
     }
     if (thread != NULL && (is_new || thread->index % NAME_TURNS == scans % NAME_TURNS || !are_many)) {
-        read_name(tid, thread->entry->name);
+        refresh_name(thread);
     }
 }
 
@@ -562,10 +564,13 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
         /* It may have retired itself meanwhile, and its entry be another's. From here on it cannot: it is gone. */
         if (sbx_thread_at(i) == thread && thread->tid == tid &&
             sbx_load_acquire(&thread->entry->generation) == generation) { /* order: acquire entry.generation */
-            retire(thread);
+            retire(thread, generation);
         }
     }
-    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= the_header->threads.count / 4 * 3); /* relaxed: a hint */
+    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
+    if (sbx_seats_are_scarce != 0 && sbx_load_relaxed(&sbx_signal_frames_are_known) == 0) {
+        sbx_sample_show_frame();
+    }
     sbx_store_relaxed(&scans, scans + 1);
     are_many = alive >= MANY;
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -98,7 +98,8 @@ struct sbx_thread {
      * block is being given to another thread. */
     struct sbx_thread_entry *entry;
     uint32_t index;
-    uint32_t call_serial;        /* of the newest blocking call; goes on counting whoever has the block (K2) */
+    uint32_t owner;       /* the life whose seat it is; 0: nobody's. Who exchanges it for 0 clears the seat away */
+    uint32_t call_serial; /* of the newest blocking call; goes on counting whoever has the block (K2) */
     struct sbx_thread_cost cost; /* the same */
     _Alignas(64) struct sbx_thread_clock clock;
     /* What every blocking call and every sample touches: one line. */
@@ -138,7 +139,8 @@ struct sbx_thread {
     uint64_t handle;                /* its pthread_t, which a join names; 0: not known */
     uint64_t told_ns;               /* newest WAKE record, and the wait it told of (wake.c) */
     uint32_t told_wait;
-    bool has_loop; /* the main thread */
+    bool has_loop;   /* the main thread */
+    bool keeps_seat; /* others know it by its index: it has opened a watch, or shown signs of life */
     struct sbx_ring_writer writer;
     struct sbx_message_loop loop;
     struct sbx_frame_pace frame;
@@ -294,9 +296,6 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_block_of(uint32_t in
 /* Learn the calling thread's alternate signal stack, or give it ours when it has none: from here on it may be asked for
  * samples. Keeps errno. */
 SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread);
-
-/* The same with its signal mask: it has its block from now on. Keeps errno. */
-SBX_HOOK_SAFE void sbx_thread_may_be_asked_again(struct sbx_thread *thread);
 
 /* The calling thread ends, or its block may become another's: it is not asked any more, and its handlers run where they would
  * without us. False: it is on our stack right now (a handler of the host's), or the kernel does not let it go: then the block

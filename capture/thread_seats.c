@@ -24,7 +24,10 @@ static uint32_t hand; /* where the next candidate is looked for */
 static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
 static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
 static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
-uint32_t sbx_seats_are_scarce;
+static uint32_t taken; /* seats, by threads that live */
+uint32_t sbx_seats_are_scarce, sbx_seats_are_short;
+uint32_t sbx_seats_most = SBX_THREADS_MAX;
+bool sbx_seats_are_few;
 
 /* ---- free seats ---- */
 
@@ -110,6 +113,37 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
         }
     }
     return NULL;
+}
+
+static void count_taken(uint32_t change)
+{
+    uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: what is made of it is a hint */
+    uint32_t is_short = now >= sbx_seats_most - sbx_seats_most / 8;
+    if (sbx_load_relaxed(&sbx_seats_are_short) != is_short) { /* a line that every wait reads is seldom written */
+        sbx_store_relaxed(&sbx_seats_are_short,
+                          is_short); /* relaxed: a late one is put right by the next who comes or goes */
+    }
+}
+
+SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life)
+{
+    sbx_store_relaxed(&thread->owner, life); /* relaxed: entry.state, released behind it, says that there is one */
+    count_taken(1);
+}
+
+SBX_HOOK_SAFE bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life)
+{
+    if (life == 0 || !sbx_cas_acq_rel(&thread->owner, &life, 0)) { /* order: acq_rel seat.owner - one end a life */
+        return false;
+    }
+    count_taken(UINT32_MAX);
+    return true;
+}
+
+void sbx_seats_allow(uint32_t most)
+{
+    sbx_seats_most = most < SBX_THREADS_MAX ? most : SBX_THREADS_MAX;
+    sbx_seats_are_few = true;
 }
 
 SBX_HOOK_SAFE struct sbx_thread_entry *sbx_seatless_entry(uint32_t tid)

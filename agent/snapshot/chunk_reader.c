@@ -5,6 +5,9 @@
  * its thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's,
  * the records go to an extra thread of which only the tid is known.
  *
+ * A thread may have sat on several entries, one after the other (capture/seat_turns.h): its generation and tid are the same on all. All
+ * it did goes to the entry it has last, or to one extra thread.
+ *
  * What a run of equal samples has to tell is in its thread's entry until it is told, and a copy may hold it in both
  * places (C3 of snapshot_copy.h). The record in the ring is then the later one of the two and has all the looks, so the
  * entry's is left out: a run is known by its thread, stack, kind and begin. The ring tells the begin less exactly than the
@@ -25,9 +28,10 @@ enum {
     EXTRA_THREADS_MAX = 2 * SBX_THREADS_MAX
 };
 
-/* Which former life of which entry an extra thread stands for. */
+/* Whom an extra thread stands for. */
 struct extra_thread {
-    uint32_t index, generation, tid;
+    uint32_t generation, tid;
+    uint32_t index;      /* of the entry, with any_generation; else 0 */
     bool any_generation; /* met through an observer's record: only that it was an earlier one is known */
 };
 
@@ -36,18 +40,82 @@ struct reading {
     size_t record_capacity;
     struct extra_thread *extras;
     uint32_t extra_count, thread_capacity;
+    uint32_t *last_of; /* by entry: the entry that its thread has last; often itself */
 };
+
+/* ---- threads on several entries ---- */
+
+struct sitting {
+    uint32_t tid, generation, index;
+    uint64_t since_ns;
+};
+
+static int compare_sittings(const void *left, const void *right)
+{
+    const struct sitting *a = left, *b = right;
+    if (a->tid != b->tid) {
+        return a->tid < b->tid ? -1 : 1;
+    }
+    if (a->generation != b->generation) {
+        return a->generation < b->generation ? -1 : 1;
+    }
+    return (a->since_ns > b->since_ns) - (a->since_ns < b->since_ns);
+}
+
+static int find_last_entries(struct reading *reading, uint32_t entry_count)
+{
+    struct sitting *sittings = calloc((size_t)entry_count + 1, sizeof *sittings);
+    reading->last_of = calloc((size_t)entry_count + 1, sizeof *reading->last_of);
+    if (sittings == NULL || reading->last_of == NULL) {
+        free(sittings);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < entry_count; i++) {
+        const struct sbx_thread_entry *entry = &reading->snapshot->threads[i].entry;
+        sittings[i] = (struct sitting){entry->tid, entry->generation, i, entry->born_ns};
+    }
+    qsort(sittings, entry_count, sizeof *sittings, compare_sittings);
+    for (uint32_t i = entry_count, last = 0; i > 0; i--) {
+        const struct sitting *at = &sittings[i - 1];
+        if (i == entry_count || at->tid == 0 || at->tid != sittings[last].tid ||
+            at->generation != sittings[last].generation) {
+            last = i - 1;
+        }
+        reading->last_of[at->index] = sittings[last].index;
+    }
+    free(sittings);
+    return 0;
+}
+
+/* The entry that a thread has now; UINT32_MAX: none. */
+static uint32_t find_entry(const struct reading *reading, uint32_t generation, uint32_t tid)
+{
+    const struct sbx_snapshot *snapshot = reading->snapshot;
+    for (uint32_t i = 0; tid != 0 && i < snapshot->header.thread_count; i++) {
+        const struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
+        if (entry->tid == tid && entry->generation == generation) {
+            return reading->last_of[i];
+        }
+    }
+    return UINT32_MAX;
+}
 
 /* ---- extra threads ---- */
 
-/* The place in snapshot->threads of a former life; UINT32_MAX when there are too many. Returns 0 or -ENOMEM. */
+/* The place in snapshot->threads of a former thread, or one that sits elsewhere now; UINT32_MAX when there are too many. Returns 0 or
+ * -ENOMEM. */
 static int find_extra(struct reading *reading, struct extra_thread wanted, uint32_t *thread_out)
 {
     struct sbx_snapshot *snapshot = reading->snapshot;
+    *thread_out = wanted.any_generation ? UINT32_MAX : find_entry(reading, wanted.generation, wanted.tid);
+    if (*thread_out != UINT32_MAX) {
+        return 0;
+    }
     for (uint32_t i = 0; i < reading->extra_count; i++) {
         const struct extra_thread *extra = &reading->extras[i];
-        if (extra->index == wanted.index && extra->generation == wanted.generation && extra->tid == wanted.tid &&
-            extra->any_generation == wanted.any_generation) {
+        if (extra->generation == wanted.generation && extra->tid == wanted.tid &&
+            extra->any_generation == wanted.any_generation &&
+            (!wanted.any_generation || extra->index == wanted.index)) {
             *thread_out = snapshot->header.thread_count + i;
             return 0;
         }
@@ -146,13 +214,17 @@ static int read_chunk(struct reading *reading, const struct sbx_chunk *head, con
             if (record.end_ns < entry->born_ns) {
                 error = find_extra(reading, (struct extra_thread){.index = record.thread, .any_generation = true},
                                    &record.thread);
+            } else {
+                record.thread = reading->last_of[record.thread];
             }
         } else if (head->thread_generation != entry->generation) {
             if (own == UINT32_MAX) {
-                struct extra_thread former = {head->thread, head->thread_generation, head->tid, false};
+                struct extra_thread former = {.generation = head->thread_generation, .tid = head->tid};
                 error = find_extra(reading, former, &own);
             }
             record.thread = own;
+        } else {
+            record.thread = reading->last_of[record.thread];
         }
         if (error == 0 && record.thread == UINT32_MAX) {
             snapshot->drops[SBX_DROP_NO_THREAD]++;
@@ -206,9 +278,10 @@ static int find_owner(struct reading *reading, uint32_t index, struct sbx_record
 {
     const struct sbx_thread_entry *entry = &reading->snapshot->threads[index].entry;
     if (entry->run_generation == 0 || entry->run_generation == entry->generation) {
+        record->thread = reading->last_of[index];
         return 0;
     }
-    return find_extra(reading, (struct extra_thread){index, entry->run_generation, entry->run_tid, false},
+    return find_extra(reading, (struct extra_thread){.generation = entry->run_generation, .tid = entry->run_tid},
                       &record->thread);
 }
 
@@ -394,6 +467,7 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
     if (readable > 1) {
         qsort(places, readable, sizeof *places, compare_places);
     }
+    error = find_last_entries(&reading, entry_count);
     for (uint32_t i = 0; i < readable && error == 0; i++) {
         const uint8_t *chunk = chunks + (size_t)places[i].index * SBX_CHUNK_BYTES;
         error = read_chunk(&reading, read_head(&head, chunk), chunk + offsetof(struct sbx_chunk, bytes));
@@ -408,6 +482,7 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
         error = hold_cpu_times(snapshot);
     }
     free(reading.extras);
+    free(reading.last_of);
     free(places);
     return error;
 }

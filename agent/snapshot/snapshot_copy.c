@@ -218,9 +218,12 @@ static int copy_runs(struct copy *copy, const struct sbx_recording_header *heade
             batch[i].run_tid = sbx_load_relaxed(&entries[i].tid); /* relaxed: a name for former threads, no more */
             /* order: acquire entry.generation - what is read of the runs is of this thread or a later one */
             batch[i].run_generation = sbx_load_acquire(&entries[i].generation);
+            uint64_t born_ns = sbx_load_relaxed(&entries[i].born_ns);
             copy_run(&entries[i].own, copy->since_ns, &batch[i].own);
             copy_run(&entries[i].observed, copy->since_ns, &batch[i].observed);
-            if (sbx_load_relaxed(&entries[i].generation) != batch[i].run_generation) {
+            sbx_fence_acquire(); /* order: acquire fence - the second look comes after the runs */
+            if (sbx_load_relaxed(&entries[i].generation) != batch[i].run_generation ||
+                sbx_load_relaxed(&entries[i].born_ns) != born_ns) {
                 batch[i].own.sequence |= 1; /* given away meanwhile: whose run it is is not known */
                 batch[i].observed.sequence |= 1;
             }
@@ -246,15 +249,17 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
         uint64_t at = copy->head->threads.at + (uint64_t)i * sizeof(struct sbx_thread_entry);
         const struct sbx_thread_entry *entry = (const struct sbx_thread_entry *)(const void *)(copy->live + at);
         uint32_t before, after;
+        uint64_t born_ns;
         int tries = 0;
         do {
             /* order: acquire entry.generation - and the fence below: the entry read in between is one thread's */
             before = sbx_load_acquire(&entry->generation);
+            born_ns = sbx_load_relaxed(&entry->born_ns); /* a thread may come back to it: then it is born anew there */
             read_words(copy->scratch, entry, PART / WORD);
             /* order: acquire fence - the second look at the generation comes after the entry */
             sbx_fence_acquire();
             after = sbx_load_relaxed(&entry->generation);
-        } while (before != after && ++tries < THREAD_TRIES);
+        } while ((before != after || sbx_load_relaxed(&entry->born_ns) != born_ns) && ++tries < THREAD_TRIES);
         struct sbx_thread_entry *copied = (struct sbx_thread_entry *)(void *)copy->scratch;
         if (copied->last_record_ns < copy->since_ns) {
             copied->last_stack = SBX_STACK_NONE;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* many_threads.c - threads by the thousand: what an allocation of each costs, and what the recorder's own threads take.
+/* many_threads.c - threads by the thousand: what an allocation and a wait of each cost, and what the recorder's own threads take.
  *
  * usage: many_threads THREADS SECONDS [--asleep]
- * Much beyond 2,000 threads that are awake a machine of two processors does nothing else. All threads allocate and free in rounds with a short sleep between them; with --asleep only 100 do, and the others sleep. Prints
- * "NS_A_PAIR LONGEST_THREAD_NS RECORDER_CPU_PERCENT RSS_KIB", where the recorder's is the CPU time of its threads by wall time. */
+ * All threads take turns of 100 allocations and a sleep of 50 ms; with --asleep only 100 of them do, and the others sleep for half a
+ * second each time: much beyond 2,000 threads that are awake a machine of two processors does nothing else. Prints
+ * "NS_A_PAIR NS_A_TURN RECORDER_CPU_PERCENT RSS_KIB": a pair is malloc and free, a turn all pairs and the sleep, both in CPU time
+ * of the thread; the recorder's is the CPU time of its threads by wall time. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +24,7 @@ enum {
 
 static atomic_bool goes_on = true;
 static bool are_asleep;
-static double ns_a_pair[THREADS_MAX];
+static double ns_a_pair[THREADS_MAX], ns_a_turn[THREADS_MAX];
 
 static double now_of(clockid_t clock)
 {
@@ -34,20 +36,26 @@ static double now_of(clockid_t clock)
 static void *run(void *number)
 {
     size_t self = (size_t)number;
-    double ns = 0, pairs = 0;
+    double pairs_ns = 0, turns_ns = 0, turns = 0;
     while (goes_on) {
-        if (!are_asleep || self < AWAKE) {
-            double begin = now_of(CLOCK_THREAD_CPUTIME_ID);
+        bool is_awake = !are_asleep || self < AWAKE;
+        double begin = now_of(CLOCK_THREAD_CPUTIME_ID), middle = begin;
+        if (is_awake) {
             for (int i = 0; i < PAIRS; i++) {
                 void *volatile memory = malloc(64);
                 free(memory);
             }
-            ns += now_of(CLOCK_THREAD_CPUTIME_ID) - begin;
-            pairs += PAIRS;
+            middle = now_of(CLOCK_THREAD_CPUTIME_ID);
         }
-        usleep(are_asleep && self >= AWAKE ? 500000 : 50000);
+        usleep(is_awake ? 50000 : 500000);
+        if (is_awake) {
+            pairs_ns += middle - begin;
+            turns_ns += now_of(CLOCK_THREAD_CPUTIME_ID) - begin;
+            turns++;
+        }
     }
-    ns_a_pair[self] = pairs > 0 ? ns / pairs : 0;
+    ns_a_pair[self] = turns > 0 ? pairs_ns / turns / PAIRS : 0;
+    ns_a_turn[self] = turns > 0 ? turns_ns / turns : 0;
     return NULL;
 }
 
@@ -115,14 +123,14 @@ int main(int argc, char **argv)
         (recorder_ticks() - ticks) / (double)sysconf(_SC_CLK_TCK) * 100 / ((now_of(CLOCK_MONOTONIC) - begin) / 1e9);
     long rss = rss_kib();
     goes_on = false;
-    double sum = 0, longest = 0;
+    double pairs = 0, turns = 0;
     size_t counted = 0;
     for (size_t i = 0; i < count; i++) {
         pthread_join(threads[i], NULL);
-        sum += ns_a_pair[i];
+        pairs += ns_a_pair[i];
+        turns += ns_a_turn[i];
         counted += ns_a_pair[i] > 0;
-        longest = ns_a_pair[i] > longest ? ns_a_pair[i] : longest;
     }
-    printf("%.1f %.1f %.1f %ld\n", sum / (double)counted, longest, percent, rss);
+    printf("%.1f %.1f %.1f %ld\n", pairs / (double)counted, turns / (double)counted, percent, rss);
     return 0;
 }

@@ -26,6 +26,16 @@ SBX_SIGNAL_SAFE static void learn_signal_return(const void *place)
 }
 
 uint32_t sbx_sample_probe_hit;
+uint32_t sbx_signal_frames_are_known;
+
+/* Has this kernel's frame the words by which handlers of the host's are found (handler_frames.h)? */
+SBX_SIGNAL_SAFE static void learn_frame(const ucontext_t *interrupted)
+{
+    uint64_t low = (uint64_t)(uintptr_t)interrupted;
+    if (sbx_is_in_frame(sbx_frame_words(interrupted), low, low + sizeof *interrupted)) {
+        sbx_store_relaxed(&sbx_signal_frames_are_known, 1); /* relaxed: for good */
+    }
+}
 
 /* Is what was interrupted right behind a system call? The code is read by the kernel: it may be there to be run only. */
 SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
@@ -169,6 +179,9 @@ SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *con
     int saved_errno = errno;
     if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.signal_return) == 0)) {
         learn_signal_return(__builtin_return_address(0));
+    }
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_signal_frames_are_known) == 0)) {
+        learn_frame(context);
     }
     uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
     uint32_t index = (uint32_t)(value & 0xffff);

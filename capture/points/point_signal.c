@@ -176,9 +176,16 @@ static struct sbx_thread *begin_mask(uint64_t added)
     return thread;
 }
 
+/* A handler of the host's may have been called meanwhile: by a sanitizer's run-time even without a frame of the kernel's, so that it
+ * was free to give the seat back (seat_turns.h). */
+static bool is_still_ours(const struct sbx_thread *thread)
+{
+    return thread != NULL && thread == sbx_self;
+}
+
 static void end_mask(struct sbx_thread *thread, uint64_t mask)
 {
-    if (thread != NULL) {
+    if (is_still_ours(thread)) {
         sbx_store_relaxed(&thread->blocked_signals, mask); /* relaxed: a late look spares us one sample */
     }
 }
@@ -191,7 +198,7 @@ static struct sbx_thread *begin_change(int how, const sigset_t *set)
 
 static void end_change(struct sbx_thread *thread, int how, uint64_t word, bool is_done)
 {
-    if (thread == NULL) {
+    if (!is_still_ours(thread)) {
         return;
     }
     if (!is_done) {
@@ -285,7 +292,8 @@ static int hook_sigaltstack(const stack_t *wanted, stack_t *was_out)
     stack_t was;
     struct sbx_thread *thread = wanted != NULL ? begin_stack() : NULL;
     int result = real_sigaltstack(wanted, &was);
-    if (thread != NULL) { /* set or refused: what there is now is ours, the program's, or none, and then ours again */
+    if (is_still_ours(
+            thread)) { /* set or refused: what there is now is ours, the program's, or none, and then ours again */
         int saved_errno = errno;
         sbx_thread_take_signal_stack(thread);
         errno = saved_errno;

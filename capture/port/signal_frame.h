@@ -4,12 +4,15 @@
  * Each architecture's file defines
  *   sbx_signal_frame_bytes()   what it may put there now, of this process
  *   sbx_was_call_cut()         did the system call in front of what was interrupted say EINTR
+ *   sbx_is_in_frame()          does a place of a stack look like that in every frame
+ *   sbx_frame_words()          where a frame has them
  *   SBX_CALL_INSTRUCTION       the bytes of a system call instruction, SBX_CALL_BYTES of them */
 #ifndef SBX_SIGNAL_FRAME_H
 #define SBX_SIGNAL_FRAME_H
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -28,6 +31,8 @@ static inline uint64_t sbx_signal_frame_most(void)
     uint64_t most = getauxval(MINIMUM);
     return most != 0 ? most : OLD_MOST;
 }
+
+#define SBX_READS_FOREIGN_STACKS __attribute__((no_sanitize("address", "thread")))
 
 #if defined(__x86_64__)
 #include "signal_frame_x86_64.h"

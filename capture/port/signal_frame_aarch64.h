@@ -14,6 +14,28 @@ SBX_SIGNAL_SAFE static inline bool sbx_was_call_cut(const ucontext_t *interrupte
     return (int64_t)interrupted->uc_mcontext.regs[0] == -EINTR;
 }
 
+/* Does `word` lie in a frame that is whole, between `low` and `high`? The head of the record that every frame has, that of the
+ * floating-point registers (FPSIMD_MAGIC, and its size); before it the head of the frame's ucontext, without flags and link. */
+SBX_SIGNAL_SAFE SBX_READS_FOREIGN_STACKS static inline bool sbx_is_in_frame(const uint64_t *word, uint64_t low,
+                                                                            uint64_t high)
+{
+    enum {
+        LINK_AT = offsetof(ucontext_t, uc_link) / 8,
+        RECORD_AT = offsetof(ucontext_t, uc_mcontext.__reserved) / 8,
+    };
+    if (word[0] != (UINT64_C(528) << 32 | UINT64_C(0x46508001))) {
+        return false;
+    }
+    const uint64_t *head = word - RECORD_AT;
+    return (uint64_t)(uintptr_t)head >= low && (uint64_t)(uintptr_t)word < high && head[0] == 0 && head[LINK_AT] == 0;
+}
+
+/* Where that word is in the frame of the handler that was given `interrupted`: the kernel writes it first. */
+SBX_SIGNAL_SAFE static inline const uint64_t *sbx_frame_words(const ucontext_t *interrupted)
+{
+    return (const uint64_t *)(const void *)interrupted->uc_mcontext.__reserved;
+}
+
 enum {
     SBX_CALL_BYTES = 4
 };

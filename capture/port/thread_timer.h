@@ -89,4 +89,21 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_signal_mask(void)
     return result == 0 ? mask : UINT64_MAX;
 }
 
+/* Block all signals of the calling thread but those of faults: its mask until now. */
+SBX_SIGNAL_SAFE static inline uint64_t sbx_raw_block_signals(void)
+{
+    const uint64_t faults = UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1) | UINT64_C(1) << (SIGILL - 1) |
+                            UINT64_C(1) << (SIGFPE - 1) | UINT64_C(1) << (SIGTRAP - 1) | UINT64_C(1) << (SIGSYS - 1);
+    const uint64_t others = ~faults;
+    uint64_t mask = 0;
+    (void)sbx_raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)(uintptr_t)&others, (long)(uintptr_t)&mask, sizeof mask,
+                          0, 0);
+    return mask;
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_raw_set_signals(uint64_t mask)
+{
+    (void)sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&mask, 0, sizeof mask, 0, 0);
+}
+
 #endif

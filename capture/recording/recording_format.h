@@ -55,7 +55,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 8u
+#define SBX_RECORDING_VERSION 9u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -334,12 +334,15 @@ struct sbx_repeat {
 struct sbx_thread_entry {
     uint32_t state; /* enum sbx_thread_state */
     uint32_t tid;
-    uint32_t generation; /* bumped each time the entry is taken: index and generation name one thread */
-    uint32_t flags;      /* enum sbx_thread_flag */
-    char name[16];       /* as the kernel has it; local only */
+    uint32_t
+        generation; /* number of its thread's life, never 0 once taken: another for each thread of the process, and the same
+                                wherever that thread sits */
+    uint32_t flags; /* enum sbx_thread_flag */
+    char name[16];  /* as the kernel has it; local only */
     uint64_t born_ns;
     uint64_t died_ns;
-    uint64_t reserved[2];
+    uint64_t away_ns; /* when its thread gave it back for the time of a wait; 0: it sits there, or has ended */
+    uint64_t reserved;
     /* written by the thread itself from here */
     uint64_t alloc_count; /* exact since registration, recorded or not */
     uint64_t alloc_bytes;

@@ -210,7 +210,7 @@ static int fill_thread(struct work *work, uint32_t ordinal)
     const struct sbx_thread_entry *entry = &snapshot->threads[index].entry;
     struct sbx_redacted_thread *thread = &work->redacted->threads[ordinal];
     bool is_main = is_main_thread(snapshot, index);
-    bool ended = entry->state == SBX_THREAD_DEAD && entry->died_ns <= work->now_ns;
+    bool ended = entry->state == SBX_THREAD_DEAD && entry->died_ns <= work->now_ns && entry->away_ns == 0;
     thread->name = is_main ? 1 : sbx_thread_name_index(entry->name);
     if (thread->name == 0 && entry->name[0] != '\0') {
         work->redacted->redactions.thread_names_hidden++;

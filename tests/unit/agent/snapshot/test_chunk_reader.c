@@ -78,6 +78,66 @@ static void test_records_of_a_reused_entry_go_to_an_extra_thread(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+/* It gave its seat back while it waited, found another's there, and sat down elsewhere: generation and number are its own. */
+static void test_a_thread_that_sat_on_several_entries_is_one(void **state)
+{
+    struct whole_recording *fixture = *state;
+    struct sbx_thread_entry *entries = fixture->builder->threads;
+    uint32_t life = entries[WORKER].generation, second, third;
+    struct sbx_record record = {.kind = SBX_RECORD_SLEEP, .begin_ns = 9000100, .end_ns = 9000200};
+    sbx_recording_reuse_thread(fixture->builder, WORKER, 5001, "newcomer", 9000000);
+    second = record.thread = sbx_recording_add_thread(fixture->builder, 4001, "worker", 0);
+    entries[second].generation = life;
+    entries[second].born_ns = 9000050;
+    entries[second].state = SBX_THREAD_DEAD; /* given back as well, and nobody sits there */
+    sbx_recording_put(fixture->builder, &record);
+    third = record.thread = sbx_recording_add_thread(fixture->builder, 4001, "worker", 0);
+    entries[third].generation = life;
+    entries[third].born_ns = 9000300;
+    record.begin_ns = record.end_ns = 9000400;
+    sbx_recording_put(fixture->builder, &record);
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
+    unsigned locks = 0, sleeps = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *at = &snapshot->records[i];
+        locks += at->kind == SBX_RECORD_LOCK;
+        sleeps += at->kind == SBX_RECORD_SLEEP;
+        if (at->kind == SBX_RECORD_LOCK || at->kind == SBX_RECORD_SLEEP) {
+            assert_int_equal(at->thread, third);
+            assert_string_equal(snapshot->threads[at->thread].entry.name, "worker");
+        }
+    }
+    assert_int_equal(locks, ROUNDS);
+    assert_int_equal(sleeps, 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* Its seats are all others' by now: who it was is told by its number alone, and it is one all the same. */
+static void test_a_thread_without_an_entry_is_one_extra_thread(void **state)
+{
+    struct whole_recording *fixture = *state;
+    struct sbx_thread_entry *entries = fixture->builder->threads;
+    struct sbx_record record = {.kind = SBX_RECORD_SLEEP, .begin_ns = 9000100, .end_ns = 9000200};
+    uint32_t second = record.thread = sbx_recording_add_thread(fixture->builder, 4001, "worker", 0);
+    entries[second].generation = entries[WORKER].generation;
+    sbx_recording_put(fixture->builder, &record);
+    sbx_recording_reuse_thread(fixture->builder, WORKER, 5001, "newcomer", 9000300);
+    sbx_recording_reuse_thread(fixture->builder, second, 5002, "newcomer", 9000300);
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
+    uint32_t extra = UINT32_MAX;
+    unsigned seen = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *at = &snapshot->records[i];
+        if (at->kind == SBX_RECORD_LOCK || at->kind == SBX_RECORD_SLEEP) {
+            extra = seen++ == 0 ? at->thread : extra;
+            assert_int_equal(at->thread, extra);
+            assert_int_equal(snapshot->threads[extra].entry.tid, 4001);
+        }
+    }
+    assert_int_equal(seen, ROUNDS + 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void test_recording_without_threads_has_a_main_thread_all_the_same(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -139,6 +199,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_RECORDING(test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahead),
         WITH_RECORDING(test_records_of_a_reused_entry_go_to_an_extra_thread),
+        WITH_RECORDING(test_a_thread_that_sat_on_several_entries_is_one),
+        WITH_RECORDING(test_a_thread_without_an_entry_is_one_extra_thread),
         WITH_RECORDING(test_recording_without_threads_has_a_main_thread_all_the_same),
         WITH_RECORDING(test_damaged_chunk_keeps_the_records_before_the_damage),
         WITH_RECORDING(test_chunks_that_are_not_readable_are_left_out),

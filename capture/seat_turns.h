@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* seat_turns.h - more threads than seats: who waits gives his back, and sits down again afterwards.
+ *
+ * When seven eighths of the seats are taken, a thread that begins to wait gives its seat back, as at its end, and is then like a
+ * thread that never had one: nothing of it points into the entry or the block. So threads that wait for ever hold seven eighths at
+ * most, and the rest goes from one to the other. When the wait was long enough to be told, the thread sits down and tells it; else
+ * it sits down at its next hook that is no wait. It finds its seat as it left it, if nobody else took it meanwhile, and goes on in the same chunk; else it
+ * takes another that is free.
+ *
+ *   T1  A seat is given back by its own thread alone, in one piece: all signals but those of faults are blocked, and its TLS says
+ *       GONE. So no handler of the host's finds half of it, and no jump leaves half of it.
+ *   T2  No frame of ours that is further out on the stack holds the block: nothing of ours runs (`inside`), no call is open, and
+ *       the thread is in no signal handler, which could have interrupted a hook anywhere (handler_frames.h).
+ *   T3  The thread's alternate stack is none of the block's afterwards, by the kernel's own word; and because of T2 no handler's
+ *       frame is left whose return would bring it back (the kernel restores it from the frame).
+ *   T4  Who has the seat is decided by entry.state and `owner` of the block (thread_seats.h), for whoever comes back as for any other.
+ *   T5  The price is bounded: a thread gives its seat back once in 400 us at most, over 50 ms, so that 1 % of its time goes into it
+ *       at the very worst; and threads that find their own seat taken sit down 100 times a second, all of them together, because each
+ *       begins a chunk of the ring.
+ *
+ * Not given back: the seats of the main thread, of threads with messages, frames or watches, and of those that wait in a handler, on a
+ * stack that is not their own, or more than SBX_LOOK_FOR_HANDLERS_MOST deep. */
+#ifndef SBX_SEAT_TURNS_H
+#define SBX_SEAT_TURNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture_settings.h"
+#include "thread_registry.h"
+#include "thread_seats.h"
+
+/* Groups whose calls wait for something that may not come for long. */
+#define SBX_GROUPS_THAT_WAIT                                                                                   \
+    (SBX_POINT_BIT(SBX_GROUP_LOCK) | SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_POLL) |           \
+     SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_FILE) | SBX_POINT_BIT(SBX_GROUP_SOCKET) |        \
+     SBX_POINT_BIT(SBX_GROUP_RWLOCK) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_BARRIER) | \
+     SBX_POINT_BIT(SBX_GROUP_JOIN) | SBX_POINT_BIT(SBX_GROUP_EVENTFD) | SBX_POINT_BIT(SBX_GROUP_FUTEX) |       \
+     SBX_POINT_BIT(SBX_GROUP_FILE_LOCK))
+
+/* `shield` of a call that began without a seat: no block, and equal to none. */
+#define SBX_WITHOUT_SEAT ((struct sbx_thread *)2)
+
+/* What a thread keeps of itself while it has no seat. In its TLS, and its own. */
+struct sbx_former_seat {
+    uint32_t life;    /* its number, for all its seats; 0: it never had one */
+    uint32_t place;   /* index + 1 of the seat it gave back; 0: there is none to come back to */
+    uint64_t next_ns; /* T5: when it has paid for the last time it gave */
+    uint64_t stack_low, stack_high;
+    uint64_t alloc_count, alloc_bytes, free_count, map_count,
+        map_bytes; /* its entry's, which a next one goes on from */
+};
+extern __thread struct sbx_former_seat sbx_former_seat;
+
+/* The calling thread, whose block this is, is about to wait, at `here`: give its seat back. True: nothing of the block may be touched
+ * any more. Keeps errno. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_seat_give(struct sbx_thread *thread, uint64_t here, uint64_t now_ns);
+
+/* May the calling thread, which has none, take a seat now? Not in a handler, whose end would take its alternate stack away again. */
+SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void);
+
+/* The calling thread's former seat, as it left it; NULL: it is another's, or was. Signals are blocked. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid);
+
+/* The calling thread ends without a seat: the one it gave back is that of a dead thread. */
+SBX_HOOK_SAFE void sbx_seat_forget(uint32_t tid);
+
+#endif
