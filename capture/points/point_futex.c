@@ -113,10 +113,10 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
 static bool is_always_shielded(long number)
 {
     static const short numbers[] = {
-        IO_URING_ENTER, SYS_ppoll,  SYS_pselect6,   SYS_nanosleep,    SYS_clock_nanosleep, SYS_rt_sigsuspend,
-        SYS_msgrcv,     SYS_msgsnd, SYS_semtimedop, SYS_io_getevents, IO_PGETEVENTS,
+        IO_URING_ENTER,    SYS_ppoll,  SYS_pselect6, SYS_nanosleep, SYS_clock_nanosleep,
+        SYS_rt_sigsuspend, SYS_msgrcv, SYS_msgsnd,   IO_PGETEVENTS,
 #ifdef SYS_poll
-        SYS_poll,       SYS_select, SYS_pause,
+        SYS_poll,          SYS_select, SYS_pause,
 #endif
     };
     bool is_one = false;

@@ -18,7 +18,8 @@ typedef struct io_context *io_context_of_libaio;
 
 /* `always`: on every kernel, because any handler ends the call, which the kernel would have gone on with after an interruption
  * that none was called for (docs/SIGNAL_SAFETY.md). _IN_CALLS: only where the
- * kernel makes it in calls; they are too frequent in some programs, and the kernel goes on. */
+ * kernel makes it in calls; the kernel goes on with them behind ours as well, or ends them
+ * at such an interruption alone, too. */
 #define SHIELDED(type, name, parameters, arguments) SHIELD(type, real_##name, hook_##name, parameters, arguments, true)
 #define SHIELDED_IN_CALLS(type, name, parameters, arguments) \
     SHIELD(type, real_##name, hook_##name, parameters, arguments, false)
@@ -35,21 +36,23 @@ typedef struct io_context *io_context_of_libaio;
 
 SHIELDED(ssize_t, msgrcv, (int queue, void *out, size_t bytes, long type, int flags), (queue, out, bytes, type, flags))
 SHIELDED(int, msgsnd, (int queue, const void *message, size_t bytes, int flags), (queue, message, bytes, flags))
-SHIELDED(int, semop, (int set, struct sembuf *operations, size_t count), (set, operations, count))
-SHIELDED(int, semtimedop, (int set, struct sembuf *operations, size_t count, const struct timespec *timeout),
-         (set, operations, count, timeout))
-SHIELDED(ssize_t, mq_receive, (mqd_t queue, char *out, size_t bytes, unsigned *priority), (queue, out, bytes, priority))
-SHIELDED(ssize_t, mq_timedreceive,
-         (mqd_t queue, char *out, size_t bytes, unsigned *priority, const struct timespec *until),
-         (queue, out, bytes, priority, until))
-SHIELDED(int, mq_send, (mqd_t queue, const char *message, size_t bytes, unsigned priority),
-         (queue, message, bytes, priority))
-SHIELDED(int, mq_timedsend,
-         (mqd_t queue, const char *message, size_t bytes, unsigned priority, const struct timespec *until),
-         (queue, message, bytes, priority, until))
-SHIELDED(int, io_getevents,
-         (io_context_of_libaio context, long least, long most, struct io_event *events, struct timespec *timeout),
-         (context, least, most, events, timeout))
+SHIELDED_IN_CALLS(int, semop, (int set, struct sembuf *operations, size_t count), (set, operations, count))
+SHIELDED_IN_CALLS(int, semtimedop, (int set, struct sembuf *operations, size_t count, const struct timespec *timeout),
+                  (set, operations, count, timeout))
+SHIELDED_IN_CALLS(ssize_t, mq_receive, (mqd_t queue, char *out, size_t bytes, unsigned *priority),
+                  (queue, out, bytes, priority))
+SHIELDED_IN_CALLS(ssize_t, mq_timedreceive,
+                  (mqd_t queue, char *out, size_t bytes, unsigned *priority, const struct timespec *until),
+                  (queue, out, bytes, priority, until))
+SHIELDED_IN_CALLS(int, mq_send, (mqd_t queue, const char *message, size_t bytes, unsigned priority),
+                  (queue, message, bytes, priority))
+SHIELDED_IN_CALLS(int, mq_timedsend,
+                  (mqd_t queue, const char *message, size_t bytes, unsigned priority, const struct timespec *until),
+                  (queue, message, bytes, priority, until))
+SHIELDED_IN_CALLS(int, io_getevents,
+                  (io_context_of_libaio context, long least, long most, struct io_event *events,
+                   struct timespec *timeout),
+                  (context, least, most, events, timeout))
 SHIELDED(int, io_pgetevents,
          (io_context_of_libaio context, long least, long most, struct io_event *events, struct timespec *timeout,
           void *mask),
