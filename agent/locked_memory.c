@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "elf_image.h"
+#include "loader_visit.h"
 
 #define LARGE_LIMIT ((rlim_t)256 << 20) /* our maps are a small part of it */
 
@@ -44,6 +45,11 @@ static int look_at_module(struct dl_phdr_info *info, size_t bytes, void *unused)
 bool sbx_may_lock_all_memory(void)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < LARGE_LIMIT && !may_lock_without_limit() &&
-           dl_iterate_phdr(look_at_module, NULL) != 0;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= LARGE_LIMIT || may_lock_without_limit()) {
+        return false;
+    }
+    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    bool is_called = dl_iterate_phdr(look_at_module, NULL) != 0;
+    sbx_loader_visit_end();
+    return is_called;
 }

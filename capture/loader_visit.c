@@ -15,15 +15,20 @@
 #include <time.h>
 
 #include "libc_symbols.h"
+#include "order.h"
 #include "raw_syscall.h"
+#include "thread_where.h"
 
 enum {
     FORK_WAIT_MS = 200,
-    REAL_TIME_WAIT_MS = 5
+    REAL_TIME_WAIT_MS = 5,
+    FORK_LOOK_MS = 50,        /* between two looks at what the visitor does */
+    FORK_WAIT_MOST_MS = 10000 /* for one that has had no processor to finish with */
 };
 
 static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool has_visit_lock;
+static uint32_t visitor; /* the thread that has the lock for a visit; 0: none */
 
 static void make_lock(void)
 {
@@ -39,10 +44,12 @@ static void make_lock(void)
 void sbx_loader_visit_begin(void)
 {
     pthread_mutex_lock(&visit_lock);
+    sbx_store_relaxed(&visitor, (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); /* relaxed: a hint */
 }
 
 void sbx_loader_visit_end(void)
 {
+    sbx_store_relaxed(&visitor, 0);
     pthread_mutex_unlock(&visit_lock);
 }
 
@@ -83,13 +90,36 @@ static bool is_real_time(void)
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6; /* SCHED_DEADLINE */
 }
 
-/* Ours that is inside, and has our priority now, is out within microseconds. Else it is not inside but waits for the loader,
- * which a thread of the program's holds that does not run: a fork would meet that one there without us as well. Who has
- * real time does not wait for it. */
+/* Does the visitor wait for the loader's lock? A visit sleeps for nothing else. */
+static bool waits_for_the_loader(void)
+{
+    struct sbx_where where;
+    uint32_t tid = sbx_load_relaxed(&visitor);
+    return tid != 0 && sbx_where_read(tid, &where) && where.is_blocked && where.call == SYS_futex;
+}
+
+/* A machine with many times more threads than processors may give the visitor a few milliseconds a second. It has the loader's
+ * lock, which the child would find held for ever. */
+static bool wait_while_it_works(void)
+{
+    for (uint32_t waited_ms = FORK_WAIT_MS; waited_ms < FORK_WAIT_MOST_MS; waited_ms += FORK_LOOK_MS) {
+        if (waits_for_the_loader()) {
+            return false;
+        }
+        if (lock_within(FORK_LOOK_MS) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The visitor that is inside, and has the priority of the thread that forks now, is out within microseconds. Else it is not
+ * inside but waits for the loader, which a thread of the program's holds: a fork would meet that one there without us as well. A
+ * real-time thread does not wait for it. */
 static void before_fork(void)
 {
     has_visit_lock = pthread_mutex_trylock(&visit_lock) == 0 || lock_within(REAL_TIME_WAIT_MS) == 0 ||
-                     (!is_real_time() && lock_within(FORK_WAIT_MS - REAL_TIME_WAIT_MS) == 0);
+                     (!is_real_time() && (lock_within(FORK_WAIT_MS - REAL_TIME_WAIT_MS) == 0 || wait_while_it_works()));
 }
 
 static void after_fork_in_parent(void)
@@ -102,6 +132,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     /* Nobody visits the loader here any more: the child's own forks need not wait. */
+    sbx_store_relaxed(&visitor, 0);
     make_lock();
 }
 

@@ -3,8 +3,8 @@
  *
  * A fork while a thread of ours is inside the loader would leave the loader's lock held in the child for ever (glibc
  * resets its other locks there, not that one; seen with 2.36: every dlopen of such a child hangs). So fork waits for a
- * visit to end, and visits are short: nothing is compiled, copied from disk or written in one. Not for ever: a program
- * may fork while it holds the loader's lock itself. */
+ * visit to end, and visits are short: nothing is compiled, copied from disk or written in one. Not for a visitor that
+ * waits for the loader's lock itself: a program may fork while it holds that. */
 #ifndef SBX_LOADER_VISIT_H
 #define SBX_LOADER_VISIT_H
 

@@ -155,11 +155,82 @@ static void test_a_fork_waits_for_a_visit_to_end(void **state)
     }
 }
 
+/* A machine that has little time for the visitor: it is in there for longer than a fork waits for one that sleeps. */
+static void *visit_for_long(void *unused)
+{
+    (void)unused;
+    sbx_loader_visit_begin();
+    is_inside = true;
+    uint64_t begin = clock_ms(CLOCK_MONOTONIC);
+    while (clock_ms(CLOCK_MONOTONIC) - begin < 600) {
+    }
+    is_inside = false;
+    sbx_loader_visit_end();
+    has_ended = true;
+    return NULL;
+}
+
+static pthread_mutex_t the_loaders = PTHREAD_MUTEX_INITIALIZER;
+
+static void *visit_and_wait_for_the_loader(void *unused)
+{
+    (void)unused;
+    sbx_loader_visit_begin();
+    is_inside = true;
+    pthread_mutex_lock(&the_loaders);
+    pthread_mutex_unlock(&the_loaders);
+    sbx_loader_visit_end();
+    has_ended = true;
+    return NULL;
+}
+
+/* Was the visitor inside when a child was made beside it? */
+static bool fork_meets(void *(*visit)(void *))
+{
+    pthread_t visitor;
+    sbx_loader_visit_start();
+    has_ended = is_inside = false;
+    assert_int_equal(pthread_create(&visitor, NULL, visit, NULL), 0);
+    assert_int_equal(pthread_detach(visitor), 0);
+    while (!is_inside) {
+        usleep(100);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(is_inside);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status != 0;
+}
+
+static void test_a_fork_waits_for_a_visitor_that_has_no_processor_to_finish(void **state)
+{
+    (void)state;
+    assert_false(fork_meets(visit_for_long));
+    while (!has_ended) {
+        usleep(100);
+    }
+}
+
+static void test_a_fork_does_not_wait_for_a_visitor_that_waits_for_the_loader(void **state)
+{
+    (void)state;
+    pthread_mutex_lock(&the_loaders);
+    assert_true(fork_meets(visit_and_wait_for_the_loader));
+    pthread_mutex_unlock(&the_loaders);
+    while (!has_ended) {
+        usleep(100);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_real_time_fork_lends_its_priority_to_who_is_inside_the_loader),
         cmocka_unit_test(test_a_fork_waits_for_a_visit_to_end),
+        cmocka_unit_test(test_a_fork_waits_for_a_visitor_that_has_no_processor_to_finish),
+        cmocka_unit_test(test_a_fork_does_not_wait_for_a_visitor_that_waits_for_the_loader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
