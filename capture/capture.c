@@ -207,7 +207,7 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t 
     }
     if (thread == NULL) {
         now_ns = sbx_now_ns();
-        if (!sbx_is_seatless(sbx_own_entry)) {
+        if (!sbx_is_seatless(sbx_own_entry) && sbx_former_seat.life == 0) {
             return false;
         }
     } else {

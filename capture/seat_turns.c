@@ -66,7 +66,6 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
     if (!sbx_seat_is_left(thread, thread->generation)) { /* taken for one that had ended */
         former->place = 0;
         sbx_thread_become(NULL);
-        sbx_own_entry = sbx_seatless_entry(tid);
         return true;
     }
     *former = (struct sbx_former_seat){.life = thread->generation,
@@ -93,8 +92,7 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
     sbx_seat_unnote(tid, index);
     sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
     sbx_seat_is_free(index, true);
-    sbx_thread_become(NULL);
-    sbx_own_entry = sbx_seatless_entry(tid);
+    sbx_thread_become(NULL); /* its next allocation asks whether it may sit down again */
     return true;
 }
 

@@ -415,7 +415,11 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
     if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
         return NULL;
     }
-    if (sbx_is_seatless(sbx_own_entry) && !sbx_seat_may_be_taken()) {
+    bool has_had_one = sbx_former_seat.life != 0;
+    if ((has_had_one || sbx_is_seatless(sbx_own_entry)) && !sbx_seat_may_be_taken()) {
+        if (has_had_one) { /* a while without asking at each allocation; which one it moves is all one */
+            sbx_own_entry = sbx_seatless_entry((uint32_t)((uintptr_t)&sbx_former_seat >> 12));
+        }
         return NULL;
     }
     int saved_errno = errno;

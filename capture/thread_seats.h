@@ -24,7 +24,7 @@
 #include "thread_registry.h"
 
 enum {
-    SBX_SEATLESS_STRIDE = 4096, /* allocations between two looks for a seat: 40 us of nothing else */
+    SBX_SEATLESS_STRIDE = 128, /* allocations between two looks for a seat, which costs as much as two of them */
 };
 
 /* ---- free seats ---- */

@@ -90,7 +90,7 @@ static void has_threads_that_wait_for_their_turns(void)
     /* Enough for each to have had several turns, on however slow a machine; and time for the seats to go round. */
     uint64_t begin_ms = host_now_ms(), now_ms = begin_ms;
     for (int i = 0; all_turns < 10ul * MANY || now_ms - begin_ms < 18000; i++) {
-        host_pause_ms(1500);
+        host_pause_ms(800);
         host_expect_snapshot();
         now_ms = host_now_ms();
         host_expect(now_ms - begin_ms < 120000, "turns are taken");
@@ -135,7 +135,8 @@ static void host_05_of_more_threads_than_seats_each_is_recorded_in_its_turn(void
     host_run_well(&(struct host_order){.body = "has_threads_that_wait_for_their_turns"});
     assert_int_equal(snapshot_folder_visit(host_raw, see_threads, &sights, why, sizeof why), 0);
     print_message("%d of %d threads were seen at work\n", sights.count, MANY);
-    assert_in_range(sights.count, 1201, MANY);
+    assert_in_range(sights.count, 1101,
+                    MANY); /* usually 1,210 to 1,260: what nobody looked at in time is overwritten */
 }
 
 /* ---- nobody is harmed ---- */
@@ -327,14 +328,14 @@ static void is_nasty_with_few_seats(void)
     }
     uint64_t begin_ms = host_now_ms(), length_ms = (uint64_t)host_size(120000, 10000);
     for (unsigned random = 1; host_now_ms() - begin_ms < length_ms;) {
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < 10; i++) { /* of each thread's time a tenth goes into handlers */
             random = random * 1664525u + 1013904223u;
             size_t target = (random >> 8) % NASTY;
             if (nasty_tids[target] != 0) {
                 pthread_kill(threads[target], signals[random >> 28 & 3]);
             }
         }
-        host_pause_ms(2);
+        host_pause_ms(4);
     }
     host_expect_snapshot();
     host_goes_on = false;
@@ -362,18 +363,20 @@ static void host_05_seats_that_change_hands_harm_nobody(void **state)
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         const struct sbx_snapshot_thread *thread = &snapshot->threads[record->thread];
-        for (int place = 0; place < 8; place++) {
-            if (!host_passes(snapshot, record->stack, (void *)nasty_places[place])) {
-                continue;
-            }
-            records++;
-            int number = nasty_number(thread);
-            known += number >= 0;
-            assert_true(number < 0 || number == place); /* nobody's record is told of another */
-            if (thread->entry.tid != 0) {               /* and a thread is one, however often it came back */
-                assert_true(thread_of[thread->entry.tid] == 0 || thread_of[thread->entry.tid] == record->thread + 1);
-                thread_of[thread->entry.tid] = record->thread + 1;
-            }
+        if (!host_passes(snapshot, record->stack, (void *)be_nasty)) {
+            continue;
+        }
+        records++;
+        int number = nasty_number(thread);
+        known += number >= 0;
+        for (int place = 0; place < 8; place++) { /* nobody's record is told of another */
+            assert_true(number < 0 || number == place ||
+                        !host_passes(snapshot, record->stack, (void *)nasty_places[place]));
+        }
+        uint32_t tid = thread->entry.tid;
+        if (tid != 0) { /* and a thread is one, however often it came back */
+            assert_true(thread_of[tid] == 0 || thread_of[tid] == record->thread + 1);
+            thread_of[tid] = record->thread + 1;
         }
     }
     sbx_snapshot_destroy(snapshot);
