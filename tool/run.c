@@ -210,12 +210,11 @@ static bool prepare_recording(struct run *run)
         result = sbx_recordings_choose(run->recordings, why, sizeof why);
     } else {
         snprintf(run->recordings, sizeof run->recordings, "%s", given);
-        result = sbx_make_folders(run->recordings);
-        int folder = result == 0 ? sbx_own_folder_open(run->recordings) : result;
+        int folder = sbx_own_folder_make(run->recordings);
+        result = folder < 0 ? folder : 0;
         if (folder >= 0) {
             close(folder);
         } else {
-            result = folder;
             sbx_own_folder_explain(run->recordings, folder, why, sizeof why);
         }
     }
