@@ -26,6 +26,7 @@
 #include "locked_memory.h"
 #include "module_map.h"
 #include "module_thread.h"
+#include "own_folder.h"
 #include "pages.h"
 #include "point.h"
 #include "process_barrier.h"

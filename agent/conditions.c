@@ -24,13 +24,12 @@ int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ti
         used += snprintf(line + used, sizeof line - (size_t)used, "%s", (conditions >> i & 1) != 0 ? words[i] : "");
     }
     used += snprintf(line + used, sizeof line - (size_t)used, "\n");
-    int result = sbx_make_folders(spool_path);
-    int folder = result == 0 ? sbx_own_folder_open(spool_path) : result;
+    int folder = sbx_own_folder_make(spool_path);
     if (folder < 0) {
         return folder;
     }
     int file = sbx_temporary_create(folder, SBX_CONDITIONS_FILE, temporary);
-    result = file < 0 ? file : 0;
+    int result = file < 0 ? file : 0;
     if (file >= 0) {
         ssize_t wrote = write(file, line, (size_t)used);
         result = wrote == used ? 0 : wrote < 0 ? -errno : -ENOSPC;

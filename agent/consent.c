@@ -99,11 +99,11 @@ static int put_identity_aside(int folder)
 
 int sbx_consent_write(const char *spool_path, enum sbx_consent consent)
 {
-    int result = sbx_make_folders(spool_path);
-    int folder = result == 0 ? sbx_own_folder_open(spool_path) : result;
+    int folder = sbx_own_folder_make(spool_path);
     if (folder < 0) {
         return folder;
     }
+    int result = 0;
     if (consent != SBX_CONSENT_UNKNOWN) {
         result = write_file(folder, consent == SBX_CONSENT_GRANTED ? granted : denied);
     } else if (unlinkat(folder, SBX_CONSENT_FILE, 0) != 0 && errno != ENOENT) {

@@ -24,6 +24,7 @@
 #include "module_rows.h"
 #include "orphans.h"
 #include "own_descriptors.h"
+#include "own_folder.h"
 #include "point.h"
 #include "process_barrier.h"
 #include "the_agent.h"

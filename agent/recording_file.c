@@ -73,30 +73,6 @@ int sbx_rows_default_folder(char *path_out, size_t path_bytes)
     return length < 0 || (size_t)length >= path_bytes ? -ENAMETOOLONG : 0;
 }
 
-int sbx_make_folders(const char *path)
-{
-    char part[SBX_RECORDING_PATH_MAX];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part) {
-        return -ENAMETOOLONG;
-    }
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != 0) {
-            continue;
-        }
-        memcpy(part, path, i);
-        part[i] = 0;
-        if (mkdir(part, 0700) != 0 && errno != EEXIST && !(errno == EROFS || errno == EACCES)) {
-            return -errno; /* what exists on a read-only or closed file system is found out by the last component */
-        }
-    }
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return -errno;
-    }
-    return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
-}
-
 static uint64_t start_ticks_of(const char *path)
 {
     char text[1024];
@@ -344,16 +320,12 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
     chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     struct sbx_recording_header draft;
     struct rlimit limit;
-    int result = sbx_make_folders(folder_path);
-    if (result != 0) {
-        return result;
-    }
-    int folder = sbx_own_folder_open(folder_path); /* a recording tells what the process does */
+    int folder = sbx_own_folder_make(folder_path); /* a recording tells what the process does */
     if (folder < 0) {
         return folder;
     }
     memset(&draft, 0, sizeof draft);
-    result = find_room(folder, &draft, chunks);
+    int result = find_room(folder, &draft, chunks);
     if (result != 0) {
         goto close_folder;
     }

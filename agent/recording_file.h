@@ -29,9 +29,6 @@ SBX_MUST_CHECK int sbx_spool_default_path(char *path_out, size_t path_bytes);
  * folders of root there). Returns 0 or -ENOENT, -ENAMETOOLONG. */
 SBX_MUST_CHECK int sbx_rows_default_folder(char *path_out, size_t path_bytes);
 
-/* Make every missing folder of `path`, 0700. Returns 0 or -errno. */
-SBX_MUST_CHECK int sbx_make_folders(const char *path);
-
 /* Create `folder`/PID-SESSION-SPOOL.rec (recording_name.h), sized, mapped and with a whole header in state STARTING. The folder is made when
  * missing and must be ours alone (-EPERM). Memory is reserved for what lies before the callstack table (control page,
  * modules, threads, watches); nothing behind it may be touched before sbx_recording_reserve(). Returns 0 or -errno, -ENOSPC

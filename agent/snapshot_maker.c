@@ -15,8 +15,8 @@
 #include "capture.h"
 #include "clock.h"
 #include "handover.h"
-#include "own_folder.h"
 #include "pages.h"
+#include "raw_snapshot.h"
 #include "sampler.h"
 #include "snapshot_copy.h"
 #include "temporary_file.h"
@@ -80,34 +80,17 @@ static void announce(void)
     set_pending(SBX_PENDING_FIRED);
 }
 
-/* Of the spool, made when missing. Both must be ours alone: in another's spool `raw` could be a way to anywhere. */
-static int open_raw_folder(void)
-{
-    const char *path = sbx_the_capture.header->spool_path;
-    int result = sbx_make_folders(path);
-    int spool = result == 0 ? sbx_own_folder_open(path) : result;
-    if (spool < 0) {
-        return spool;
-    }
-    int folder = sbx_own_folder_open_at(spool, "raw", true);
-    close(spool);
-    return folder;
-}
-
 static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t id[16], uint64_t now_ns)
 {
-    char name[64], temporary[SBX_TEMPORARY_NAME_BYTES];
+    char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
     if (!sbx_root_is_unchanged()) {
         return -EXDEV; /* the spool's path leads elsewhere now */
     }
-    int folder = open_raw_folder();
+    int folder = sbx_raw_folder_open(sbx_the_capture.header->spool_path);
     if (folder < 0) {
         return folder;
     }
-    for (unsigned i = 0; i < 16; i++) {
-        snprintf(name + 2 * i, 3, "%02x", id[i]);
-    }
-    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
+    sbx_raw_name_print(id, name);
     int result = 0, file = sbx_temporary_create(folder, name, temporary);
     if (file < 0) {
         result = file;

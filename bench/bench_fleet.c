@@ -35,6 +35,7 @@
 #include "deliver.h"
 #include "http_exchange.h"
 #include "http_server.h"
+#include "loopback.h"
 #include "payloads.h"
 #include "policy_fetch.h"
 #include "policy_store.h"
@@ -521,7 +522,7 @@ static void set_up(void)
         give_up(fleet.folder);
     }
     snprintf(fleet.data, sizeof fleet.data, "%s/server", fleet.folder);
-    fleet.port = sbx_http_free_port();
+    fleet.port = sbx_loopback_free_port();
     snprintf(fleet.port_text, sizeof fleet.port_text, "127.0.0.1:%u", fleet.port);
     snprintf(fleet.url, sizeof fleet.url, "http://127.0.0.1:%u", fleet.port);
     start_server();

@@ -142,6 +142,18 @@ const struct sbx_policy_field *sbx_policy_fields(size_t *count_out)
     return fields;
 }
 
+const struct sbx_policy_field *sbx_policy_field_of_number(uint32_t number)
+{
+    size_t count;
+    const struct sbx_policy_field *all = sbx_policy_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].number == number) {
+            return &all[i];
+        }
+    }
+    return NULL;
+}
+
 uint32_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field)
 {
     uint32_t value;

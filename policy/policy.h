@@ -68,6 +68,9 @@ struct sbx_policy_field {
 /* All of them, in the order of their numbers. */
 const struct sbx_policy_field *sbx_policy_fields(size_t *count_out);
 
+/* The one of that number in policy.proto; NULL when this version does not know it. */
+const struct sbx_policy_field *sbx_policy_field_of_number(uint32_t number);
+
 uint32_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field);
 void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint32_t value);
 

@@ -150,18 +150,6 @@ static bool take_rollout(const struct sbx_wire_field *field, struct sbx_policy_d
     return more == 0 && rollout->salt_bytes != 0;
 }
 
-static const struct sbx_policy_field *find_field(uint32_t number)
-{
-    size_t count;
-    const struct sbx_policy_field *fields = sbx_policy_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i].number == number) {
-            return &fields[i];
-        }
-    }
-    return NULL;
-}
-
 /* One field. Returns false when it cannot be what the message says. */
 static bool take_field(const struct sbx_wire_field *field, struct sbx_policy_document *document)
 {
@@ -199,7 +187,7 @@ static bool take_field(const struct sbx_wire_field *field, struct sbx_policy_doc
     default:
         break;
     }
-    const struct sbx_policy_field *known = find_field(field->number);
+    const struct sbx_policy_field *known = sbx_policy_field_of_number(field->number);
     if (known == NULL) {
         return true; /* of a later version, which says so in required_features when it must not be overlooked */
     }

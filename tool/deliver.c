@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ca_file.h"
 #include "command.h"
 #include "deliver.h"
+#include "delivery_options.h"
 #include "options.h"
 #include "pack.h"
 #include "policy.h"
@@ -24,9 +24,7 @@
 #include "preload.h"
 #include "recording_folder.h"
 #include "recording_recover.h"
-#include "seal_option.h"
 #include "spool.h"
-#include "token_file.h"
 
 enum {
     BLIND_LOOK_MS = 2000,    /* how often to look when the kernel has no inotify for us */
@@ -35,29 +33,13 @@ enum {
 };
 
 enum {
-    OPTION_SPOOL,
-    OPTION_SERVER,
-    OPTION_TOKEN_FILE,
-    OPTION_CA_FILE,
-    OPTION_POLICY,
-    OPTION_POLL,
-    OPTION_SEAL_KEY,
-    OPTION_ONCE,
+    OPTION_ONCE = SBX_DELIVERY_OPTION_COUNT,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_SPOOL] = {"--spool", 's', "DIR", "the spool; made when missing (required)"},
-    [OPTION_SERVER] = {"--server", 'u', "URL", "where payloads go (required)"},
-    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
-    [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
-                        "believe only servers whose certificate an authority in FILE (PEM) has signed"},
-    [OPTION_POLICY] = {"--policy", 'p', "FILE",
-                       "obey, and have the applications that use this spool obey, the signed policy of the\n"
-                       "application whose KEYSET FILE begins with (see docs/POLICY.md)"},
-    [OPTION_POLL] = {"--poll-ms", 0, "N", "ask the server for a policy every N ms, whatever the policy says"},
-    [OPTION_SEAL_KEY] = {"--seal-key", 'k', "FILE",
-                         "seal payloads to this public key of `stallbox seal keygen`; without it, to those\n"
-                         "of the policy's KEYSET, when it names any"},
+    SBX_DELIVERY_OPTION_ROWS("the spool; made when missing (required)", "where payloads go (required)",
+                             "obey, and have the applications that use this spool obey, the signed policy of the\n"
+                             "application whose KEYSET FILE begins with (see docs/POLICY.md)"),
     [OPTION_ONCE] = {"--once", 0, NULL, "try each payload once, then end"},
 };
 
@@ -313,20 +295,20 @@ static int follow_policy(struct delivery *delivery, const char *file, uint32_t p
     return SBX_EXIT_DONE;
 }
 
-static int deliver(struct delivery *delivery, const char *spool_path, const char *token, const char *policy_path,
-                   uint32_t poll_ms, bool once)
+static int deliver(struct delivery *delivery, const struct sbx_delivery_options *told, bool once)
 {
     char why[600];
-    if (sbx_spool_open(spool_path, NULL, &delivery->spool, why, sizeof why) != 0) {
+    if (sbx_spool_open(told->spool_path, NULL, &delivery->spool, why, sizeof why) != 0) {
         return sbx_failure("deliver", "%s", why);
     }
     int status;
     sbx_policy_redaction(sbx_policy_default(), &delivery->redaction);
-    delivery->deliverer = sbx_deliverer_create(delivery->spool, delivery->server_url, token);
+    delivery->deliverer = sbx_deliverer_create(delivery->spool, delivery->server_url, told->token);
     if (delivery->deliverer == NULL) {
         status = sbx_failure("deliver", "%s", strerror(ENOMEM));
     } else {
-        status = policy_path != NULL ? follow_policy(delivery, policy_path, poll_ms, once) : SBX_EXIT_DONE;
+        status =
+            told->policy_path != NULL ? follow_policy(delivery, told->policy_path, told->poll_ms, once) : SBX_EXIT_DONE;
     }
     if (status == SBX_EXIT_DONE) {
         sbx_deliverer_set_gate(delivery->deliverer,
@@ -347,37 +329,13 @@ static int deliver(struct delivery *delivery, const char *spool_path, const char
 
 int sbx_command_deliver(int argc, char **argv)
 {
-    const char *spool_path = NULL, *token_path = NULL, *ca_path = NULL, *policy_path = NULL, *seal_key_path = NULL;
+    struct sbx_delivery_options told = {.spool_path = NULL};
     bool once = false;
-    uint64_t poll_ms = 0;
     struct delivery delivery = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct sbx_option_reader reader;
     sbx_option_reader_init(&reader, "deliver", options, OPTION_COUNT, argc, argv);
     for (int event = sbx_option_next(&reader); event != SBX_OPTION_END; event = sbx_option_next(&reader)) {
         switch (event) {
-        case OPTION_SPOOL:
-            spool_path = reader.value;
-            break;
-        case OPTION_SERVER:
-            delivery.server_url = reader.value;
-            break;
-        case OPTION_TOKEN_FILE:
-            token_path = reader.value;
-            break;
-        case OPTION_CA_FILE:
-            ca_path = reader.value;
-            break;
-        case OPTION_POLICY:
-            policy_path = reader.value;
-            break;
-        case OPTION_POLL:
-            if (!sbx_option_number(&reader, event, 10, 604800000, &poll_ms)) {
-                return SBX_EXIT_USAGE;
-            }
-            break;
-        case OPTION_SEAL_KEY:
-            seal_key_path = reader.value;
-            break;
         case OPTION_ONCE:
             once = true;
             break;
@@ -386,34 +344,29 @@ int sbx_command_deliver(int argc, char **argv)
         case SBX_OPTION_HELP:
             sbx_usage_deliver(stdout);
             return SBX_EXIT_DONE;
-        default:
+        case SBX_OPTION_BAD:
             return SBX_EXIT_USAGE;
+        default:
+            if (!sbx_delivery_options_take(&told, &reader, event)) {
+                return SBX_EXIT_USAGE;
+            }
         }
     }
-    if (spool_path == NULL) {
+    if (told.spool_path == NULL) {
         return sbx_usage_error("deliver", "--spool DIR is missing");
     }
-    if (delivery.server_url == NULL) {
+    if (told.server_url == NULL) {
         return sbx_usage_error("deliver", "--server URL is missing");
     }
-    if (!sbx_option_is_server("deliver", delivery.server_url)) {
+    if (!sbx_option_is_server("deliver", told.server_url)) {
         return SBX_EXIT_USAGE;
     }
-    char token[SBX_TOKEN_MAX + 1], why[600];
-    if (token_path != NULL && sbx_token_read(token_path, token, why, sizeof why) != 0) {
-        return sbx_failure("deliver", "%s", why);
+    int status = sbx_delivery_options_prepare(&told, "deliver", &delivery.sealer);
+    if (status != SBX_EXIT_DONE) {
+        return status;
     }
-    if (sbx_ca_file_trust(ca_path, why, sizeof why) != 0) {
-        return sbx_failure("deliver", "%s", why);
-    }
-    if (seal_key_path != NULL || policy_path != NULL) {
-        delivery.sealer = sbx_sealer_of_options("deliver", seal_key_path, policy_path != NULL);
-        if (delivery.sealer == NULL) {
-            return SBX_EXIT_FAILED;
-        }
-    }
-    int status =
-        deliver(&delivery, spool_path, token_path == NULL ? NULL : token, policy_path, (uint32_t)poll_ms, once);
+    delivery.server_url = told.server_url;
+    status = deliver(&delivery, &told, once);
     sbx_sealer_destroy(delivery.sealer);
     return status;
 }

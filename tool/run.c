@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ca_file.h"
 #include "child.h"
 #include "command.h"
 #include "consent.h"
 #include "consent_order.h"
 #include "courier.h"
+#include "delivery_options.h"
 #include "handover_taker.h"
 #include "marks.h"
 #include "options.h"
@@ -29,8 +29,6 @@
 #include "recording_folder.h"
 #include "recording_format.h"
 #include "recording_recover.h"
-#include "seal_option.h"
-#include "token_file.h"
 
 extern char **environ;
 
@@ -39,14 +37,7 @@ enum {
 };
 
 enum {
-    OPTION_SPOOL,
-    OPTION_SERVER,
-    OPTION_TOKEN_FILE,
-    OPTION_CA_FILE,
-    OPTION_POLICY,
-    OPTION_POLL,
-    OPTION_SEAL_KEY,
-    OPTION_ANR,
+    OPTION_ANR = SBX_DELIVERY_OPTION_COUNT,
     OPTION_SLOW_MESSAGE,
     OPTION_SLOW_FRAME,
     OPTION_AFTER,
@@ -56,20 +47,11 @@ enum {
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_SPOOL] = {"--spool", 's', "DIR",
-                      "where snapshots and payloads are kept; made when missing\n"
-                      "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)"},
-    [OPTION_SERVER] = {"--server", 'u', "URL", "deliver payloads there; without it they wait in the spool"},
-    [OPTION_TOKEN_FILE] = {"--token-file", 't', "FILE", "its first line is the secret the server wants to hear"},
-    [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
-                        "believe only servers whose certificate an authority in FILE (PEM) has signed"},
-    [OPTION_POLICY] = {"--policy", 'p', "FILE",
-                       "obey the signed policy of the application whose KEYSET FILE begins with:\n"
-                       "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"},
-    [OPTION_POLL] = {"--poll-ms", 0, "N", "ask the server for a policy every N ms, whatever the policy says"},
-    [OPTION_SEAL_KEY] = {"--seal-key", 'k', "FILE",
-                         "seal payloads to this public key of `stallbox seal keygen`; without it, to those\n"
-                         "of the policy's KEYSET, when it names any"},
+    SBX_DELIVERY_OPTION_ROWS("where snapshots and payloads are kept; made when missing\n"
+                             "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)",
+                             "deliver payloads there; without it they wait in the spool",
+                             "obey the signed policy of the application whose KEYSET FILE begins with:\n"
+                             "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"),
     [OPTION_ANR] = {"--anr-ms", 0, "N", "a message open for N ms is a stall of kind anr (default 5000; 0: never)"},
     [OPTION_SLOW_MESSAGE] =
         {"--slow-message-ms", 0, "N",
@@ -86,8 +68,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
 };
 
 struct run {
-    const char *spool_path, *server_url, *token_path, *ca_path, *policy_path, *seal_key_path;
-    uint32_t poll_ms;
+    struct sbx_delivery_options delivery;
     bool is_told[OPTION_COUNT]; /* on the command line: that holds over any policy */
     char **command;
     bool is_quiet;
@@ -95,7 +76,6 @@ struct run {
     struct sbx_policy told;   /* the default with what the command line says */
     char spool_absolute[PATH_MAX], recordings[SBX_RECORDING_PATH_MAX];
     char library[PATH_MAX];
-    char token[SBX_TOKEN_MAX + 1];
     struct sbx_policy_follower *follower; /* NULL: no policy to follow */
     struct sbx_courier *courier;
     struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
@@ -145,30 +125,6 @@ static int read_options(struct run *run, int argc, char **argv)
         uint64_t number = 0;
         int option = sbx_option_next(&reader);
         switch (option) {
-        case OPTION_SPOOL:
-            run->spool_path = reader.value;
-            break;
-        case OPTION_SERVER:
-            run->server_url = reader.value;
-            break;
-        case OPTION_TOKEN_FILE:
-            run->token_path = reader.value;
-            break;
-        case OPTION_CA_FILE:
-            run->ca_path = reader.value;
-            break;
-        case OPTION_POLICY:
-            run->policy_path = reader.value;
-            break;
-        case OPTION_SEAL_KEY:
-            run->seal_key_path = reader.value;
-            break;
-        case OPTION_POLL:
-            if (!sbx_option_number(&reader, option, 10, 604800000, &number)) {
-                return SBX_EXIT_USAGE;
-            }
-            run->poll_ms = (uint32_t)number;
-            break;
         case OPTION_ANR:
         case OPTION_SLOW_MESSAGE:
         case OPTION_SLOW_FRAME:
@@ -197,12 +153,16 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         case SBX_OPTION_END:
             return sbx_usage_error("run", "no command to run");
+        default:
+            if (!sbx_delivery_options_take(&run->delivery, &reader, option)) {
+                return SBX_EXIT_USAGE;
+            }
         }
         if (run->command != NULL) {
             break;
         }
     }
-    if (run->server_url != NULL && !sbx_option_is_server("run", run->server_url)) {
+    if (run->delivery.server_url != NULL && !sbx_option_is_server("run", run->delivery.server_url)) {
         return SBX_EXIT_USAGE;
     }
     const char *wrong = sbx_policy_check(&run->policy);
@@ -250,12 +210,11 @@ static bool prepare_recording(struct run *run)
         result = sbx_recordings_choose(run->recordings, why, sizeof why);
     } else {
         snprintf(run->recordings, sizeof run->recordings, "%s", given);
-        result = sbx_make_folders(run->recordings);
-        int folder = result == 0 ? sbx_own_folder_open(run->recordings) : result;
+        int folder = sbx_own_folder_make(run->recordings);
+        result = folder < 0 ? folder : 0;
         if (folder >= 0) {
             close(folder);
         } else {
-            result = folder;
             sbx_own_folder_explain(run->recordings, folder, why, sizeof why);
         }
     }
@@ -459,9 +418,9 @@ static void tell(const struct run *run, const struct sbx_courier_counts *counts)
     }
     fprintf(stderr, "stallbox run: %llu stall%s recorded", (unsigned long long)counts->packed,
             counts->packed == 1 ? "" : "s");
-    if (run->server_url != NULL) {
-        fprintf(stderr, ", %llu delivered to %s, %llu waiting", (unsigned long long)counts->sent, run->server_url,
-                (unsigned long long)counts->waiting);
+    if (run->delivery.server_url != NULL) {
+        fprintf(stderr, ", %llu delivered to %s, %llu waiting", (unsigned long long)counts->sent,
+                run->delivery.server_url, (unsigned long long)counts->waiting);
     }
     fprintf(stderr, "; see: stallbox report %s\n", run->spool_absolute);
 }
@@ -529,14 +488,14 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
     run->told = run->policy;
     const struct sbx_follower_options follower_options = {
         .spool = spool,
-        .file = run->policy_path,
-        .server_url = run->server_url,
+        .file = run->delivery.policy_path,
+        .server_url = run->delivery.server_url,
         .recordings = run->recordings,
         .spool_path = run->spool_absolute,
         .only_own = true,
         .judges_starts = true,
         .program = find_program(run->command[0]),
-        .poll_ms = run->poll_ms,
+        .poll_ms = run->delivery.poll_ms,
         .adjust = hold_to_command_line,
         .command = "run",
         .on_change = on_policy,
@@ -573,7 +532,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     run->raw_watch = -1;
     bool is_recording = prepare_recording(run);
     recover(run, NULL); /* what an earlier run left behind */
-    if (is_recording && run->policy_path != NULL) {
+    if (is_recording && run->delivery.policy_path != NULL) {
         is_recording = open_policy(run, spool);
     }
     if (is_recording) {
@@ -583,7 +542,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     watch_raw_folder(run);
     sbx_policy_redaction(&run->policy, &redaction);
     struct sbx_courier *courier =
-        sbx_courier_start(spool, &redaction, run->server_url, run->token[0] != 0 ? run->token : NULL,
+        sbx_courier_start(spool, &redaction, run->delivery.server_url, run->delivery.token,
                           run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
     run->courier = courier;
     if (courier == NULL || environment == NULL) {
@@ -631,29 +590,21 @@ int sbx_command_run(int argc, char **argv)
     if (status != 0) {
         return status < 0 ? SBX_EXIT_DONE : status;
     }
-    if (run.token_path != NULL && sbx_token_read(run.token_path, run.token, why, sizeof why) != 0) {
-        return sbx_failure("run", "%s", why);
+    status = sbx_delivery_options_prepare(&run.delivery, "run", &run.sealer);
+    if (status != SBX_EXIT_DONE) {
+        return status;
     }
-    if (sbx_ca_file_trust(run.ca_path, why, sizeof why) != 0) {
-        return sbx_failure("run", "%s", why);
-    }
-    if (run.seal_key_path != NULL || run.policy_path != NULL) {
-        run.sealer = sbx_sealer_of_options("run", run.seal_key_path, run.policy_path != NULL);
-        if (run.sealer == NULL) {
-            return SBX_EXIT_FAILED;
-        }
-    }
-    if (run.spool_path == NULL) {
+    if (run.delivery.spool_path == NULL) {
         if (sbx_spool_default_path(default_spool, sizeof default_spool) != 0) {
             return sbx_failure("run", "neither XDG_STATE_HOME nor HOME says where the spool is; use --spool DIR");
         }
-        run.spool_path = default_spool;
+        run.delivery.spool_path = default_spool;
     }
-    if (sbx_spool_open(run.spool_path, NULL, &spool, why, sizeof why) != 0) {
+    if (sbx_spool_open(run.delivery.spool_path, NULL, &spool, why, sizeof why) != 0) {
         return sbx_failure("run", "%s", why);
     }
-    if (realpath(run.spool_path, run.spool_absolute) == NULL) {
-        return sbx_failure("run", "%s: %s", run.spool_path, strerror(errno));
+    if (realpath(run.delivery.spool_path, run.spool_absolute) == NULL) {
+        return sbx_failure("run", "%s: %s", run.delivery.spool_path, strerror(errno));
     }
     if (strlen(run.spool_absolute) + 1 > SBX_PATH_MAX) {
         return sbx_failure("run", "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum {
-    OTHERS_WRITE = S_IWGRP | S_IWOTH
+    OTHERS_WRITE = S_IWGRP | S_IWOTH,
+    PATH_BYTES = 512 /* of a path whose folders are made; on the stack of a thread of the application */
 };
 
 static int open_checked(int parent, const char *name)
@@ -33,6 +34,36 @@ static int open_checked(int parent, const char *name)
 int sbx_own_folder_open(const char *path)
 {
     return open_checked(AT_FDCWD, path);
+}
+
+int sbx_make_folders(const char *path)
+{
+    char part[PATH_BYTES];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part) {
+        return -ENAMETOOLONG;
+    }
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != 0) {
+            continue;
+        }
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (mkdir(part, 0700) != 0 && errno != EEXIST && !(errno == EROFS || errno == EACCES)) {
+            return -errno; /* what exists on a read-only or closed file system is found out by the last component */
+        }
+    }
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return -errno;
+    }
+    return S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
+}
+
+int sbx_own_folder_make(const char *path)
+{
+    int result = sbx_make_folders(path);
+    return result == 0 ? sbx_own_folder_open(path) : result;
 }
 
 int sbx_own_folder_open_at(int parent, const char *name, bool makes_it)

@@ -13,7 +13,13 @@
  * write there. */
 SBX_MUST_CHECK int sbx_own_folder_open(const char *path);
 
-/* The same of the folder `name` in an open one; made (0700) when it is missing and `makes_it`. */
+/* Make every missing folder of `path`, 0700. Returns 0 or -errno. */
+SBX_MUST_CHECK int sbx_make_folders(const char *path);
+
+/* Both: make what is missing, and open it. */
+SBX_MUST_CHECK int sbx_own_folder_make(const char *path);
+
+/* Open the folder `name` in an open one; made (0700) when it is missing and `makes_it`. */
 SBX_MUST_CHECK int sbx_own_folder_open_at(int parent, const char *name, bool makes_it);
 
 /* Why not: "PATH: belongs to user 7, not to us" and the like, after `error` of the above. */

@@ -9,19 +9,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "own_folder.h"
+#include "raw_snapshot.h"
 #include "recording_name.h"
 #include "snapshot_copy.h"
 #include "temporary_file.h"
-
-enum {
-    NAME_BYTES = 40,
-    NO_REPLACE = 1 /* RENAME_NOREPLACE */
-};
 
 uint64_t sbx_recovery_place_mark(const char *spool)
 {
@@ -75,14 +70,6 @@ void sbx_recovery_place_close(struct sbx_recovery_place *place)
     }
 }
 
-static void name_snapshot(const uint8_t id[16], char name[NAME_BYTES])
-{
-    for (unsigned i = 0; i < 16; i++) {
-        snprintf(name + 2 * i, 3, "%02x", id[i]);
-    }
-    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
-}
-
 /* Does it say of itself that it is snapshot `id` of session `session_id`? A copy's header is written last: what is not whole says
  * nothing. */
 static bool is_snapshot(int folder, const char *temporary, const uint8_t id[16], const uint8_t session_id[16])
@@ -101,20 +88,6 @@ static bool is_snapshot(int folder, const char *temporary, const uint8_t id[16],
     return is_it;
 }
 
-/* Rename and never replace: what has the name already is a snapshot as good as this one. */
-static int give_name(int folder, const char *temporary, const char *name)
-{
-    struct stat status;
-    if (syscall(SYS_renameat2, folder, temporary, folder, name, NO_REPLACE) == 0) {
-        return 0;
-    }
-    if ((errno == EINVAL || errno == ENOSYS) && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 &&
-        errno == ENOENT) { /* a file system that cannot promise it (NFS) */
-        return renameat(folder, temporary, folder, name) == 0 ? 0 : -errno;
-    }
-    return -errno;
-}
-
 /* What is to become of the temporary files of one snapshot: at most one gets its name, the others go. */
 struct search {
     const struct sbx_recovery_place *place;
@@ -128,7 +101,7 @@ static void deal_with(struct search *search, const char *temporary, const char *
     int folder = search->place->folder;
     if (search->session_id != NULL && !search->has_named && search->error == 0 &&
         is_snapshot(folder, temporary, search->id, search->session_id)) {
-        int result = give_name(folder, temporary, name);
+        int result = sbx_raw_name_give(folder, temporary, name);
         search->has_named = result == 0;
         if (result == 0 || result != -EEXIST) {
             search->error = result;
@@ -140,7 +113,7 @@ static void deal_with(struct search *search, const char *temporary, const char *
 
 static int search_temporaries(struct search *search)
 {
-    char name[NAME_BYTES], prefix[NAME_BYTES + 2];
+    char name[SBX_RAW_NAME_BYTES], prefix[SBX_RAW_NAME_BYTES + 2];
     int again = openat(search->place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = again >= 0 ? fdopendir(again) : NULL;
     if (listing == NULL) {
@@ -150,7 +123,7 @@ static int search_temporaries(struct search *search)
         }
         return error;
     }
-    name_snapshot(search->id, name);
+    sbx_raw_name_print(search->id, name);
     int prefix_length = snprintf(prefix, sizeof prefix, ".%s-", name);
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
         size_t length = strlen(entry->d_name);
@@ -183,13 +156,13 @@ int sbx_recovery_place_name(const struct sbx_recovery_place *place, const uint8_
 int sbx_recovery_place_write(const struct sbx_recovery_place *place, const struct sbx_recording_header *data,
                              const uint8_t id[16], const struct sbx_trigger_entry *trigger)
 {
-    char name[NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
+    char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
     sbx_recovery_place_sweep(place, id);
     void *scratch = mmap(NULL, SBX_COPY_SCRATCH_MIN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (scratch == MAP_FAILED) {
         return -ENOMEM;
     }
-    name_snapshot(id, name);
+    sbx_raw_name_print(id, name);
     int result = 0, file = sbx_temporary_create(place->folder, name, temporary);
     if (file < 0) {
         result = file;

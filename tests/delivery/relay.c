@@ -4,18 +4,18 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loopback.h"
+
 struct sbx_relay {
-    int listener, stop_pipe[2];
-    uint16_t port, target;
+    struct sbx_loopback *loopback;
+    uint16_t target;
     unsigned lost;
-    pthread_t thread;
 };
 
 static _Noreturn void give_up(const char *what)
@@ -50,8 +50,9 @@ static bool pass(int from, int to, bool is_lost)
     return got > 0;
 }
 
-static void serve(struct sbx_relay *relay, int client)
+static void serve(void *context, int client)
 {
+    struct sbx_relay *relay = context;
     int server = connect_to(relay->target);
     bool is_lost = relay->lost > 0;
     relay->lost -= is_lost;
@@ -71,63 +72,27 @@ static void serve(struct sbx_relay *relay, int client)
         setsockopt(client, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0}, sizeof(struct linger));
     }
     close(server);
-    close(client);
-}
-
-static void *run(void *context)
-{
-    struct sbx_relay *relay = context;
-    for (;;) {
-        struct pollfd ends[2] = {{.fd = relay->listener, .events = POLLIN},
-                                 {.fd = relay->stop_pipe[0], .events = POLLIN}};
-        if (poll(ends, 2, -1) < 0) {
-            continue;
-        }
-        if (ends[1].revents != 0) {
-            return NULL;
-        }
-        int client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (client >= 0) {
-            serve(relay, client);
-        }
-    }
 }
 
 struct sbx_relay *sbx_relay_start(uint16_t port, unsigned lost)
 {
     struct sbx_relay *relay = calloc(1, sizeof *relay);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof address;
-    if (relay == NULL || pipe2(relay->stop_pipe, 0) != 0) {
+    if (relay == NULL) {
         give_up("relay");
     }
     relay->target = port;
     relay->lost = lost;
-    relay->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (relay->listener < 0 || bind(relay->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(relay->listener, 16) != 0 || getsockname(relay->listener, (struct sockaddr *)&address, &bytes) != 0) {
-        give_up("relay: listen");
-    }
-    relay->port = ntohs(address.sin_port);
-    if (pthread_create(&relay->thread, NULL, run, relay) != 0) {
-        give_up("relay: pthread_create");
-    }
+    relay->loopback = sbx_loopback_start(0, serve, relay);
     return relay;
 }
 
 uint16_t sbx_relay_port(const struct sbx_relay *relay)
 {
-    return relay->port;
+    return sbx_loopback_port(relay->loopback);
 }
 
 void sbx_relay_stop(struct sbx_relay *relay)
 {
-    if (write(relay->stop_pipe[1], "x", 1) != 1) {
-        give_up("relay: write");
-    }
-    pthread_join(relay->thread, NULL);
-    close(relay->listener);
-    close(relay->stop_pipe[0]);
-    close(relay->stop_pipe[1]);
+    sbx_loopback_stop(relay->loopback);
     free(relay);
 }

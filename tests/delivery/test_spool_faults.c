@@ -149,6 +149,15 @@ static int remove_folder(void **state)
     return 0;
 }
 
+/* A spool on a small file system of its own. Skips the test where that is not allowed. */
+static struct sbx_spool *open_small_spool(const char *path, const char *options, const struct sbx_spool_limits *limits)
+{
+    if (!sbx_test_mount(path, options)) {
+        skip();
+    }
+    return sbx_test_spool(path, limits);
+}
+
 static int count_whole(void *context, const char *path, const uint8_t id[16])
 {
     assert_true(sbx_test_is_whole(path, id));
@@ -214,10 +223,7 @@ static void test_spl_01_an_error_of_any_call_publishes_nothing_and_harms_nothing
 
 static void test_spl_01_a_full_file_system_publishes_nothing_and_loses_nothing(void **state)
 {
-    if (!sbx_test_mount(*state, "size=64k,mode=0700")) {
-        skip();
-    }
-    struct sbx_spool *spool = sbx_test_spool(*state, NULL);
+    struct sbx_spool *spool = open_small_spool(*state, "size=64k,mode=0700", NULL);
     uint32_t kept = fill(spool);
     assert_true(kept >= 3);
     for (uint32_t i = 0; i < 20; i++) {
@@ -230,10 +236,8 @@ static void test_spl_01_a_full_file_system_publishes_nothing_and_loses_nothing(v
 
 static void test_spl_01_without_a_free_inode_nothing_is_lost_either(void **state)
 {
-    if (!sbx_test_mount(*state, "size=1m,nr_inodes=8,mode=0700")) { /* root, raw, sent, bad leave four */
-        skip();
-    }
-    struct sbx_spool *spool = sbx_test_spool(*state, NULL);
+    /* root, raw, sent, bad leave four */
+    struct sbx_spool *spool = open_small_spool(*state, "size=1m,nr_inodes=8,mode=0700", NULL);
     uint32_t kept = fill(spool);
     assert_in_range(kept, 2, 4);
     assert_int_equal(waiting(spool), kept);
@@ -283,10 +287,7 @@ static void test_spl_02_folders_that_are_not_a_safe_place_are_refused_untouched(
 
 static void test_spl_02_a_spool_that_becomes_read_only_says_so_and_goes_on_later(void **state)
 {
-    if (!sbx_test_mount(*state, "size=1m,mode=0700")) {
-        skip();
-    }
-    struct sbx_spool *spool = sbx_test_spool(*state, NULL);
+    struct sbx_spool *spool = open_small_spool(*state, "size=1m,mode=0700", NULL);
     assert_int_equal(sbx_test_put(spool, 1), 0);
     assert_int_equal(mount("none", *state, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
     assert_int_equal(sbx_test_put(spool, 2), -EROFS);
@@ -465,13 +466,10 @@ static void test_spl_08_after_a_day_on_a_full_disk_it_goes_on_and_the_newest_are
         SNAPSHOTS = 9,
         KEPT = 5
     };
-    if (!sbx_test_mount(*state, "size=4m,mode=0700")) {
-        skip();
-    }
     const struct sbx_spool_limits limits = {.files_max = KEPT};
     const struct sbx_redaction redaction = sbx_scene_redaction(1);
     struct sbx_pack_counts counts;
-    struct sbx_spool *spool = sbx_test_spool(*state, &limits);
+    struct sbx_spool *spool = open_small_spool(*state, "size=4m,mode=0700", &limits);
     for (uint8_t i = 1; i <= SNAPSHOTS; i++) {
         put_raw(*state, i);
     }
@@ -498,10 +496,7 @@ static void test_spl_08_after_a_day_on_a_full_disk_it_goes_on_and_the_newest_are
 
 static void test_spl_08_on_a_full_disk_what_was_sent_makes_room_for_what_was_not(void **state)
 {
-    if (!sbx_test_mount(*state, "size=64k,mode=0700")) {
-        skip();
-    }
-    struct sbx_spool *spool = sbx_test_spool(*state, NULL);
+    struct sbx_spool *spool = open_small_spool(*state, "size=64k,mode=0700", NULL);
     uint32_t kept = fill(spool);
     for (uint32_t i = 1; i <= 2; i++) {
         uint8_t id[16];

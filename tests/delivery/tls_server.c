@@ -2,14 +2,11 @@
 /* tls_server.c - libssl, one thread, one connection at a time. */
 #include "tls_server.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -20,6 +17,8 @@
 #include <openssl/x509v3.h>
 
 #include "envelope_format.h"
+#include "http_head.h"
+#include "loopback.h"
 
 struct authority {
     EVP_PKEY *key;
@@ -28,12 +27,10 @@ struct authority {
 };
 
 struct sbx_tls_server {
-    int listener, stop_pipe[2];
-    uint16_t port;
+    struct sbx_loopback *loopback;
     char url[64];
     SSL_CTX *context;
     EVP_PKEY *key;
-    pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     size_t request_count;
 };
@@ -163,28 +160,34 @@ static void set_terms(struct sbx_tls_server *server, const struct sbx_tls_terms 
     X509_free(certificate);
 }
 
-/* Read a request to its end, and answer it as the collector would. */
-static void serve(struct sbx_tls_server *server, int connection)
+static ssize_t take(void *ssl, void *to, size_t bytes)
 {
+    return SSL_read(ssl, to, (int)bytes);
+}
+
+/* Read a request to its end, and answer it as the collector would. */
+static void serve(void *context, int connection)
+{
+    struct sbx_tls_server *server = context;
     static char request[1 << 20];
-    size_t used = 0, wanted = 0;
+    struct sbx_http_head head;
     SSL *ssl = SSL_new(server->context);
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 10}, sizeof(struct timeval));
     SSL_set_fd(ssl, connection);
     if (SSL_accept(ssl) != 1) {
         ERR_clear_error();
         goto free_ssl;
     }
-    for (char *end = NULL; end == NULL || used < wanted;) {
-        int got = SSL_read(ssl, request + used, (int)(sizeof request - 1 - used));
+    if (!sbx_http_head_read(take, ssl, request, sizeof request, &head)) {
+        goto free_ssl;
+    }
+    while (head.have < head.body_at + head.length_bytes) {
+        ssize_t got = take(ssl, request + head.have, sizeof request - 1 - head.have);
         if (got <= 0) {
             goto free_ssl;
         }
-        used += (size_t)got;
-        request[used] = '\0';
-        if (end == NULL && (end = strstr(request, "\r\n\r\n")) != NULL) {
-            const char *length = strcasestr(request, "\r\nContent-Length:");
-            wanted = (size_t)(end - request) + 4 + (length == NULL ? 0 : strtoul(length + 17, NULL, 10));
-        }
+        head.have += (size_t)got;
+        request[head.have] = '\0';
     }
     pthread_mutex_lock(&server->lock);
     server->request_count++;
@@ -200,53 +203,22 @@ free_ssl:
     SSL_free(ssl);
 }
 
-static void *run(void *context)
-{
-    struct sbx_tls_server *server = context;
-    for (;;) {
-        struct pollfd ends[2] = {{.fd = server->listener, .events = POLLIN},
-                                 {.fd = server->stop_pipe[0], .events = POLLIN}};
-        if (poll(ends, 2, -1) < 0) {
-            continue;
-        }
-        if (ends[1].revents != 0) {
-            return NULL;
-        }
-        int connection = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-        if (connection >= 0) {
-            setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 10}, sizeof(struct timeval));
-            serve(server, connection);
-            close(connection);
-        }
-    }
-}
-
 struct sbx_tls_server *sbx_tls_server_start(const struct sbx_tls_terms *terms)
 {
     struct sbx_tls_server *server = calloc(1, sizeof *server);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof address;
-    if (server == NULL || pipe2(server->stop_pipe, 0) != 0) {
-        give_up("pipe");
+    if (server == NULL) {
+        give_up("calloc");
     }
     set_terms(server, terms);
-    server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (server->listener < 0 || bind(server->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(server->listener, 16) != 0 || getsockname(server->listener, (struct sockaddr *)&address, &bytes) != 0) {
-        give_up("listen");
-    }
-    server->port = ntohs(address.sin_port);
-    snprintf(server->url, sizeof server->url, "https://127.0.0.1:%u", server->port);
     pthread_mutex_init(&server->lock, NULL);
-    if (pthread_create(&server->thread, NULL, run, server) != 0) {
-        give_up("pthread_create");
-    }
+    server->loopback = sbx_loopback_start(0, serve, server);
+    snprintf(server->url, sizeof server->url, "https://127.0.0.1:%u", sbx_tls_server_port(server));
     return server;
 }
 
 uint16_t sbx_tls_server_port(const struct sbx_tls_server *server)
 {
-    return server->port;
+    return sbx_loopback_port(server->loopback);
 }
 
 const char *sbx_tls_server_url(const struct sbx_tls_server *server)
@@ -275,13 +247,7 @@ void sbx_tls_server_pin(const struct sbx_tls_server *server, uint8_t pin_out[32]
 
 void sbx_tls_server_stop(struct sbx_tls_server *server)
 {
-    if (write(server->stop_pipe[1], "x", 1) != 1) {
-        give_up("write");
-    }
-    pthread_join(server->thread, NULL);
-    close(server->listener);
-    close(server->stop_pipe[0]);
-    close(server->stop_pipe[1]);
+    sbx_loopback_stop(server->loopback);
     SSL_CTX_free(server->context);
     EVP_PKEY_free(server->key);
     pthread_mutex_destroy(&server->lock);

@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "consent.h"
 #include "order.h"
-#include "own_folder.h"
+#include "raw_snapshot.h"
 #include "recording_check.h"
 #include "recording_file.h"
 #include "shared_mapping.h"
@@ -186,32 +186,14 @@ static int look_again(const struct sbx_handovers *handovers, int file)
     return sbx_now_ns() >= control.handover.until_ns ? -ETIME : 0;
 }
 
-/* Give it its name, and never that of another. */
-static int publish(int folder, const char *temporary, const char *name)
-{
-    if (renameat2(folder, temporary, folder, name, RENAME_NOREPLACE) == 0) {
-        return 0;
-    }
-    if (errno != EINVAL && errno != ENOSYS) {
-        return -errno;
-    }
-    /* A file system that cannot promise it (NFS): the name is 128 random bits of our own. */
-    return renameat(folder, temporary, folder, name) == 0 ? 0 : -errno;
-}
-
 static int write_snapshot(const struct sbx_handovers *handovers, int file, struct work *work)
 {
-    char name[40 + sizeof SBX_RAW_SUFFIX], temporary[SBX_TEMPORARY_NAME_BYTES];
-    int result = sbx_make_folders(handovers->spool_path);
-    int spool = result == 0 ? sbx_own_folder_open(handovers->spool_path) : result;
-    int folder = spool < 0 ? spool : sbx_own_folder_open_at(spool, "raw", true);
-    if (spool >= 0) {
-        close(spool);
-    }
+    char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
+    int folder = sbx_raw_folder_open(handovers->spool_path);
     if (folder < 0) {
         return folder;
     }
-    result = look_again(handovers, file);
+    int result = look_again(handovers, file);
     if (result == 0 && !has_room(handovers, folder)) {
         result = -EDQUOT;
     }
@@ -222,10 +204,7 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
         result = -errno;
         goto close_folder;
     }
-    for (unsigned i = 0; i < sizeof work->id; i++) {
-        snprintf(name + 2 * i, 3, "%02x", work->id[i]);
-    }
-    memcpy(name + 32, SBX_RAW_SUFFIX, sizeof SBX_RAW_SUFFIX);
+    sbx_raw_name_print(work->id, name);
     /* Another beginning than the agents' have: no recording tells of what we leave when we are killed here. */
     char base[sizeof name + 8];
     snprintf(base, sizeof base, "taken-%s", name);
@@ -242,7 +221,7 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
         result = look_again(handovers, file);
     }
     if (result == 0) {
-        result = publish(folder, temporary, name);
+        result = sbx_raw_name_give(folder, temporary, name);
     }
     close(work->out); /* and with it goes the lock */
     if (result == 0 && fsync(folder) != 0) {

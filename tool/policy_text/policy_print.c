@@ -77,21 +77,9 @@ static void print_keys(FILE *out, const char *name, const uint8_t (*keys)[SBX_PU
     }
 }
 
-static const struct sbx_policy_field *field_of_number(uint32_t number)
-{
-    size_t count;
-    const struct sbx_policy_field *fields = sbx_policy_fields(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i].number == number) {
-            return &fields[i];
-        }
-    }
-    return NULL;
-}
-
 static void print_cap(FILE *out, const struct sbx_field_cap *cap)
 {
-    const struct sbx_policy_field *field = field_of_number(cap->field);
+    const struct sbx_policy_field *field = sbx_policy_field_of_number(cap->field);
     if (field == NULL) {
         fprintf(out, "# a cap on field %u, which this version does not know: %u..%u\n", cap->field, cap->min, cap->max);
     } else if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {

@@ -13,9 +13,7 @@ CI = ("run-trap", "run-jobs", "run-procsub", "run-read", "run-exec*", "run-copro
 
 
 def build(place):
-    source = place.source("bash")
-    place.sh("touch config.h; for name in recho zecho printenv xcase; do gcc -w -I. -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_UNISTD_H -o tests/$name support/$name.c; done", source)
-    place.own(source)
+    place.build("bash", "touch config.h; for name in recho zecho printenv xcase; do gcc -w -I. -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_UNISTD_H -o tests/$name support/$name.c; done")
 
 
 def wash(text):

@@ -10,9 +10,7 @@ PACKAGES = ("gcc", "make", "perl", "dpkg-dev")
 
 
 def build(place):
-    source = place.source("coreutils")
-    place.sh("FORCE_UNSAFE_CONFIGURE=1 ./configure && make -j$J", source)
-    place.own(source)
+    place.build("coreutils", "FORCE_UNSAFE_CONFIGURE=1 ./configure && make -j$J")
 
 
 def jobs(place):

@@ -11,9 +11,7 @@ AT_A_TIME = 20
 
 
 def build(place):
-    source = place.source("curl")
-    place.sh("autoreconf -fi && ./configure --with-openssl && make -j$J && make -j$J -C tests", source)
-    place.own(source)
+    place.build("curl", "autoreconf -fi && ./configure --with-openssl && make -j$J && make -j$J -C tests")
 
 
 def jobs(place):

@@ -12,9 +12,7 @@ CI = ("t0001-init", "t0061-run-command", "t0005-signals", "t5000-tar-tree", "t75
 
 
 def build(place):
-    source = place.source("git")
-    place.sh("make -j$J NO_GETTEXT=1 NO_TCLTK=1 GIT-BUILD-OPTIONS t/helper/test-tool && make -C templates", source)
-    place.own(source)
+    place.build("git", "make -j$J NO_GETTEXT=1 NO_TCLTK=1 GIT-BUILD-OPTIONS t/helper/test-tool && make -C templates")
 
 
 def jobs(place):

@@ -8,9 +8,7 @@ PACKAGES = ("gcc", "make", "autoconf", "dpkg-dev")
 
 
 def build(place):
-    source = place.source("jemalloc")
-    place.sh("[ -x configure ] || autoconf; ./configure && make -j$J tests_unit tests_integration", source)
-    place.own(source)
+    place.build("jemalloc", "[ -x configure ] || autoconf; ./configure && make -j$J tests_unit tests_integration")
 
 
 def jobs(place):

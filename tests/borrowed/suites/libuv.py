@@ -12,9 +12,7 @@ def program(place):
 
 
 def build(place):
-    source = place.source("libuv1")
-    place.sh("cmake -S . -B built -G Ninja -DLIBUV_BUILD_TESTS=ON && ninja -C built -j$J uv_run_tests", source)
-    place.own(source)
+    place.build("libuv1", "cmake -S . -B built -G Ninja -DLIBUV_BUILD_TESTS=ON && ninja -C built -j$J uv_run_tests")
 
 
 def jobs(place):

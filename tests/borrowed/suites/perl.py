@@ -15,9 +15,7 @@ LEFT_OUT = "uniprops"  # a million lines of the character tables, and nothing th
 
 
 def build(place):
-    source = place.source("perl")
-    place.sh("./Configure -des -Dusethreads && make -j$J && make -j$J test_prep", source)
-    place.own(source)
+    place.build("perl", "./Configure -des -Dusethreads && make -j$J && make -j$J test_prep")
 
 
 def jobs(place):

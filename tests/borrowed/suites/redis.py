@@ -10,9 +10,7 @@ PACKAGES = ("gcc", "make", "tcl", "dpkg-dev", "procps")
 
 
 def build(place):
-    source = place.source("redis")
-    place.sh("make -j$J MALLOC=libc BUILD_TLS=no USE_SYSTEMD=no", source)
-    place.own(source)
+    place.build("redis", "make -j$J MALLOC=libc BUILD_TLS=no USE_SYSTEMD=no")
 
 
 def wash(read):

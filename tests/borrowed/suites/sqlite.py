@@ -23,9 +23,7 @@ def program(place):
 
 
 def build(place):
-    source = place.source("sqlite3")
-    place.sh("./configure --with-tcl=/usr/lib/tcl8.6 && make -j$J testfixture", source)
-    place.own(source)
+    place.build("sqlite3", "./configure --with-tcl=/usr/lib/tcl8.6 && make -j$J testfixture")
 
 
 def jobs(place):

@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "own_folder.h"
 #include "recording_file.h"
 
 static char folder[64];

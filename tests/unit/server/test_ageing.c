@@ -15,39 +15,13 @@
 #include <string.h>
 
 #include "erasure_format.h"
-#include "server_fixture.h"
-
-static struct server_fixture fixture;
-
-static int start(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    fixture_finish(&fixture);
-    return 0;
-}
+#include "started_server.h"
 
 static void pass_days(unsigned days)
 {
     fixture_stop(&fixture);
     fixture_grow_old(&fixture, days);
     fixture_start(&fixture);
-}
-
-/* Within 20 s. */
-static void expect_metric(const char *name, double value)
-{
-    for (int i = 0; i < 400 && metric(fixture.port, name) != value; i++)
-        sleep_ms(50);
-    if (metric(fixture.port, name) != value)
-        fail_msg("%s is %g, not %g", name, metric(fixture.port, name), value);
 }
 
 static struct envelope put(enum sbx_scenario scenario, uint64_t seed, uint8_t machine)
@@ -285,7 +259,7 @@ static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **s
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, start, finish)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, start_server, remove_server)
     const struct CMUnitTest tests[] = {
         CASE(test_payloads_go_before_what_was_said_of_them),
         CASE(test_what_nobody_opened_goes_like_what_was_opened),

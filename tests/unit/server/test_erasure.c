@@ -13,24 +13,7 @@
 
 #include "hpke_sender.h"
 #include "sealer.h"
-#include "server_fixture.h"
-
-static struct server_fixture fixture;
-
-static int start(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    fixture_finish(&fixture);
-    return 0;
-}
+#include "started_server.h"
 
 static struct envelope of_machine(uint64_t seed, uint8_t machine)
 {
@@ -222,7 +205,7 @@ static void test_with_a_token_it_is_needed(void **state)
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT); /* before there are threads */
-#define STARTED(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define STARTED(name) cmocka_unit_test_setup_teardown(name, start_server, remove_server)
     const struct CMUnitTest tests[] = {
         STARTED(test_col_11_the_right_proof_deletes_what_carries_its_id_and_nothing_else),
         STARTED(test_col_11_a_wrong_proof_deletes_nothing_and_is_answered_alike),

@@ -13,28 +13,12 @@
 #include <cmocka.h>
 
 #include "policy_shelf.h"
-#include "server_fixture.h"
+#include "started_server.h"
 
 #define APP  "0123456789abcdef0123456789abcdef"
 #define PATH "/v1/policy/" APP
 
-static struct server_fixture fixture;
 static const char document[] = "SBXP and what follows: the server does not look into it";
-
-static int start(void **state)
-{
-    fixture_init(&fixture);
-    fixture.options.token = *state;
-    fixture_start(&fixture);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    fixture_finish(&fixture);
-    return 0;
-}
 
 static long put(const char *path, const void *bytes, size_t count, const char *header)
 {
@@ -132,11 +116,12 @@ int main(void)
 {
     static char token[] = "correct-horse";
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_was_put_is_given_with_a_tag, start, finish),
-        cmocka_unit_test_setup_teardown(test_what_is_no_policy_is_refused, start, finish),
-        cmocka_unit_test_setup_teardown(test_a_file_put_by_hand_is_given_and_a_link_is_not, start, finish),
-        {"test_writing_needs_the_token_and_reading_does_not", test_writing_needs_the_token_and_reading_does_not, start,
-         finish, token},
+        cmocka_unit_test_setup_teardown(test_what_was_put_is_given_with_a_tag, start_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_what_is_no_policy_is_refused, start_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_a_file_put_by_hand_is_given_and_a_link_is_not, start_server,
+                                        remove_server),
+        cmocka_unit_test_prestate_setup_teardown(test_writing_needs_the_token_and_reading_does_not, start_server,
+                                                 remove_server, token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

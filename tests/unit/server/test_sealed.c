@@ -14,17 +14,15 @@
 #include "envelope.h"
 #include "hpke_sender.h"
 #include "sealer.h"
-#include "server_fixture.h"
+#include "started_server.h"
 
-static struct server_fixture fixture;
 static struct sbx_unseal_keys keys; /* 0 and 1 */
 static struct sbx_sealer *sealers[2];
 
 static int prepare(void **state)
 {
-    (void)state;
     uint8_t secret[32], key[32];
-    fixture_init(&fixture);
+    prepare_server(state);
     keys.count = 2;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(sbx_x25519_make(secret, key), 0);
@@ -38,11 +36,9 @@ static int prepare(void **state)
 
 static int finish(void **state)
 {
-    (void)state;
-    fixture_finish(&fixture);
     for (int i = 0; i < 2; i++)
         sbx_sealer_destroy(sealers[i]);
-    return 0;
+    return remove_server(state);
 }
 
 /* Start with the first `count` keys. */
@@ -73,14 +69,6 @@ static void assert_post(const void *bytes, size_t count, long status, const char
     answer_finish(&answer);
 }
 
-static void wait_for_metric(const char *name, double value)
-{
-    for (int i = 0; i < 500 && metric(fixture.port, name) != value; i++)
-        sleep_ms(20);
-    if (metric(fixture.port, name) != value)
-        fail_msg("%s is %g", name, metric(fixture.port, name));
-}
-
 static void test_a_server_with_the_key_triages_what_was_sealed(void **state)
 {
     (void)state;
@@ -88,7 +76,7 @@ static void test_a_server_with_the_key_triages_what_was_sealed(void **state)
     struct envelope one = sealed_of(1, 0), two = sealed_of(2, 1);
     post_stored(fixture.port, &one);
     post_stored(fixture.port, &two); /* a rotation: both keys are at work */
-    wait_for_metric("stallbox_triaged_total", 2);
+    expect_metric("stallbox_triaged_total", 2);
     assert_int_equal(wait_for_triage(fixture.port, one.id), 1);
     assert_int_equal(wait_for_triage(fixture.port, two.id), 1);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 0);
@@ -118,14 +106,14 @@ static void test_a_collector_without_the_key_keeps_it_for_one_that_has_it(void *
     fixture_stop(&fixture);
 
     start_with_keys(1); /* the first of two keys */
-    wait_for_metric("stallbox_triaged_total", 2);
+    expect_metric("stallbox_triaged_total", 2);
     assert_int_equal(wait_for_triage(fixture.port, sealed[0].id), 1);
     assert_int_equal(wait_for_triage(fixture.port, sealed[1].id), 1);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 1);
     fixture_stop(&fixture);
 
     start_with_keys(2);
-    wait_for_metric("stallbox_triaged_total", 1);
+    expect_metric("stallbox_triaged_total", 1);
     assert_int_equal(wait_for_triage(fixture.port, sealed[2].id), 1);
     assert_true(metric(fixture.port, "stallbox_store_sealed") == 0);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 3);
@@ -201,7 +189,7 @@ static void test_a_payload_that_came_plain_and_comes_sealed_is_one(void **state)
     post_stored(fixture.port, &plain);
     assert_int_equal(wait_for_triage(fixture.port, plain.id), 1);
     post_stored(fixture.port, &sealed);
-    wait_for_metric("stallbox_store_sealed", 0);
+    expect_metric("stallbox_store_sealed", 0);
     assert_true(metric(fixture.port, "stallbox_store_snapshots") == 1);
     envelope_finish(&plain);
     envelope_finish(&sealed);

@@ -19,47 +19,13 @@
 #include <curl/curl.h>
 
 #include "envelope_format.h"
-#include "server_fixture.h"
-
-static struct server_fixture fixture;
-
-static int start(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-    return 0;
-}
-
-static int start_with_token(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    fixture.options.token = "correct-horse";
-    fixture_start(&fixture);
-    return 0;
-}
+#include "started_server.h"
 
 static int start_impatient(void **state)
 {
-    (void)state;
-    fixture_init(&fixture);
+    prepare_server(state);
     fixture.options.request_deadline_ms = 1000;
     fixture_start(&fixture);
-    return 0;
-}
-
-static int prepare_only(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    fixture_finish(&fixture);
     return 0;
 }
 
@@ -502,10 +468,11 @@ static void test_a_dripping_body_is_cut_at_the_deadline_and_counted(void **state
 
 int main(void)
 {
+    static char token[] = "correct-horse";
     curl_global_init(CURL_GLOBAL_DEFAULT); /* before there are threads */
-#define STARTED(name)   cmocka_unit_test_setup_teardown(name, start, finish)
-#define IMPATIENT(name) cmocka_unit_test_setup_teardown(name, start_impatient, finish)
-#define PREPARED(name)  cmocka_unit_test_setup_teardown(name, prepare_only, finish)
+#define STARTED(name)   cmocka_unit_test_setup_teardown(name, start_server, remove_server)
+#define IMPATIENT(name) cmocka_unit_test_setup_teardown(name, start_impatient, remove_server)
+#define PREPARED(name)  cmocka_unit_test_setup_teardown(name, prepare_server, remove_server)
     const struct CMUnitTest tests[] = {
         STARTED(test_a_payload_is_stored_once_however_often_it_comes),
         STARTED(test_other_bytes_under_a_taken_id_are_a_conflict),
@@ -516,8 +483,8 @@ int main(void)
         STARTED(test_sealed_newer_and_encoded_bodies_are_unsupported),
         STARTED(test_a_web_page_may_not_post),
         STARTED(test_many_clients_at_once_store_each_payload_once),
-        cmocka_unit_test_setup_teardown(test_posting_needs_the_token_and_reading_on_loopback_does_not, start_with_token,
-                                        finish),
+        cmocka_unit_test_prestate_setup_teardown(test_posting_needs_the_token_and_reading_on_loopback_does_not,
+                                                 start_server, remove_server, token),
         PREPARED(test_a_public_address_without_a_token_is_refused_to_start),
         PREPARED(test_on_a_public_address_reading_needs_the_token_but_health_does_not),
         STARTED(test_reading_under_a_foreign_name_is_refused),

@@ -18,19 +18,10 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "server_fixture.h"
+#include "started_server.h"
 #include "store.h"
 
-static struct server_fixture fixture;
-static pid_t child;
-
-static int prepare(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    child = 0;
-    return 0;
-}
+static pid_t child; /* 0: none */
 
 static void kill_child(int signal_number)
 {
@@ -44,11 +35,9 @@ static void kill_child(int signal_number)
 
 static int clean_up(void **state)
 {
-    (void)state;
     if (child > 0)
         kill_child(SIGKILL);
-    fixture_finish(&fixture);
-    return 0;
+    return remove_server(state);
 }
 
 /* Run the server in a child until it is killed. `file_bytes_max` above 0: no file may grow beyond. SIGUSR1 lifts that.
@@ -218,7 +207,7 @@ static void test_a_full_disk_acknowledges_nothing_and_recovers(void **state)
 
 int main(void)
 {
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, prepare, clean_up)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, prepare_server, clean_up)
     const struct CMUnitTest tests[] = {
         ALONE(test_what_was_answered_is_there_after_kill_9_between_posts),
         ALONE(test_pending_triage_is_resumed_at_the_next_start),

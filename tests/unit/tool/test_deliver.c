@@ -12,27 +12,23 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
+#include "tool_folder.h"
 
 /* Port 9 (discard) of loopback: nobody listens there. */
 #define NOBODY "http://127.0.0.1:9"
 
-static char *folder;
 static char *spool;
 
 static int set_up(void **state)
 {
-    (void)state;
-    folder = make_folder();
+    begin_folder(state);
     return asprintf(&spool, "%s/spool", folder) > 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(spool);
-    remove_folder(folder);
-    return 0;
+    return end_folder(state);
 }
 
 static void test_an_empty_spool_is_delivered_at_once(void **state)

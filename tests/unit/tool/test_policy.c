@@ -12,29 +12,11 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
-
-static char *folder;
-
-static const char *path_of(const char *name)
-{
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
+#include "tool_folder.h"
 
 static void write_text(const char *name, const char *text)
 {
     free(write_file(folder, name, text, strlen(text), 0644));
-}
-
-static void expect(struct tool_result result, int status, const char *err)
-{
-    if (result.status != status || strstr(result.err, err) == NULL) {
-        fail_msg("%d: %s", result.status, result.err);
-    }
 }
 
 #define KEYSET                                                                                        \
@@ -44,20 +26,12 @@ static void expect(struct tool_result result, int status, const char *err)
 
 static int make(void **state)
 {
-    (void)state;
-    folder = make_folder();
+    begin_folder(state);
     expect(RUN_TOOL("policy", "keygen", path_of("root")), 0, "keep it secret");
     expect(RUN_TOOL("policy", "keygen", path_of("online")), 0, "keep it secret");
     write_text("keyset.txt", KEYSET);
     expect(RUN_TOOL("policy", "sign", "-k", path_of("root.key"), "-o", path_of("keyset.sbp"), path_of("keyset.txt")), 0,
            "");
-    return 0;
-}
-
-static int take_away(void **state)
-{
-    (void)state;
-    remove_folder(folder);
     return 0;
 }
 
@@ -184,11 +158,11 @@ static void test_a_signature_is_added_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_secret_key_is_its_owners_alone_and_never_overwritten, make, take_away),
-        cmocka_unit_test_setup_teardown(test_a_mistake_in_a_text_is_told_with_its_line, make, take_away),
-        cmocka_unit_test_setup_teardown(test_what_is_shown_can_be_signed_again, make, take_away),
-        cmocka_unit_test_setup_teardown(test_verify_says_what_machines_will_say, make, take_away),
-        cmocka_unit_test_setup_teardown(test_a_signature_is_added_once, make, take_away),
+        cmocka_unit_test_setup_teardown(test_a_secret_key_is_its_owners_alone_and_never_overwritten, make, end_folder),
+        cmocka_unit_test_setup_teardown(test_a_mistake_in_a_text_is_told_with_its_line, make, end_folder),
+        cmocka_unit_test_setup_teardown(test_what_is_shown_can_be_signed_again, make, end_folder),
+        cmocka_unit_test_setup_teardown(test_verify_says_what_machines_will_say, make, end_folder),
+        cmocka_unit_test_setup_teardown(test_a_signature_is_added_once, make, end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,23 +11,7 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
-
-static char *folder;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder = make_folder();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
+#include "tool_folder.h"
 
 static void test_an_unknown_format_is_named_with_those_there_are(void **state)
 {
@@ -104,11 +88,12 @@ static void test_several_snapshots_do_not_fit_one_binary_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_unknown_format_is_named_with_those_there_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nothing_found_is_said_and_fails, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_unreadable_path_gets_one_line_with_its_reason, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_output_that_cannot_be_written_is_named, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_several_snapshots_do_not_fit_one_binary_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_unknown_format_is_named_with_those_there_are, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_nothing_found_is_said_and_fails, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_each_unreadable_path_gets_one_line_with_its_reason, begin_folder,
+                                        end_folder),
+        cmocka_unit_test_setup_teardown(test_an_output_that_cannot_be_written_is_named, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_several_snapshots_do_not_fit_one_binary_file, begin_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,38 +11,12 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
-
-static char *folder;
-
-static const char *path_of(const char *name)
-{
-    static char paths[8][512];
-    static unsigned next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void expect(struct tool_result result, int status, const char *err)
-{
-    if (result.status != status || strstr(result.err, err) == NULL) {
-        fail_msg("%d: %s", result.status, result.err);
-    }
-}
+#include "tool_folder.h"
 
 static int make(void **state)
 {
-    (void)state;
-    folder = make_folder();
+    begin_folder(state);
     expect(RUN_TOOL("seal", "keygen", path_of("server")), 0, "keep it secret");
-    return 0;
-}
-
-static int take_away(void **state)
-{
-    (void)state;
-    remove_folder(folder);
     return 0;
 }
 
@@ -124,7 +98,7 @@ static void test_wrong_usage_is_told(void **state)
 
 int main(void)
 {
-#define SEAL_TEST(test) cmocka_unit_test_setup_teardown(test, make, take_away)
+#define SEAL_TEST(test) cmocka_unit_test_setup_teardown(test, make, end_folder)
     const struct CMUnitTest tests[] = {
         SEAL_TEST(test_a_secret_key_is_its_owners_alone_and_never_overwritten),
         SEAL_TEST(test_a_key_is_named_as_when_it_was_made),

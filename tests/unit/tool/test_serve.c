@@ -14,24 +14,20 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
+#include "tool_folder.h"
 
-static char *folder;
 static char *data;
 
 static int set_up(void **state)
 {
-    (void)state;
-    folder = make_folder();
+    begin_folder(state);
     return asprintf(&data, "%s/data", folder) > 0 ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(data);
-    remove_folder(folder);
-    return 0;
+    return end_folder(state);
 }
 
 /* The port in "listening on http://127.0.0.1:PORT/". */

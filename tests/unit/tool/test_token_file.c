@@ -10,26 +10,11 @@
 
 #include <cmocka.h>
 
-#include "run_tool.h"
+#include "tool_folder.h"
 #include "token_file.h"
 
-static char *folder;
 static char token[SBX_TOKEN_MAX + 1];
 static char why[200];
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder = make_folder();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    remove_folder(folder);
-    return 0;
-}
 
 static int read_token(const char *text, size_t length, unsigned mode)
 {
@@ -101,10 +86,11 @@ static void test_a_missing_file_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_first_line_is_the_token_whatever_ends_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_file_that_others_may_read_or_write_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_cannot_stand_in_a_header_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_longest_token_fits_and_a_longer_one_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_first_line_is_the_token_whatever_ends_it, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_a_file_that_others_may_read_or_write_is_refused, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_what_cannot_stand_in_a_header_is_refused, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_the_longest_token_fits_and_a_longer_one_is_refused, begin_folder,
+                                        end_folder),
         cmocka_unit_test(test_a_missing_file_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

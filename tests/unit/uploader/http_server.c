@@ -2,9 +2,6 @@
 /* http_server.c - one thread, one connection at a time. */
 #include "http_server.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,9 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "envelope_format.h"
+#include "http_head.h"
+#include "loopback.h"
 
 enum {
     REQUESTS_MAX = 2048,
@@ -22,12 +20,10 @@ enum {
 };
 
 struct sbx_http_server {
-    int listener, stop_pipe[2];
+    struct sbx_loopback *loopback;
     char url[64];
-    uint16_t port;
     const struct sbx_http_answer *answers;
     size_t answer_count;
-    pthread_t thread;
     pthread_mutex_t lock; /* of what follows */
     struct sbx_http_request requests[REQUESTS_MAX];
     size_t request_count, connection_count;
@@ -45,11 +41,15 @@ static void reset_at_close(int connection)
     setsockopt(connection, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1, .l_linger = 0}, sizeof(struct linger));
 }
 
+static ssize_t take(void *connection, void *to, size_t bytes)
+{
+    return recv(*(const int *)connection, to, bytes, 0);
+}
+
 /* Read one request. False when the peer broke off, or when it is not to be read to its end. */
 static bool read_request(int connection, const struct sbx_http_answer *how, struct sbx_http_request *request)
 {
-    size_t head_bytes = 0;
-    char *end = NULL;
+    struct sbx_http_head head;
     request->body = NULL;
     request->body_bytes = 0;
     if (how->behaviour == SBX_HTTP_RESET_AT_ONCE || how->behaviour == SBX_HTTP_RESET_AT_FIRST) {
@@ -60,20 +60,10 @@ static bool read_request(int connection, const struct sbx_http_answer *how, stru
         reset_at_close(connection);
         return false;
     }
-    while (end == NULL) {
-        if (head_bytes + 1 >= sizeof request->head) {
-            return false;
-        }
-        ssize_t got = recv(connection, request->head + head_bytes, sizeof request->head - 1 - head_bytes, 0);
-        if (got <= 0) {
-            return false;
-        }
-        head_bytes += (size_t)got;
-        request->head[head_bytes] = '\0';
-        end = strstr(request->head, "\r\n\r\n");
+    if (!sbx_http_head_read(take, &connection, request->head, sizeof request->head, &head)) {
+        return false;
     }
-    const char *length_text = strcasestr(request->head, "\r\nContent-Length:");
-    size_t length = length_text == NULL || length_text > end ? 0 : strtoul(length_text + 17, NULL, 10);
+    size_t length = head.length_bytes;
     if (length > BODY_MAX) {
         return false;
     }
@@ -97,10 +87,10 @@ static bool read_request(int connection, const struct sbx_http_answer *how, stru
     }
     request->body = malloc(length + 1);
     request->body_bytes = length;
-    size_t body_at = (size_t)(end - request->head) + 4, have = head_bytes - body_at;
+    size_t have = head.have - head.body_at;
     have = have < length ? have : length;
-    memcpy(request->body, request->head + body_at, have);
-    request->head[body_at] = '\0';
+    memcpy(request->body, request->head + head.body_at, have);
+    request->head[head.body_at] = '\0';
     while (have < length) {
         ssize_t got = recv(connection, request->body + have, length - have, 0);
         if (got <= 0) {
@@ -196,8 +186,9 @@ static void answer(int connection, const struct sbx_http_answer *how, const stru
     }
 }
 
-static void serve(struct sbx_http_server *server, int connection)
+static void serve(void *context, int connection)
 {
+    struct sbx_http_server *server = context;
     static const struct sbx_http_answer store = {.behaviour = SBX_HTTP_STORE};
     struct sbx_http_request request;
     pthread_mutex_lock(&server->lock);
@@ -214,67 +205,19 @@ static void serve(struct sbx_http_server *server, int connection)
         pthread_mutex_unlock(&server->lock);
         answer(connection, how, &request);
     }
-    close(connection);
-}
-
-static void *run(void *context)
-{
-    struct sbx_http_server *server = context;
-    for (;;) {
-        struct pollfd ends[2] = {{.fd = server->listener, .events = POLLIN},
-                                 {.fd = server->stop_pipe[0], .events = POLLIN}};
-        if (poll(ends, 2, -1) < 0 && errno != EINTR) {
-            give_up("poll");
-        }
-        if (ends[1].revents != 0) {
-            return NULL;
-        }
-        if (ends[0].revents != 0) {
-            int connection = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
-            if (connection >= 0) {
-                serve(server, connection);
-            }
-        }
-    }
-}
-
-static int listen_on(uint16_t port, uint16_t *port_out)
-{
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t bytes = sizeof address;
-    int yes = 1;
-    if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-        bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 16) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
-        give_up("listen");
-    }
-    *port_out = ntohs(address.sin_port);
-    return listener;
-}
-
-uint16_t sbx_http_free_port(void)
-{
-    uint16_t port;
-    close(listen_on(0, &port));
-    return port;
 }
 
 struct sbx_http_server *sbx_http_server_start(uint16_t port, const struct sbx_http_answer *answers, size_t count)
 {
     struct sbx_http_server *server = calloc(1, sizeof *server);
-    if (server == NULL || pipe2(server->stop_pipe, 0) != 0) {
-        give_up("pipe");
+    if (server == NULL) {
+        give_up("calloc");
     }
-    server->listener = listen_on(port, &server->port);
     server->answers = answers;
     server->answer_count = count;
-    snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", server->port);
     pthread_mutex_init(&server->lock, NULL);
-    if (pthread_create(&server->thread, NULL, run, server) != 0) {
-        give_up("pthread_create");
-    }
+    server->loopback = sbx_loopback_start(port, serve, server);
+    snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", sbx_loopback_port(server->loopback));
     return server;
 }
 
@@ -285,7 +228,7 @@ const char *sbx_http_server_url(const struct sbx_http_server *server)
 
 uint16_t sbx_http_server_port(const struct sbx_http_server *server)
 {
-    return server->port;
+    return sbx_loopback_port(server->loopback);
 }
 
 size_t sbx_http_server_request_count(struct sbx_http_server *server)
@@ -311,13 +254,7 @@ const struct sbx_http_request *sbx_http_server_request(struct sbx_http_server *s
 
 void sbx_http_server_stop(struct sbx_http_server *server)
 {
-    if (write(server->stop_pipe[1], "x", 1) != 1) {
-        give_up("write");
-    }
-    pthread_join(server->thread, NULL);
-    close(server->listener);
-    close(server->stop_pipe[0]);
-    close(server->stop_pipe[1]);
+    sbx_loopback_stop(server->loopback);
     for (size_t i = 0; i < server->request_count; i++) {
         free(server->requests[i].body);
     }

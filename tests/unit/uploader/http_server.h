@@ -50,7 +50,4 @@ size_t sbx_http_server_request_count(struct sbx_http_server *server);
 const struct sbx_http_request *sbx_http_server_request(struct sbx_http_server *server, size_t index);
 void sbx_http_server_stop(struct sbx_http_server *server);
 
-/* A port nobody listens on now. */
-uint16_t sbx_http_free_port(void);
-
 #endif

@@ -11,24 +11,7 @@
 
 #include <cmocka.h>
 
-#include "server_fixture.h"
-
-static struct server_fixture fixture;
-
-static int start(void **state)
-{
-    (void)state;
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    fixture_finish(&fixture);
-    return 0;
-}
+#include "started_server.h"
 
 static void assert_has(const struct answer *answer, const char *text)
 {
@@ -277,7 +260,7 @@ static void test_a_rendering_that_is_gone_is_made_again_on_demand(void **state)
 
 int main(void)
 {
-#define STARTED(name) cmocka_unit_test_setup_teardown(name, start, finish)
+#define STARTED(name) cmocka_unit_test_setup_teardown(name, start_server, remove_server)
     const struct CMUnitTest tests[] = {
         STARTED(test_the_first_page_says_what_to_do_when_there_is_nothing),
         STARTED(test_every_scenario_has_a_page_with_its_cause_and_evidence),

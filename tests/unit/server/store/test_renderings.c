@@ -10,15 +10,13 @@
 #include <cmocka.h>
 
 #include "renderings.h"
-#include "server_fixture.h"
-
-static struct server_fixture folder;
+#include "started_server.h"
 
 static struct sbx_renderings *open_cache(const char *version, uint64_t bytes_max)
 {
     struct sbx_renderings *renderings = NULL;
     char why[200] = "";
-    assert_int_equal(sbx_renderings_open(folder.data_dir, version, bytes_max, &renderings, why, sizeof(why)), 0);
+    assert_int_equal(sbx_renderings_open(fixture.data_dir, version, bytes_max, &renderings, why, sizeof(why)), 0);
     return renderings;
 }
 
@@ -45,20 +43,6 @@ static int has(struct sbx_renderings *renderings, uint8_t name)
     sbx_byte_buffer_finish(&body);
     assert_true(result == 0 || result == -ENOENT);
     return result == 0;
-}
-
-static int open_folder(void **state)
-{
-    (void)state;
-    fixture_init(&folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    fixture_finish(&folder);
-    return 0;
 }
 
 static void test_renderings_come_back_after_a_restart(void **state)
@@ -137,7 +121,7 @@ static void test_a_broken_file_is_thrown_away(void **state)
 {
     (void)state;
     char path[100];
-    snprintf(path, sizeof(path), "%s/renderings.db", folder.data_dir);
+    snprintf(path, sizeof(path), "%s/renderings.db", fixture.data_dir);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     for (int i = 0; i < 10000; i++)
@@ -152,14 +136,14 @@ static void test_a_broken_file_is_thrown_away(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_renderings_come_back_after_a_restart, open_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_another_version_starts_anew, open_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young, open_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_one_that_is_larger_than_the_bound_is_kept_alone, open_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(test_what_failed_to_render_is_left_out, open_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, open_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_renderings_come_back_after_a_restart, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_another_version_starts_anew, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young, prepare_server,
+                                        remove_server),
+        cmocka_unit_test_setup_teardown(test_one_that_is_larger_than_the_bound_is_kept_alone, prepare_server,
+                                        remove_server),
+        cmocka_unit_test_setup_teardown(test_what_failed_to_render_is_left_out, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, prepare_server, remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

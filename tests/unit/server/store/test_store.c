@@ -10,23 +10,21 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "server_fixture.h"
+#include "started_server.h"
 #include "store.h"
 
-static struct server_fixture folder;
 static struct sbx_store *store;
 static const char *version;
 
 static void open_store(void)
 {
     char why[200] = "";
-    assert_int_equal(sbx_store_open(folder.data_dir, version, &store, why, sizeof(why)), 0);
+    assert_int_equal(sbx_store_open(fixture.data_dir, version, &store, why, sizeof(why)), 0);
 }
 
 static int set_up(void **state)
 {
-    (void)state;
-    fixture_init(&folder);
+    prepare_server(state);
     version = "1";
     open_store();
     return 0;
@@ -34,10 +32,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     sbx_store_close(store);
-    fixture_finish(&folder);
-    return 0;
+    return remove_server(state);
 }
 
 static struct sbx_stall stall_of(uint8_t name, uint8_t session, uint8_t build)
@@ -206,7 +202,7 @@ static void test_a_store_without_weights_is_given_them(void **state)
     put(1, 1, 1, "x"), put(2, 2, 1, "y");
     judge(1, "sleep", "f"), judge(2, "sleep", "f");
     sbx_store_close(store);
-    snprintf(path, sizeof(path), "%s/store.db", folder.data_dir);
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db,
                                   "DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
@@ -322,11 +318,11 @@ static void test_a_store_of_a_newer_server_is_refused(void **state)
     char path[100], why[200] = "";
     sqlite3 *db;
     struct sbx_store *other = NULL;
-    snprintf(path, sizeof(path), "%s/store.db", folder.data_dir);
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    assert_int_equal(sbx_store_open(folder.data_dir, version, &other, why, sizeof(why)), -EPROTO);
+    assert_int_equal(sbx_store_open(fixture.data_dir, version, &other, why, sizeof(why)), -EPROTO);
     assert_non_null(strstr(why, "newer"));
     assert_null(other);
 }

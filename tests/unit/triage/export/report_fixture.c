@@ -324,3 +324,17 @@ const struct sbx_report *report_fixture_report(struct report_fixture *fixture)
     fixture->report.location_begin = fixture->location_begin;
     return &fixture->report;
 }
+
+int report_fixture_begin(void **state)
+{
+    struct report_fixture *fixture = report_fixture_create();
+    report_fixture_thread(fixture, "main", true);
+    *state = fixture;
+    return 0;
+}
+
+int report_fixture_end(void **state)
+{
+    report_fixture_destroy(*state);
+    return 0;
+}

@@ -43,6 +43,10 @@ void report_fixture_message(struct report_fixture *fixture, uint32_t thread, dou
 /* The report as it stands; valid until the next call that changes the fixture. */
 const struct sbx_report *report_fixture_report(struct report_fixture *fixture);
 
+/* cmocka's set-up and tear-down of a test whose state is a fixture with a main thread. */
+int report_fixture_begin(void **state);
+int report_fixture_end(void **state);
+
 static inline int64_t ms_to_ns(double ms)
 {
     return (int64_t)(ms * 1e6 + (ms < 0 ? -0.5 : 0.5));

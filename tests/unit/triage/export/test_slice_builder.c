@@ -67,20 +67,6 @@ static void assert_ms(int64_t ns, double ms)
     assert_int_equal(ns, ms_to_ns(ms));
 }
 
-static int make(void **state)
-{
-    struct report_fixture *fixture = report_fixture_create();
-    report_fixture_thread(fixture, "main", true);
-    *state = fixture;
-    return 0;
-}
-
-static int destroy(void **state)
-{
-    report_fixture_destroy(*state);
-    return 0;
-}
-
 static void test_shared_frames_go_on_and_changed_ones_end_between_the_samples(void **state)
 {
     report_fixture_sample(*state, 0, -10, 1, -1, "main@1;f@2;g@3");
@@ -320,7 +306,7 @@ static void test_the_validity_check_finds_broken_slices(void **state)
 
 int main(void)
 {
-#define SLICE_TEST(name) cmocka_unit_test_setup_teardown(name, make, destroy)
+#define SLICE_TEST(name) cmocka_unit_test_setup_teardown(name, report_fixture_begin, report_fixture_end)
     const struct CMUnitTest tests[] = {
         SLICE_TEST(test_shared_frames_go_on_and_changed_ones_end_between_the_samples),
         SLICE_TEST(test_two_calls_from_one_function_are_two_slices),

@@ -52,20 +52,6 @@ static struct visit visit(struct report_fixture *fixture, size_t stop_at, int ex
     return result;
 }
 
-static int make(void **state)
-{
-    struct report_fixture *fixture = report_fixture_create();
-    report_fixture_thread(fixture, "main", true);
-    *state = fixture;
-    return 0;
-}
-
-static int destroy(void **state)
-{
-    report_fixture_destroy(*state);
-    return 0;
-}
-
 static void test_a_wait_is_one_frame_more_and_its_tail_is_not(void **state)
 {
     report_fixture_wait(*state, 0, SBX_RECORD_SLEEP, SBX_OP_USLEEP, -50, -10, 1, 5, "main;f");
@@ -114,7 +100,7 @@ static void test_no_time_is_given_twice_whatever_the_records_say(void **state)
 
 int main(void)
 {
-#define PIECE_TEST(name) cmocka_unit_test_setup_teardown(name, make, destroy)
+#define PIECE_TEST(name) cmocka_unit_test_setup_teardown(name, report_fixture_begin, report_fixture_end)
     const struct CMUnitTest tests[] = {
         PIECE_TEST(test_a_wait_is_one_frame_more_and_its_tail_is_not),
         PIECE_TEST(test_of_a_long_gap_only_the_shared_callers_are_known),

@@ -8,23 +8,7 @@
 #include <cmocka.h>
 
 #include "blame.h"
-#include "stall_scene.h"
-
-static struct sbx_stall_scene *scene;
-
-static int begin(void **state)
-{
-    (void)state;
-    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    sbx_scene_destroy(scene);
-    return 0;
-}
+#include "one_scene.h"
 
 static void assert_leaf(uint32_t stack, const char *expected)
 {
@@ -207,18 +191,18 @@ static void test_no_weight_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin, end),
-        cmocka_unit_test_setup_teardown(test_own_code_comes_before_that_of_other_libraries, begin, end),
-        cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin, end),
-        cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin, end),
-        cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin, end),
-        cmocka_unit_test_setup_teardown(test_recursion_and_call_sites_are_merged, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_lambda_counts_for_the_function_that_runs_it, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_lambda_of_main_counts_for_itself, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_look_at_the_clock_is_whose_who_looks, begin, end),
-        cmocka_unit_test_setup_teardown(test_unnamed_leaves_are_counted, begin, end),
-        cmocka_unit_test_setup_teardown(test_without_a_majority_the_heaviest_root_is_followed, begin, end),
-        cmocka_unit_test_setup_teardown(test_no_weight_is_no_answer, begin, end),
+        cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_own_code_comes_before_that_of_other_libraries, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_recursion_and_call_sites_are_merged, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_lambda_counts_for_the_function_that_runs_it, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_lambda_of_main_counts_for_itself, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_look_at_the_clock_is_whose_who_looks, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_unnamed_leaves_are_counted, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_without_a_majority_the_heaviest_root_is_followed, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_no_weight_is_no_answer, begin_scene, end_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,9 @@
 
 #include <cmocka.h>
 
-#include "stall_scene.h"
+#include "one_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)
-
-static struct sbx_stall_scene *scene;
 
 /* Main, and three others. It waits for 950 ms, still. */
 static int begin(void **state)
@@ -19,13 +17,6 @@ static int begin(void **state)
     (void)state;
     scene = sbx_scene_create(4, SBX_TRIGGER_ANR, 1000000);
     sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "await_result < main", MS(-1000), MS(-960), MS(10), 0);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    sbx_scene_destroy(scene);
     return 0;
 }
 
@@ -369,7 +360,7 @@ static void test_a_wait_below_the_interpreter_is_not_for_its_lock(void **state)
     assert_non_null(strstr(sbx_scene_evidence(report, "script"), "Python"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end_scene)
 
 int main(void)
 {

@@ -7,23 +7,14 @@
 #include <cmocka.h>
 
 #include "kernel_growth.h"
-#include "stall_scene.h"
+#include "one_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)
-
-static struct sbx_stall_scene *scene;
 
 static int begin(void **state)
 {
     (void)state;
     scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    sbx_scene_destroy(scene);
     return 0;
 }
 
@@ -125,13 +116,13 @@ static void test_a_value_of_now_is_the_newest_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_readings_at_both_ends_are_subtracted, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_reading_before_the_interval_counts_by_length, begin, end),
-        cmocka_unit_test_setup_teardown(test_readings_of_a_small_part_say_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_one_reading_says_nothing_about_growth, begin, end),
-        cmocka_unit_test_setup_teardown(test_threads_and_counts_are_kept_apart, begin, end),
-        cmocka_unit_test_setup_teardown(test_counts_are_not_among_the_records_of_a_thread, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_value_of_now_is_the_newest_one, begin, end),
+        cmocka_unit_test_setup_teardown(test_readings_at_both_ends_are_subtracted, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_reading_before_the_interval_counts_by_length, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_readings_of_a_small_part_say_nothing, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_one_reading_says_nothing_about_growth, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_threads_and_counts_are_kept_apart, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_counts_are_not_among_the_records_of_a_thread, begin, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_value_of_now_is_the_newest_one, begin, end_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

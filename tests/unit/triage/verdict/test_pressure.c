@@ -6,25 +6,9 @@
 
 #include <cmocka.h>
 
-#include "stall_scene.h"
+#include "one_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)
-
-static struct sbx_stall_scene *scene;
-
-static int begin(void **state)
-{
-    (void)state;
-    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    sbx_scene_destroy(scene);
-    return 0;
-}
 
 static void count(int64_t at_ms, uint8_t what, uint64_t value)
 {
@@ -103,11 +87,11 @@ static void test_swapped_out_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_memory_pressure_is_told_with_its_share, begin, end),
-        cmocka_unit_test_setup_teardown(test_everyday_pressure_is_not_told, begin, end),
-        cmocka_unit_test_setup_teardown(test_throttled_group_is_in_the_headline, begin, end),
-        cmocka_unit_test_setup_teardown(test_cpu_pressure_is_told_of_who_did_not_run_only, begin, end),
-        cmocka_unit_test_setup_teardown(test_swapped_out_memory_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(test_memory_pressure_is_told_with_its_share, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_everyday_pressure_is_not_told, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_throttled_group_is_in_the_headline, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_cpu_pressure_is_told_of_who_did_not_run_only, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_swapped_out_memory_is_told, begin_scene, end_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

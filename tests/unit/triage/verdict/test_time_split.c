@@ -6,27 +6,17 @@
 
 #include <cmocka.h>
 
-#include "stall_scene.h"
+#include "one_scene.h"
 #include "time_split.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)
 
-static struct sbx_stall_scene *scene;
 static struct sbx_time_split split;
-
-static int begin(void **state)
-{
-    (void)state;
-    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
-    return 0;
-}
 
 static int end(void **state)
 {
-    (void)state;
     sbx_time_split_finish(&split);
-    sbx_scene_destroy(scene);
-    return 0;
+    return end_scene(state);
 }
 
 static void make_split(void)
@@ -284,23 +274,24 @@ static void test_without_a_cpu_clock_the_count_is_not_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_looks_of_a_run_share_a_pause_by_their_number, begin, end),
-        cmocka_unit_test_setup_teardown(test_run_speaks_for_all_of_itself_where_the_clock_was_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(test_cpu_waits_and_the_rest, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_crosses_the_begin_is_shared_out, begin, end),
-        cmocka_unit_test_setup_teardown(test_wait_is_clipped_to_the_interval, begin, end),
-        cmocka_unit_test_setup_teardown(test_blocked_samples_explain_what_no_point_measured, begin, end),
-        cmocka_unit_test_setup_teardown(test_blocked_samples_within_a_measured_wait_add_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_samples_speak_for_a_while_only, begin, end),
-        cmocka_unit_test_setup_teardown(test_cpu_clock_that_steps_back_is_not_believed, begin, end),
-        cmocka_unit_test_setup_teardown(test_more_cpu_than_time_is_clamped, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing_is_unknown, begin, end),
-        cmocka_unit_test_setup_teardown(test_ready_is_what_the_kernel_counted, begin, end),
-        cmocka_unit_test_setup_teardown(test_off_the_processor_with_pages_read_is_faulting, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_small_difference_of_two_clocks_is_let_be, begin, end),
-        cmocka_unit_test_setup_teardown(test_delay_beyond_what_is_left_lies_in_waits_that_ended, begin, end),
-        cmocka_unit_test_setup_teardown(test_spinning_is_no_wait_that_a_processor_ends, begin, end),
-        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_the_count_is_not_used, begin, end),
+        cmocka_unit_test_setup_teardown(test_looks_of_a_run_share_a_pause_by_their_number, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_run_speaks_for_all_of_itself_where_the_clock_was_not_read, begin_scene,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_cpu_waits_and_the_rest, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_what_crosses_the_begin_is_shared_out, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_wait_is_clipped_to_the_interval, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_blocked_samples_explain_what_no_point_measured, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_blocked_samples_within_a_measured_wait_add_nothing, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_samples_speak_for_a_while_only, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_cpu_clock_that_steps_back_is_not_believed, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_more_cpu_than_time_is_clamped, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_nothing_is_unknown, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_ready_is_what_the_kernel_counted, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_off_the_processor_with_pages_read_is_faulting, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_a_small_difference_of_two_clocks_is_let_be, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_delay_beyond_what_is_left_lies_in_waits_that_ended, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_spinning_is_no_wait_that_a_processor_ends, begin_scene, end),
+        cmocka_unit_test_setup_teardown(test_without_a_cpu_clock_the_count_is_not_used, begin_scene, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "envelope.h"
 #include "hpke_sender.h"
 #include "http_server.h"
+#include "loopback.h"
 #include "scene.h"
 #include "spool_place.h"
 #include "test_folder.h"
@@ -134,7 +135,7 @@ static void test_of_a_user_who_said_no_nothing_is_sent(void **state)
 static void test_with_the_server_down_and_then_up_it_arrives_exactly_once(void **state)
 {
     struct place *place = *state;
-    uint16_t port = sbx_http_free_port();
+    uint16_t port = sbx_loopback_free_port();
     char url[64];
     snprintf(url, sizeof url, "http://127.0.0.1:%u", port);
     struct sbx_deliverer *deliverer = sbx_deliverer_create(place->spool, url, NULL);

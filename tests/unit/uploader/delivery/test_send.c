@@ -20,6 +20,7 @@
 
 #include "deliver.h"
 #include "http_server.h"
+#include "loopback.h"
 
 /* Bytes with an id where an envelope has it; the server looks no further. */
 static const uint8_t id[16] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -206,7 +207,7 @@ static void test_connections_that_break_are_tried_later(void **state)
         assert_true(strlen(result.why) > 0);
     }
     char url[64];
-    snprintf(url, sizeof url, "http://127.0.0.1:%u", sbx_http_free_port());
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", sbx_loopback_free_port());
     struct sbx_send_result result = sbx_send(url, NULL, id, envelope, sizeof envelope);
     assert_int_equal(result.verdict, SBX_SEND_LATER);
     assert_int_equal(result.http_status, 0);
@@ -268,7 +269,7 @@ static void test_addresses_that_may_not_be_used_are_not_tried(void **state)
         assert_non_null(strstr(result.why, urls[i]));
     }
     char url[64];
-    snprintf(url, sizeof url, "http://localhost:%u", sbx_http_free_port());
+    snprintf(url, sizeof url, "http://localhost:%u", sbx_loopback_free_port());
     assert_null(strstr(sbx_send(url, NULL, id, envelope, sizeof envelope).why, "use https"));
 }
 

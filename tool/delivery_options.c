@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* delivery_options.c - read alike, whoever delivers. */
+#include "delivery_options.h"
+
+#include <limits.h>
+
+#include "ca_file.h"
+#include "seal_option.h"
+
+enum {
+    POLL_MS_MIN = 10,
+    POLL_MS_MAX = 604800000 /* a week */
+};
+
+bool sbx_delivery_options_take(struct sbx_delivery_options *told, const struct sbx_option_reader *reader, int option)
+{
+    uint64_t number = 0;
+    switch ((enum sbx_delivery_option)option) {
+    case SBX_DELIVERY_OPTION_SPOOL:
+        told->spool_path = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_SERVER:
+        told->server_url = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_TOKEN_FILE:
+        told->token_path = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_CA_FILE:
+        told->ca_path = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_POLICY:
+        told->policy_path = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_POLL:
+        if (!sbx_option_number(reader, option, POLL_MS_MIN, POLL_MS_MAX, &number)) {
+            return false;
+        }
+        told->poll_ms = (uint32_t)number;
+        break;
+    case SBX_DELIVERY_OPTION_SEAL_KEY:
+        told->seal_key_path = reader->value;
+        break;
+    case SBX_DELIVERY_OPTION_COUNT:
+        break; /* the command's own */
+    }
+    return true;
+}
+
+int sbx_delivery_options_prepare(struct sbx_delivery_options *told, const char *command, struct sbx_sealer **sealer_out)
+{
+    char why[PATH_MAX + 128];
+    *sealer_out = NULL;
+    if (told->token_path != NULL) {
+        if (sbx_token_read(told->token_path, told->token_text, why, sizeof why) != 0) {
+            return sbx_failure(command, "%s", why);
+        }
+        told->token = told->token_text;
+    }
+    if (sbx_ca_file_trust(told->ca_path, why, sizeof why) != 0) {
+        return sbx_failure(command, "%s", why);
+    }
+    if (told->seal_key_path != NULL || told->policy_path != NULL) {
+        *sealer_out = sbx_sealer_of_options(command, told->seal_key_path, told->policy_path != NULL);
+        if (*sealer_out == NULL) {
+            return SBX_EXIT_FAILED;
+        }
+    }
+    return SBX_EXIT_DONE;
+}
