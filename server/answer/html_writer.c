@@ -60,6 +60,18 @@ void sbx_html_textf(struct sbx_byte_buffer *page, const char *format, ...)
     free(text);
 }
 
+void sbx_html_url_part(struct sbx_byte_buffer *page, const char *text)
+{
+    for (; text && *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+        if (is_plain || strchr("-._~", byte))
+            sbx_byte_buffer_append(page, text, 1);
+        else
+            sbx_byte_buffer_format(page, "%%%02X", byte);
+    }
+}
+
 void sbx_html_picture(struct sbx_byte_buffer *page, const char *svg, size_t bytes)
 {
     if (bytes < 4 || memcmp(svg, "<svg", 4) != 0) {

@@ -18,6 +18,10 @@ void sbx_html_text(struct sbx_byte_buffer *page, const char *text);
 /* Like sbx_html_text, but of a formatted text. */
 void sbx_html_textf(struct sbx_byte_buffer *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Append text as a part of an address in a double-quoted attribute: all but letters, digits and - . _ ~ becomes %XX, so
+ * that it stays one part and begins no scheme. NULL is empty. */
+void sbx_html_url_part(struct sbx_byte_buffer *page, const char *text);
+
 /* Append one <svg> element as it is. `svg` must come from sbx_print_timeline_svg or sbx_print_flame_svg, which escape
  * for themselves; anything that does not start with "<svg" is refused (the page fails). */
 void sbx_html_picture(struct sbx_byte_buffer *page, const char *svg, size_t bytes);
