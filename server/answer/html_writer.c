@@ -2,9 +2,6 @@
 /* html_writer.c - escaping, in one place. */
 #include "html_writer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "utf8.h"
@@ -45,21 +42,6 @@ void sbx_html_text(struct sbx_byte_buffer *page, const char *text)
     }
 }
 
-void sbx_html_textf(struct sbx_byte_buffer *page, const char *format, ...)
-{
-    char *text;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
-        page->failed = true;
-        return;
-    }
-    sbx_html_text(page, text);
-    free(text);
-}
-
 void sbx_html_url_part(struct sbx_byte_buffer *page, const char *text)
 {
     for (; text && *text; text++) {
@@ -70,13 +52,4 @@ void sbx_html_url_part(struct sbx_byte_buffer *page, const char *text)
         else
             sbx_byte_buffer_format(page, "%%%02X", byte);
     }
-}
-
-void sbx_html_picture(struct sbx_byte_buffer *page, const char *svg, size_t bytes)
-{
-    if (bytes < 4 || memcmp(svg, "<svg", 4) != 0) {
-        page->failed = true;
-        return;
-    }
-    sbx_byte_buffer_append(page, svg, bytes);
 }

@@ -365,6 +365,8 @@ static bool read_braces(struct reader *reader)
     }
     if (!read_name(reader, from, to, name) || !end_name_at_braces(reader))
         return false;
+    if (reader->state == IN_TAG)
+        reader->attribute[0] = '\0'; /* a value belongs to a name before it, with nothing in between */
     switch (sign) {
     case '#':
         return read_section_begin(reader, name);
