@@ -2,9 +2,6 @@
 /* html_writer.c - escaping, in one place. */
 #include "html_writer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "utf8.h"
@@ -45,26 +42,14 @@ void sbx_html_text(struct sbx_byte_buffer *page, const char *text)
     }
 }
 
-void sbx_html_textf(struct sbx_byte_buffer *page, const char *format, ...)
+void sbx_html_url_part(struct sbx_byte_buffer *page, const char *text)
 {
-    char *text;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
-        page->failed = true;
-        return;
+    for (; text && *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+        if (is_plain || strchr("-._~", byte))
+            sbx_byte_buffer_append(page, text, 1);
+        else
+            sbx_byte_buffer_format(page, "%%%02X", byte);
     }
-    sbx_html_text(page, text);
-    free(text);
-}
-
-void sbx_html_picture(struct sbx_byte_buffer *page, const char *svg, size_t bytes)
-{
-    if (bytes < 4 || memcmp(svg, "<svg", 4) != 0) {
-        page->failed = true;
-        return;
-    }
-    sbx_byte_buffer_append(page, svg, bytes);
 }

@@ -2,7 +2,7 @@
 /* page_history.c - records folded into rows that a person can read: a loop of 200 samples is one line, not 200. */
 #include "page_history.h"
 
-#include "html_writer.h"
+#include "history.html.h"
 #include "names.h"
 #include "page_parts.h"
 #include "page_stacks.h"
@@ -87,97 +87,114 @@ static int64_t allocations_between(const struct sbx_stall_record *records, size_
 }
 
 /* "-1.234": seconds before the trigger. */
-static void put_instant(struct sbx_byte_buffer *page, int64_t ns)
+static void put_instant(struct sbx_fill *at, int64_t ns)
 {
-    sbx_html_textf(page, "%s%.3f", ns < 0 ? "\xE2\x88\x92" : "", (double)(ns < 0 ? -ns : ns) / 1e9);
+    sbx_fill_textf(at, "%s%.3f", ns < 0 ? "\xE2\x88\x92" : "", (double)(ns < 0 ? -ns : ns) / 1e9);
 }
 
-static void put_kind(struct sbx_byte_buffer *page, const struct sbx_report *report,
-                     const struct sbx_stall_record *record, const struct row *row)
+/* What was called, on what, and how much. */
+static void put_details(struct sbx_fill *at, const struct sbx_report *report, const struct sbx_stall_record *record,
+                        const struct row *row)
 {
-    sbx_html(page, "<span class=\"kind kind-");
-    sbx_html_text(page, sbx_record_name(record->kind));
-    sbx_html(page, "\">");
-    sbx_html_text(page, is_running(record) ? "running" : sbx_record_name(record->kind));
-    sbx_html(page, "</span>");
     if (record->kind == SBX_RECORD_MESSAGE) { /* what is an operation elsewhere is the application's own number here */
         char kind[SBX_KIND_TEXT_BYTES];
         sbx_report_kind_text(report, record->op, kind);
-        sbx_html(page, " ");
-        sbx_html_text(page, kind);
+        sbx_fill_textf(at, " %s", kind);
     } else if (record->op != SBX_OP_NONE && !is_running(record)) {
         const char *call = record->op == SBX_OP_SYSCALL ? sbx_syscall_name(record->amount) : NULL;
-        sbx_html(page, " ");
-        sbx_html_text(page, call ? call : sbx_op_name(record->op));
+        sbx_fill_textf(at, " %s", call ? call : sbx_op_name(record->op));
     }
     if (record->kind == SBX_RECORD_FILE || record->kind == SBX_RECORD_SOCKET) {
         if (record->fd_class != SBX_FD_UNKNOWN)
-            sbx_html_textf(page, " %s", sbx_fd_class_name(record->fd_class));
+            sbx_fill_textf(at, " %s", sbx_fd_class_name(record->fd_class));
         if (row->amount)
-            sbx_html_textf(page, " %llu B", (unsigned long long)row->amount);
-    }
-    if (record->flags & SBX_FLAG_FAILED)
-        sbx_html(page, " <span class=\"tag\">failed</span>");
-    if (row->looks > 1) {
-        sbx_html(page, " <span class=\"times\">&times;");
-        sbx_html_textf(page, "%llu", (unsigned long long)row->looks);
-        sbx_html(page, "</span>");
+            sbx_fill_textf(at, " %llu B", (unsigned long long)row->amount);
     }
 }
 
-/* Each record of a row: when, and what was measured since the one before. */
+static void put_looks(struct sbx_byte_buffer *page, uint64_t looks)
+{
+    SBX_FILL(page, history_looks, at) {
+    case HISTORY_LOOKS_COUNT:
+        sbx_fill_textf(&at, "%llu", (unsigned long long)looks);
+        break;
+    }
+}
+
+/* What was measured since the record before. */
+static void put_step_details(struct sbx_fill *at, const struct sbx_stall_record *records, size_t i)
+{
+    int64_t cpu_ns = cpu_between(records, i, i), allocations = allocations_between(records, i, i);
+    if (records[i].end_ns > records[i].begin_ns) {
+        sbx_fill_text(at, " for ");
+        sbx_page_duration(at, records[i].end_ns - records[i].begin_ns);
+    }
+    if (records[i].repeats)
+        sbx_fill_textf(at, ", %llu looks", (unsigned long long)sbx_record_looks(&records[i]));
+    if (cpu_ns >= 0) {
+        sbx_fill_text(at, " +");
+        sbx_page_duration(at, cpu_ns);
+        sbx_fill_text(at, " CPU");
+    }
+    if (allocations > 0)
+        sbx_fill_textf(at, " +%lld allocs", (long long)allocations);
+}
+
+static void put_step(struct sbx_byte_buffer *page, const struct sbx_stall_record *records, size_t i)
+{
+    SBX_FILL(page, history_step, at) {
+    case HISTORY_STEP_INSTANT:
+        put_instant(&at, records[i].begin_ns);
+        break;
+    case HISTORY_STEP_DETAILS:
+        put_step_details(&at, records, i);
+        break;
+    }
+}
+
+static void put_earlier(struct sbx_byte_buffer *page, size_t count)
+{
+    SBX_FILL(page, history_earlier, at) {
+    case HISTORY_EARLIER_COUNT:
+        sbx_fill_textf(&at, "%zu", count);
+        break;
+    }
+}
+
+/* Each record of a row: when, and what was measured. */
 static void put_steps(struct sbx_byte_buffer *page, const struct sbx_stall_record *records, const struct row *row)
 {
     size_t begin = row->first, left_out = row->count > STEPS_MAX ? row->count - STEPS_MAX : 0;
     for (size_t skipped = 0; skipped < left_out; begin++)
         skipped += is_shown(&records[begin]);
-    sbx_html(page, "<ul class=\"steps\">");
-    if (left_out) {
-        sbx_html(page, "<li>");
-        sbx_html_textf(page, "%zu earlier steps are in the downloads", left_out);
-        sbx_html(page, "</li>");
+    SBX_FILL(page, history_steps, at) {
+    case HISTORY_STEPS_EARLIER:
+        if (left_out)
+            put_earlier(page, left_out);
+        break;
+    case HISTORY_STEPS_STEP:
+        for (size_t i = begin; i <= row->last; i++)
+            if (is_shown(&records[i]))
+                put_step(page, records, i);
+        break;
     }
-    for (size_t i = begin; i <= row->last; i++) {
-        if (!is_shown(&records[i]))
-            continue;
-        int64_t cpu_ns = cpu_between(records, i, i), allocations = allocations_between(records, i, i);
-        sbx_html(page, "<li><b>");
-        put_instant(page, records[i].begin_ns);
-        sbx_html(page, "</b>");
-        if (records[i].end_ns > records[i].begin_ns) {
-            sbx_html(page, " for ");
-            sbx_page_duration(page, records[i].end_ns - records[i].begin_ns);
-        }
-        if (records[i].repeats) {
-            sbx_html(page, ", ");
-            sbx_html_textf(page, "%llu looks", (unsigned long long)sbx_record_looks(&records[i]));
-        }
-        if (cpu_ns >= 0) {
-            sbx_html(page, " +");
-            sbx_page_duration(page, cpu_ns);
-            sbx_html(page, " CPU");
-        }
-        if (allocations > 0)
-            sbx_html_textf(page, " +%lld allocs", (long long)allocations);
-        sbx_html(page, "</li>");
-    }
-    sbx_html(page, "</ul>");
 }
 
 static void put_where(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct row *row)
 {
     const struct sbx_stall_record *records = records_of(report);
-    if (records[row->last].stack_lost) {
-        sbx_html(page, "<span class=\"quiet\">lost: the callstack table was full</span>");
-        return;
+    SBX_FILL(page, history_where, at) {
+    case HISTORY_WHERE_BRIEF:
+        sbx_page_stack_brief(page, report, records[row->last].stack);
+        break;
+    case HISTORY_WHERE_STACK:
+        sbx_page_stack(page, report, records[row->last].stack);
+        break;
+    case HISTORY_WHERE_STEPS:
+        if (row->count > 1)
+            put_steps(page, records, row);
+        break;
     }
-    sbx_html(page, "<details><summary>");
-    sbx_page_stack_brief(page, report, records[row->last].stack);
-    sbx_html(page, "</summary>");
-    sbx_page_stack(page, report, records[row->last].stack);
-    if (row->count > 1)
-        put_steps(page, records, row);
-    sbx_html(page, "</details>");
 }
 
 static void put_row(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct row *row)
@@ -187,26 +204,73 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_report *repor
     const struct sbx_stall_record *first = &records[row->first], *last = &records[row->last];
     int64_t cpu_ns = cpu_between(records, row->first, row->last);
     int64_t allocations = allocations_between(records, row->first, row->last);
-    if (last->end_ns > verdict->interval_begin_ns && first->begin_ns < verdict->interval_end_ns)
-        sbx_html(page, "<tr>");
-    else
-        sbx_html(page, "<tr class=\"outside\">");
-    sbx_html(page, "<td class=\"number\">");
-    put_instant(page, first->begin_ns);
-    sbx_html(page, "</td><td class=\"number\">");
-    if (last->end_ns > first->begin_ns)
-        sbx_page_duration(page, last->end_ns - first->begin_ns);
-    sbx_html(page, "</td><td class=\"what\">");
-    put_kind(page, report, last, row);
-    sbx_html(page, "</td><td class=\"number cpu\">");
-    if (cpu_ns >= 0)
-        sbx_page_duration(page, cpu_ns);
-    sbx_html(page, "</td><td class=\"number allocs\">");
-    if (allocations > 0)
-        sbx_html_textf(page, "%lld", (long long)allocations);
-    sbx_html(page, "</td><td class=\"where\">");
-    put_where(page, report, row);
-    sbx_html(page, "</td></tr>\n");
+    bool is_inside = last->end_ns > verdict->interval_begin_ns && first->begin_ns < verdict->interval_end_ns;
+    SBX_FILL(page, history_row, at) {
+    case HISTORY_ROW_OUTSIDE:
+        if (!is_inside)
+            sbx_fill_markup(page, &history_outside_markup);
+        break;
+    case HISTORY_ROW_INSTANT:
+        put_instant(&at, first->begin_ns);
+        break;
+    case HISTORY_ROW_DURATION:
+        if (last->end_ns > first->begin_ns)
+            sbx_page_duration(&at, last->end_ns - first->begin_ns);
+        break;
+    case HISTORY_ROW_KIND:
+        sbx_fill_text(&at, sbx_record_name(last->kind));
+        break;
+    case HISTORY_ROW_KIND_WORD:
+        sbx_fill_text(&at, is_running(last) ? "running" : sbx_record_name(last->kind));
+        break;
+    case HISTORY_ROW_DETAILS:
+        put_details(&at, report, last, row);
+        break;
+    case HISTORY_ROW_FAILED:
+        if (last->flags & SBX_FLAG_FAILED)
+            sbx_fill_markup(page, &history_failed_markup);
+        break;
+    case HISTORY_ROW_LOOKS:
+        if (row->looks > 1)
+            put_looks(page, row->looks);
+        break;
+    case HISTORY_ROW_CPU:
+        if (cpu_ns >= 0)
+            sbx_page_duration(&at, cpu_ns);
+        break;
+    case HISTORY_ROW_ALLOCATIONS:
+        if (allocations > 0)
+            sbx_fill_textf(&at, "%lld", (long long)allocations);
+        break;
+    case HISTORY_ROW_LOST:
+        if (last->stack_lost)
+            sbx_fill_markup(page, &history_lost_markup);
+        break;
+    case HISTORY_ROW_WHERE:
+        if (!last->stack_lost)
+            put_where(page, report, row);
+        break;
+    }
+}
+
+static void put_older(struct sbx_byte_buffer *page, size_t count)
+{
+    SBX_FILL(page, history_older, at) {
+    case HISTORY_OLDER_COUNT:
+        sbx_fill_textf(&at, "%zu", count);
+        break;
+    }
+}
+
+static void put_rows(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct row rows[ROWS_MAX],
+                     size_t begin, size_t end)
+{
+    SBX_FILL(page, history_rows, at) {
+    case HISTORY_ROWS_ROW:
+        for (size_t i = begin; i < end; i++)
+            put_row(page, report, &rows[i % ROWS_MAX]);
+        break;
+    }
 }
 
 void sbx_page_history(struct sbx_byte_buffer *page, const struct sbx_report *report)
@@ -215,23 +279,17 @@ void sbx_page_history(struct sbx_byte_buffer *page, const struct sbx_report *rep
     if (report->stall->trigger.thread >= report->stall->thread_count)
         return;
     size_t count = fold_records(report, rows), shown = count < ROWS_MAX ? count : ROWS_MAX;
-    sbx_html(page, "<section id=\"history\"><h2>Before the trigger</h2><p class=\"note\">What the ");
-    sbx_page_thread_name(page, report, report->stall->trigger.thread);
-    sbx_html(page, " was found doing, oldest first; neighbours that read the same are one row, open it for the steps."
-                   " CPU and allocations are what was spent since the row before.");
-    if (shown < count) {
-        sbx_html(page, " The oldest ");
-        sbx_html_textf(page, "%zu", count - shown);
-        sbx_html(page, " rows are in the downloads only.");
+    SBX_FILL(page, history, at) {
+    case HISTORY_THREAD:
+        sbx_page_thread_name(page, report, report->stall->trigger.thread);
+        break;
+    case HISTORY_OLDER:
+        if (shown < count)
+            put_older(page, count - shown);
+        break;
+    case HISTORY_ROWS:
+        if (shown)
+            put_rows(page, report, rows, count - shown, count);
+        break;
     }
-    sbx_html(page, "</p>");
-    if (shown) {
-        sbx_html(page, "<div class=\"wide\"><table class=\"history\"><thead><tr><th class=\"number\">at, s</th>"
-                       "<th class=\"number\">for</th><th>what</th><th class=\"number\">CPU</th>"
-                       "<th class=\"number\">allocs</th><th>where</th></tr></thead><tbody>\n");
-        for (size_t i = count - shown; i < count; i++)
-            put_row(page, report, &rows[i % ROWS_MAX]);
-        sbx_html(page, "</tbody></table></div>");
-    }
-    sbx_html(page, "</section>");
 }

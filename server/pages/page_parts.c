@@ -7,57 +7,123 @@
 #include <string.h>
 #include <time.h>
 
-#include "html_writer.h"
+#include "frame.html.h"
+#include "parts.html.h"
 
-void sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s)
+static void put_refresh(struct sbx_byte_buffer *page, unsigned refresh_s)
 {
-    sbx_html(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                   "<meta name=\"color-scheme\" content=\"light dark\">\n");
-    if (refresh_s) {
-        sbx_html(page, "<meta http-equiv=\"refresh\" content=\"");
-        sbx_html_textf(page, "%u", refresh_s);
-        sbx_html(page, "\">\n");
+    SBX_FILL(page, frame_refresh, at) {
+    case FRAME_REFRESH_SECONDS:
+        sbx_fill_textf(&at, "%u", refresh_s);
+        break;
     }
-    sbx_html(page, "<link rel=\"stylesheet\" href=\"/style.css\">\n"
-                   "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n<title>");
-    sbx_html_text(page, title);
-    sbx_html(page, "</title>\n</head>\n<body>\n<header class=\"top\"><a class=\"brand\" href=\"/\">"
-                   "<span class=\"mark\" aria-hidden=\"true\"></span>Stallbox</a>");
-    sbx_html(page, "<nav><a href=\"/\">Stalls</a><a href=\"/metrics\">Metrics</a></nav></header>\n<main>\n");
 }
 
-void sbx_page_end(struct sbx_byte_buffer *page)
+struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s)
 {
-    sbx_html(page, "</main>\n</body>\n</html>\n");
+    SBX_FILL(page, frame, at) {
+    case FRAME_REFRESH:
+        if (refresh_s)
+            put_refresh(page, refresh_s);
+        break;
+    case FRAME_TITLE:
+        sbx_fill_text(&at, title);
+        break;
+    case FRAME_CONTENT:
+        return at;
+    }
+    return (struct sbx_fill){.page = page, .kind = SBX_PLACE_END}; /* the page has failed */
+}
+
+void sbx_page_end(struct sbx_fill *frame)
+{
+    if (sbx_fill_next(frame)) /* the content is the last place */
+        frame->page->failed = true;
 }
 
 void sbx_page_badge(struct sbx_byte_buffer *page, const char *cause)
 {
-    sbx_html(page, "<span class=\"badge cause-");
-    sbx_html_text(page, cause && *cause ? cause : "unknown");
-    sbx_html(page, "\">");
-    sbx_page_word(page, cause && *cause ? cause : "unknown");
-    sbx_html(page, "</span>");
+    const char *word = cause && *cause ? cause : "unknown";
+    SBX_FILL(page, parts_badge, at) {
+    case PARTS_BADGE_CAUSE:
+        sbx_fill_text(&at, word);
+        break;
+    case PARTS_BADGE_WORD:
+        sbx_page_word(&at, word);
+        break;
+    }
+}
+
+static void put_joint(struct sbx_byte_buffer *page, const char *part, size_t bytes)
+{
+    SBX_FILL(page, parts_joint, at) {
+    case PARTS_JOINT_PART:
+        sbx_fill_textf(&at, "%.*s", (int)bytes, part);
+        break;
+    case PARTS_JOINT_BREAK:
+        if (part[bytes])
+            sbx_fill_markup(page, &parts_break_markup);
+        break;
+    }
 }
 
 void sbx_page_function(struct sbx_byte_buffer *page, const char *function)
 {
     if (!function || !*function) {
-        sbx_html(page, "<span class=\"quiet\">not established</span>");
+        sbx_fill_markup(page, &parts_no_function_markup);
         return;
     }
-    /* <wbr> after :: and _ : long names wrap at their joints instead of widening the page. */
-    sbx_html(page, "<code>");
-    for (const char *part = function; *part;) {
-        size_t bytes = strcspn(part, ":_");
-        bytes += strspn(part + bytes, ":_");
-        sbx_html_textf(page, "%.*s", (int)bytes, part);
-        part += bytes;
-        if (*part)
-            sbx_html(page, "<wbr>");
+    SBX_FILL(page, parts_function, at) {
+    case PARTS_FUNCTION_JOINTS:
+        for (const char *part = function; *part;) {
+            size_t bytes = strcspn(part, ":_");
+            bytes += strspn(part + bytes, ":_");
+            put_joint(page, part, bytes);
+            part += bytes;
+        }
+        break;
     }
-    sbx_html(page, "</code>");
+}
+
+void sbx_page_module(struct sbx_byte_buffer *page, const char *module)
+{
+    if (!module || !*module)
+        return;
+    SBX_FILL(page, parts_module, at) {
+    case PARTS_MODULE_NAME:
+        sbx_fill_text(&at, module);
+        break;
+    }
+}
+
+void sbx_page_place(struct sbx_byte_buffer *page, const char *file, unsigned line)
+{
+    if (!file || !line)
+        return;
+    SBX_FILL(page, parts_place, at) {
+    case PARTS_PLACE_FILE:
+        sbx_fill_text(&at, file);
+        break;
+    case PARTS_PLACE_LINE:
+        sbx_fill_textf(&at, "%u", line);
+        break;
+    }
+}
+
+static void put_age(struct sbx_fill *at, int64_t age_s, const char *iso)
+{
+    if (age_s < 10)
+        sbx_fill_text(at, "just now");
+    else if (age_s < 120)
+        sbx_fill_textf(at, "%lld s ago", (long long)age_s);
+    else if (age_s < 2 * 3600)
+        sbx_fill_textf(at, "%lld min ago", (long long)age_s / 60);
+    else if (age_s < 2 * 86400)
+        sbx_fill_textf(at, "%lld h ago", (long long)age_s / 3600);
+    else if (age_s < 60 * 86400)
+        sbx_fill_textf(at, "%lld days ago", (long long)age_s / 86400);
+    else
+        sbx_fill_textf(at, "%.10s", iso);
 }
 
 void sbx_page_time(struct sbx_byte_buffer *page, int64_t when_ms, int64_t now_ms)
@@ -65,25 +131,16 @@ void sbx_page_time(struct sbx_byte_buffer *page, int64_t when_ms, int64_t now_ms
     char iso[32] = "";
     struct tm utc;
     time_t seconds = (time_t)(when_ms / 1000);
-    int64_t age_s = (now_ms - when_ms) / 1000;
     if (gmtime_r(&seconds, &utc))
         strftime(iso, sizeof(iso), "%Y-%m-%d %H:%M:%S", &utc);
-    sbx_html(page, "<time title=\"");
-    sbx_html_textf(page, "%s UTC", iso);
-    sbx_html(page, "\">");
-    if (age_s < 10)
-        sbx_html(page, "just now");
-    else if (age_s < 120)
-        sbx_html_textf(page, "%lld s ago", (long long)age_s);
-    else if (age_s < 2 * 3600)
-        sbx_html_textf(page, "%lld min ago", (long long)age_s / 60);
-    else if (age_s < 2 * 86400)
-        sbx_html_textf(page, "%lld h ago", (long long)age_s / 3600);
-    else if (age_s < 60 * 86400)
-        sbx_html_textf(page, "%lld days ago", (long long)age_s / 86400);
-    else
-        sbx_html_textf(page, "%.10s", iso);
-    sbx_html(page, "</time>");
+    SBX_FILL(page, parts_time, at) {
+    case PARTS_TIME_FULL:
+        sbx_fill_text(&at, iso);
+        break;
+    case PARTS_TIME_AGE:
+        put_age(&at, (now_ms - when_ms) / 1000, iso);
+        break;
+    }
 }
 
 void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYTES])
@@ -115,14 +172,14 @@ void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYT
                  value, units[unit].unit);
 }
 
-void sbx_page_duration(struct sbx_byte_buffer *page, int64_t duration_ns)
+void sbx_page_duration(struct sbx_fill *at, int64_t duration_ns)
 {
     char text[SBX_DURATION_TEXT_BYTES];
     sbx_duration_print(duration_ns, text);
-    sbx_html_text(page, text);
+    sbx_fill_text(at, text);
 }
 
-void sbx_page_word(struct sbx_byte_buffer *page, const char *word)
+void sbx_page_word(struct sbx_fill *at, const char *word)
 {
     static const struct {
         const char *word, *spoken;
@@ -131,7 +188,7 @@ void sbx_page_word(struct sbx_byte_buffer *page, const char *word)
     char spoken[40];
     for (size_t i = 0; i < sizeof(acronyms) / sizeof(acronyms[0]); i++) {
         if (strcmp(word, acronyms[i].word) == 0) {
-            sbx_html_text(page, acronyms[i].spoken);
+            sbx_fill_text(at, acronyms[i].spoken);
             return;
         }
     }
@@ -139,5 +196,10 @@ void sbx_page_word(struct sbx_byte_buffer *page, const char *word)
     for (char *c = spoken; *c; c++)
         if (*c == '_')
             *c = ' ';
-    sbx_html_text(page, spoken);
+    sbx_fill_text(at, spoken);
+}
+
+void sbx_page_count(struct sbx_fill *at, int64_t count, const char *one, const char *ending)
+{
+    sbx_fill_textf(at, "%lld %s%s", (long long)count, one, count == 1 ? "" : ending);
 }

@@ -7,10 +7,13 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "html_fill.h"
 
-/* Up to and including <main>. `title` is escaped; `refresh_s` above 0 makes the browser ask again. */
-void sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s);
-void sbx_page_end(struct sbx_byte_buffer *page);
+/* Everything before the page's own part, in which the page then stands. `refresh_s` above 0 makes the browser ask again. */
+struct sbx_fill sbx_page_begin(struct sbx_byte_buffer *page, const char *title, unsigned refresh_s);
+void sbx_page_end(struct sbx_fill *frame);
+
+/* ---- fragments: for places for parts ---- */
 
 /* The cause as a coloured word. Unknown words are shown without a colour of their own. */
 void sbx_page_badge(struct sbx_byte_buffer *page, const char *cause);
@@ -18,17 +21,26 @@ void sbx_page_badge(struct sbx_byte_buffer *page, const char *cause);
 /* A function's name that may break where a person would break it; "" and NULL read "not established". */
 void sbx_page_function(struct sbx_byte_buffer *page, const char *function);
 
+/* The module, and the file and line, behind a function. Without one: nothing. */
+void sbx_page_module(struct sbx_byte_buffer *page, const char *module);
+void sbx_page_place(struct sbx_byte_buffer *page, const char *file, unsigned line);
+
 /* "3 min ago" with the full time (UTC) behind it. Milliseconds since 1970. */
 void sbx_page_time(struct sbx_byte_buffer *page, int64_t when_ms, int64_t now_ms);
+
+/* ---- values: for places for values ---- */
 
 /* Three significant digits at most: "850 us", "1.25 ms", "134 ms", "2.03 s", "3 min 12 s". */
 enum {
     SBX_DURATION_TEXT_BYTES = 32
 };
 void sbx_duration_print(int64_t duration_ns, char text_out[SBX_DURATION_TEXT_BYTES]);
-void sbx_page_duration(struct sbx_byte_buffer *page, int64_t duration_ns);
+void sbx_page_duration(struct sbx_fill *at, int64_t duration_ns);
 
 /* "slow message" for "slow_message", "on CPU" for "on_cpu": a word of the report as a person says it. */
-void sbx_page_word(struct sbx_byte_buffer *page, const char *word);
+void sbx_page_word(struct sbx_fill *at, const char *word);
+
+/* "1 process", "2 processes": of `one` with `ending` where there are more. */
+void sbx_page_count(struct sbx_fill *at, int64_t count, const char *one, const char *ending);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "html_writer.h"
 #include "names.h"
 #include "page_history.h"
 #include "page_parts.h"
 #include "page_stacks.h"
+#include "report.html.h"
 #include "snapshot_id.h"
 
 enum {
@@ -24,164 +24,186 @@ static const char *os_name(uint32_t os)
 
 /* ---- the verdict ---- */
 
-static void put_place(struct sbx_byte_buffer *page, const struct sbx_location *location)
+static void put_after(struct sbx_byte_buffer *page, int64_t duration_ns)
 {
-    sbx_html(page, "<p class=\"blame\">");
-    sbx_page_function(page, location->function);
-    if (location->module && *location->module) {
-        sbx_html(page, " <span class=\"module\">");
-        sbx_html_text(page, location->module);
-        sbx_html(page, "</span>");
+    SBX_FILL(page, report_after, at) {
+    case REPORT_AFTER_DURATION:
+        sbx_page_duration(&at, duration_ns);
+        break;
     }
-    if (location->file && location->line) {
-        sbx_html(page, " <span class=\"place\">");
-        sbx_html_textf(page, "%s:%u", location->file, location->line);
-        sbx_html(page, "</span>");
-    }
-    sbx_html(page, "</p>");
 }
 
-/* How sure: a word, the number, and a bar as wide as it. Geometry is in attributes: the policy of the page allows no
- * inline style. */
-static void put_confidence(struct sbx_byte_buffer *page, double confidence)
-{
-    double percent = confidence < 0 ? 0 : confidence > 1 ? 100 : confidence * 100;
-    sbx_html(page, "<span class=\"confidence\">");
-    sbx_html_text(page, percent >= 80 ? "certain" : percent >= 50 ? "likely" : percent >= 25 ? "weak" : "a guess");
-    sbx_html(page,
-             " <svg class=\"meter\" viewBox=\"0 0 100 8\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-             "<rect class=\"meter-rest\" width=\"100\" height=\"8\"/><rect class=\"meter-part\" height=\"8\" width=\"");
-    sbx_html_textf(page, "%.0f", percent);
-    sbx_html(page, "\"/></svg> ");
-    sbx_html_textf(page, "%.0f %%", percent);
-    sbx_html(page, "</span>");
-}
-
-static void put_trigger(struct sbx_byte_buffer *page, const struct sbx_report *report)
+static void put_conditions(struct sbx_fill *at, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
     char kind[SBX_KIND_TEXT_BYTES];
-    sbx_page_word(page, sbx_trigger_name(stall->trigger.kind));
-    if (stall->trigger.duration_ns > 0 && stall->trigger.kind != SBX_TRIGGER_MANUAL) {
-        sbx_html(page, " after <b>");
-        sbx_page_duration(page, stall->trigger.duration_ns);
-        sbx_html(page, "</b>");
-    }
     if (stall->trigger.threshold_ms) {
-        sbx_html(page, ", limit ");
-        sbx_page_duration(page, (int64_t)stall->trigger.threshold_ms * 1000000);
+        sbx_fill_text(at, ", limit ");
+        sbx_page_duration(at, (int64_t)stall->trigger.threshold_ms * 1000000);
     }
     if (stall->trigger.kind == SBX_TRIGGER_MANUAL)
-        sbx_html(page, ", asked for by hand");
+        sbx_fill_text(at, ", asked for by hand");
     else if (stall->trigger.in_progress)
-        sbx_html(page, ", not over when recorded");
+        sbx_fill_text(at, ", not over when recorded");
     sbx_report_kind_text(report, report->message_kind, kind);
-    if (kind[0] != '\0') {
-        sbx_html(page, ", message ");
-        sbx_html_text(page, kind);
+    if (kind[0] != '\0')
+        sbx_fill_textf(at, ", message %s", kind);
+}
+
+static void put_version(struct sbx_fill *at, const uint32_t version[3])
+{
+    if (version[0] || version[1] || version[2])
+        sbx_fill_textf(at, "%u.%u.%u ", version[0], version[1], version[2]);
+}
+
+static void put_build_id(struct sbx_byte_buffer *page, const char *build_id)
+{
+    SBX_FILL(page, report_build_id, at) {
+    case REPORT_BUILD_ID_WHOLE:
+        sbx_fill_text(&at, build_id);
+        break;
+    case REPORT_BUILD_ID_SHORT:
+        sbx_fill_textf(&at, "%.12s", build_id);
+        break;
     }
 }
 
-static void put_fact(struct sbx_byte_buffer *page, const char *name)
+static void put_judged(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
-    sbx_html(page, "<dt>");
-    sbx_html_text(page, name);
-    sbx_html(page, "</dt><dd>");
-}
-
-static void put_build(struct sbx_byte_buffer *page, const struct sbx_report *report)
-{
-    const struct sbx_stall *stall = report->stall;
-    char build_id[2 * sizeof(stall->app_build_id) + 1];
-    sbx_hex_print(stall->app_build_id, stall->app_build_id_bytes, build_id);
-    if (stall->app_version[0] || stall->app_version[1] || stall->app_version[2])
-        sbx_html_textf(page, "%u.%u.%u ", stall->app_version[0], stall->app_version[1], stall->app_version[2]);
-    if (*build_id) {
-        sbx_html(page, "<code class=\"id\" title=\"");
-        sbx_html_text(page, build_id);
-        sbx_html(page, "\">");
-        sbx_html_textf(page, "%.12s", build_id);
-        sbx_html(page, "</code>");
-    } else {
-        sbx_html(page, "hidden");
+    SBX_FILL(page, report_judged, at) {
+    case REPORT_JUDGED_THREAD:
+        sbx_page_thread_name(page, report, report->stall->trigger.thread);
+        break;
     }
 }
 
-static void put_facts(struct sbx_byte_buffer *page, const struct sbx_report *report)
+static void put_culprit_function(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
 {
-    const struct sbx_stall *stall = report->stall;
+    SBX_FILL(page, report_culprit_in, at) {
+    case REPORT_CULPRIT_IN_FUNCTION:
+        sbx_page_function(page, verdict->culprit_function);
+        break;
+    }
+}
+
+static void put_culprit(struct sbx_byte_buffer *page, const struct sbx_report *report)
+{
     const struct sbx_verdict *verdict = &report->verdict;
-    sbx_html(page, "<dl class=\"facts\">");
-    put_fact(page, "application");
-    sbx_html(page, "<b>");
-    sbx_html_text(page, report->app_name);
-    sbx_html(page, "</b></dd>");
-    put_fact(page, "build");
-    put_build(page, report);
-    sbx_html(page, "</dd>");
-    if (stall->trigger.thread < stall->thread_count) {
-        put_fact(page, "judged");
-        sbx_page_thread_name(page, report, stall->trigger.thread);
-        sbx_html(page, "</dd>");
-    }
-    put_fact(page, "confidence");
-    put_confidence(page, verdict->confidence);
-    sbx_html(page, "</dd>");
-    if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count) {
-        put_fact(page, "culprit thread");
+    SBX_FILL(page, report_culprit, at) {
+    case REPORT_CULPRIT_THREAD:
         sbx_page_thread_name(page, report, (uint32_t)verdict->culprit_thread);
-        if (verdict->culprit_function && *verdict->culprit_function) {
-            sbx_html(page, " in ");
-            sbx_page_function(page, verdict->culprit_function);
-        }
-        sbx_html(page, "</dd>");
+        break;
+    case REPORT_CULPRIT_CULPRIT_IN:
+        if (verdict->culprit_function && *verdict->culprit_function)
+            put_culprit_function(page, verdict);
+        break;
     }
-    put_fact(page, "machine");
-    sbx_html_text(page, os_name(stall->platform.os));
+}
+
+static const char *confidence_word(double percent)
+{
+    return percent >= 80 ? "certain" : percent >= 50 ? "likely" : percent >= 25 ? "weak" : "a guess";
+}
+
+static void put_machine(struct sbx_fill *at, const struct sbx_stall *stall)
+{
+    sbx_fill_text(at, os_name(stall->platform.os));
     if (stall->platform.os_major)
-        sbx_html_textf(page, " %u", stall->platform.os_major);
+        sbx_fill_textf(at, " %u", stall->platform.os_major);
     if (stall->platform.kernel_major)
-        sbx_html_textf(page, ", kernel %u.%u", stall->platform.kernel_major, stall->platform.kernel_minor);
+        sbx_fill_textf(at, ", kernel %u.%u", stall->platform.kernel_major, stall->platform.kernel_minor);
     if (stall->platform.arch)
-        sbx_html_text(page, stall->platform.arch == 2 ? ", aarch64" : ", x86-64");
+        sbx_fill_text(at, stall->platform.arch == 2 ? ", aarch64" : ", x86-64");
     if (stall->platform.log2_cores < 16)
-        sbx_html_textf(page, ", about %u core%s", 1u << stall->platform.log2_cores,
+        sbx_fill_textf(at, ", about %u core%s", 1u << stall->platform.log2_cores,
                        stall->platform.log2_cores ? "s" : "");
-    sbx_html(page, "</dd></dl>");
 }
 
 static void put_verdict(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
+    const struct sbx_stall *stall = report->stall;
     const struct sbx_verdict *verdict = &report->verdict;
-    sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\">");
-    sbx_page_badge(page, sbx_cause_name(verdict->cause));
-    sbx_html(page, " <span>");
-    sbx_page_word(page, sbx_class_name(verdict->class_));
-    sbx_html(page, "</span> <span>");
-    put_trigger(page, report);
-    sbx_html(page, "</span></p><h1>");
-    sbx_html_text(page, verdict->headline);
-    sbx_html(page, "</h1>");
-    put_place(page, &verdict->location);
-    put_facts(page, report);
-    sbx_html(page, "</section>");
+    double percent = verdict->confidence < 0 ? 0 : verdict->confidence > 1 ? 100 : verdict->confidence * 100;
+    char build_id[2 * sizeof(stall->app_build_id) + 1];
+    sbx_hex_print(stall->app_build_id, stall->app_build_id_bytes, build_id);
+    SBX_FILL(page, report_verdict, at) {
+    case REPORT_VERDICT_CAUSE:
+        sbx_page_badge(page, sbx_cause_name(verdict->cause));
+        break;
+    case REPORT_VERDICT_CLASS:
+        sbx_page_word(&at, sbx_class_name(verdict->class_));
+        break;
+    case REPORT_VERDICT_TRIGGER:
+        sbx_page_word(&at, sbx_trigger_name(stall->trigger.kind));
+        break;
+    case REPORT_VERDICT_AFTER:
+        if (stall->trigger.duration_ns > 0 && stall->trigger.kind != SBX_TRIGGER_MANUAL)
+            put_after(page, stall->trigger.duration_ns);
+        break;
+    case REPORT_VERDICT_CONDITIONS:
+        put_conditions(&at, report);
+        break;
+    case REPORT_VERDICT_HEADLINE:
+        sbx_fill_text(&at, verdict->headline);
+        break;
+    case REPORT_VERDICT_FUNCTION:
+        sbx_page_function(page, verdict->location.function);
+        break;
+    case REPORT_VERDICT_MODULE:
+        sbx_page_module(page, verdict->location.module);
+        break;
+    case REPORT_VERDICT_PLACE:
+        sbx_page_place(page, verdict->location.file, verdict->location.line);
+        break;
+    case REPORT_VERDICT_APP:
+        sbx_fill_text(&at, report->app_name);
+        break;
+    case REPORT_VERDICT_VERSION:
+        put_version(&at, stall->app_version);
+        break;
+    case REPORT_VERDICT_BUILD_ID:
+        if (*build_id)
+            put_build_id(page, build_id);
+        break;
+    case REPORT_VERDICT_HIDDEN:
+        if (!*build_id)
+            sbx_fill_markup(page, &report_hidden_markup);
+        break;
+    case REPORT_VERDICT_JUDGED:
+        if (stall->trigger.thread < stall->thread_count)
+            put_judged(page, report);
+        break;
+    case REPORT_VERDICT_CONFIDENCE:
+        sbx_fill_text(&at, confidence_word(percent));
+        break;
+    case REPORT_VERDICT_METER:
+        sbx_fill_textf(&at, "%.0f", percent);
+        break;
+    case REPORT_VERDICT_PERCENT:
+        sbx_fill_textf(&at, "%.0f", percent);
+        break;
+    case REPORT_VERDICT_CULPRIT:
+        if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count)
+            put_culprit(page, report);
+        break;
+    case REPORT_VERDICT_MACHINE:
+        put_machine(&at, stall);
+        break;
+    }
 }
 
 /* ---- why, and where the time went ---- */
 
-static void put_evidence(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
+static void put_evidence(struct sbx_byte_buffer *page, const struct sbx_evidence *evidence)
 {
-    sbx_html(page, "<h2>Why</h2><ul class=\"evidence\">");
-    for (size_t i = 0; i < verdict->evidence_count; i++) {
-        sbx_html(page, "<li><span class=\"tag\">");
-        sbx_html_text(page, verdict->evidence[i].kind);
-        sbx_html(page, "</span> ");
-        sbx_html_text(page, verdict->evidence[i].text);
-        sbx_html(page, "</li>");
+    SBX_FILL(page, report_evidence, at) {
+    case REPORT_EVIDENCE_KIND:
+        sbx_fill_text(&at, evidence->kind);
+        break;
+    case REPORT_EVIDENCE_TEXT:
+        sbx_fill_text(&at, evidence->text);
+        break;
     }
-    if (verdict->evidence_count == 0)
-        sbx_html(page, "<li class=\"quiet\">Nothing was established.</li>");
-    sbx_html(page, "</ul>");
 }
 
 struct share {
@@ -189,100 +211,183 @@ struct share {
     double ms; /* negative: not measured */
 };
 
-static void put_share_bar(struct sbx_byte_buffer *page, const struct share *shares, size_t count, double whole_ms)
+struct shares {
+    struct share part[3];
+    double sum_ms, whole_ms; /* whole: the judged interval, or the sum where that is more */
+};
+
+static void put_bar(struct sbx_byte_buffer *page, const char *word, double x, double width)
 {
-    double at = 0;
-    sbx_html(page, "<svg class=\"shares\" viewBox=\"0 0 1000 20\" preserveAspectRatio=\"none\" role=\"img\">"
-                   "<rect class=\"share-rest\" width=\"1000\" height=\"20\"/>");
-    for (size_t i = 0; i < count; i++) {
-        double width = shares[i].ms > 0 ? shares[i].ms / whole_ms * 1000 : 0;
-        if (width <= 0)
-            continue;
-        sbx_html(page, "<rect class=\"share-");
-        sbx_html_text(page, shares[i].word);
-        sbx_html(page, "\" height=\"20\" x=\"");
-        sbx_html_textf(page, "%.1f", at);
-        sbx_html(page, "\" width=\"");
-        sbx_html_textf(page, "%.1f", width);
-        sbx_html(page, "\"/>");
-        at += width;
+    SBX_FILL(page, report_bar, at) {
+    case REPORT_BAR_WORD:
+        sbx_fill_text(&at, word);
+        break;
+    case REPORT_BAR_X:
+        sbx_fill_textf(&at, "%.1f", x);
+        break;
+    case REPORT_BAR_WIDTH:
+        sbx_fill_textf(&at, "%.1f", width);
+        break;
     }
-    sbx_html(page, "</svg>");
 }
 
-/* What it waited for, where that is more than a hundredth of all waiting. */
-static void put_off_cpu_kinds(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
+static void put_bars(struct sbx_byte_buffer *page, const struct shares *shares)
 {
-    bool is_first = true;
-    for (int cause = 0; cause <= SBX_CAUSE_COUNT; cause++) {
-        double ms = cause == SBX_CAUSE_COUNT ? verdict->idle_ms : verdict->off_cpu_by_ms[cause];
-        if (ms <= 0 || ms * 100 < verdict->off_cpu_ms)
-            continue;
-        if (is_first)
-            sbx_html(page, " <span class=\"quiet\">(");
-        else
-            sbx_html(page, ", ");
-        is_first = false;
-        sbx_page_word(page, cause == SBX_CAUSE_COUNT ? "idle" : sbx_cause_name((enum sbx_cause)cause));
-        sbx_html(page, " ");
-        sbx_page_duration(page, (int64_t)(ms * 1e6));
-    }
-    if (!is_first)
-        sbx_html(page, ")</span>");
-}
-
-static void put_shares(struct sbx_byte_buffer *page, const struct sbx_report *report)
-{
-    const struct sbx_verdict *verdict = &report->verdict;
-    const struct share shares[] = {
-        {"on_cpu", verdict->on_cpu_ms}, {"runnable", verdict->runnable_ms}, {"off_cpu", verdict->off_cpu_ms}};
-    double interval_ms = (double)(verdict->interval_end_ns - verdict->interval_begin_ns) / 1e6, sum_ms = 0;
-    for (size_t i = 0; i < 3; i++)
-        sum_ms += shares[i].ms > 0 ? shares[i].ms : 0;
-    double whole_ms = sum_ms > interval_ms ? sum_ms : interval_ms;
-    if (whole_ms <= 0)
-        return;
-    sbx_html(page, "<h2>Where the time went</h2>");
-    put_share_bar(page, shares, 3, whole_ms);
-    sbx_html(page, "<ul class=\"legend\">");
+    double x = 0;
     for (size_t i = 0; i < 3; i++) {
-        sbx_html(page, "<li><span class=\"swatch share-");
-        sbx_html_text(page, shares[i].word);
-        sbx_html(page, "\"></span>");
-        sbx_page_word(page, shares[i].word);
-        if (shares[i].ms < 0) {
-            sbx_html(page, " <span class=\"quiet\">not measured</span></li>");
+        double width = shares->part[i].ms > 0 ? shares->part[i].ms / shares->whole_ms * 1000 : 0;
+        if (width > 0)
+            put_bar(page, shares->part[i].word, x, width);
+        x += width;
+    }
+}
+
+/* Is a kind of waiting worth a word: more than a hundredth of all of it? SBX_CAUSE_COUNT is having nothing to do. */
+static bool has_waited_for(const struct sbx_verdict *verdict, int cause, double *ms_out)
+{
+    *ms_out = cause == SBX_CAUSE_COUNT ? verdict->idle_ms : verdict->off_cpu_by_ms[cause];
+    return *ms_out > 0 && *ms_out * 100 >= verdict->off_cpu_ms;
+}
+
+static void put_wait_kinds(struct sbx_fill *at, const struct sbx_verdict *verdict)
+{
+    double ms;
+    const char *separator = "";
+    for (int cause = 0; cause <= SBX_CAUSE_COUNT; cause++) {
+        if (!has_waited_for(verdict, cause, &ms))
             continue;
+        sbx_fill_text(at, separator);
+        separator = ", ";
+        sbx_page_word(at, cause == SBX_CAUSE_COUNT ? "idle" : sbx_cause_name((enum sbx_cause)cause));
+        sbx_fill_text(at, " ");
+        sbx_page_duration(at, (int64_t)(ms * 1e6));
+    }
+}
+
+static void put_waits(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
+{
+    double ms;
+    bool has_any = false;
+    for (int cause = 0; cause <= SBX_CAUSE_COUNT; cause++)
+        has_any |= has_waited_for(verdict, cause, &ms);
+    if (!has_any)
+        return;
+    SBX_FILL(page, report_waits, at) {
+    case REPORT_WAITS_KINDS:
+        put_wait_kinds(&at, verdict);
+        break;
+    }
+}
+
+static void put_measured(struct sbx_byte_buffer *page, double ms, double whole_ms)
+{
+    SBX_FILL(page, report_measured, at) {
+    case REPORT_MEASURED_DURATION:
+        sbx_page_duration(&at, (int64_t)(ms * 1e6));
+        break;
+    case REPORT_MEASURED_PERCENT:
+        sbx_fill_textf(&at, "%.0f", ms / whole_ms * 100);
+        break;
+    }
+}
+
+static void put_share(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict, const struct share *share,
+                      double whole_ms)
+{
+    SBX_FILL(page, report_share, at) {
+    case REPORT_SHARE_WORD:
+        sbx_fill_text(&at, share->word);
+        break;
+    case REPORT_SHARE_NAME:
+        sbx_page_word(&at, share->word);
+        break;
+    case REPORT_SHARE_NOT_MEASURED:
+        if (share->ms < 0)
+            sbx_fill_markup(page, &report_not_measured_markup);
+        break;
+    case REPORT_SHARE_MEASURED:
+        if (share->ms >= 0)
+            put_measured(page, share->ms, whole_ms);
+        break;
+    case REPORT_SHARE_WAITS:
+        if (share->ms >= 0 && strcmp(share->word, "off_cpu") == 0)
+            put_waits(page, verdict);
+        break;
+    }
+}
+
+static void put_not_told(struct sbx_byte_buffer *page, double ms)
+{
+    SBX_FILL(page, report_not_told, at) {
+    case REPORT_NOT_TOLD_DURATION:
+        sbx_page_duration(&at, (int64_t)(ms * 1e6));
+        break;
+    }
+}
+
+static void put_interval_end(struct sbx_fill *at, const struct sbx_verdict *verdict)
+{
+    if (verdict->interval_end_ns > -1000000)
+        return;
+    sbx_page_duration(at, -verdict->interval_end_ns);
+    sbx_fill_text(at, " before ");
+}
+
+static void put_shares(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
+{
+    struct shares shares = {
+        .part = {{"on_cpu", verdict->on_cpu_ms}, {"runnable", verdict->runnable_ms}, {"off_cpu", verdict->off_cpu_ms}}};
+    double interval_ms = (double)(verdict->interval_end_ns - verdict->interval_begin_ns) / 1e6;
+    for (size_t i = 0; i < 3; i++)
+        shares.sum_ms += shares.part[i].ms > 0 ? shares.part[i].ms : 0;
+    shares.whole_ms = shares.sum_ms > interval_ms ? shares.sum_ms : interval_ms;
+    if (shares.whole_ms <= 0)
+        return;
+    SBX_FILL(page, report_shares, at) {
+    case REPORT_SHARES_BAR:
+        put_bars(page, &shares);
+        break;
+    case REPORT_SHARES_SHARE:
+        for (size_t i = 0; i < 3; i++)
+            put_share(page, verdict, &shares.part[i], shares.whole_ms);
+        break;
+    case REPORT_SHARES_NOT_TOLD:
+        if (shares.whole_ms - shares.sum_ms > shares.whole_ms * 0.01)
+            put_not_told(page, shares.whole_ms - shares.sum_ms);
+        break;
+    case REPORT_SHARES_INTERVAL:
+        sbx_page_duration(&at, verdict->interval_end_ns - verdict->interval_begin_ns);
+        break;
+    case REPORT_SHARES_BEFORE:
+        put_interval_end(&at, verdict);
+        break;
+    case REPORT_SHARES_MESSAGES:
+        if (verdict->messages) {
+            sbx_fill_text(&at, ", in ");
+            sbx_page_count(&at, (int64_t)verdict->messages, "message", "s");
         }
-        sbx_html(page, " <b>");
-        sbx_page_duration(page, (int64_t)(shares[i].ms * 1e6));
-        sbx_html(page, "</b> <span class=\"quiet\">");
-        sbx_html_textf(page, "%.0f %%", shares[i].ms / whole_ms * 100);
-        sbx_html(page, "</span>");
-        if (strcmp(shares[i].word, "off_cpu") == 0)
-            put_off_cpu_kinds(page, verdict);
-        sbx_html(page, "</li>");
+        break;
     }
-    if (whole_ms - sum_ms > whole_ms * 0.01) {
-        sbx_html(page, "<li><span class=\"swatch share-rest\"></span>not told <b>");
-        sbx_page_duration(page, (int64_t)((whole_ms - sum_ms) * 1e6));
-        sbx_html(page, "</b></li>");
+}
+
+/* ---- functions and pictures ---- */
+
+static void put_hot_row(struct sbx_byte_buffer *page, const struct sbx_hot *hot)
+{
+    SBX_FILL(page, report_hot_row, at) {
+    case REPORT_HOT_ROW_FUNCTION:
+        sbx_page_function(page, hot->function);
+        break;
+    case REPORT_HOT_ROW_MODULE:
+        sbx_fill_text(&at, hot->module);
+        break;
+    case REPORT_HOT_ROW_LEAST:
+        sbx_page_duration(&at, (int64_t)(hot->ms_min * 1e6));
+        break;
+    case REPORT_HOT_ROW_MOST:
+        sbx_page_duration(&at, (int64_t)(hot->ms_max * 1e6));
+        break;
     }
-    sbx_html(page, "</ul><p class=\"note\">Of the judged ");
-    sbx_page_duration(page, verdict->interval_end_ns - verdict->interval_begin_ns);
-    sbx_html(page, " up to ");
-    if (verdict->interval_end_ns > -1000000) {
-        sbx_html(page, "the trigger");
-    } else {
-        sbx_page_duration(page, -verdict->interval_end_ns);
-        sbx_html(page, " before the trigger");
-    }
-    if (verdict->messages) {
-        sbx_html(page, ", in ");
-        sbx_html_textf(page, "%llu message%s", (unsigned long long)verdict->messages,
-                       verdict->messages == 1 ? "" : "s");
-    }
-    sbx_html(page, ".</p>");
 }
 
 static void put_hot(struct sbx_byte_buffer *page, const struct sbx_report *report)
@@ -293,30 +398,12 @@ static void put_hot(struct sbx_byte_buffer *page, const struct sbx_report *repor
                        : 0;
     if (count == 0)
         return;
-    sbx_html(page,
-             "<h2>Functions by time</h2><div class=\"wide\"><table class=\"hot\"><thead><tr><th>function</th>"
-             "<th>module</th><th class=\"number\">at least</th><th class=\"number\">at most</th></tr></thead><tbody>");
-    for (size_t i = 0; i < count; i++) {
-        sbx_html(page, "<tr><td>");
-        sbx_page_function(page, hot[i].function);
-        sbx_html(page, "</td><td class=\"module\">");
-        sbx_html_text(page, hot[i].module);
-        sbx_html(page, "</td><td class=\"number\">");
-        sbx_page_duration(page, (int64_t)(hot[i].ms_min * 1e6));
-        sbx_html(page, "</td><td class=\"number\">");
-        sbx_page_duration(page, (int64_t)(hot[i].ms_max * 1e6));
-        sbx_html(page, "</td></tr>");
+    SBX_FILL(page, report_hot, at) {
+    case REPORT_HOT_HOT_ROW:
+        for (size_t i = 0; i < count; i++)
+            put_hot_row(page, &hot[i]);
+        break;
     }
-    sbx_html(page, "</tbody></table></div>");
-}
-
-/* ---- pictures ---- */
-
-static void put_picture(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
-{
-    sbx_html(page, "<div class=\"picture\">");
-    sbx_html_picture(page, svg->data, svg->used);
-    sbx_html(page, "</div>");
 }
 
 static bool has_picture(const struct sbx_byte_buffer *svg)
@@ -324,135 +411,208 @@ static bool has_picture(const struct sbx_byte_buffer *svg)
     return !svg->failed && svg->used > 0;
 }
 
+static void put_timeline(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_timeline, at) {
+    case REPORT_TIMELINE_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
+static void put_flame(struct sbx_byte_buffer *page, const struct sbx_byte_buffer *svg)
+{
+    SBX_FILL(page, report_flame, at) {
+    case REPORT_FLAME_PICTURE:
+        sbx_fill_picture(&at, svg);
+        break;
+    }
+}
+
 /* ---- what is missing ---- */
 
-static void put_loss(struct sbx_byte_buffer *page, const char *what, uint64_t count)
-{
-    sbx_html(page, "<tr><td>");
-    sbx_page_word(page, what);
-    sbx_html(page, "</td><td class=\"number\">");
-    sbx_html_textf(page, "%llu", (unsigned long long)count);
-    sbx_html(page, "</td></tr>");
-}
+struct loss {
+    const char *what;
+    uint64_t count;
+};
 
-/* What recording cost, and what was recorded less for that. */
-static void put_cost(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
-{
-    if (stall->overhead.budget_permille == 0 && stall->overhead.cost_ppm == 0) {
-        return;
-    }
-    sbx_html_textf(page, " Recording cost %.2f %% of the application's CPU time, of a budget of %.1f %%",
-                   stall->overhead.cost_ppm / 1e4, stall->overhead.budget_permille / 10.0);
-    if (stall->overhead.changes != 0) {
-        sbx_html(page, "; to hold that, a sample was taken each ");
-        sbx_page_duration(page, (int64_t)stall->overhead.interval_us * 1000);
-        sbx_html(page, " at capture points and each ");
-        sbx_page_duration(page, (int64_t)stall->overhead.gap_us * 1000);
-        sbx_html(page, " between them");
-    }
-    for (uint32_t group = 0, shown = 0; group < SBX_GROUP_COUNT; group++) {
-        if ((stall->overhead.shed >> group & 1) != 0) {
-            sbx_html_textf(page, "%s%s", shown++ == 0 ? ", and not at: " : ", ", sbx_point_name(group));
-        }
-    }
-    sbx_html(page, ".");
-}
+enum {
+    LOSSES_MAX = SBX_DROP_COUNT + 4
+};
 
-static void put_losses(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
+static size_t list_losses(const struct sbx_stall *stall, struct loss losses[LOSSES_MAX])
 {
-    const struct {
-        const char *what;
-        uint32_t count;
-    } redactions[] = {
+    const struct loss redactions[] = {
         {"modules hidden by redaction", stall->redactions.modules_hidden},
         {"frames hidden by redaction", stall->redactions.frames_hidden},
         {"thread names hidden by redaction", stall->redactions.thread_names_hidden},
         {"records cut by redaction", stall->redactions.records_cut},
     };
-    struct sbx_byte_buffer rows = {0};
+    size_t count = 0;
     for (uint32_t drop = 0; drop < SBX_DROP_COUNT; drop++)
         if (stall->drops[drop])
-            put_loss(&rows, sbx_drop_name(drop), stall->drops[drop]);
+            losses[count++] = (struct loss){sbx_drop_name(drop), stall->drops[drop]};
     for (size_t i = 0; i < sizeof(redactions) / sizeof(redactions[0]); i++)
         if (redactions[i].count)
-            put_loss(&rows, redactions[i].what, redactions[i].count);
-    sbx_html(page, "<section id=\"losses\"><h2>What is missing</h2>");
-    if (rows.used) {
-        sbx_html(page, "<table class=\"losses\"><tbody>");
-        sbx_byte_buffer_append(page, rows.data, rows.used);
-        sbx_html(page, "</tbody></table>");
-    } else {
-        sbx_html(page,
-                 "<p>Nothing: no record was dropped since the application started, and nothing was redacted.</p>");
-    }
-    page->failed |= rows.failed;
-    sbx_byte_buffer_finish(&rows);
-    sbx_html(page, "<p class=\"note\">Recorded under policy ");
-    sbx_html_textf(page, "%u.%llu", stall->policy.epoch, (unsigned long long)stall->policy.seq);
-    sbx_html(page, ": one sample each ");
-    sbx_page_duration(page, (int64_t)stall->policy.interval_us * 1000);
-    sbx_html(page, " at capture points, each ");
-    sbx_page_duration(page, (int64_t)stall->policy.async_interval_us * 1000);
-    sbx_html(page, " between them; waits from ");
-    sbx_page_duration(page, (int64_t)stall->policy.wait_min_us * 1000);
-    sbx_html(page, " on. History reaches back ");
-    sbx_page_duration(page, stall->trigger.history_ns);
-    sbx_html(page, ". Losses are counted since the process began.");
-    put_cost(page, stall);
-    sbx_html(page, "</p></section>");
+            losses[count++] = redactions[i];
+    return count;
 }
+
+static void put_loss(struct sbx_byte_buffer *page, const struct loss *loss)
+{
+    SBX_FILL(page, report_loss, at) {
+    case REPORT_LOSS_WHAT:
+        sbx_page_word(&at, loss->what);
+        break;
+    case REPORT_LOSS_COUNT:
+        sbx_fill_textf(&at, "%llu", (unsigned long long)loss->count);
+        break;
+    }
+}
+
+static void put_losses(struct sbx_byte_buffer *page, const struct loss *losses, size_t count)
+{
+    SBX_FILL(page, report_losses, at) {
+    case REPORT_LOSSES_LOSS:
+        for (size_t i = 0; i < count; i++)
+            put_loss(page, &losses[i]);
+        break;
+    }
+}
+
+/* What recording cost, and what was recorded less for that. */
+static void put_cost(struct sbx_fill *at, const struct sbx_stall *stall)
+{
+    if (stall->overhead.budget_permille == 0 && stall->overhead.cost_ppm == 0) {
+        return;
+    }
+    sbx_fill_textf(at, " Recording cost %.2f %% of the application's CPU time, of a budget of %.1f %%",
+                   stall->overhead.cost_ppm / 1e4, stall->overhead.budget_permille / 10.0);
+    if (stall->overhead.changes != 0) {
+        sbx_fill_text(at, "; to hold that, a sample was taken each ");
+        sbx_page_duration(at, (int64_t)stall->overhead.interval_us * 1000);
+        sbx_fill_text(at, " at capture points and each ");
+        sbx_page_duration(at, (int64_t)stall->overhead.gap_us * 1000);
+        sbx_fill_text(at, " between them");
+    }
+    for (uint32_t group = 0, shown = 0; group < SBX_GROUP_COUNT; group++) {
+        if ((stall->overhead.shed >> group & 1) != 0) {
+            sbx_fill_textf(at, "%s%s", shown++ == 0 ? ", and not at: " : ", ", sbx_point_name(group));
+        }
+    }
+    sbx_fill_text(at, ".");
+}
+
+static void put_missing(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
+{
+    struct loss losses[LOSSES_MAX];
+    size_t loss_count = list_losses(stall, losses);
+    SBX_FILL(page, report_missing, at) {
+    case REPORT_MISSING_LOSSES:
+        if (loss_count)
+            put_losses(page, losses, loss_count);
+        break;
+    case REPORT_MISSING_NO_LOSSES:
+        if (loss_count == 0)
+            sbx_fill_markup(page, &report_no_losses_markup);
+        break;
+    case REPORT_MISSING_POLICY:
+        sbx_fill_textf(&at, "%u.%llu", stall->policy.epoch, (unsigned long long)stall->policy.seq);
+        break;
+    case REPORT_MISSING_INTERVAL:
+        sbx_page_duration(&at, (int64_t)stall->policy.interval_us * 1000);
+        break;
+    case REPORT_MISSING_GAP:
+        sbx_page_duration(&at, (int64_t)stall->policy.async_interval_us * 1000);
+        break;
+    case REPORT_MISSING_WAIT:
+        sbx_page_duration(&at, (int64_t)stall->policy.wait_min_us * 1000);
+        break;
+    case REPORT_MISSING_REACH:
+        sbx_page_duration(&at, stall->trigger.history_ns);
+        break;
+    case REPORT_MISSING_COST:
+        put_cost(&at, stall);
+        break;
+    }
+}
+
+/* ---- the whole ---- */
 
 static void put_download(struct sbx_byte_buffer *page, const struct sbx_stall *stall, const char *suffix,
                          const char *name, const char *what)
 {
-    sbx_html(page, "<li><a href=\"/v1/snapshots/");
-    sbx_html_textf(page, "%s.%s", stall->payload_id_text, suffix);
-    sbx_html(page, "\">");
-    sbx_html_text(page, name);
-    sbx_html(page, "</a> <span class=\"quiet\">");
-    sbx_html_text(page, what);
-    sbx_html(page, "</span></li>");
+    SBX_FILL(page, report_download, at) {
+    case REPORT_DOWNLOAD_ID:
+        sbx_fill_text(&at, stall->payload_id_text);
+        break;
+    case REPORT_DOWNLOAD_SUFFIX:
+        sbx_fill_text(&at, suffix);
+        break;
+    case REPORT_DOWNLOAD_NAME:
+        sbx_fill_text(&at, name);
+        break;
+    case REPORT_DOWNLOAD_WHAT:
+        sbx_fill_text(&at, what);
+        break;
+    }
 }
 
 static void put_downloads(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
 {
-    sbx_html(page, "<section id=\"downloads\"><h2>Take it elsewhere</h2><ul class=\"downloads\">");
     put_download(page, stall, "json", "JSON report", "everything on this page, for programs");
     put_download(page, stall, "perfetto", "Perfetto trace",
                  "in ui.perfetto.dev: \"Open trace file\" (it is read by the browser and sent nowhere)");
     put_download(page, stall, "pprof", "pprof profile", "go tool pprof -http=: FILE, or speedscope");
     put_download(page, stall, "folded", "Folded stacks", "flamegraph.pl, speedscope, inferno");
     put_download(page, stall, "sbx", "Payload", "as it came: stallbox show --what-leaves FILE, stallbox report FILE");
-    sbx_html(page, "</ul></section>\n");
 }
 
 void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buffer *timeline,
                      const struct sbx_byte_buffer *flame, struct sbx_byte_buffer *page)
 {
     const struct sbx_stall *stall = report->stall;
-    put_verdict(page, report);
-
-    sbx_html(page, "<div class=\"columns\"><section>");
-    put_evidence(page, &report->verdict);
-    put_shares(page, report);
-    sbx_html(page, "</section><section><h2>The stack that is blamed</h2>");
-    sbx_page_stack(page, report, sbx_page_blamed_stack(report));
-    sbx_html(page, "</section></div>");
-
-    if (has_picture(timeline)) {
-        sbx_html(page, "<section id=\"timeline\"><h2>Timeline</h2>");
-        put_picture(page, timeline);
-        sbx_html(page, "</section>");
+    const struct sbx_verdict *verdict = &report->verdict;
+    SBX_FILL(page, report, at) {
+    case REPORT_VERDICT:
+        put_verdict(page, report);
+        break;
+    case REPORT_EVIDENCE:
+        for (size_t i = 0; i < verdict->evidence_count; i++)
+            put_evidence(page, &verdict->evidence[i]);
+        break;
+    case REPORT_NO_EVIDENCE:
+        if (verdict->evidence_count == 0)
+            sbx_fill_markup(page, &report_no_evidence_markup);
+        break;
+    case REPORT_SHARES:
+        put_shares(page, verdict);
+        break;
+    case REPORT_STACK:
+        sbx_page_stack(page, report, sbx_page_blamed_stack(report));
+        break;
+    case REPORT_TIMELINE:
+        if (has_picture(timeline))
+            put_timeline(page, timeline);
+        break;
+    case REPORT_HOT:
+        put_hot(page, report);
+        break;
+    case REPORT_FLAME:
+        if (has_picture(flame))
+            put_flame(page, flame);
+        break;
+    case REPORT_THREADS:
+        sbx_page_threads(page, report);
+        break;
+    case REPORT_HISTORY:
+        sbx_page_history(page, report);
+        break;
+    case REPORT_MISSING:
+        put_missing(page, stall);
+        break;
+    case REPORT_DOWNLOAD:
+        put_downloads(page, stall);
+        break;
     }
-    sbx_html(page, "<section id=\"functions\">");
-    put_hot(page, report);
-    if (has_picture(flame)) {
-        sbx_html(page, "<h2>Flame graph</h2>");
-        put_picture(page, flame);
-    }
-    sbx_html(page, "</section>");
-    sbx_page_threads(page, report);
-    sbx_page_history(page, report);
-    put_losses(page, stall);
-    put_downloads(page, stall);
 }

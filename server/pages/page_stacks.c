@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "history.h"
-#include "html_writer.h"
 #include "names.h"
 #include "page_parts.h"
+#include "stacks.html.h"
 
 enum {
     FRAMES_MAX = 512, /* shown of one stack, inlined frames included */
@@ -26,35 +26,68 @@ static bool is_blamed(const struct sbx_report *report, const struct sbx_location
            strcmp(or_empty(location->module), or_empty(blamed->module)) == 0;
 }
 
+static void put_frame(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct sbx_location *frame)
+{
+    SBX_FILL(page, stacks_frame, at) {
+    case STACKS_FRAME_KIND:
+        sbx_fill_text(&at, frame->app ? "app" : "base");
+        break;
+    case STACKS_FRAME_BLAMED:
+        if (is_blamed(report, frame))
+            sbx_fill_markup(page, &stacks_blamed_markup);
+        break;
+    case STACKS_FRAME_FUNCTION:
+        sbx_page_function(page, frame->function);
+        break;
+    case STACKS_FRAME_INLINED:
+        if (frame->inlined)
+            sbx_fill_markup(page, &stacks_inlined_markup);
+        break;
+    case STACKS_FRAME_MODULE:
+        sbx_fill_text(&at, frame->module);
+        break;
+    case STACKS_FRAME_PLACE:
+        sbx_page_place(page, frame->file, frame->line);
+        break;
+    }
+}
+
 void sbx_page_stack(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t stack)
 {
     const struct sbx_location *frames[FRAMES_MAX];
     size_t count = sbx_report_callstack(report, stack, frames, FRAMES_MAX);
     if (count == 0) {
-        sbx_html(page, "<p class=\"quiet\">No stack was recorded.</p>");
+        sbx_fill_markup(page, &stacks_no_stack_markup);
         return;
     }
-    sbx_html(page, "<ol class=\"stack\">");
-    for (size_t i = 0; i < count; i++) {
-        sbx_html(page, "<li class=\"");
-        sbx_html_textf(page, "%s%s", frames[i]->app ? "app" : "base", is_blamed(report, frames[i]) ? " blamed" : "");
-        sbx_html(page, "\">");
-        sbx_page_function(page, frames[i]->function);
-        if (frames[i]->inlined)
-            sbx_html(page, " <span class=\"tag\">inlined</span>");
-        sbx_html(page, " <span class=\"module\">");
-        sbx_html_text(page, frames[i]->module);
-        sbx_html(page, "</span>");
-        if (frames[i]->file && frames[i]->line) {
-            sbx_html(page, " <span class=\"place\">");
-            sbx_html_textf(page, "%s:%u", frames[i]->file, frames[i]->line);
-            sbx_html(page, "</span>");
-        }
-        sbx_html(page, "</li>");
+    SBX_FILL(page, stacks_stack, at) {
+    case STACKS_STACK_FRAME:
+        for (size_t i = 0; i < count; i++)
+            put_frame(page, report, frames[i]);
+        break;
+    case STACKS_STACK_FURTHER:
+        if (count == FRAMES_MAX)
+            sbx_fill_markup(page, &stacks_further_markup);
+        break;
     }
-    sbx_html(page, "</ol>");
-    if (count == FRAMES_MAX)
-        sbx_html(page, "<p class=\"quiet\">Further callers are not shown.</p>");
+}
+
+static void put_unnamed(struct sbx_byte_buffer *page, size_t count)
+{
+    SBX_FILL(page, stacks_unnamed, at) {
+    case STACKS_UNNAMED_COUNT:
+        sbx_fill_textf(&at, "%zu", count);
+        break;
+    }
+}
+
+static void put_caller(struct sbx_byte_buffer *page, const struct sbx_location *frame)
+{
+    SBX_FILL(page, stacks_caller, at) {
+    case STACKS_CALLER_FUNCTION:
+        sbx_page_function(page, frame->function);
+        break;
+    }
 }
 
 void sbx_page_stack_brief(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t stack)
@@ -62,24 +95,25 @@ void sbx_page_stack_brief(struct sbx_byte_buffer *page, const struct sbx_report 
     const struct sbx_location *frames[FRAMES_MAX];
     size_t count = sbx_report_callstack(report, stack, frames, FRAMES_MAX), first = 0;
     if (count == 0) {
-        sbx_html(page, "<span class=\"quiet\">no stack</span>");
+        sbx_fill_markup(page, &stacks_no_line_markup);
         return;
     }
     while (first < count && !frames[first]->named)
         first++;
     if (first == count)
         first = 0; /* nothing has a name: then the places themselves */
-    if (first) {
-        sbx_html(page, "<span class=\"quiet\">");
-        sbx_html_textf(page, "%zu unnamed", first);
-        sbx_html(page, "</span> <span class=\"caller\">&larr;</span> ");
-    }
-    for (size_t i = first; i < count && i < first + BRIEF_FRAMES; i++) {
-        if (i > first)
-            sbx_html(page, "<span class=\"caller\"> &larr; ");
-        sbx_page_function(page, frames[i]->function);
-        if (i > first)
-            sbx_html(page, "</span>");
+    SBX_FILL(page, stacks_line, at) {
+    case STACKS_LINE_UNNAMED:
+        if (first)
+            put_unnamed(page, first);
+        break;
+    case STACKS_LINE_LEAF:
+        sbx_page_function(page, frames[first]->function);
+        break;
+    case STACKS_LINE_CALLER:
+        for (size_t i = first + 1; i < count && i < first + BRIEF_FRAMES; i++)
+            put_caller(page, frames[i]);
+        break;
     }
 }
 
@@ -121,19 +155,48 @@ uint32_t sbx_page_blamed_stack(const struct sbx_report *report)
     return stall->threads[stall->trigger.thread].last_stack;
 }
 
+static void put_thread_pattern(struct sbx_byte_buffer *page, const char *pattern)
+{
+    SBX_FILL(page, stacks_name, at) {
+    case STACKS_NAME_PATTERN:
+        sbx_fill_text(&at, pattern);
+        break;
+    }
+}
+
 void sbx_page_thread_name(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
 {
     const struct sbx_stall_thread *row = &report->stall->threads[thread];
     if (row->is_main) {
-        sbx_html(page, "main thread");
+        sbx_fill_markup(page, &stacks_main_thread_markup);
         return;
     }
-    sbx_html(page, "thread ");
-    sbx_html_textf(page, "%u", thread);
-    if (strcmp(row->name, "other") != 0) {
-        sbx_html(page, " <code>");
-        sbx_html_text(page, row->name);
-        sbx_html(page, "</code>");
+    SBX_FILL(page, stacks_other_thread, at) {
+    case STACKS_OTHER_THREAD_NUMBER:
+        sbx_fill_textf(&at, "%u", thread);
+        break;
+    case STACKS_OTHER_THREAD_NAME:
+        if (strcmp(row->name, "other") != 0)
+            put_thread_pattern(page, row->name);
+        break;
+    }
+}
+
+static void put_call_time(struct sbx_byte_buffer *page, int64_t call_ns)
+{
+    SBX_FILL(page, stacks_since, at) {
+    case STACKS_SINCE_DURATION:
+        sbx_page_duration(&at, call_ns);
+        break;
+    }
+}
+
+static void put_holder(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
+{
+    SBX_FILL(page, stacks_holder, at) {
+    case STACKS_HOLDER_NAME:
+        sbx_page_thread_name(page, report, thread);
+        break;
     }
 }
 
@@ -144,54 +207,72 @@ static void put_call(struct sbx_byte_buffer *page, const struct sbx_report *repo
     bool is_over = sbx_history_stack_origin(report, thread).source == SBX_STACK_FROM_INTERVAL; /* not the stack shown */
     if (row->call_kind == SBX_RECORD_NONE || is_over)
         return;
-    sbx_html(page, "<span class=\"call\">in ");
-    sbx_html_textf(page, "%s", sbx_op_name(row->call_op));
-    if (row->call_ns > 0) {
-        sbx_html(page, " for ");
-        sbx_page_duration(page, row->call_ns);
+    SBX_FILL(page, stacks_call, at) {
+    case STACKS_CALL_OPERATION:
+        sbx_fill_text(&at, sbx_op_name(row->call_op));
+        break;
+    case STACKS_CALL_SINCE:
+        if (row->call_ns > 0)
+            put_call_time(page, row->call_ns);
+        break;
+    case STACKS_CALL_HOLDER:
+        if (row->call_peer >= 0 && (uint32_t)row->call_peer < report->stall->thread_count)
+            put_holder(page, report, (uint32_t)row->call_peer);
+        break;
     }
-    if (row->call_peer >= 0 && (uint32_t)row->call_peer < report->stall->thread_count) {
-        sbx_html(page, ", held by ");
-        sbx_page_thread_name(page, report, (uint32_t)row->call_peer);
+}
+
+static void put_leaf(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
+{
+    const struct sbx_location *leaf;
+    if (!sbx_report_callstack(report, sbx_history_thread_stack(report, thread), &leaf, 1))
+        return;
+    SBX_FILL(page, stacks_leaf, at) {
+    case STACKS_LEAF_FUNCTION:
+        sbx_page_function(page, leaf->function);
+        break;
     }
-    sbx_html(page, "</span>");
 }
 
 static void put_thread(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread, bool is_open)
 {
-    const struct sbx_stall_thread *row = &report->stall->threads[thread];
-    const struct sbx_location *leaf;
-    if (is_open)
-        sbx_html(page, "<details class=\"thread\" open><summary>");
-    else
-        sbx_html(page, "<details class=\"thread\"><summary>");
-    sbx_html(page, "<b>");
-    sbx_page_thread_name(page, report, thread);
-    sbx_html(page, "</b> ");
-    if (thread == report->stall->trigger.thread)
-        sbx_html(page, "<span class=\"tag\">judged</span> ");
-    if ((int64_t)thread == report->verdict.culprit_thread)
-        sbx_html(page, "<span class=\"tag culprit\">culprit</span> ");
-    if (row->ended)
-        sbx_html(page, "<span class=\"tag\">ended</span> ");
-    put_call(page, report, thread);
-    if (sbx_report_callstack(report, sbx_history_thread_stack(report, thread), &leaf, 1)) {
-        sbx_html(page, " <span class=\"leaf\">");
-        sbx_page_function(page, leaf->function);
-        sbx_html(page, "</span>");
+    SBX_FILL(page, stacks_thread, at) {
+    case STACKS_THREAD_OPEN:
+        if (is_open)
+            sbx_fill_markup(page, &stacks_open_markup);
+        break;
+    case STACKS_THREAD_NAME:
+        sbx_page_thread_name(page, report, thread);
+        break;
+    case STACKS_THREAD_JUDGED:
+        if (thread == report->stall->trigger.thread)
+            sbx_fill_markup(page, &stacks_judged_markup);
+        break;
+    case STACKS_THREAD_CULPRIT:
+        if ((int64_t)thread == report->verdict.culprit_thread)
+            sbx_fill_markup(page, &stacks_culprit_markup);
+        break;
+    case STACKS_THREAD_ENDED:
+        if (report->stall->threads[thread].ended)
+            sbx_fill_markup(page, &stacks_ended_markup);
+        break;
+    case STACKS_THREAD_CALL:
+        put_call(page, report, thread);
+        break;
+    case STACKS_THREAD_LEAF:
+        put_leaf(page, report, thread);
+        break;
+    case STACKS_THREAD_STACK:
+        sbx_page_stack(page, report, sbx_history_thread_stack(report, thread));
+        break;
     }
-    sbx_html(page, "</summary>");
-    sbx_page_stack(page, report, sbx_history_thread_stack(report, thread));
-    sbx_html(page, "</details>");
 }
 
-void sbx_page_threads(struct sbx_byte_buffer *page, const struct sbx_report *report)
+/* Who is judged and who is to blame come first. */
+static void put_each_thread(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
     int64_t judged = stall->trigger.thread, culprit = report->verdict.culprit_thread;
-    sbx_html(page, "<section id=\"threads\"><h2>Threads at the trigger <span class=\"count\">");
-    sbx_html_textf(page, "%u", stall->thread_count);
-    sbx_html(page, "</span></h2>");
     if (judged < stall->thread_count)
         put_thread(page, report, (uint32_t)judged,
                    !sbx_page_is_same_stack(report, sbx_history_thread_stack(report, (uint32_t)judged),
@@ -201,5 +282,16 @@ void sbx_page_threads(struct sbx_byte_buffer *page, const struct sbx_report *rep
     for (uint32_t thread = 0; thread < stall->thread_count; thread++)
         if (thread != judged && thread != culprit)
             put_thread(page, report, thread, false);
-    sbx_html(page, "</section>");
+}
+
+void sbx_page_threads(struct sbx_byte_buffer *page, const struct sbx_report *report)
+{
+    SBX_FILL(page, stacks_threads, at) {
+    case STACKS_THREADS_COUNT:
+        sbx_fill_textf(&at, "%u", report->stall->thread_count);
+        break;
+    case STACKS_THREADS_THREAD:
+        put_each_thread(page, report);
+        break;
+    }
 }

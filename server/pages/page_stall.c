@@ -2,51 +2,131 @@
 /* page_stall.c - one stall: what the store knows now, around what its report said once. */
 #include "pages.h"
 
-#include "html_writer.h"
+#include "error.html.h"
 #include "page_parts.h"
+#include "stall.html.h"
 
 enum {
     ASK_AGAIN_S = 1
 };
 
-static void put_issue_line(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue, int64_t now_ms)
+static void put_since(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue, int64_t now_ms)
 {
-    sbx_html(page, " &middot; <a href=\"/issues/");
-    sbx_html_text(page, issue->id_text);
-    sbx_html(page, "\">");
-    if (issue->hits == 1) {
-        sbx_html(page, "the only one of its kind so far</a>");
-    } else {
-        sbx_html_textf(page, "one of %lld of its kind", (long long)issue->hits);
-        sbx_html(page, "</a> in ");
-        sbx_html_textf(page, "%lld process%s", (long long)issue->sessions, issue->sessions == 1 ? "" : "es");
-        sbx_html(page, ", since ");
+    SBX_FILL(page, stall_since, at) {
+    case STALL_SINCE_PROCESSES:
+        sbx_page_count(&at, issue->sessions, "process", "es");
+        break;
+    case STALL_SINCE_FIRST:
         sbx_page_time(page, issue->first_ms, now_ms);
+        break;
     }
-    if (issue->new_in_build)
-        sbx_html(page, " <span class=\"tag new\">new in this build</span>");
 }
 
-static void put_line(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row,
-                     const struct sbx_issue_row *issue, int64_t now_ms)
+static void put_among(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
 {
-    sbx_html(page, "<p class=\"line\"><span>received ");
-    sbx_page_time(page, row->received_ms, now_ms);
-    if (issue)
-        put_issue_line(page, issue, now_ms);
-    sbx_html(page, "</span><span class=\"links\">");
+    SBX_FILL(page, stall_among, at) {
+    case STALL_AMONG_HITS:
+        sbx_fill_textf(&at, "%lld", (long long)issue->hits);
+        break;
+    }
+}
+
+static void put_issue(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue, int64_t now_ms)
+{
+    bool is_only = issue->hits == 1;
+    SBX_FILL(page, stall_issue, at) {
+    case STALL_ISSUE_ID:
+        sbx_fill_text(&at, issue->id_text);
+        break;
+    case STALL_ISSUE_ONLY:
+        if (is_only)
+            sbx_fill_markup(page, &stall_only_markup);
+        break;
+    case STALL_ISSUE_AMONG:
+        if (!is_only)
+            put_among(page, issue);
+        break;
+    case STALL_ISSUE_SINCE:
+        if (!is_only)
+            put_since(page, issue, now_ms);
+        break;
+    case STALL_ISSUE_NEW:
+        if (issue->new_in_build)
+            sbx_fill_markup(page, &stall_new_markup);
+        break;
+    }
+}
+
+static void put_download(struct sbx_byte_buffer *page, const char *id_text, const char *suffix, const char *name)
+{
+    SBX_FILL(page, stall_download, at) {
+    case STALL_DOWNLOAD_ID:
+        sbx_fill_text(&at, id_text);
+        break;
+    case STALL_DOWNLOAD_SUFFIX:
+        sbx_fill_text(&at, suffix);
+        break;
+    case STALL_DOWNLOAD_NAME:
+        sbx_fill_text(&at, name);
+        break;
+    }
+}
+
+static void put_downloads(struct sbx_byte_buffer *page, const char *id_text)
+{
     static const struct {
         const char *suffix, *name;
     } downloads[] = {
         {"json", "JSON"}, {"perfetto", "Perfetto"}, {"pprof", "pprof"}, {"folded", "folded"}, {"sbx", "payload"}};
-    for (size_t i = 0; i < sizeof(downloads) / sizeof(downloads[0]); i++) {
-        sbx_html(page, "<a href=\"/v1/snapshots/");
-        sbx_html_textf(page, "%s.%s", row->id_text, downloads[i].suffix);
-        sbx_html(page, "\">");
-        sbx_html_text(page, downloads[i].name);
-        sbx_html(page, "</a> ");
+    for (size_t i = 0; i < sizeof(downloads) / sizeof(downloads[0]); i++)
+        put_download(page, id_text, downloads[i].suffix, downloads[i].name);
+}
+
+static void put_kept(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_kept, at) {
+    case STALL_KEPT_BYTES:
+        sbx_fill_textf(&at, "%lld", (long long)row->bytes);
+        break;
     }
-    sbx_html(page, "</span></p>\n");
+}
+
+static void put_failed(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_failed, at) {
+    case STALL_FAILED_FAILURE:
+        sbx_fill_text(&at, row->failure);
+        break;
+    case STALL_FAILED_KEPT:
+        if (row->bytes > 0)
+            put_kept(page, row);
+        break;
+    case STALL_FAILED_GONE:
+        if (row->bytes <= 0)
+            sbx_fill_markup(page, &stall_gone_markup);
+        break;
+    }
+}
+
+static void put_aged(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_aged, at) {
+    case STALL_AGED_HEADLINE:
+        sbx_fill_text(&at, row->headline);
+        break;
+    }
+}
+
+static void put_pending(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_pending, at) {
+    case STALL_PENDING_TRIGGER:
+        sbx_page_word(&at, row->trigger);
+        break;
+    case STALL_PENDING_DURATION:
+        sbx_page_duration(&at, row->duration_ns);
+        break;
+    }
 }
 
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
@@ -54,48 +134,53 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
 {
     bool has_failed = row->state == SBX_TRIAGE_FAILED;
     bool is_aged = row->state == SBX_TRIAGE_DONE && !report && row->bytes == 0;
-    sbx_page_begin(page, *row->headline ? row->headline : "A stall", report || has_failed || is_aged ? 0 : ASK_AGAIN_S);
-    put_line(page, row, issue, now_ms);
-    if (has_failed) {
-        sbx_html(page,
-                 "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">triage failed</span></p><h1>");
-        sbx_html_text(page, row->failure);
-        if (row->bytes > 0) {
-            sbx_html(page, "</h1><p>The payload is kept as it came (");
-            sbx_html_textf(page, "%lld bytes", (long long)row->bytes);
-            sbx_html(page,
-                     "); take it with the link above and look with <code>stallbox show FILE</code>. The next version"
-                     " of the server tries again by itself.</p></section>\n");
-        } else {
-            sbx_html(page, "</h1><p>The payload was aged out.</p></section>\n");
-        }
-    } else if (report) {
-        sbx_byte_buffer_append(page, report->data, report->used);
-    } else if (is_aged) {
-        sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">aged out</span></p><h1>");
-        sbx_html_text(page, row->headline);
-        sbx_html(page, "</h1><p>Its payload and its report went for their age (<code>stallbox serve "
-                       "--payload-days</code>); this is what was said of it.</p></section>\n");
-    } else {
-        sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">in triage</span></p><h1>");
-        sbx_page_word(page, row->trigger);
-        sbx_html(page, " after ");
-        sbx_page_duration(page, row->duration_ns);
-        sbx_html(page, "</h1><p>Symbols are being read; this page asks again each second.</p></section>\n");
+    bool is_pending = !has_failed && !report && !is_aged;
+    struct sbx_fill frame =
+        sbx_page_begin(page, *row->headline ? row->headline : "A stall", is_pending ? ASK_AGAIN_S : 0);
+    SBX_FILL(page, stall, at) {
+    case STALL_RECEIVED:
+        sbx_page_time(page, row->received_ms, now_ms);
+        break;
+    case STALL_ISSUE:
+        if (issue)
+            put_issue(page, issue, now_ms);
+        break;
+    case STALL_DOWNLOAD:
+        put_downloads(page, row->id_text);
+        break;
+    case STALL_FAILED:
+        if (has_failed)
+            put_failed(page, row);
+        break;
+    case STALL_REPORT:
+        if (report && !has_failed)
+            sbx_fill_rendering(&at, report);
+        break;
+    case STALL_AGED:
+        if (is_aged)
+            put_aged(page, row);
+        break;
+    case STALL_PENDING:
+        if (is_pending)
+            put_pending(page, row);
+        break;
+    case STALL_ID:
+        sbx_fill_text(&at, row->id_text);
+        break;
     }
-    sbx_html(page, "<p class=\"note\">Snapshot <code class=\"id\">");
-    sbx_html_text(page, row->id_text);
-    sbx_html(page, "</code></p>");
-    sbx_page_end(page);
+    sbx_page_end(&frame);
 }
 
 void sbx_page_error(unsigned status, const char *sentence, struct sbx_byte_buffer *page)
 {
-    sbx_page_begin(page, "Stallbox", 0);
-    sbx_html(page, "<section class=\"verdict\"><p class=\"kicker\"><span class=\"badge\">");
-    sbx_html_textf(page, "%u", status);
-    sbx_html(page, "</span></p><h1>");
-    sbx_html_text(page, sentence);
-    sbx_html(page, "</h1><p><a href=\"/\">All stalls</a></p></section>");
-    sbx_page_end(page);
+    struct sbx_fill frame = sbx_page_begin(page, "Stallbox", 0);
+    SBX_FILL(page, error, at) {
+    case ERROR_STATUS:
+        sbx_fill_textf(&at, "%u", status);
+        break;
+    case ERROR_SENTENCE:
+        sbx_fill_text(&at, sentence);
+        break;
+    }
+    sbx_page_end(&frame);
 }

@@ -34,7 +34,7 @@ static void check_page(const char *text)
 {
     struct sbx_byte_buffer page = {0};
     sbx_html_text(&page, text);
-    sbx_html_textf(&page, "%s", text);
+    sbx_html_url_part(&page, text);
     MUST(!page.failed);
     if (page.used) {
         MUST(strpbrk(page.data, "<>\"'") == NULL && strlen(page.data) == page.used);

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_page_bytes.c - pages to the byte, of fixed rows and payloads with names that a page must not believe.
+ *
+ * What each page must be lies in expected/. Where one differs, the page as it is now is left in the folder that the test
+ * runs in, under the same name: look at the difference, and where it is meant, copy it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "attribute.h"
+#include "page_report.h"
+#include "pages.h"
+#include "payload_builder.h"
+#include "record_kinds.h"
+#include "report.h"
+
+static const int64_t NOW_MS = INT64_C(1767225600000); /* 2026-01-01 00:00:00 UTC */
+
+#define HOSTILE "<script>alert('1')</script>&amp;\" onload=\"x\xC0\xBC"
+
+static void assert_page_is(struct sbx_byte_buffer *page, const char *name)
+{
+    char path[400];
+    assert_false(page->failed);
+    assert_null(strstr(page->data, "<script"));
+    assert_null(strstr(page->data, "onload=\""));
+    snprintf(path, sizeof(path), "%s/%s", EXPECTED_FOLDER, name);
+    FILE *file = fopen(path, "r");
+    char *wanted = calloc(1, page->used + 2);
+    assert_non_null(wanted);
+    size_t bytes = file ? fread(wanted, 1, page->used + 1, file) : 0;
+    if (file)
+        fclose(file);
+    if (bytes != page->used || memcmp(wanted, page->data, bytes) != 0) {
+        size_t at = 0;
+        while (at < bytes && at < page->used && wanted[at] == page->data[at])
+            at++;
+        file = fopen(name, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(page->data, 1, page->used, file), page->used);
+        fclose(file);
+        fail_msg("%s is another from byte %zu on: \"%.60s\" for \"%.60s\"", name, at, page->data + at, wanted + at);
+    }
+    free(wanted);
+    sbx_byte_buffer_finish(page);
+}
+
+/* ---- pages of rows ---- */
+
+static struct sbx_snapshot_row triaged_row(void)
+{
+    return (struct sbx_snapshot_row){
+        .seq = 7,
+        .id_text = "00112233445566778899aabbccddeeff",
+        .received_ms = NOW_MS - 5000,
+        .bytes = 1234,
+        .trigger = "slow_message",
+        .duration_ns = INT64_C(2034000000),
+        .app_version = "7.0.15",
+        .state = SBX_TRIAGE_DONE,
+        .app = "redis & co",
+        .cause = "sleep",
+        .class_ = "off_cpu",
+        .function = "std::map<int, x_y>::at",
+        .module = "lib\"m\".so",
+        .headline = "main thread slept 2.0 s in " HOSTILE,
+        .confidence = 0.9,
+    };
+}
+
+static const struct sbx_issue_row *issue_rows(void)
+{
+    static struct sbx_issue_row rows[2];
+    rows[0] = (struct sbx_issue_row){.id_text = "ffeeddccbbaa99887766554433221100",
+                                     .hits = 3,
+                                     .sessions = 2,
+                                     .first_ms = NOW_MS - INT64_C(90) * 86400000,
+                                     .last_ms = NOW_MS - 5 * 60000,
+                                     .weight = 40,
+                                     .variance = 90,
+                                     .longest_ns = INT64_C(192000000000),
+                                     .builds = 2,
+                                     .newest = triaged_row()};
+    rows[1] = (struct sbx_issue_row){.id_text = "0123456789abcdef0123456789abcdef",
+                                     .hits = 1,
+                                     .sessions = 1,
+                                     .first_ms = NOW_MS - 3 * 86400000,
+                                     .last_ms = NOW_MS - 5 * 3600000,
+                                     .weight = 1,
+                                     .longest_ns = 850000,
+                                     .builds = 1,
+                                     .new_in_build = true,
+                                     .newest = triaged_row()};
+    rows[1].newest.function[0] = rows[1].newest.module[0] = '\0';
+    snprintf(rows[1].newest.cause, sizeof(rows[1].newest.cause), "%s", "cpu_\"><b>");
+    return rows;
+}
+
+static const struct sbx_snapshot_row *snapshot_rows(void)
+{
+    static struct sbx_snapshot_row rows[4];
+    for (size_t i = 0; i < 4; i++)
+        rows[i] = triaged_row();
+    snprintf(rows[1].headline, sizeof(rows[1].headline), "%s", "slept in std::map<int, x_y>::at");
+    rows[1].app_version[0] = '\0';
+    rows[2].state = SBX_TRIAGE_FAILED;
+    snprintf(rows[2].failure, sizeof(rows[2].failure), "%s", "no table of <frames>");
+    rows[2].headline[0] = '\0';
+    rows[3].state = SBX_TRIAGE_PENDING;
+    rows[3].duration_ns = 0;
+    return rows;
+}
+
+static struct sbx_list_page list_of_rows(void)
+{
+    return (struct sbx_list_page){.issues = issue_rows(),
+                                  .snapshots = snapshot_rows(),
+                                  .issue_count = 2,
+                                  .snapshot_count = 4,
+                                  .counts = {.snapshots = 4, .pending = 1, .failed = 1, .issues = 2, .sealed = 3},
+                                  .older_seq = 4,
+                                  .now_ms = NOW_MS,
+                                  .is_first = true};
+}
+
+static void test_lists_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    struct sbx_list_page list = {0};
+    sbx_page_list(&list, &page);
+    assert_page_is(&page, "list_of_nothing.html");
+    list.counts.sealed = 2;
+    sbx_page_list(&list, &page);
+    assert_page_is(&page, "list_of_sealed.html");
+    list = list_of_rows();
+    sbx_page_list(&list, &page);
+    assert_page_is(&page, "list.html");
+    list.is_first = false;
+    list.older_seq = 0;
+    list.counts = (struct sbx_store_counts){.snapshots = 4};
+    sbx_page_list(&list, &page);
+    assert_page_is(&page, "list_of_older.html");
+}
+
+static void test_issues_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    struct sbx_list_page list = list_of_rows();
+    sbx_page_issue(&list.issues[0], &list, &page);
+    assert_page_is(&page, "issue.html");
+    list.snapshot_count = 1;
+    list.older_seq = 0;
+    sbx_page_issue(&list.issues[1], &list, &page);
+    assert_page_is(&page, "issue_new_in_build.html");
+}
+
+static void test_pages_around_a_report_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    static char rendering[] = "<section>the report</section>\n";
+    const struct sbx_byte_buffer report = {.data = rendering, .used = sizeof(rendering) - 1};
+    const struct sbx_snapshot_row *rows = snapshot_rows();
+    struct sbx_snapshot_row aged = triaged_row();
+    struct sbx_byte_buffer page = {0};
+    sbx_page_stall(&rows[0], &issue_rows()[0], &report, NOW_MS, &page);
+    assert_page_is(&page, "stall.html");
+    sbx_page_stall(&rows[0], &issue_rows()[1], &report, NOW_MS, &page);
+    assert_page_is(&page, "stall_new_in_build.html");
+    sbx_page_stall(&rows[3], NULL, NULL, NOW_MS, &page);
+    assert_page_is(&page, "stall_in_triage.html");
+    sbx_page_stall(&rows[2], NULL, NULL, NOW_MS, &page);
+    assert_page_is(&page, "stall_failed.html");
+    aged.bytes = 0;
+    sbx_page_stall(&aged, NULL, NULL, NOW_MS, &page);
+    assert_page_is(&page, "stall_aged.html");
+    aged.state = SBX_TRIAGE_FAILED;
+    sbx_page_stall(&aged, NULL, NULL, NOW_MS, &page);
+    assert_page_is(&page, "stall_failed_aged.html");
+    sbx_page_error(404, "There is no <page> here.", &page);
+    assert_page_is(&page, "error.html");
+}
+
+/* ---- reports ---- */
+
+static struct sbx_stall *stall_of(enum sbx_scenario scenario)
+{
+    uint8_t *envelope;
+    size_t bytes;
+    char why[200];
+    struct sbx_stall *stall;
+    assert_true(sbx_scenario_envelope(scenario, false, 1, &envelope, &bytes));
+    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, why, sizeof(why)), 0);
+    free(envelope);
+    return stall;
+}
+
+/* More rows and more steps of a row than a page shows, in few bytes: stacks are what makes pages long. */
+static void make_long_history(struct sbx_stall *stall)
+{
+    const struct sbx_stall_thread *judged = &stall->threads[stall->trigger.thread];
+    assert_true(judged->record_count > 180);
+    for (size_t i = 0; i < judged->record_count; i++) {
+        struct sbx_stall_record *record = &stall->records[judged->record_begin + i];
+        bool is_of_last_row = i + 70 > judged->record_count;
+        record->message = is_of_last_row ? 1 : i + 2;
+        record->stack = is_of_last_row ? judged->last_stack : 0;
+        record->repeats = is_of_last_row ? i % 3 : 0;
+        record->alloc_count = (int64_t)i * 3;
+    }
+}
+
+static struct sbx_report *report_of(const struct sbx_stall *stall)
+{
+    struct sbx_report *report;
+    assert_int_equal(sbx_report_create(stall, NULL, &report), 0);
+    assert_int_equal(sbx_attribute(report), 0);
+    return report;
+}
+
+static void test_reports_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    static const char *const names[SBX_SCENARIO_COUNT] = {[SBX_SCENARIO_SLEEP] = "report_sleep.html",
+                                                          [SBX_SCENARIO_CPU] = "report_cpu.html",
+                                                          [SBX_SCENARIO_LOCK] = "report_lock.html",
+                                                          [SBX_SCENARIO_IO] = "report_io.html",
+                                                          [SBX_SCENARIO_ANR_ASLEEP] = "report_anr.html"};
+    static char svg[] = "<svg></svg>";
+    const struct sbx_byte_buffer picture = {.data = svg, .used = sizeof(svg) - 1}, none = {0};
+    for (int scenario = 0; scenario < SBX_SCENARIO_COUNT; scenario++) {
+        struct sbx_byte_buffer page = {0};
+        struct sbx_stall *stall = stall_of((enum sbx_scenario)scenario);
+        if (scenario == SBX_SCENARIO_CPU)
+            make_long_history(stall);
+        struct sbx_report *report = report_of(stall);
+        sbx_page_report(report, &picture, scenario == SBX_SCENARIO_CPU ? &none : &picture, &page);
+        assert_page_is(&page, names[scenario]);
+        sbx_report_destroy(report);
+        sbx_stall_destroy(stall);
+    }
+}
+
+/* Every part of the page that the scenarios leave out, and names that would be markup. */
+static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    static char svg[] = "<svg></svg>";
+    const struct sbx_byte_buffer picture = {.data = svg, .used = sizeof(svg) - 1};
+    struct sbx_byte_buffer page = {0};
+    struct sbx_stall *stall = stall_of(SBX_SCENARIO_LOCK);
+    for (uint32_t drop = 0; drop < SBX_DROP_COUNT; drop++)
+        stall->drops[drop] = drop;
+    stall->redactions.frames_hidden = 4;
+    stall->redactions.records_cut = 2;
+    stall->overhead.budget_permille = 20;
+    stall->overhead.cost_ppm = 15000;
+    stall->overhead.changes = 2;
+    stall->overhead.interval_us = 4000;
+    stall->overhead.gap_us = 20000;
+    stall->overhead.shed = 5;
+    stall->trigger.in_progress = true;
+    stall->trigger.message_kind = 7;
+    for (uint32_t thread = 1; thread < stall->thread_count; thread++) {
+        stall->threads[thread].name = HOSTILE;
+        stall->threads[thread].ended = thread == 1;
+    }
+    stall->threads[0].call_kind = SBX_RECORD_LOCK;
+    stall->threads[0].call_op = SBX_OP_MUTEX_LOCK;
+    stall->threads[0].call_ns = 1500000;
+    stall->threads[0].call_peer = 1;
+    for (size_t i = 0; i < stall->record_count; i++) {
+        struct sbx_stall_record *record = &stall->records[i];
+        if (i % 3 == 1)
+            *record = (struct sbx_stall_record){.begin_ns = record->begin_ns,
+                                                .end_ns = record->end_ns,
+                                                .cpu_ns = record->cpu_ns,
+                                                .amount = 4096,
+                                                .thread = record->thread,
+                                                .stack = record->stack,
+                                                .peer = -1,
+                                                .kind = SBX_RECORD_FILE,
+                                                .op = SBX_OP_WRITE,
+                                                .fd_class = 1,
+                                                .flags = SBX_FLAG_FAILED};
+        else if (i % 5 == 0)
+            record->stack_lost = true;
+        record->alloc_count = (int64_t)i * 3;
+        if (sbx_kind_is_sample(record->kind))
+            record->repeats = i % 3;
+    }
+    struct sbx_report *report = report_of(stall);
+    for (uint32_t i = 0; i < report->location_begin[stall->frame_count]; i++) {
+        struct sbx_location *location = &report->locations[i];
+        location->named = i % 4 != 1 && i % 4 != 2;
+        location->inlined = i % 3 == 1;
+        if (i % 2 == 0) {
+            location->function = "ns::<b>'x'</b>_of&";
+            location->module = HOSTILE;
+            location->file = "a<b>.c";
+            location->line = i + 1;
+        }
+    }
+    report->verdict.location.function = "ns::<b>'x'</b>_of&";
+    report->verdict.location.module = HOSTILE;
+    report->verdict.location.file = "\"a<b>.c";
+    report->verdict.location.line = 12;
+    report->verdict.interval_end_ns = -2000000;
+    report->verdict.runnable_ms = -1;
+    snprintf(report->verdict.headline, sizeof(report->verdict.headline), "%s", HOSTILE);
+    snprintf(report->verdict.evidence[0].text, sizeof(report->verdict.evidence[0].text), "%s", HOSTILE);
+    snprintf(report->app_name, sizeof(report->app_name), "%s", "<app>");
+    sbx_page_report(report, &picture, &picture, &page);
+    assert_page_is(&page, "report_hostile.html");
+
+    report->verdict.evidence_count = 0;
+    report->verdict.location.function = "";
+    report->verdict.stack = 0;
+    stall->threads[stall->trigger.thread].last_stack = 0;
+    stall->app_build_id_bytes = 0;
+    stall->trigger.kind = SBX_TRIGGER_MANUAL;
+    sbx_page_report(report, &picture, &picture, &page);
+    assert_page_is(&page, "report_of_little.html");
+    sbx_report_destroy(report);
+    sbx_stall_destroy(stall);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists_are_the_same_to_the_byte),
+        cmocka_unit_test(test_issues_are_the_same_to_the_byte),
+        cmocka_unit_test(test_pages_around_a_report_are_the_same_to_the_byte),
+        cmocka_unit_test(test_reports_are_the_same_to_the_byte),
+        cmocka_unit_test(test_a_report_of_hostile_names_is_the_same_to_the_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
