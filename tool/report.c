@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attribute.h"
@@ -32,11 +33,17 @@ static int print_plain_text(const struct sbx_report *report, FILE *out)
     return sbx_print_text(report, out, sbx_terminal_has_colour(out));
 }
 
+static int print_first_screen(const struct sbx_report *report, FILE *out)
+{
+    return sbx_print_first_screen(report, out, sbx_terminal_has_colour(out));
+}
+
 static const struct format formats[] = {
     {"text", ".txt", print_plain_text, false},           {"json", ".json", sbx_print_json, false},
     {"perfetto", ".perfetto", sbx_print_perfetto, true}, {"folded", ".folded", sbx_print_folded, false},
     {"pprof", ".pprof", sbx_print_pprof, true},
 };
+static const struct format first_screen = {"text", ".txt", print_first_screen, false}; /* text without --all */
 enum {
     FORMAT_COUNT = sizeof formats / sizeof formats[0]
 };
@@ -46,11 +53,13 @@ enum {
     OPTION_SYMBOLS,
     OPTION_OUTPUT,
     OPTION_UNSEAL_KEY,
+    OPTION_ALL,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
+    [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
     [OPTION_OUTPUT] =
         {"--output", 'o', "PATH",
@@ -65,18 +74,24 @@ struct request {
     size_t symbol_dir_count;
     const char *output; /* NULL: standard output */
     bool output_is_folder;
+    bool all;           /* as text: no list, and no first screen alone */
     const char **paths; /* path_count; borrowed from argv */
     size_t path_count;
+    const char **ids; /* id_count beginnings of ids to choose; borrowed from argv. None: all there is */
+    size_t id_count;
     struct sbx_unseal_keys unseal_keys;
 };
 
 void sbx_usage_report(FILE *out)
 {
     fputs(
-        "usage: stallbox report [OPTION]... PATH...\n"
+        "usage: stallbox report [OPTION]... PATH... [ID]...\n"
         "\n"
         "Say what stalled and why. A PATH is a spool folder, a payload (*.sbx) or a raw snapshot (*.raw). Of a spool,\n"
         "what waits, what is not encoded yet and what was sent lately is reported, each once, oldest first.\n"
+        "\n"
+        "Several snapshots as text are a list, newest first; an ID of it, or its first letters, chooses one. One is a\n"
+        "screen: verdict, evidence, who, the stack. --all tells everything.\n"
         "\n",
         out);
     sbx_options_print(options, OPTION_COUNT, out);
@@ -105,6 +120,13 @@ static bool choose_format(const char *name, struct request *request)
     return false;
 }
 
+/* The begin of an id rather than a path: hex digits that name no file here. */
+static bool is_id(const char *operand)
+{
+    size_t bytes = strlen(operand);
+    return bytes > 0 && bytes <= 32 && strspn(operand, "0123456789abcdef") == bytes && access(operand, F_OK) != 0;
+}
+
 /* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
 static int read_options(int argc, char **argv, struct request *request, bool *help_out)
 {
@@ -129,8 +151,15 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
         case OPTION_OUTPUT:
             request->output = reader.value;
             break;
+        case OPTION_ALL:
+            request->all = true;
+            break;
         case SBX_OPTION_OPERAND:
-            request->paths[request->path_count++] = reader.value;
+            if (request->path_count > 0 && is_id(reader.value)) {
+                request->ids[request->id_count++] = reader.value;
+            } else {
+                request->paths[request->path_count++] = reader.value;
+            }
             break;
         case SBX_OPTION_HELP:
             *help_out = true;
@@ -181,10 +210,19 @@ static int prepare_output(struct request *request, size_t count)
 
 /* ---- the reports ---- */
 
+/* One line of the list. */
+struct row {
+    int64_t packed_ns, duration_ns;
+    bool in_progress;
+    char application[64], headline[240];
+    char id[33];
+};
+
 /* The payloads that were reported, so that each is reported once. */
 struct reported {
     char (*ids)[33]; /* room for one an entry */
     size_t count;
+    struct row *rows; /* the same of a list; NULL: no list is wanted */
 };
 
 static bool was_reported(const struct reported *reported, const char *id)
@@ -195,6 +233,80 @@ static bool was_reported(const struct reported *reported, const char *id)
         }
     }
     return false;
+}
+
+/* A payload tells the day alone; the rest is its file's, unless that was copied on another day. */
+static void set_time(struct sbx_report *report, const struct sbx_payload_entry *entry)
+{
+    int64_t day = entry->time_ns / 1000000000 / 86400, created = report->stall->created_day;
+    report->packed_ns = created == 0 || (day >= created - 1 && day <= created + 1) ? entry->time_ns : 0;
+}
+
+static void note_row(const struct sbx_report *report, struct row *row)
+{
+    row->packed_ns = report->packed_ns;
+    row->duration_ns = report->stall->trigger.duration_ns;
+    row->in_progress = report->stall->trigger.in_progress;
+    snprintf(row->application, sizeof row->application, "%s", report->app_name);
+    snprintf(row->headline, sizeof row->headline, "%s", report->verdict.headline);
+    snprintf(row->id, sizeof row->id, "%s", report->stall->payload_id_text);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    if (a->packed_ns != b->packed_ns) {
+        return a->packed_ns > b->packed_ns ? -1 : 1;
+    }
+    return strcmp(a->id, b->id);
+}
+
+/* So many letters of an id tell all rows apart. */
+static size_t telling_letters(const struct row *rows, size_t count)
+{
+    size_t letters = 8;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < i; k++) { /* a spool holds some hundred payloads */
+            while (letters < 32 && strncmp(rows[i].id, rows[k].id, letters) == 0) {
+                letters++;
+            }
+        }
+    }
+    return letters;
+}
+
+/* A name or a headline may hold anything: no byte of it speaks to the terminal. */
+static void put_clean(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool is_c1 = c == 0xc2 && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0;
+        fputc(c < 0x20 || c == 0x7f || is_c1 ? '?' : c, out);
+        text += is_c1;
+    }
+}
+
+static int print_list(struct row *rows, size_t count, FILE *out)
+{
+    int letters = (int)telling_letters(rows, count);
+    qsort(rows, count, sizeof *rows, compare_rows);
+    fprintf(out, "%zu stalls, newest first; one of them: add its ID; everything: --all\n\n", count);
+    for (size_t i = 0; i < count; i++) {
+        char when[32] = "day and time unknown", duration[24];
+        time_t seconds = (time_t)(rows[i].packed_ns / 1000000000);
+        struct tm local;
+        if (rows[i].packed_ns > 0 && localtime_r(&seconds, &local) != NULL) {
+            strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+        }
+        snprintf(duration, sizeof duration, "%.2f s%s", (double)rows[i].duration_ns / 1e9,
+                 rows[i].in_progress ? "+" : "");
+        fprintf(out, "%-19s  %.*s  %9s  ", when, letters, rows[i].id, duration);
+        put_clean(out, rows[i].application);
+        fputs(": ", out);
+        put_clean(out, rows[i].headline);
+        fputc('\n', out);
+    }
+    return fflush(out) != 0 || ferror(out) ? -EIO : 0;
 }
 
 static int print_one(const struct request *request, const struct sbx_report *report, FILE *shared_out)
@@ -243,11 +355,16 @@ static int report_one(const struct request *request, const struct sbx_payload_en
         sbx_stall_destroy(stall);
         return -1;
     }
-    if (reported->count > 0 && out != NULL && request->format->print == print_plain_text) {
+    if (reported->count > 0 && out != NULL && !request->format->binary && reported->rows == NULL &&
+        strcmp(request->format->name, "text") == 0) {
         fputc('\n', out);
     }
+    set_time(report, entry);
+    if (reported->rows != NULL) {
+        note_row(report, &reported->rows[reported->count]);
+    }
     memcpy(reported->ids[reported->count++], stall->payload_id_text, sizeof *reported->ids);
-    result = print_one(request, report, out);
+    result = reported->rows != NULL ? 0 : print_one(request, report, out);
     if (result != 0 && !request->output_is_folder) {
         sbx_failure("report", "%s: %s", request->output == NULL ? "standard output" : request->output,
                     strerror(-result));
@@ -257,12 +374,21 @@ static int report_one(const struct request *request, const struct sbx_payload_en
     return result == 0 ? 0 : -2;
 }
 
+/* Several snapshots as text, none chosen: a reader wants to see which there are. */
+static bool wants_list(const struct request *request, const struct sbx_payload_list *list)
+{
+    return strcmp(request->format->name, "text") == 0 && !request->all && request->id_count == 0 &&
+           !request->output_is_folder && sbx_payload_list_distinct(list) > 1;
+}
+
 static int report_all(const struct request *request, const struct sbx_payload_list *list, FILE *out)
 {
     int status = SBX_EXIT_DONE;
-    struct reported reported = {.ids = calloc(list->count, sizeof *reported.ids)};
+    bool is_list = wants_list(request, list);
+    struct reported reported = {.ids = calloc(list->count, sizeof *reported.ids),
+                                .rows = is_list ? calloc(list->count, sizeof *reported.rows) : NULL};
     struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(request->symbol_dirs, request->symbol_dir_count);
-    if (symbolizer == NULL || reported.ids == NULL) {
+    if (symbolizer == NULL || reported.ids == NULL || (is_list && reported.rows == NULL)) {
         status = sbx_failure("report", "%s", strerror(ENOMEM));
         goto free_both;
     }
@@ -283,9 +409,13 @@ static int report_all(const struct request *request, const struct sbx_payload_li
         }
     }
     sbx_progress_clear();
+    if (reported.rows != NULL && reported.count > 0 && print_list(reported.rows, reported.count, out) != 0) {
+        status = sbx_failure("report", "the list cannot be written");
+    }
 
 free_both:
     sbx_symbolizer_destroy(symbolizer);
+    free(reported.rows);
     free(reported.ids);
     return status;
 }
@@ -296,6 +426,9 @@ static int write_reports(struct request *request, const struct sbx_payload_list 
     int status = prepare_output(request, sbx_payload_list_distinct(list));
     if (status != SBX_EXIT_DONE) {
         return status;
+    }
+    if (request->format == &formats[0] && !request->all && !request->output_is_folder) {
+        request->format = &first_screen;
     }
     if (request->output_is_folder) {
         return report_all(request, list, NULL);
@@ -314,6 +447,44 @@ static int write_reports(struct request *request, const struct sbx_payload_list 
     return status;
 }
 
+/* Keep what the ids choose. Returns SBX_EXIT_DONE, or the status to exit with after a message. */
+static int choose(const struct request *request, struct sbx_payload_list *list)
+{
+    for (size_t k = 0; k < request->id_count; k++) {
+        const char *chosen = NULL, *id = request->ids[k];
+        for (size_t i = 0; i < list->count; i++) {
+            if (strncmp(list->entries[i].id, id, strlen(id)) != 0) {
+                continue;
+            }
+            if (chosen != NULL && strcmp(chosen, list->entries[i].id) != 0) {
+                return sbx_usage_error("report", "several ids begin with %s: give more of it", id);
+            }
+            chosen = list->entries[i].id;
+        }
+        if (chosen == NULL) {
+            return sbx_failure("report", "%s: neither a file nor the begin of an id here", id);
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count && request->id_count > 0; i++) {
+        bool is_chosen = false;
+        for (size_t k = 0; k < request->id_count; k++) {
+            is_chosen = is_chosen || strncmp(list->entries[i].id, request->ids[k], strlen(request->ids[k])) == 0;
+        }
+        struct sbx_payload_entry entry = list->entries[i]; /* swapped, so that the list still owns all of them */
+        if (is_chosen) {
+            list->entries[i] = list->entries[kept];
+            list->entries[kept++] = entry;
+        }
+    }
+    for (size_t i = kept; i < list->count && request->id_count > 0; i++) {
+        free(list->entries[i].path);
+        free(list->entries[i].root);
+    }
+    list->count = request->id_count > 0 ? kept : list->count;
+    return SBX_EXIT_DONE;
+}
+
 static int report_paths(struct request *request)
 {
     struct sbx_payload_list list = {0};
@@ -324,7 +495,8 @@ static int report_paths(struct request *request)
             goto finish_list;
         }
     }
-    if (list.count > 0) {
+    status = list.count > 0 ? choose(request, &list) : SBX_EXIT_DONE;
+    if (list.count > 0 && status == SBX_EXIT_DONE) {
         status = write_reports(request, &list);
     }
     if (list.failures > 0 && status == SBX_EXIT_DONE) {
@@ -342,8 +514,9 @@ int sbx_command_report(int argc, char **argv)
     bool help = false;
     int status = SBX_EXIT_FAILED;
     request.paths = calloc((size_t)argc, sizeof *request.paths); /* no more of either than there are arguments */
+    request.ids = calloc((size_t)argc, sizeof *request.ids);
     request.symbol_dirs = calloc((size_t)argc, sizeof *request.symbol_dirs);
-    if (request.paths == NULL || request.symbol_dirs == NULL) {
+    if (request.paths == NULL || request.ids == NULL || request.symbol_dirs == NULL) {
         sbx_failure("report", "%s", strerror(ENOMEM));
         goto free_request;
     }
@@ -357,6 +530,7 @@ int sbx_command_report(int argc, char **argv)
 free_request:
     sbx_unseal_keys_wipe(&request.unseal_keys);
     free(request.symbol_dirs);
+    free(request.ids);
     free(request.paths);
     return status;
 }

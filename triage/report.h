@@ -88,7 +88,8 @@ struct sbx_report {
     const char **kind_names;        /* SBX_OP_MAX, by message kind; NULL: none is known */
     uint32_t message_kind;          /* of the judged message, as the application numbers them; 0: not told */
     struct sbx_verdict verdict;
-    char app_name[64];       /* from the executable's symbol file, else its build-id in short hex */
+    int64_t packed_ns; /* when the payload's file was written, by the wall clock; 0 not known. The caller's to set */
+    char app_name[64]; /* from the executable's symbol file, else its build-id in short hex */
     struct sbx_arena *arena; /* owns every string */
 };
 
@@ -119,6 +120,8 @@ size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct s
 
 /* ---- print: each writes to `out` and returns 0 or -errno of the stream ---- */
 int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour);
+/* What fits 24 lines of 100 columns: verdict, evidence, who, where the time went, the blamed stack's innermost frames. */
+int sbx_print_first_screen(const struct sbx_report *report, FILE *out, bool colour);
 int sbx_print_json(const struct sbx_report *report, FILE *out);     /* one line, DESIGN.md 3.2 */
 int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
 int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */

@@ -306,7 +306,7 @@ static void read_all(FILE *from, char *text, size_t bytes)
 void host_report(char *text, size_t bytes)
 {
     char command[512];
-    snprintf(command, sizeof command, "'%s' report '%s' 2>&1", HOST_TOOL, host_spool);
+    snprintf(command, sizeof command, "'%s' report --all '%s' 2>&1", HOST_TOOL, host_spool);
     FILE *output = popen(command, "r");
     assert_non_null(output);
     read_all(output, text, bytes);

@@ -76,7 +76,7 @@ struct sbx_snapshot *host_read_snapshot(void);
 bool host_wait_for_snapshots(int count);
 /* Does the stack pass through `function` of this program? The body ran at another address than we do. */
 bool host_passes(const struct sbx_snapshot *snapshot, uint32_t stack, const void *function);
-/* What `stallbox report` says of the spool, and what the companion said at the end, cut to `bytes`. */
+/* What `stallbox report --all` says of the spool, and what the companion said at the end, cut to `bytes`. */
 void host_report(char *text, size_t bytes);
 void host_companion_said(char *text, size_t bytes);
 /* Skip with a word on stderr: a test that silently did nothing would look as one that passed. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "blame.h"
 #include "cause.h"
@@ -15,22 +16,18 @@
 #include "names.h"
 #include "record_kinds.h"
 #include "report.h"
+#include "short_name.h"
+#include "text_lines.h"
 #include "verdict_words.h"
-
-/* The marks. A name that holds one can at worst be bold. */
-#define STRONG "\1"
-#define ALARM  "\2"
-#define FAINT  "\3"
-#define PLAIN  "\4"
 
 enum {
     STACK_MAX = 1024,
     FRAMES_SHOWN = 48,
     STACKS_SHOWN = 16,
     HOT_SHOWN = 8,
-    STEPS_MAX = 4096,
-    STAYS_SHOWN = 24,
-    PATH_FUNCTIONS = 5,
+    NAME_COLUMNS = 52,
+    NAME_BYTES = 80,
+    SCREEN_NAME_COLUMNS = 46,
     BAR_COLUMNS = 40,
     COLUMNS = 98
 };
@@ -40,29 +37,43 @@ static void put_heading(FILE *text, const char *heading)
     fprintf(text, "\n" STRONG "%s" PLAIN "\n", heading);
 }
 
-/* "key", and a sentence wrapped to the page behind it. */
-static void put_wrapped(FILE *text, const char *key, const char *sentence)
+/* "key", and a sentence wrapped to the page behind it. Returns how many lines that takes; `text` NULL: only that. */
+static int put_wrapped(FILE *text, const char *key, const char *sentence)
 {
-    int column = fprintf(text, "  %-12s", key);
+    int column = 15, lines = 1;
+    if (text != NULL) {
+        fprintf(text, "  %-12s", key);
+    }
     for (const char *word = sentence; *word != '\0';) {
-        size_t bytes = strcspn(word, " ");
-        if (column + 1 + (int)bytes > COLUMNS && column > 14) {
-            column = fprintf(text, "\n%14s", "") - 1;
+        int bytes = (int)strcspn(word, " ");
+        if (column + bytes > COLUMNS && column > 15) {
+            if (text != NULL) {
+                fprintf(text, "\n%14s", "");
+            }
+            column = 15;
+            lines++;
         }
-        column += fprintf(text, " %.*s", (int)bytes, word);
+        if (text != NULL) {
+            fprintf(text, " %.*s", bytes, word);
+        }
+        column += bytes + 1;
         word += bytes;
         word += strspn(word, " ");
     }
-    fputc('\n', text);
+    if (text != NULL) {
+        fputc('\n', text);
+    }
+    return lines;
 }
 
 /* ---- head ---- */
 
 /* What the trigger is about, when that is no message: whose promise of what, or how many frames. */
-static void put_promise(FILE *text, const struct sbx_report *report)
+static int put_promise(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
     char line[256], what[80], thread[SBX_THREAD_TEXT_BYTES] = "an unknown thread";
+    int lines = 0;
     if (stall->trigger.watch >= 0) {
         const struct sbx_stall_watch *watch = &stall->watches[stall->trigger.watch];
         if (watch->thread >= 0) {
@@ -76,55 +87,106 @@ static void put_promise(FILE *text, const struct sbx_report *report)
         }
         snprintf(line, sizeof line, "%s %s of %s: %u ms, %s", sbx_watch_kind_name(watch->kind), what, thread,
                  watch->timeout_ms, watch->state == SBX_WATCH_LATE ? "kept too late" : "not kept");
-        put_wrapped(text, "promise", line);
+        lines += put_wrapped(text, "promise", line);
     }
     if (report->message_kind != 0) {
         char kind[SBX_KIND_TEXT_BYTES];
         sbx_report_kind_text(report, report->message_kind, kind);
-        put_wrapped(text, "message", kind);
+        lines += put_wrapped(text, "message", kind);
     }
     if (stall->trigger.frames > 1) {
         snprintf(line, sizeof line, "%u of the last 32 dropped", stall->trigger.frames);
-        put_wrapped(text, "frames", line);
+        lines += put_wrapped(text, "frames", line);
     }
     if (stall->trigger.after_ms != 0) {
         snprintf(line, sizeof line, "recorded for %u ms after the trigger", stall->trigger.after_ms);
-        put_wrapped(text, "afterwards", line);
+        lines += put_wrapped(text, "afterwards", line);
     }
+    return lines;
+}
+
+/* The application, with its version where it has told one. */
+static void application_text(const struct sbx_report *report, char line[256])
+{
+    const uint32_t *version = report->stall->app_version;
+    if (version[0] + version[1] + version[2] > 0) {
+        snprintf(line, 256, "%s %u.%u.%u", report->app_name, version[0], version[1], version[2]);
+    } else {
+        snprintf(line, 256, "%s", report->app_name);
+    }
+}
+
+/* Which stall this is: the id, and when the payload was packed, which a payload itself does not tell. */
+static int put_identity(FILE *text, const struct sbx_report *report)
+{
+    char line[256], when[64] = "";
+    time_t seconds = (time_t)(report->packed_ns / 1000000000);
+    struct tm local;
+    if (report->packed_ns > 0 && localtime_r(&seconds, &local) != NULL) {
+        strftime(when, sizeof when, ", of %Y-%m-%d %H:%M:%S", &local);
+    }
+    snprintf(line, sizeof line, "%s%s", report->stall->payload_id_text, when);
+    return put_wrapped(text, "payload", line);
+}
+
+/* What made the recorder look, and what it concludes. */
+static int put_cause(FILE *text, const struct sbx_report *report)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_verdict *verdict = &report->verdict;
+    char duration[SBX_DURATION_TEXT_BYTES], line[256];
+    sbx_duration_text((double)stall->trigger.duration_ns, duration);
+    if (stall->trigger.kind == SBX_TRIGGER_CRASH && stall->trigger.duration_ns == 0) {
+        snprintf(line, sizeof line, "crash, with no message open too long");
+    } else if (stall->trigger.duration_ns == 0) {
+        snprintf(line, sizeof line, "%s", sbx_trigger_name(stall->trigger.kind));
+    } else {
+        snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
+                 stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
+    }
+    int lines = put_wrapped(text, "trigger", line) + put_promise(text, report);
+    if (stall->trigger.signal != 0) {
+        snprintf(line, sizeof line, "%s, %s", sbx_signal_name(stall->trigger.signal),
+                 sbx_fault_text(stall->trigger.fault));
+        lines += put_wrapped(text, "ended by", line);
+    }
+    snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
+             sbx_class_name(verdict->class_), verdict->confidence);
+    return lines + put_wrapped(text, "cause", line);
+}
+
+/* The headline, wrapped to the page. */
+static int put_headline(FILE *text, const char *headline)
+{
+    int column = 0, lines = 1;
+    fputs(ALARM, text);
+    for (const char *word = headline; *word != '\0';) {
+        int bytes = (int)strcspn(word, " ");
+        if (column > 0 && column + 1 + bytes > COLUMNS) {
+            fputs("\n", text);
+            column = 0;
+            lines++;
+        }
+        column += fprintf(text, "%s%.*s", column > 0 ? " " : "", bytes, word);
+        word += bytes;
+        word += strspn(word, " ");
+    }
+    fputs(PLAIN "\n\n", text);
+    return lines + 1;
 }
 
 static void put_what(FILE *text, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
     const struct sbx_verdict *verdict = &report->verdict;
-    const uint32_t *version = stall->app_version;
-    char duration[SBX_DURATION_TEXT_BYTES], line[256];
-    fprintf(text, ALARM "%s" PLAIN "\n\n", verdict->headline);
-    if (version[0] + version[1] + version[2] > 0) {
-        snprintf(line, sizeof line, "%s %u.%u.%u", report->app_name, version[0], version[1], version[2]);
-    } else {
-        snprintf(line, sizeof line, "%s", report->app_name);
-    }
+    char line[256], name[SBX_SHORT_NAME_BYTES];
+    put_headline(text, verdict->headline);
+    application_text(report, line);
     put_wrapped(text, "application", line);
-    sbx_duration_text((double)stall->trigger.duration_ns, duration);
-    if (stall->trigger.kind == SBX_TRIGGER_CRASH && stall->trigger.duration_ns == 0) {
-        snprintf(line, sizeof line, "crash, with no message open too long");
-    } else {
-        snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
-                 stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
-    }
-    put_wrapped(text, "trigger", line);
-    put_promise(text, report);
-    if (stall->trigger.signal != 0) {
-        snprintf(line, sizeof line, "%s, %s", sbx_signal_name(stall->trigger.signal),
-                 sbx_fault_text(stall->trigger.fault));
-        put_wrapped(text, "ended by", line);
-    }
-    snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
-             sbx_class_name(verdict->class_), verdict->confidence);
-    put_wrapped(text, "cause", line);
+    put_cause(text, report);
     if (verdict->location.function[0] != '\0') {
-        snprintf(line, sizeof line, "%.120s in %.60s", verdict->location.function, verdict->location.module);
+        snprintf(line, sizeof line, "%s in %.60s", sbx_short_name(verdict->location.function, 120, name),
+                 verdict->location.module);
         put_wrapped(text, "function", line);
     }
     if (verdict->location.file != NULL) {
@@ -134,11 +196,39 @@ static void put_what(FILE *text, const struct sbx_report *report)
     if (verdict->culprit_thread >= 0) {
         char thread[SBX_THREAD_TEXT_BYTES];
         sbx_thread_text(stall, (uint32_t)verdict->culprit_thread, thread);
-        snprintf(line, sizeof line, "%s%s%.120s", thread, verdict->culprit_function[0] != '\0' ? " in " : "",
-                 verdict->culprit_function);
+        snprintf(line, sizeof line, "%s%s%s", thread, verdict->culprit_function[0] != '\0' ? " in " : "",
+                 sbx_short_name(verdict->culprit_function, 120, name));
         put_wrapped(text, "culprit", line);
     }
-    put_wrapped(text, "payload", stall->payload_id_text);
+    put_identity(text, report);
+}
+
+/* How to get names for a program without symbols, said once: nothing when the stack has names. Returns lines. */
+static int put_names_wanted(FILE *text, const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    uint32_t unnamed = 0, frames = 0;
+    const char *module = NULL;
+    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        const struct sbx_location *location = &report->locations[report->location_begin[frame]];
+        uint32_t kind = stall->frames[frame].kind == SBX_FRAME_CODE ? stall->modules[stall->frames[frame].module].kind
+                                                                    : SBX_MODULE_KIND_OTHER;
+        if (kind == SBX_MODULE_KIND_OTHER || kind == SBX_MODULE_KIND_AGENT) {
+            continue; /* hidden, or ours: no symbol file would say more */
+        }
+        frames++;
+        unnamed += !location->named;
+        module = module == NULL && !location->named ? location->module : module;
+    }
+    if (module == NULL || unnamed * 3 < frames) {
+        return 0;
+    }
+    char line[256];
+    snprintf(line, sizeof line,
+             "%u of %u are missing: a -dbgsym package, debuginfod-find or --symbols DIR brings those of %.24s", unnamed,
+             frames, module);
+    return put_wrapped(text, "names", line);
 }
 
 static void put_why(FILE *text, const struct sbx_verdict *verdict)
@@ -205,11 +295,34 @@ static void put_time(FILE *text, const struct sbx_report *report)
         } else {
             snprintf(range, sizeof range, "%.1f to %.1f ms", hot[i].ms_min, hot[i].ms_max);
         }
-        fprintf(text, "  %24s  %.50s  " FAINT "%.40s" PLAIN "\n", range, hot[i].function, hot[i].module);
+        char name[SBX_SHORT_NAME_BYTES];
+        fprintf(text, "  %24s  %s  " FAINT "%.40s" PLAIN "\n", range, sbx_short_name(hot[i].function, 50, name),
+                hot[i].module);
     }
 }
 
 /* ---- stacks ---- */
+
+/* One line of a stack. `is_narrow`: for the first screen, where the source file stands in the module's place. */
+static void put_frame(FILE *text, size_t index, const struct sbx_location *location, bool is_narrow)
+{
+    char name[SBX_SHORT_NAME_BYTES];
+    const char *slash = location->file == NULL ? NULL : strrchr(location->file, '/');
+    const char *file = slash == NULL ? location->file : slash + 1;
+    fprintf(text, "  %4zu  %s%-*s" PLAIN FAINT, index, location->named ? "" : FAINT,
+            is_narrow ? SCREEN_NAME_COLUMNS : NAME_COLUMNS,
+            sbx_short_name(location->function, is_narrow ? SCREEN_NAME_COLUMNS : NAME_BYTES, name));
+    if (!is_narrow || file == NULL) {
+        fprintf(text, "  %.30s%s", location->module,
+                location->inlined   ? " (inlined)"
+                : location->logical ? " (logical)"
+                                    : "");
+    }
+    if (file != NULL) {
+        fprintf(text, "  %.*s:%u", is_narrow ? 32 : 60, file, location->line);
+    }
+    fputs(PLAIN "\n", text);
+}
 
 static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stack,
                       const struct sbx_location **locations)
@@ -224,17 +337,7 @@ static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stac
             fprintf(text, "      ... %zu more ...\n", skipped);
             i += skipped;
         }
-        const struct sbx_location *location = locations[i];
-        const char *mark = location->named ? "" : FAINT;
-        fprintf(text, "  %4zu  %s%-52.80s" PLAIN "  " FAINT "%.40s%s", i, mark, location->function, location->module,
-                location->inlined   ? " (inlined)"
-                : location->logical ? " (logical)"
-                                    : "");
-        if (location->file != NULL) {
-            const char *slash = strrchr(location->file, '/');
-            fprintf(text, "  %.60s:%u", slash == NULL ? location->file : slash + 1, location->line);
-        }
-        fputs(PLAIN "\n", text);
+        put_frame(text, i, locations[i], false);
     }
 }
 
@@ -340,172 +443,6 @@ static void put_stacks(FILE *text, const struct sbx_report *report, const struct
     }
 }
 
-/* ---- history ---- */
-
-/* Neighbouring steps that look alike to a person. Looks at a blocked thread from within a wait that was also measured
- * say nothing more and are left out. */
-struct stay {
-    const struct sbx_stall_record *first, *last;
-    size_t steps;
-    uint64_t looks; /* samples: a run of equal ones is one step */
-    double cpu_ms;  /* -1 not known */
-    int64_t alloc_count, alloc_bytes;
-    const char *functions[PATH_FUNCTIONS]; /* named, not base library, leaf first; NULL ends */
-    bool unnamed_leaf;
-};
-
-static void read_path(const struct sbx_report *report, uint32_t stack, struct stay *stay)
-{
-    const struct sbx_stall *stall = report->stall;
-    size_t count = 0;
-    for (uint32_t id = stack; id != 0 && count < PATH_FUNCTIONS; id = stall->callstacks[id].parent) {
-        uint32_t frame = stall->callstacks[id].frame;
-        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
-            const struct sbx_location *location = &report->locations[at];
-            if (count < PATH_FUNCTIONS && sbx_blame_counts(report, frame, location, SBX_BLAME_NAMED)) {
-                stay->functions[count++] = location->function;
-            } else if (count == 0 && sbx_blame_counts(report, frame, location, SBX_BLAME_CODE)) {
-                stay->unnamed_leaf = true;
-            }
-        }
-    }
-}
-
-static bool is_alike(const struct stay *stay, const struct stay *next)
-{
-    bool both_samples = sbx_kind_is_running_sample(stay->first->kind) && sbx_kind_is_running_sample(next->first->kind);
-    bool both_calls = stay->first->kind == next->first->kind && stay->first->op == next->first->op &&
-                      stay->first->amount == next->first->amount;
-    return (both_samples || both_calls) && stay->first->message == next->first->message &&
-           memcmp(stay->functions, next->functions, sizeof stay->functions) == 0;
-}
-
-/* Whether a measured wait among the later steps covers the moment of step `at`. Waits are recorded when they end, so it
- * is the next one if any. */
-static bool is_within_wait(const struct sbx_history_step *steps, size_t step_count, size_t at)
-{
-    for (size_t i = at + 1; i < step_count; i++) {
-        if (sbx_kind_is_wait(steps[i].record->kind)) {
-            return steps[i].record->begin_ns <= steps[at].record->begin_ns;
-        }
-    }
-    return false;
-}
-
-static size_t make_stays(const struct sbx_report *report, const struct sbx_history_step *steps, size_t step_count,
-                         struct stay *stays)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < step_count; i++) {
-        if (steps[i].record->kind == SBX_RECORD_BLOCKED && is_within_wait(steps, step_count, i)) {
-            continue;
-        }
-        struct stay stay = {.first = steps[i].record,
-                            .last = steps[i].record,
-                            .steps = 1,
-                            .looks = sbx_record_looks(steps[i].record),
-                            .cpu_ms = steps[i].cpu_ms,
-                            .alloc_count = steps[i].alloc_count,
-                            .alloc_bytes = steps[i].alloc_bytes};
-        read_path(report, steps[i].record->stack, &stay);
-        if (count == 0 || !is_alike(&stays[count - 1], &stay)) {
-            stays[count++] = stay;
-            continue;
-        }
-        struct stay *same = &stays[count - 1];
-        same->last = stay.last;
-        same->steps++;
-        same->looks += stay.looks;
-        same->cpu_ms = same->cpu_ms < 0 ? stay.cpu_ms : same->cpu_ms + (stay.cpu_ms > 0 ? stay.cpu_ms : 0);
-        same->alloc_count += stay.alloc_count;
-        same->alloc_bytes += stay.alloc_bytes;
-    }
-    return count;
-}
-
-/* What the stay was: "199 samples, every 10.0 ms", "nanosleep, 2.00 s". */
-static void put_stay_kind(FILE *text, const struct sbx_report *report, const struct stay *stay)
-{
-    const struct sbx_stall_record *first = stay->first;
-    char call[48], duration[SBX_DURATION_TEXT_BYTES];
-    sbx_duration_text((double)(stay->last->end_ns - first->begin_ns), duration);
-    sbx_call_name(first->kind, first->op, first->amount, call, sizeof call);
-    const char *plural = stay->looks == 1 ? "" : "s";
-    if (sbx_kind_is_running_sample(first->kind)) {
-        fprintf(text, "%llu sample%s", (unsigned long long)stay->looks, plural);
-        /* A run that begins the stay adds its looks after its begin. */
-        uint64_t gaps = stay->looks - (first->repeats == 0);
-        if (gaps > 0) {
-            fprintf(text, ", every %.1f ms", (double)(stay->last->end_ns - first->begin_ns) / 1e6 / (double)gaps);
-        }
-    } else if (first->kind == SBX_RECORD_BLOCKED && first->op == SBX_OP_RUNNING) {
-        fprintf(text, "seen ready to run, %llu time%s", (unsigned long long)stay->looks, plural);
-    } else if (first->kind == SBX_RECORD_BLOCKED) {
-        fprintf(text, "seen blocked in %s, %llu time%s", call, (unsigned long long)stay->looks, plural);
-    } else if (first->kind == SBX_RECORD_MESSAGE) {
-        char kind[SBX_KIND_TEXT_BYTES];
-        sbx_report_kind_text(report, first->op, kind);
-        fprintf(text, "%s%s%s that took %s ended", first->amount > 1 ? "messages" : "the message",
-                kind[0] != '\0' ? " " : "", kind, duration);
-    } else if (first->kind == SBX_RECORD_FRAME) {
-        fprintf(text, "%s that took %s ended", first->amount > 1 ? "frames" : "the frame", duration);
-    } else if (first->kind == SBX_RECORD_WAKE) {
-        fprintf(text, "let a waiter go: %s", call);
-    } else {
-        fprintf(text, "%s, %s%s", call, duration, stay->steps > 1 ? " with several calls" : "");
-    }
-}
-
-static void put_stay(FILE *text, const struct sbx_report *report, const struct stay *stay)
-{
-    double from_ms = (double)stay->first->begin_ns / 1e6, to_ms = (double)stay->last->end_ns / 1e6;
-    if (sbx_kind_is_boundary(stay->first->kind) || to_ms - from_ms < 0.05) {
-        fprintf(text, "  " STRONG "%24.1f" PLAIN " ms  ", to_ms);
-    } else {
-        fprintf(text, "  " STRONG "%10.1f to %10.1f" PLAIN " ms  ", from_ms, to_ms);
-    }
-    put_stay_kind(text, report, stay);
-    if (stay->cpu_ms >= 0) {
-        fprintf(text, "; %.1f ms CPU", stay->cpu_ms);
-    }
-    if (stay->alloc_count > 0) {
-        fprintf(text, ", %lld allocation%s, %.1f KiB", (long long)stay->alloc_count, stay->alloc_count == 1 ? "" : "s",
-                (double)stay->alloc_bytes / 1024);
-    }
-    fputc('\n', text);
-    if (stay->first->stack == 0) {
-        return;
-    }
-    fprintf(text, "%6s", "");
-    if (stay->unnamed_leaf) {
-        fputs(FAINT "(no name)" PLAIN " < ", text);
-    }
-    for (size_t i = 0; i < PATH_FUNCTIONS && stay->functions[i] != NULL; i++) {
-        fprintf(text, "%s%.40s", i > 0 ? " < " : "", stay->functions[i]);
-    }
-    fputs(stay->functions[PATH_FUNCTIONS - 1] != NULL ? " < ...\n" : "\n", text);
-}
-
-static void put_history(FILE *text, const struct sbx_report *report, struct sbx_history_step *steps, struct stay *stays)
-{
-    char name[SBX_THREAD_TEXT_BYTES];
-    sbx_thread_text(report->stall, report->stall->trigger.thread, name);
-    size_t step_count = sbx_history_steps(report, steps, STEPS_MAX);
-    size_t count = make_stays(report, steps, step_count, stays);
-    fprintf(text, "\n" STRONG "Before the trigger: %s" PLAIN "\n", name);
-    if (count == 0) {
-        fputs("  nothing was recorded\n", text);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (count > STAYS_SHOWN && i == STAYS_SHOWN / 2) {
-            size_t skipped = count - STAYS_SHOWN;
-            fprintf(text, "  ... %zu more, in --format json ...\n", skipped);
-            i += skipped;
-        }
-        put_stay(text, report, &stays[i]);
-    }
-}
-
 /* ---- tail ---- */
 
 static void put_losses(FILE *text, const struct sbx_stall *stall)
@@ -575,6 +512,107 @@ static void put_more(FILE *text)
           text);
 }
 
+/* ---- the first screen ---- */
+
+enum {
+    SCREEN_LINES = 24,
+    SCREEN_FRAMES = 12,
+    SCREEN_FRAMES_MIN = 5, /* of the stack, whatever there is to say */
+    SCREEN_TAIL_LINES = 4  /* empty, the stack's heading, "... more", what there is to ask for */
+};
+
+/* Whether the sentence tells who else has part in it. */
+static bool is_about_somebody(const char *kind)
+{
+    static const char *const kinds[] = {"holder", "waker", "cycle", "rival", "external", "meanwhile", "signal"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kind, kinds[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What evidence fits `room` lines: who has part in it before what was counted, each in its place. Returns lines. */
+static int put_some_evidence(FILE *text, const struct sbx_verdict *verdict, int room)
+{
+    bool chosen[sizeof verdict->evidence / sizeof verdict->evidence[0]] = {false};
+    int used = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < verdict->evidence_count; i++) {
+            const struct sbx_evidence *evidence = &verdict->evidence[i];
+            int lines = put_wrapped(NULL, evidence->kind, evidence->text);
+            if (!chosen[i] && (pass == 1 || is_about_somebody(evidence->kind)) && used + lines <= room) {
+                chosen[i] = true;
+                used += lines;
+            }
+        }
+    }
+    for (size_t i = 0; i < verdict->evidence_count; i++) {
+        if (chosen[i]) {
+            put_wrapped(text, verdict->evidence[i].kind, verdict->evidence[i].text);
+        }
+    }
+    return used;
+}
+
+/* "waiting 2000.0 ms (100 %), on CPU 0.3 ms (0 %)": what is a hundredth of the interval, the larger first. */
+static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
+{
+    struct {
+        const char *what;
+        double ms;
+    } parts[] = {{"on CPU", verdict->on_cpu_ms},
+                 {"waiting", verdict->off_cpu_ms},
+                 {"ready", verdict->runnable_ms},
+                 {"not known", verdict->unknown_ms}};
+    double wall_ms = (double)(verdict->interval_end_ns - verdict->interval_begin_ns) / 1e6;
+    char line[256] = "";
+    size_t used = 0;
+    for (size_t shown = 0; shown < sizeof parts / sizeof parts[0]; shown++) {
+        size_t most = 0;
+        for (size_t i = 1; i < sizeof parts / sizeof parts[0]; i++) {
+            most = parts[i].ms > parts[most].ms ? i : most;
+        }
+        if (parts[most].ms <= 0 || parts[most].ms * 100 < wall_ms) {
+            break;
+        }
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %.1f ms (%.0f %%)", used > 0 ? ", " : "",
+                                 parts[most].what, parts[most].ms, 100 * parts[most].ms / wall_ms);
+        parts[most].ms = 0;
+    }
+    return used > 0 ? put_wrapped(text, "time", line) : 0;
+}
+
+static void put_first_screen(FILE *text, const struct sbx_report *report, const struct sbx_location **locations)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    uint32_t stack =
+        verdict->stack != 0 ? verdict->stack : sbx_history_thread_stack(report, report->stall->trigger.thread);
+    char line[256];
+    int lines = put_headline(text, verdict->headline);
+    application_text(report, line);
+    lines += put_wrapped(text, "application", line) + put_identity(text, report) + put_cause(text, report);
+    int kept = SCREEN_TAIL_LINES + SCREEN_FRAMES_MIN + 1 + put_names_wanted(NULL, report, stack);
+    lines += put_some_evidence(text, verdict, SCREEN_LINES - lines - kept);
+    lines += put_time_line(text, verdict);
+    lines += put_names_wanted(text, report, stack);
+    fputs("\n" STRONG "Where it was" PLAIN "\n", text);
+    size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
+    int room = SCREEN_LINES - SCREEN_TAIL_LINES - lines;
+    size_t frames = room < SCREEN_FRAMES_MIN ? SCREEN_FRAMES_MIN : room > SCREEN_FRAMES ? SCREEN_FRAMES : (size_t)room;
+    if (count == 0) {
+        fputs("      no stack was recorded\n", text);
+    }
+    for (size_t i = 0; i < count && i < frames; i++) {
+        put_frame(text, i, locations[i], true);
+    }
+    if (count > frames) {
+        fprintf(text, "        ... %zu more\n", count - frames);
+    }
+    fputs(FAINT "More: --all tells all evidence, the history, all threads, and what recording cost" PLAIN "\n", text);
+}
+
 /* Marks to escapes or nothing, other control characters to '?'. */
 static void put_out(FILE *out, const char *text, size_t bytes, bool colour)
 {
@@ -594,30 +632,43 @@ static void put_out(FILE *out, const char *text, size_t bytes, bool colour)
     }
 }
 
-int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour)
+static void put_everything(FILE *text, const struct sbx_report *report, const struct sbx_location **locations,
+                           bool *done)
+{
+    uint32_t judged = report->stall->trigger.thread;
+    uint32_t stack = report->verdict.stack != 0 ? report->verdict.stack : sbx_history_thread_stack(report, judged);
+    put_what(text, report);
+    put_why(text, &report->verdict);
+    put_names_wanted(text, report, stack);
+    put_time(text, report);
+    put_stacks(text, report, locations, done);
+    if (sbx_text_history(text, report) != 0) {
+        fputs("  no memory for the history\n", text);
+    }
+    put_losses(text, report->stall);
+    put_overhead(text, report->stall);
+    put_more(text);
+}
+
+static int print(const struct sbx_report *report, FILE *out, bool colour, bool everything)
 {
     char *buffer = NULL;
     size_t bytes = 0;
     const struct sbx_location **locations = malloc(STACK_MAX * sizeof *locations);
-    struct sbx_history_step *steps = malloc(STEPS_MAX * sizeof *steps);
-    struct stay *stays = malloc(STEPS_MAX * sizeof *stays);
     bool *done = calloc((size_t)report->stall->thread_count + 1, sizeof *done);
     FILE *text = open_memstream(&buffer, &bytes);
     int result = -ENOMEM;
-    if (locations == NULL || steps == NULL || stays == NULL || done == NULL || text == NULL) {
+    if (locations == NULL || done == NULL || text == NULL) {
         if (text != NULL) {
             fclose(text);
         }
         goto free_buffer;
     }
-    put_what(text, report);
-    put_why(text, &report->verdict);
-    put_time(text, report);
-    put_stacks(text, report, locations, done);
-    put_history(text, report, steps, stays);
-    put_losses(text, report->stall);
-    put_overhead(text, report->stall);
-    put_more(text);
+    if (everything) {
+        put_everything(text, report, locations, done);
+    } else {
+        put_first_screen(text, report, locations);
+    }
     bool failed = ferror(text) != 0;
     failed = fclose(text) != 0 || failed;
     if (failed) {
@@ -630,8 +681,16 @@ int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour)
 free_buffer:
     free(buffer);
     free(done);
-    free(stays);
-    free(steps);
     free(locations);
     return result;
+}
+
+int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour)
+{
+    return print(report, out, colour, true);
+}
+
+int sbx_print_first_screen(const struct sbx_report *report, FILE *out, bool colour)
+{
+    return print(report, out, colour, false);
 }

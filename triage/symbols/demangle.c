@@ -72,7 +72,8 @@ void sbx_demangle(const char *name, char *out, size_t out_bytes)
         mark_cut(out, out_bytes); /* what was written before fills it: the limit is far above any `out` */
         return;
     }
-    const int options = DMGL_PARAMS | DMGL_ANSI;
+    const int options =
+        DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP; /* who reads "Result f<int>()" takes the type for the name */
     bool done = rust_demangle_callback(name, options, append, &text) != 0;
     if (!done) {
         text.written = 0;

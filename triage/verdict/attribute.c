@@ -81,7 +81,7 @@ static struct message_count count_messages(const struct sbx_stall *stall, struct
 static void tell_usage(const struct sbx_usage *usage, struct sbx_verdict *verdict)
 {
     char span[SBX_DURATION_TEXT_BYTES];
-    if (!usage->is_known) {
+    if (!usage->is_known || usage->major + usage->minor + usage->voluntary + usage->involuntary == 0) {
         return;
     }
     sbx_duration_text((double)usage->span_ns, span);
@@ -323,12 +323,13 @@ static void refine_cause(struct sbx_report *report, struct sbx_judgement *judgem
                          "each millisecond of CPU time",
                          (unsigned long long)usage->minor, (double)usage->minor * 1e6 / usage->cpu_ns);
     } else if (judgement->cheap_calls > 0) {
+        char function[SBX_SHORT_NAME_BYTES];
         verdict->cause = SBX_CAUSE_HIGH_FREQUENCY;
         sbx_evidence_add(
             verdict, "calls", judgement->cheap_calls,
             "%s is short, and was seen to be called again at least %.0f times: its samples and those of its "
             "caller mix as if drawn by lot",
-            judgement->path.location->function, judgement->cheap_calls);
+            sbx_location_text(judgement->path.location, function), judgement->cheap_calls);
     }
 }
 

@@ -190,11 +190,6 @@ static bool is_wait_for_thread(const struct sbx_judgement *judgement)
            (judgement->cause == SBX_CAUSE_LOCK || judgement->cause == SBX_CAUSE_WAIT);
 }
 
-static const char *name_of(const struct sbx_location *location)
-{
-    return location == NULL ? "an unknown function" : location->function;
-}
-
 /* What the one that is waited for has to do with the wait. */
 static const char *part_of(const struct link *link, bool is_lock, bool is_open)
 {
@@ -210,32 +205,32 @@ static void tell_link(struct sbx_report *report, const struct link *link, const 
 {
     struct sbx_verdict *verdict = &report->verdict;
     verdict->culprit_doing[0] = '\0';
-    char thread[SBX_THREAD_TEXT_BYTES], call[48];
+    char thread[SBX_THREAD_TEXT_BYTES], call[48], function[SBX_SHORT_NAME_BYTES];
     sbx_thread_text(report->stall, link->thread, thread);
+    sbx_location_text(location, function);
     if (location != NULL && takes_turns) {
         sbx_evidence_add(verdict, "holder", link->thread,
-                         "%s %s in %.100s, and waited for the same object itself in between: they take turns", thread,
-                         part, location->function);
+                         "%s %s in %s, and waited for the same object itself in between: they take turns", thread, part,
+                         function);
     } else if (location == NULL) {
         sbx_evidence_add(verdict, "holder", link->thread, "%s %s; what it was doing is not known", thread, part);
     } else if (holder->class_ == SBX_CLASS_OFF_CPU) {
         sbx_call_name(holder->wait.kind, holder->wait.op, holder->wait.amount, call, sizeof call);
-        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was itself in %s, called by %.100s", thread, part,
-                         call, location->function);
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was itself in %s, called by %s", thread, part,
+                         call, function);
         snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "was in %.36s", call);
     } else if (holder->class_ == SBX_CLASS_ON_CPU) {
         snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "computed");
-        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and computed in %.120s", thread, part,
-                         location->function);
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and computed in %s", thread, part, function);
     } else {
-        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was last seen in %.120s", thread, part,
-                         location->function);
+        sbx_evidence_add(verdict, "holder", link->thread, "%s %s and was last seen in %s", thread, part, function);
     }
     if (link->woke != NULL) {
         sbx_thread_text(report->stall, link->waker, thread);
     }
     if (link->woke != NULL && (link->woke->named || link->waker != link->thread)) { /* an address tells nobody more */
-        sbx_evidence_add(verdict, "waker", link->waker, "let it go: %s in %.120s", thread, link->woke->function);
+        sbx_evidence_add(verdict, "waker", link->waker, "let it go: %s in %s", thread,
+                         sbx_location_text(link->woke, function));
     }
     if (link->source == SBX_CULPRIT_INFERRED) {
         sbx_evidence_add(verdict, "inferred", (double)link->rivals,
@@ -327,7 +322,7 @@ static bool tell_deadlock(struct sbx_report *report)
     verdict->cause = SBX_CAUSE_DEADLOCK;
     verdict->cycle_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
-        char waiter[SBX_THREAD_TEXT_BYTES], holder[SBX_THREAD_TEXT_BYTES];
+        char waiter[SBX_THREAD_TEXT_BYTES], holder[SBX_THREAD_TEXT_BYTES], place[SBX_SHORT_NAME_BYTES];
         const struct sbx_stall_thread *thread = &stall->threads[cycle[i]];
         sbx_thread_text(stall, cycle[i], waiter);
         sbx_thread_text(stall, (uint32_t)thread->call_peer, holder);
@@ -335,8 +330,8 @@ static bool tell_deadlock(struct sbx_report *report)
         if (thread->call_object != 0) {
             snprintf(lock, sizeof lock, "lock %u", thread->call_object);
         }
-        sbx_evidence_add(verdict, "cycle", cycle[i], "%s waits in %.80s for %s, which %s holds", waiter,
-                         name_of(sbx_blame_leaf(report, thread->last_stack)), lock, holder);
+        sbx_evidence_add(verdict, "cycle", cycle[i], "%s waits in %s for %s, which %s holds", waiter,
+                         sbx_location_text(sbx_blame_leaf(report, thread->last_stack), place), lock, holder);
     }
     return true;
 }
@@ -428,7 +423,7 @@ int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *j
     size_t rivals = 0;
     bool has_hint = false;
     struct sbx_judgement other;
-    char name[SBX_THREAD_TEXT_BYTES], duration[SBX_DURATION_TEXT_BYTES];
+    char name[SBX_THREAD_TEXT_BYTES], duration[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
     sbx_evidence_add(&report->verdict, "peer", 0,
                      "who has the pipe's other end is not known: another process, or a thread of this one");
     int result = infer(report, report->stall->trigger.thread, &judgement->wait, &thread, &rivals, &has_hint);
@@ -442,8 +437,8 @@ int sbx_culprit_perhaps(struct sbx_report *report, const struct sbx_judgement *j
     sbx_thread_text(report->stall, (uint32_t)thread, name);
     sbx_duration_text(other.function_ns, duration);
     sbx_evidence_add(&report->verdict, "meanwhile", thread,
-                     "of this process, %s was at work all the while, %s of it in %.100s: perhaps it has the other end",
-                     name, duration, name_of(other.location));
+                     "of this process, %s was at work all the while, %s of it in %s: perhaps it has the other end",
+                     name, duration, sbx_location_text(other.location, function));
     sbx_judgement_finish(&other);
     return 0;
 }
@@ -492,13 +487,14 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
         }
         sbx_time_split_finish(&split);
     }
-    char duration[SBX_DURATION_TEXT_BYTES], name[SBX_THREAD_TEXT_BYTES];
+    char duration[SBX_DURATION_TEXT_BYTES], name[SBX_THREAD_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
     sbx_duration_text(all_ns, duration);
     if (all_ns * 2 < judgement->split.runnable_ns) {
         verdict->culprit_function = "external";
-        sbx_evidence_add(verdict, "external", all_ns / 1e6,
-                         "all other threads of this process together used %s of CPU meanwhile: the rival is outside",
-                         duration);
+        sbx_evidence_add(
+            verdict, "external", all_ns / 1e6,
+            "all other threads of this process together used %s%s CPU time meanwhile: the rival is outside",
+            all_ns < 1e3 ? "no" : duration, all_ns < 1e3 ? "" : " of");
         return 0;
     }
     struct sbx_judgement other;
@@ -510,8 +506,8 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
     verdict->culprit_thread = (int32_t)rival;
     verdict->culprit_function = other.location == NULL ? "" : other.location->function;
     sbx_evidence_add(verdict, "rival", all_ns / 1e6,
-                     "%u other threads of this process used %s of CPU meanwhile, most of it %s in %.100s", rivals,
-                     duration, name, name_of(other.location));
+                     "%u other threads of this process used %s of CPU meanwhile, most of it %s in %s", rivals, duration,
+                     name, sbx_location_text(other.location, function));
     sbx_judgement_finish(&other);
     return 0;
 }

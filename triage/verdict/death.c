@@ -45,13 +45,13 @@ void sbx_death_tell(struct sbx_report *report)
     }
     uint32_t stack = crash_stack(stall);
     const struct sbx_location *location = sbx_blame_leaf(report, stack);
-    char thread[SBX_THREAD_TEXT_BYTES];
+    char thread[SBX_THREAD_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
     sbx_thread_text(stall, stall->trigger.thread, thread);
     if (location != NULL) {
         verdict->location = *location;
         verdict->stack = stack;
-        sbx_evidence_add(verdict, "signal", stall->trigger.signal, "the process died by %s (%s): %s was in %.100s",
-                         signal, sbx_fault_text(stall->trigger.fault), thread, location->function);
+        sbx_evidence_add(verdict, "signal", stall->trigger.signal, "the process died by %s (%s): %s was in %s", signal,
+                         sbx_fault_text(stall->trigger.fault), thread, sbx_location_text(location, function));
     } else {
         sbx_evidence_add(verdict, "signal", stall->trigger.signal,
                          "the process died by %s; on which thread and where is not known: the handler was not ours",
@@ -68,11 +68,11 @@ void sbx_death_headline(struct sbx_report *report)
     }
     const char *signal = signal_text(stall);
     const struct sbx_location *location = sbx_blame_leaf(report, crash_stack(stall));
-    char thread[SBX_THREAD_TEXT_BYTES];
+    char thread[SBX_THREAD_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
     sbx_thread_text(stall, stall->trigger.thread, thread);
     if (location != NULL) {
-        snprintf(verdict->headline, sizeof verdict->headline, "%s died by %s in %.120s: %s", thread, signal,
-                 location->function, sbx_fault_text(stall->trigger.fault));
+        snprintf(verdict->headline, sizeof verdict->headline, "%s died by %s in %s: %s", thread, signal,
+                 sbx_location_text(location, function), sbx_fault_text(stall->trigger.fault));
     } else {
         snprintf(verdict->headline, sizeof verdict->headline, "the process died by %s; where is not known", signal);
     }

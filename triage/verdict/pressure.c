@@ -10,6 +10,12 @@
 /* Less than a tenth of the time is everyday life. */
 #define SHARE_MIN 0.1
 
+/* A crash judges no interval, of which nothing would be a tenth. */
+static bool is_worth_telling(double ns, const struct sbx_judgement *judgement)
+{
+    return ns > 0 && ns >= judgement->split.wall_ns * SHARE_MIN;
+}
+
 static struct sbx_kernel_growth growth_of(const struct sbx_stall *stall, const struct sbx_judgement *judgement,
                                           enum sbx_kernel_count what)
 {
@@ -30,13 +36,13 @@ static void tell_one(const struct sbx_stall *stall, const struct sbx_judgement *
     char duration[SBX_DURATION_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], all[SBX_DURATION_TEXT_BYTES];
     char behind[64] = "";
     struct sbx_kernel_growth growth = growth_of(stall, judgement, some);
-    if (!growth.is_known || growth.value * 1000 < judgement->split.wall_ns * SHARE_MIN) {
+    if (!growth.is_known || !is_worth_telling(growth.value * 1000, judgement)) {
         return;
     }
     sbx_duration_text(growth.value * 1000, duration);
     sbx_duration_text(judgement->split.wall_ns, wall);
     struct sbx_kernel_growth whole = growth_of(stall, judgement, full);
-    if (full != SBX_KERNEL_NONE && whole.is_known && whole.value * 1000 >= judgement->split.wall_ns * SHARE_MIN) {
+    if (full != SBX_KERNEL_NONE && whole.is_known && is_worth_telling(whole.value * 1000, judgement)) {
         sbx_duration_text(whole.value * 1000, all);
         snprintf(behind, sizeof behind, ", all that had work for %s", all);
     }
@@ -51,7 +57,7 @@ void sbx_pressure_tell(const struct sbx_stall *stall, const struct sbx_judgement
     char duration[SBX_DURATION_TEXT_BYTES];
     double throttled_ns = sbx_pressure_throttled_ns(stall, judgement);
     uint64_t swapped_kib = 0;
-    if (throttled_ns >= judgement->split.wall_ns * SHARE_MIN) {
+    if (is_worth_telling(throttled_ns, judgement)) {
         sbx_duration_text(throttled_ns, duration);
         sbx_evidence_add(verdict, "throttled", throttled_ns / 1e6,
                          "its control group had used up its CPU quota and was throttled for %s", duration);
@@ -63,7 +69,7 @@ void sbx_pressure_tell(const struct sbx_stall *stall, const struct sbx_judgement
         verdict->cause == SBX_CAUSE_IO) {
         tell_one(stall, judgement, "I/O", "the machine", SBX_KERNEL_IO_SOME, SBX_KERNEL_IO_FULL, verdict);
     }
-    if (verdict->runnable_ms * 1e6 >= judgement->split.wall_ns * SHARE_MIN) {
+    if (is_worth_telling(verdict->runnable_ms * 1e6, judgement)) {
         tell_one(stall, judgement, "CPU", "the machine", SBX_KERNEL_CPU_SOME, SBX_KERNEL_NONE, verdict);
     }
     if (sbx_kernel_value_at(stall, stall->trigger.thread, SBX_KERNEL_SWAPPED_KIB, 0, &swapped_kib) &&

@@ -12,8 +12,13 @@
 #include "known_names.h"
 #include "names.h"
 #include "record_kinds.h"
+#include "short_name.h"
 
 enum {
+    EVIDENCE_NAME = 80,               /* bytes of a function's name in a sentence */
+    CALLER_NAME = 60,                 /* the same of each of three */
+    BYTES_WORTH_TELLING = 1024,       /* moved by calls that took so long: fewer explain nothing */
+    NS_WORTH_TELLING = 1000,          /* shorter reads as 0 us */
     ALLOCATIONS_WORTH_TELLING = 1000, /* fewer, and less than a MiB, have no part in a stall */
 };
 
@@ -65,9 +70,9 @@ bool sbx_has_evidence_value(const struct sbx_verdict *verdict, const char *kind)
     return false;
 }
 
-static const char *function_of(const struct sbx_location *location)
+const char *sbx_location_text(const struct sbx_location *location, char out[SBX_SHORT_NAME_BYTES])
 {
-    return location == NULL ? "an unknown function" : location->function;
+    return location == NULL ? "an unknown function" : sbx_short_name(location->function, EVIDENCE_NAME, out);
 }
 
 static double percent(double part, double whole)
@@ -77,23 +82,24 @@ static double percent(double part, double whole)
 
 static void tell_pauses(const struct sbx_judgement *judgement, struct sbx_verdict *verdict)
 {
-    char duration[SBX_DURATION_TEXT_BYTES], call[48];
+    char duration[SBX_DURATION_TEXT_BYTES], call[48], name[SBX_SHORT_NAME_BYTES];
     sbx_duration_text(judgement->function_ns, duration);
     sbx_call_name(judgement->wait.kind, judgement->wait.op, judgement->wait.amount, call, sizeof call);
     const char *how = judgement->is_exact ? (judgement->wait.open ? "measured, not ended yet" : "measured")
                                           : "concluded from samples of the blocked thread";
     sbx_evidence_add(verdict, "blocked", judgement->function_ns / 1e6,
-                     "%s in %s, called by %.80s: %.0f %% of the interval, %zu call%s, %s", duration, call,
-                     function_of(judgement->location), percent(judgement->function_ns, judgement->split.wall_ns),
-                     judgement->calls, judgement->calls == 1 ? "" : "s", how);
-    if (judgement->bytes > 0) {
+                     "%s in %s, called by %s: %.0f %% of the interval, %zu call%s, %s", duration, call,
+                     sbx_location_text(judgement->location, name),
+                     percent(judgement->function_ns, judgement->split.wall_ns), judgement->calls,
+                     judgement->calls == 1 ? "" : "s", how);
+    if (judgement->bytes >= BYTES_WORTH_TELLING) {
         sbx_evidence_add(verdict, "bytes", (double)judgement->bytes, "%.1f KiB were moved by these calls",
                          (double)judgement->bytes / 1024);
     }
     if (judgement->unnamed_module != NULL && judgement->location != NULL) {
         sbx_evidence_add(verdict, "unnamed", 0,
-                         "the functions nearest the leaf have no names in %.60s; %.80s is their nearest named caller",
-                         judgement->unnamed_module, judgement->location->function);
+                         "the functions nearest the leaf have no names in %.60s; %s is their nearest named caller",
+                         judgement->unnamed_module, sbx_location_text(judgement->location, name));
     }
     if (judgement->wait.fd_class != SBX_FD_UNKNOWN) {
         const char *class_ = judgement->wait.fd_class == SBX_FD_REGULAR ? "a regular file"
@@ -109,21 +115,29 @@ static void tell_pauses(const struct sbx_judgement *judgement, struct sbx_verdic
 static void tell_samples(const struct sbx_judgement *judgement, struct sbx_verdict *verdict)
 {
     const struct sbx_blame_path *path = &judgement->path;
+    char name[SBX_SHORT_NAME_BYTES], caller[SBX_SHORT_NAME_BYTES], outer[SBX_SHORT_NAME_BYTES];
     if (path->location == NULL) {
         return;
     }
-    sbx_evidence_add(verdict, "samples", (double)judgement->samples,
-                     "%zu stacks; %.0f %% of their time goes through %.100s", judgement->samples, path->share * 100,
-                     path->location->function);
+    sbx_location_text(path->location, name);
+    if (judgement->samples > 0) {
+        sbx_evidence_add(verdict, "samples", (double)judgement->samples,
+                         "%zu stacks; %.0f %% of their time goes through %s", judgement->samples, path->share * 100,
+                         name);
+    }
     if (path->callers[0] != NULL) {
-        sbx_evidence_add(verdict, "callers", 0, "%.70s was called by %.70s%s%.70s", path->location->function,
-                         path->callers[0]->function, path->callers[1] != NULL ? ", that by " : "",
-                         path->callers[1] != NULL ? path->callers[1]->function : "");
+        sbx_evidence_add(verdict, "callers", 0, "%s was called by %s%s%s",
+                         sbx_short_name(path->location->function, CALLER_NAME, name),
+                         sbx_short_name(path->callers[0]->function, CALLER_NAME, caller),
+                         path->callers[1] != NULL ? ", that by " : "",
+                         path->callers[1] != NULL ? sbx_short_name(path->callers[1]->function, CALLER_NAME, outer)
+                                                  : "");
+        sbx_location_text(path->location, name);
     }
     if (path->unnamed_share > 0.5) {
         sbx_evidence_add(verdict, "unnamed", path->unnamed_share,
-                         "the functions nearest the leaf have no names in %.60s; %.80s is their nearest named caller",
-                         path->unnamed_module, path->location->function);
+                         "the functions nearest the leaf have no names in %.60s; %s is their nearest named caller",
+                         path->unnamed_module, name);
     }
 }
 
@@ -198,10 +212,12 @@ void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx
         tell_pauses(judgement, verdict);
     }
     sbx_duration_text(split->on_cpu_ns, duration);
-    if (split->cpu_measured) {
-        sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s used %s of CPU time in %s, by its own CPU clock",
-                         thread, duration, wall);
-    } else if (split->on_cpu_ns > 0) {
+    if (split->wall_ns <= 0) { /* a crash: there is no interval to tell of */
+    } else if (split->cpu_measured) {
+        sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s used %s%s CPU time in %s, by its own CPU clock",
+                         thread, split->on_cpu_ns < NS_WORTH_TELLING ? "no" : duration,
+                         split->on_cpu_ns < NS_WORTH_TELLING ? "" : " of", wall);
+    } else if (split->on_cpu_ns >= NS_WORTH_TELLING) {
         sbx_evidence_add(verdict, "cpu", split->on_cpu_ns / 1e6, "%s ran for about %s of %s, judging by samples only",
                          thread, duration, wall);
     }
@@ -210,7 +226,7 @@ void sbx_evidence_of_judgement(const struct sbx_report *report, const struct sbx
     }
     tell_known(report, judgement, verdict);
     tell_runnable(split, verdict);
-    if (split->faulting_ns > 0) {
+    if (split->faulting_ns >= NS_WORTH_TELLING) {
         sbx_duration_text(split->faulting_ns, duration);
         sbx_evidence_add(verdict, "faulting", split->faulting_ns / 1e6,
                          "%s was neither CPU time, nor in a known call, nor ready: pages were read from a disk",
@@ -247,54 +263,25 @@ __attribute__((format(printf, 2, 3))) static void say(struct sbx_verdict *verdic
     }
 }
 
-enum {
-    SHORT_NAME_BYTES = 64 /* of a function in a headline */
+enum { /* bytes of a function's name in a headline; the page and the JSON have it whole */
+    HEADLINE_NAME = 63,
+    HEADLINE_CALLER = 40
 };
-
-/* A function's name short enough for a headline: a C++ name gives up its parameters, then what its templates are made of. The
- * page and the JSON have it whole. */
-static const char *shorten(const char *function, char out[SHORT_NAME_BYTES])
-{
-    static const char unnamed[] = "(anonymous namespace)", call[] = "operator()";
-    bool is_long = strlen(function) >= SHORT_NAME_BYTES;
-    size_t used = 0, depth = 0;
-    for (const char *at = function; *at != '\0' && used + 1 < SHORT_NAME_BYTES; at++) {
-        size_t whole = strncmp(at, unnamed, sizeof unnamed - 1) == 0 ? sizeof unnamed - 1
-                       : strncmp(at, call, sizeof call - 1) == 0     ? sizeof call - 1
-                                                                     : 0;
-        if (whole > 0 && depth == 0 && used + whole < SHORT_NAME_BYTES) {
-            memcpy(out + used, at, whole);
-            used += whole;
-            at += whole - 1;
-            continue;
-        }
-        if (is_long && *at == '(' && depth == 0) {
-            break;
-        }
-        bool is_end = *at == '>' && depth > 0;
-        depth -= is_end;
-        if (!is_long || depth == 0) {
-            out[used++] = *at;
-        }
-        depth += *at == '<';
-    }
-    out[used] = '\0';
-    return out;
-}
 
 /* "in lua_pcall under luaCallFunction, evalGenericCommand" */
 static void write_place(const struct sbx_judgement *judgement, char *out, size_t bytes)
 {
     const struct sbx_blame_path *path = &judgement->path;
-    char name[SHORT_NAME_BYTES], caller[SHORT_NAME_BYTES], outer[SHORT_NAME_BYTES];
+    char name[SBX_SHORT_NAME_BYTES], caller[SBX_SHORT_NAME_BYTES], outer[SBX_SHORT_NAME_BYTES];
     if (judgement->location == NULL) {
         snprintf(out, bytes, "in an unknown function");
     } else if (path->location == judgement->location && path->callers[0] != NULL) {
-        snprintf(out, bytes, "in %s under %.40s%s%.40s", shorten(path->location->function, name),
-                 shorten(path->callers[0]->function, caller), path->callers[1] != NULL ? ", " : "",
-                 path->callers[1] != NULL ? shorten(path->callers[1]->function, outer) : "");
+        snprintf(out, bytes, "in %s under %s%s%s", sbx_short_name(path->location->function, HEADLINE_NAME, name),
+                 sbx_short_name(path->callers[0]->function, HEADLINE_CALLER, caller),
+                 path->callers[1] != NULL ? ", " : "",
+                 path->callers[1] != NULL ? sbx_short_name(path->callers[1]->function, HEADLINE_CALLER, outer) : "");
     } else {
-        snprintf(out, bytes, "in %s", shorten(judgement->location->function, name));
+        snprintf(out, bytes, "in %s", sbx_short_name(judgement->location->function, HEADLINE_NAME, name));
     }
 }
 
@@ -302,13 +289,13 @@ static void write_place(const struct sbx_judgement *judgement, char *out, size_t
 static void write_culprit(const struct sbx_verdict *verdict, const char *culprit, const char *part, char *out,
                           size_t bytes)
 {
-    char function[SHORT_NAME_BYTES];
+    char function[SBX_SHORT_NAME_BYTES];
     out[0] = '\0';
     if (culprit[0] != '\0') {
         bool has_function = verdict->culprit_function[0] != '\0', has_doing = verdict->culprit_doing[0] != '\0';
         snprintf(out, bytes, "%s%s%s%s%s%s", is_chain(verdict) ? "; at the end of a chain of waits is " : part, culprit,
-                 has_function ? " in " : "", shorten(verdict->culprit_function, function), has_doing ? ", which " : "",
-                 verdict->culprit_doing);
+                 has_function ? " in " : "", sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function),
+                 has_doing ? ", which " : "", verdict->culprit_doing);
     }
 }
 
@@ -329,7 +316,7 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
                         struct sbx_verdict *verdict)
 {
     char thread[SBX_THREAD_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], spent[SBX_DURATION_TEXT_BYTES];
-    char place[240], function[SHORT_NAME_BYTES], call[48], culprit[SBX_THREAD_TEXT_BYTES] = "", behind[240];
+    char place[240], function[SBX_SHORT_NAME_BYTES], call[48], culprit[SBX_THREAD_TEXT_BYTES] = "", behind[240];
     sbx_thread_text(report->stall, report->stall->trigger.thread, thread);
     if (verdict->culprit_thread >= 0) {
         sbx_thread_text(report->stall, (uint32_t)verdict->culprit_thread, culprit);
@@ -368,7 +355,8 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
     case SBX_CAUSE_DEADLOCK:
         say(verdict, "deadlock of %u threads: %s waits for a lock %s that %s holds, which waits%s%s%s",
             verdict->cycle_count, thread, place, culprit[0] != '\0' ? culprit : "another",
-            verdict->culprit_function[0] != '\0' ? " in " : "", shorten(verdict->culprit_function, function),
+            verdict->culprit_function[0] != '\0' ? " in " : "",
+            sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function),
             verdict->cycle_count > 2 ? " for a third, and so on back" : " for it");
         break;
     case SBX_CAUSE_IO:
@@ -410,7 +398,7 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             sbx_has_evidence_value(verdict, "throttled") ? ": its control group had used up its quota" : "",
             culprit[0] != '\0' ? "; most was used by " : "", culprit,
             culprit[0] != '\0' && verdict->culprit_function[0] != '\0' ? " in " : "",
-            culprit[0] != '\0' ? shorten(verdict->culprit_function, function) : "");
+            culprit[0] != '\0' ? sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function) : "");
         break;
     case SBX_CAUSE_UNKNOWN:
         say_unknown(judgement, thread, wall, verdict);

@@ -3,6 +3,7 @@
 #ifndef SBX_VERDICT_WORDS_H
 #define SBX_VERDICT_WORDS_H
 
+#include "short_name.h"
 #include "thread_judge.h"
 
 enum {
@@ -15,6 +16,9 @@ void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES]);
 
 /* "main thread", "thread 3 (bio_lazy_free)". */
 void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES]);
+
+/* The function of a location in the room that a sentence has; "an unknown function" for NULL. */
+const char *sbx_location_text(const struct sbx_location *location, char out[SBX_SHORT_NAME_BYTES]);
 
 /* One more sentence; dropped when there is no room for more. */
 __attribute__((format(printf, 4, 5))) void sbx_evidence_add(struct sbx_verdict *verdict, const char *kind, double value,

@@ -20,7 +20,7 @@ else
     "$program" >"$work/out"
 fi
 "$stallbox" report --format json "$spool" >"$work/report"
-"$stallbox" report "$spool" >"$work/text"
+"$stallbox" report --all "$spool" >"$work/text"
 
 holds() { # JQ-FILTER over the list of reports
     jq -es --arg function "$function" --arg kind "$kind" --argjson ms "$ms" "$1" "$work/report" >/dev/null && return
@@ -53,7 +53,7 @@ if [ "$(basename "$program")" = message_kinds ]; then
     "$stallbox" report --format json "$spool" >"$work/report"
     holds 'length == 1 and (.[0].trigger | .message_kind == 2 and .message_name == "render the page")'
     mkdir "$work/elsewhere" && cp "$spool"/*.sbx "$work/elsewhere"
-    "$stallbox" report "$work/elsewhere" >"$work/text"
+    "$stallbox" report --all "$work/elsewhere" >"$work/text"
     grep -q 'message *of kind 2' "$work/text"
     "$stallbox" report --format json "$work/elsewhere" >"$work/report"
     holds '.[0].trigger | .message_kind == 2 and .message_name == null'

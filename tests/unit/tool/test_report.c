@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_report.c - `stallbox report`'s own part: options, formats, and what it says about paths. The answers themselves
  * are tested in triage and, with real stalls, in tests/integration. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "payload_builder.h"
 #include "tool_folder.h"
 
 static void test_an_unknown_format_is_named_with_those_there_are(void **state)
@@ -85,6 +89,102 @@ static void test_several_snapshots_do_not_fit_one_binary_file(void **state)
     free(first);
 }
 
+/* A payload of its own id, whose file was written `age_s` ago. */
+static void write_payload(unsigned char id_first, const char *name, int age_s)
+{
+    uint8_t *envelope = NULL;
+    size_t bytes = 0;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(id_first);
+    sbx_builder_thread(builder, "main", 1);
+    sbx_builder_payload(builder)->created_day = 0;
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    char *path = write_file(folder, name, envelope, bytes, 0600);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    free(path);
+    free(envelope);
+    sbx_payload_builder_destroy(builder);
+}
+
+/* The id that stands in that line of the list. */
+static void id_of_line(const char *list, int line, char id_out[9])
+{
+    for (; line > 0; line--) {
+        list = strchr(list, '\n') + 1;
+    }
+    assert_int_equal(sscanf(list, "%*s %*s %8[0-9a-f]", id_out), 1);
+}
+
+static void test_several_payloads_are_a_list_newest_first(void **state)
+{
+    (void)state;
+    char newest[9], oldest[9];
+    write_payload(1, "a.sbx", 100);
+    write_payload(2, "b.sbx", 10);
+    struct tool_result list = RUN_TOOL("report", folder);
+    assert_int_equal(list.status, 0);
+    assert_non_null(strstr(list.out, "2 stalls, newest first"));
+    id_of_line(list.out, 2, newest);
+    id_of_line(list.out, 3, oldest);
+    assert_string_not_equal(newest, oldest);
+    struct tool_result one = RUN_TOOL("report", folder, newest);
+    assert_int_equal(one.status, 0);
+    assert_non_null(strstr(one.out, newest));
+    assert_null(strstr(one.out, oldest));
+    assert_non_null(strstr(one.out, "More: --all"));
+    write_payload(3, "c.sbx", 1);
+    list = RUN_TOOL("report", folder);
+    char id[9];
+    id_of_line(list.out, 2, id);
+    assert_string_not_equal(id, newest);
+    id_of_line(list.out, 3, id);
+    assert_string_equal(id, newest);
+}
+
+static void test_all_tells_everything_of_each(void **state)
+{
+    (void)state;
+    write_payload(1, "a.sbx", 100);
+    write_payload(2, "b.sbx", 10);
+    struct tool_result result = RUN_TOOL("report", "--all", folder);
+    assert_int_equal(result.status, 0);
+    const char *first = strstr(result.out, "Before the trigger");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "Before the trigger"));
+    assert_null(strstr(result.out, "newest first"));
+}
+
+static void test_an_id_that_nothing_has_or_several_have_is_named(void **state)
+{
+    (void)state;
+    write_payload(1, "a.sbx", 100);
+    struct tool_result result = RUN_TOOL("report", folder, "00000000000000000000000000000000");
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "neither a file nor the begin of an id here"));
+    for (unsigned char id = 2; id < 40; id++) { /* more ids than first letters */
+        char name[16];
+        snprintf(name, sizeof name, "%u.sbx", id);
+        write_payload(id, name, id);
+    }
+    bool is_ambiguous = false;
+    for (const char *letter = "0123456789abcdef"; *letter != '\0'; letter++) {
+        result = RUN_TOOL("report", folder, ((const char[]){*letter, '\0'}));
+        is_ambiguous = is_ambiguous || (result.status == 2 && strstr(result.err, "give more of it") != NULL);
+    }
+    assert_true(is_ambiguous);
+}
+
+static void test_json_of_several_stays_one_line_each(void **state)
+{
+    (void)state;
+    write_payload(1, "a.sbx", 100);
+    write_payload(2, "b.sbx", 10);
+    struct tool_result result = RUN_TOOL("report", "--format", "json", folder);
+    assert_int_equal(result.status, 0);
+    const char *second = strchr(result.out, '\n');
+    assert_true(result.out[0] == '{' && second != NULL && second[1] == '{');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +193,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_each_unreadable_path_gets_one_line_with_its_reason, begin_folder,
                                         end_folder),
         cmocka_unit_test_setup_teardown(test_an_output_that_cannot_be_written_is_named, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_several_payloads_are_a_list_newest_first, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_all_tells_everything_of_each, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_an_id_that_nothing_has_or_several_have_is_named, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_json_of_several_stays_one_line_each, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_several_snapshots_do_not_fit_one_binary_file, begin_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 enum {
     NAMES_MAX = 256,
-    NAME_BYTES = 96,
+    NAME_BYTES = 256,
     DEPTH_MAX = 200,
     THREADS_MAX = 64
 };

@@ -23,6 +23,28 @@ static void print(struct sbx_stall_scene *scene, bool colour)
     fclose(out);
 }
 
+static void print_screen(struct sbx_stall_scene *scene)
+{
+    FILE *out = open_memstream(&text, &text_bytes);
+    assert_int_equal(sbx_print_first_screen(sbx_scene_report(scene), out, false), 0);
+    fclose(out);
+}
+
+static void assert_fits_a_screen(void)
+{
+    size_t lines = 0;
+    for (const char *line = text; *line != '\0'; lines++) {
+        size_t bytes = strcspn(line, "\n");
+        if (bytes > 100) {
+            fail_msg("%zu columns: %.*s", bytes, (int)bytes, line);
+        }
+        line += bytes + (line[bytes] == '\n');
+    }
+    if (lines > 24) {
+        fail_msg("%zu lines:\n%s", lines, text);
+    }
+}
+
 static void assert_contains(const char *part)
 {
     if (strstr(text, part) == NULL) {
@@ -169,6 +191,128 @@ static void test_deep_recursion_shows_both_ends(void **state)
     sbx_scene_destroy(scene);
 }
 
+static size_t count_lines_of(const char *from, const char *to)
+{
+    size_t lines = 0;
+    for (const char *at = strstr(text, from); at != NULL && at < strstr(text, to); at++) {
+        lines += *at == '\n';
+    }
+    return lines;
+}
+
+/* A loop of two seconds left two hundred pairs of lines. */
+static void test_steps_that_take_turns_are_one_fold(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 2000000);
+    for (int64_t at = -2000; at < 0; at += 20) {
+        sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "parse < handle < main", MS(at), MS(at + 10), MS(10), 1000);
+        sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "print < handle < main", MS(at + 10), MS(at + 20), MS(10), 1000);
+    }
+    print(scene, false);
+    assert_contains(" steps of 2 kinds, in turn:\n    - 100 samples, 100 times");
+    assert_true(count_lines_of("Before the trigger", "More:") < 10);
+    sbx_scene_destroy(scene);
+}
+
+static void test_a_step_repeated_a_thousand_times_is_one_line_with_its_time(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 2000000);
+    uint32_t stack = sbx_scene_stack(scene, "nap < handle < main");
+    for (int i = 0; i < 1000; i++) {
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
+                                                          .op = SBX_OP_NANOSLEEP,
+                                                          .message = 1 + (uint64_t)i, /* no neighbours of one call */
+                                                          .begin_us = -2000000 + i * 2000,
+                                                          .end_us = -2000000 + i * 2000 + 1900,
+                                                          .stack = stack});
+    }
+    print(scene, false);
+    assert_contains("nanosleep, 1000 times, 1.90 s in all");
+    assert_true(count_lines_of("Before the trigger", "More:") < 10);
+    sbx_scene_destroy(scene);
+}
+
+/* The one long wait among them must not go under. */
+static void test_what_came_once_stands_outside_of_a_fold(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 2000000);
+    for (int64_t at = -2000; at < 0; at += 20) {
+        if (at == -1000) {
+            sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_SYNC,
+                                                              .op = SBX_OP_FSYNC,
+                                                              .begin_us = MS(at),
+                                                              .end_us = MS(at + 500),
+                                                              .stack = sbx_scene_stack(scene, "save < main")});
+            at += 500;
+        }
+        sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "parse < handle < main", MS(at), MS(at + 10), MS(10), 1000);
+        sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "print < handle < main", MS(at + 10), MS(at + 20), MS(10), 1000);
+    }
+    print(scene, false);
+    assert_contains(" steps of 2 kinds, in turn:\n");
+    assert_contains("  fsync, 500 ms");
+    sbx_scene_destroy(scene);
+}
+
+static void test_first_screen_holds_verdict_evidence_time_and_stack(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    char stack[2048] =
+        "a_function_with_a_long_name_of_some_hundred_columns_that_goes_on_and_on_and_on_without_any_end_x";
+    for (int i = 0; i < 30; i++) {
+        strcat(stack, " < ns::Thing<std::pair<int, int> >::recurse(int)");
+    }
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, stack, MS(-1000), 0, MS(10), 900);
+    print_screen(scene);
+    assert_fits_a_screen();
+    assert_int_equal(strncmp(text, "main thread computed ", 21), 0);
+    assert_contains("confidence");
+    assert_contains("\n  samples ");
+    assert_contains("\n  time         on CPU ");
+    assert_contains("\n     0  a_function");
+    assert_contains(" more\n");
+    assert_contains("More: --all");
+    assert_null(strstr(text, "Before the trigger"));
+    sbx_scene_destroy(scene);
+}
+
+static void test_first_screen_tells_who_held_the_lock(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, 2, 1, 950000});
+    print_screen(scene);
+    assert_fits_a_screen();
+    assert_contains("\n  holder       thread 1 (worker) held it");
+    sbx_scene_destroy(scene);
+}
+
+static void test_a_stripped_program_is_told_once_how_to_get_names(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "? < ? < main", MS(-1000), 0, MS(10), 1000);
+    print(scene, false);
+    assert_contains("\n  names        2 of 3 are missing: a -dbgsym package, debuginfod-find or --symbols DIR");
+    assert_null(strstr(strstr(text, "-dbgsym") + 1, "-dbgsym"));
+    free(text);
+    print_screen(scene);
+    assert_contains("-dbgsym");
+    assert_fits_a_screen();
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "work < main", MS(-1000), 0, MS(10), 1000);
+    free(text);
+    print(scene, false);
+    assert_null(strstr(text, "-dbgsym"));
+    sbx_scene_destroy(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +321,12 @@ int main(void)
         cmocka_unit_test_teardown(test_colour_only_when_asked_and_closed, free_text),
         cmocka_unit_test_teardown(test_names_cannot_speak_to_the_terminal, free_text),
         cmocka_unit_test_teardown(test_threads_with_one_stack_are_shown_once, free_text),
+        cmocka_unit_test_teardown(test_steps_that_take_turns_are_one_fold, free_text),
+        cmocka_unit_test_teardown(test_a_step_repeated_a_thousand_times_is_one_line_with_its_time, free_text),
+        cmocka_unit_test_teardown(test_what_came_once_stands_outside_of_a_fold, free_text),
+        cmocka_unit_test_teardown(test_first_screen_holds_verdict_evidence_time_and_stack, free_text),
+        cmocka_unit_test_teardown(test_first_screen_tells_who_held_the_lock, free_text),
+        cmocka_unit_test_teardown(test_a_stripped_program_is_told_once_how_to_get_names, free_text),
         cmocka_unit_test_teardown(test_deep_recursion_shows_both_ends, free_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

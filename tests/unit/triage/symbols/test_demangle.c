@@ -30,6 +30,15 @@ static void test_names_become_readable(void **state)
     assert_demangles("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 }
 
+/* What a template returns is part of its mangled name, and stood before it: "Result game::match<int>(int)". */
+static void test_the_type_that_a_function_returns_is_left_out(void **state)
+{
+    (void)state;
+    assert_demangles("_ZN2v812_GLOBAL__N_15MatchIiEENS0_6ResultET_", "v8::(anonymous namespace)::Match<int>(int)");
+    assert_demangles("_ZN1a3getIiEEPFviET_", "a::get<int>(int)");
+    assert_demangles("_ZN1a3BoxcvPT_IiEEv", "a::Box::operator int*<int>()");
+}
+
 static void test_what_is_no_mangled_name_stays(void **state)
 {
     (void)state;
@@ -97,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_become_readable),
+        cmocka_unit_test(test_the_type_that_a_function_returns_is_left_out),
         cmocka_unit_test(test_what_is_no_mangled_name_stays),
         cmocka_unit_test(test_long_names_are_cut_visibly),
         cmocka_unit_test(test_name_over_the_limit_is_not_demangled),
