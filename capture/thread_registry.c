@@ -342,7 +342,7 @@ static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *form
     sbx_fence_seq_cst();
     memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,
            sizeof *entry - offsetof(struct sbx_thread_entry, flags));
-    entry->born_ns = sbx_now_ns();
+    sbx_store_relaxed(&entry->born_ns, sbx_now_ns()); /* relaxed: a snapshot compares it, see C.2 */
     if (former != NULL) {
         carry_counts(entry, former);
     }

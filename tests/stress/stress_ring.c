@@ -155,7 +155,7 @@ static void begin_life(struct writer *writer)
     sbx_ring_close(&the_builder->writers[writer->index]);
     sbx_store_relaxed(&entry->tid, 0); /* relaxed: the release of generation comes after it */
     sbx_store_release(&entry->generation, entry->generation + 1); /* order: release entry.generation */
-    entry->born_ns = sbx_now_ns();
+    sbx_store_relaxed(&entry->born_ns, sbx_now_ns());             /* relaxed: a snapshot compares it, see C.2 */
     writer->tid = sbx_add_relaxed(&next_tid, 1);
     writer->number = 1;
     writer->finished = 0;
