@@ -49,7 +49,7 @@ bool sbx_may_lock_all_memory(void)
         return false;
     }
     sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
-    bool is_called = dl_iterate_phdr(look_at_module, NULL) != 0;
+    bool is_called = sbx_loader_visit_each(look_at_module, NULL) != 0;
     sbx_loader_visit_end();
     return is_called;
 }

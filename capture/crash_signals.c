@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "crash_handler.h"
+#include "loader_visit.h"
 
 /* Start-up of a Java machine to its handlers: some 100 ms; of programs with plug-ins: a second. */
 #define SETTLE_NS UINT64_C(1000000000)
@@ -166,11 +167,19 @@ void sbx_crash_signals_stop(void)
     sbx_store_relaxed(&sbx_the_capture.header->crash_signals, 0);
 }
 
+/* Asked of the loader: the recording's own list of modules is not made yet. */
+static bool has_run_time_module(void)
+{
+    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    bool is_there = sbx_loader_visit_each(is_run_time_module, NULL) != 0;
+    sbx_loader_visit_end();
+    return is_there;
+}
+
 void sbx_crash_signals_start(const struct sbx_capture_settings *settings, uint64_t now_ns)
 {
     state.started_ns = state.looked_ns = now_ns;
-    if (settings->enabled != 0 && settings->crash == SBX_CRASH_AT_ONCE &&
-        dl_iterate_phdr(is_run_time_module, NULL) == 0) { /* the recording's own list of modules is not made yet */
+    if (settings->enabled != 0 && settings->crash == SBX_CRASH_AT_ONCE && !has_run_time_module()) {
         install_all();
     }
 }

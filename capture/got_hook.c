@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "elf_image.h"
+#include "loader_visit.h"
 #include "pages.h"
 #include "point.h"
 #include "points_by_name.h"
@@ -352,7 +353,7 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettle
         sbx_points_find_late();
     }
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
-    dl_iterate_phdr(visit, &pass);
+    sbx_loader_visit_each(visit, &pass);
     *unsettled_out = pass.unsettled;
     if (sbx_the_capture.header != NULL) { /* armed only (agent/late_start.c), it has no recording */
         sbx_store_relaxed(&sbx_the_capture.header->drops[SBX_DROP_FOREIGN_SLOT],

@@ -17,7 +17,6 @@
 #include "libc_symbols.h"
 #include "order.h"
 #include "raw_syscall.h"
-#include "thread_where.h"
 
 enum {
     FORK_WAIT_MS = 200,
@@ -28,7 +27,7 @@ enum {
 
 static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool has_visit_lock;
-static uint32_t visitor; /* the thread that has the lock for a visit; 0: none */
+static uint32_t is_inside; /* 1: a visitor of ours has the loader's own lock */
 
 static void make_lock(void)
 {
@@ -44,13 +43,32 @@ static void make_lock(void)
 void sbx_loader_visit_begin(void)
 {
     pthread_mutex_lock(&visit_lock);
-    sbx_store_relaxed(&visitor, (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); /* relaxed: a hint */
 }
 
 void sbx_loader_visit_end(void)
 {
-    sbx_store_relaxed(&visitor, 0);
     pthread_mutex_unlock(&visit_lock);
+}
+
+struct each {
+    int (*call)(struct dl_phdr_info *, size_t, void *);
+    void *context;
+};
+
+static int call_inside(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    const struct each *each = context;
+    sbx_store_relaxed(&is_inside, 1); /* relaxed: a fork looks every few milliseconds */
+    return each->call(info, bytes, each->context);
+}
+
+int sbx_loader_visit_each(int (*call)(struct dl_phdr_info *info, size_t bytes, void *context), void *context)
+{
+    struct each each = {call, context};
+    uint32_t was_inside = sbx_load_relaxed(&is_inside);
+    int result = dl_iterate_phdr(call_inside, &each);
+    sbx_store_relaxed(&is_inside, was_inside); /* relaxed: the visit's end, behind it, lets a fork go on */
+    return result;
 }
 
 /* musl has no pthread_mutex_clocklock, and the thread sanitizer of GCC 12 does not know it: there a clock set back makes one fork
@@ -90,20 +108,12 @@ static bool is_real_time(void)
     return policy == SCHED_FIFO || policy == SCHED_RR || policy == 6; /* SCHED_DEADLINE */
 }
 
-/* Does the visitor wait for the loader's lock? A visit sleeps for nothing else. */
-static bool waits_for_the_loader(void)
-{
-    struct sbx_where where;
-    uint32_t tid = sbx_load_relaxed(&visitor);
-    return tid != 0 && sbx_where_read(tid, &where) && where.is_blocked && where.call == SYS_futex;
-}
-
 /* A machine with many times more threads than processors may give the visitor a few milliseconds a second. It has the loader's
  * lock, which the child would find held for ever. */
 static bool wait_while_it_works(void)
 {
     for (uint32_t waited_ms = FORK_WAIT_MS; waited_ms < FORK_WAIT_MOST_MS; waited_ms += FORK_LOOK_MS) {
-        if (waits_for_the_loader()) {
+        if (sbx_load_relaxed(&is_inside) == 0) { /* relaxed: it waits for that lock itself */
             return false;
         }
         if (lock_within(FORK_LOOK_MS) == 0) {
@@ -132,7 +142,7 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
     /* Nobody visits the loader here any more: the child's own forks need not wait. */
-    sbx_store_relaxed(&visitor, 0);
+    sbx_store_relaxed(&is_inside, 0);
     make_lock();
 }
 

@@ -8,9 +8,16 @@
 #ifndef SBX_LOADER_VISIT_H
 #define SBX_LOADER_VISIT_H
 
-/* Around every dl_iterate_phdr on a thread of ours. Do not nest. The first waits for a fork under way. */
+#include <link.h>
+#include <stddef.h>
+
+/* Around every sbx_loader_visit_each() on a thread of ours. Do not nest. The first waits for a fork under way. */
 void sbx_loader_visit_begin(void);
 void sbx_loader_visit_end(void);
+
+/* dl_iterate_phdr(), and a fork beside it knows when the loader's lock is ours. It may nest. On a thread of ours, within a visit,
+ * or before there are other threads. */
+int sbx_loader_visit_each(int (*call)(struct dl_phdr_info *info, size_t bytes, void *context), void *context);
 
 /* Once, before a thread of ours visits beside others. */
 void sbx_loader_visit_start(void);

@@ -348,7 +348,7 @@ static bool refresh(void)
         sbx_modules[i].seen = false;
     }
     struct look look = {.first = true};
-    dl_iterate_phdr(look_at, &look);
+    sbx_loader_visit_each(look_at, &look);
     looked_before = true;
     if (look.stopped) {
         return false;
@@ -397,7 +397,7 @@ bool sbx_module_map_is_current(void)
         return false;
     }
     sbx_loader_visit_begin();
-    dl_iterate_phdr(read_subs, &subs);
+    sbx_loader_visit_each(read_subs, &subs);
     sbx_loader_visit_end();
     return subs == seen_subs;
 }
@@ -425,7 +425,7 @@ bool sbx_module_map_visit(uint32_t index, void (*visitor)(uint32_t index, void *
 {
     struct visit visit = {index, visitor, context};
     sbx_loader_visit_begin();
-    bool is_there = dl_iterate_phdr(visit_it, &visit) != 0;
+    bool is_there = sbx_loader_visit_each(visit_it, &visit) != 0;
     sbx_loader_visit_end();
     return is_there;
 }

@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 
 #include "libc_symbols.h"
+#include "loader_visit.h"
 
 #if defined(__x86_64__)
 #define OLDEST_VERSION "GLIBC_2.2.5"
@@ -151,7 +152,7 @@ void sbx_points_resolve(void)
     }
     vdso_header = getauxval(AT_SYSINFO_EHDR);
     struct sbx_elf_image executable = {0};
-    dl_iterate_phdr(read_executable, &executable);
+    sbx_loader_visit_each(read_executable, &executable);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
         for (size_t i = 0; i < sbx_point_lists[list]->count; i++) {
             const struct sbx_point *point = &sbx_point_lists[list]->points[i];
@@ -200,13 +201,13 @@ static int search_module(struct dl_phdr_info *info, size_t bytes, void *context)
 bool sbx_find_module_at(uintptr_t address, struct sbx_elf_image *image_out)
 {
     struct search search = {.point = SBX_NO_POINT, .address = address, .image = image_out};
-    return dl_iterate_phdr(search_module, &search) != 0;
+    return sbx_loader_visit_each(search_module, &search) != 0;
 }
 
 bool sbx_find_definition(uint32_t point, struct sbx_elf_image *image_out, uintptr_t *address_out)
 {
     struct search search = {.point = point, .image = image_out};
-    bool is_found = dl_iterate_phdr(search_module, &search) != 0;
+    bool is_found = sbx_loader_visit_each(search_module, &search) != 0;
     *address_out = search.found;
     return is_found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* seat_turns.h - more threads than seats: who waits gives his back, and sits down again afterwards.
+/* seat_turns.h - more threads than seats: a thread that waits gives its seat back, and takes one again afterwards.
  *
  * When seven eighths of the seats are taken, a thread that begins to wait gives its seat back, as at its end, and is then like a
  * thread that never had one: nothing of it points into the entry or the block. So threads that wait for ever hold seven eighths at
@@ -11,9 +11,9 @@
  *       GONE. So no handler of the host's finds half of it, and no jump leaves half of it.
  *   T2  No frame of ours that is further out on the stack holds the block: nothing of ours runs (`inside`), no call is open, and
  *       the thread is in no signal handler, which could have interrupted a hook anywhere (handler_frames.h).
- *   T3  The thread's alternate stack is none of the block's afterwards, by the kernel's own word; and because of T2 no handler's
- *       frame is left whose return would bring it back (the kernel restores it from the frame).
- *   T4  Who has the seat is decided by entry.state and `owner` of the block (thread_seats.h), for whoever comes back as for any other.
+ *   T3  Afterwards the thread's alternate stack is not the one in the block: the kernel is asked. Because of T2 there is no handler whose
+ *       return would bring it back (the kernel restores it from the handler's frame).
+ *   T4  entry.state and `owner` of the block (thread_seats.h) decide whose the seat is, for a thread that comes back as for any other.
  *   T5  The price is bounded: a thread gives its seat back once in 400 us at most, over 50 ms, so that 1 % of its time goes into it
  *       at the very worst; and threads that find their own seat taken sit down 100 times a second, all of them together, because each
  *       begins a chunk of the ring.

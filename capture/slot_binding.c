@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "loader_visit.h"
 #include "own_bindings.h"
 #include "points_by_name.h"
 
@@ -148,7 +149,7 @@ static void reach(const char *name, const struct sbx_binding_walk *walk)
 /* Find what the program needs, itself or through others. */
 static void find_start(struct sbx_binding_walk *walk)
 {
-    dl_iterate_phdr(list_module, walk);
+    sbx_loader_visit_each(list_module, walk);
     bool is_more = walk->loaded_count != 0;
     if (is_more) {
         loaded[0].is_of_start = true; /* the program is first */
@@ -218,7 +219,7 @@ static int count_definition(struct dl_phdr_info *info, size_t bytes, void *conte
 static bool is_only_definition(uint32_t point)
 {
     struct definitions found = {.point = point};
-    dl_iterate_phdr(count_definition, &found);
+    sbx_loader_visit_each(count_definition, &found);
     return !found.has_others && (!found.has_c_library || !found.is_of_module || found.is_of_c_library);
 }
 

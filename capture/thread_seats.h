@@ -10,11 +10,10 @@
  *   - a thread that finds none counts into a scratch entry shared with others, and asks again at its next hooked call, which
  *     costs it the look at that bitmap (16 words), or after SBX_SEATLESS_STRIDE allocations;
  *   - while seats are scarce (three quarters of them are taken) none is given to threads that pass no hook;
- *   - while they are short (seven eighths) who begins to wait gives his seat back (seat_turns.h).
+ *   - while they are short (seven eighths) a thread that begins to wait gives its seat back (seat_turns.h).
  *
- * A seat is its owner's until he gives it back himself. Seats were lent for the time of waits once, and taken back by whose they
- * were: a signal handler of the host's that came in the middle, on the alternate stack that lies in the block, met another thread
- * there. */
+ * A seat is its owner's until that thread gives it back itself. Seats were once lent for the time of a wait: a signal handler of
+ * the host's that ran meanwhile, on the alternate stack that lies in the block, met another thread there. */
 #ifndef SBX_THREAD_SEATS_H
 #define SBX_THREAD_SEATS_H
 
