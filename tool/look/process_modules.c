@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "process_memory.h"
 #include "registers.h"
@@ -125,6 +127,14 @@ static bool read_module(struct sbx_process_module *module, pid_t pid, const stru
 
 /* ---- all of them ---- */
 
+static bool is_our_own(pid_t pid)
+{
+    char path[32];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
 static int compare_ranges(const void *left, const void *right)
 {
     const struct sbx_code_range *a = left, *b = right;
@@ -154,8 +164,11 @@ static int make_map(struct sbx_process_modules *modules)
 int sbx_process_modules_read(struct sbx_process_modules *modules_out, pid_t pid, struct sbx_rows_cache *cache,
                              const char *const *symbol_dirs, size_t symbol_dir_count)
 {
-    *modules_out = (struct sbx_process_modules){
-        .pid = pid, .cache = cache, .symbol_dirs = symbol_dirs, .symbol_dir_count = symbol_dir_count};
+    *modules_out = (struct sbx_process_modules){.pid = pid,
+                                                .cache = cache,
+                                                .may_fill_cache = is_our_own(pid),
+                                                .symbol_dirs = symbol_dirs,
+                                                .symbol_dir_count = symbol_dir_count};
     int result = sbx_process_maps_read(pid, &modules_out->maps);
     if (result < 0) {
         return result;
@@ -231,7 +244,7 @@ static bool get_rows(struct sbx_process_modules *modules, struct sbx_process_mod
     }
     int result = sbx_unwind_rows_build(&copy.source, &module->rows, &skipped);
     sbx_eh_frame_copy_release(&copy);
-    if (result == 0 && modules->cache != NULL) {
+    if (result == 0 && modules->cache != NULL && modules->may_fill_cache) {
         (void)sbx_rows_cache_put(modules->cache, &key, &module->rows); /* else the next look builds them again */
     }
     return result == 0;

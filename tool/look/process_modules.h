@@ -36,6 +36,7 @@ struct sbx_process_modules {
     size_t count;
     struct sbx_code_map *map;       /* ranges of all modules; `module` is the index above */
     struct sbx_rows_cache *cache;   /* borrowed; NULL: rows are built anew */
+    bool may_fill_cache;            /* the process is our own user\'s: it may say which rows belong to a build-id */
     const char *const *symbol_dirs; /* borrowed: folders of debug files, searched first */
     size_t symbol_dir_count;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_process_look.c - looks at a real process whose threads wait in known ways (look_target.c), compiled with and without
  * frame pointers and optimization. */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -257,6 +259,65 @@ static void test_a_program_whose_file_was_deleted_keeps_its_names(void **state)
     assert_true(has_names);
 }
 
+static unsigned count_rows(const char *folder)
+{
+    unsigned count = 0;
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        count += strstr(entry->d_name, ".rows") != NULL;
+    }
+    closedir(listing);
+    return count;
+}
+
+/* Its memory says which build-id its code has: another user's word must not decide how our own programs are walked. */
+static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **state)
+{
+    (void)state;
+    static struct sbx_rows_cache cache;
+    char folder[] = "/tmp/look-rows.XXXXXX", command[64];
+    unsigned of_own, of_other;
+    if (geteuid() != 0) {
+        skip(); /* another user's process cannot be looked at, nor started */
+    }
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(sbx_rows_cache_open(&cache, folder), 0);
+    for (uid_t user = 65534;; user = 0) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (setresuid(user, user, user) != 0) {
+                _exit(1);
+            }
+            execl("/bin/sleep", "sleep", "600", (char *)NULL);
+            _exit(127);
+        }
+        for (unsigned i = 0; i < PATIENCE_S * 20; i++) {
+            assert_int_equal(sbx_process_view_open(&view, pid, &cache, NULL, 0), 0);
+            assert_int_equal(sbx_process_look_take(&view, &look), 0);
+            bool is_there = look.threads[0].position.is_asleep && look.threads[0].stack->end == SBX_WALK_COMPLETE &&
+                            strcmp(look.name, "sleep") == 0;
+            sbx_process_look_release(&look);
+            sbx_process_view_close(&view);
+            if (is_there) {
+                break;
+            }
+            usleep(50000);
+        }
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        if (user == 0) {
+            of_own = count_rows(folder);
+            break;
+        }
+        of_other = count_rows(folder);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(of_other, 0);
+    assert_true(of_own > 0);
+}
+
 static void test_a_process_that_is_not_there_is_refused(void **state)
 {
     (void)state;
@@ -305,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_a_thread_that_runs_is_told_to_run_and_has_no_stack),
         cmocka_unit_test(test_nothing_is_stopped),
         cmocka_unit_test(test_a_program_whose_file_was_deleted_keeps_its_names),
+        cmocka_unit_test(test_loc_14_the_rows_of_another_user_s_process_are_not_kept),
         cmocka_unit_test(test_a_process_that_is_not_there_is_refused),
         cmocka_unit_test(test_a_process_that_ends_between_two_looks_is_refused_then),
         cmocka_unit_test(test_many_looks_count_where_threads_were_seen),
