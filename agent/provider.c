@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider.c - the public functions about logical frames: check, and hand to capture (capture/logical_stack.h). */
+/* provider.c - the public functions about logical frames: check, and hand to capture (capture/handler/logical_stack.h). */
 #include <pthread.h>
 #include <string.h>
 
