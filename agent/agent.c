@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "consent.h"
 #include "crash_signals.h"
@@ -33,7 +33,7 @@
 #include "sampler.h"
 #include "the_agent.h"
 #include "thread_clock.h"
-#include "thread_registry.h"
+#include "thread_block.h"
 #include "thread_seats.h"
 #include "watch.h"
 #include "watchdog.h"

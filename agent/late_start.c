@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "consent.h"
 #include "got_hook.h"

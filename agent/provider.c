@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "logical_stack.h"
 #include "stallbox/stallbox.h"
 

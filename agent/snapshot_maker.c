@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "handover.h"
 #include "pages.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "conditions.h"
 #include "consent.h"

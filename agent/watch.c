@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "crash_signals.h"
 #include "governor.h"

@@ -2,7 +2,7 @@
 /* watch_table.c - watches and deadlines: taken, kept and given back by any thread. */
 #include "watch_table.h"
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 
 static uint32_t next_place; /* where the search for a free entry begins: spreads takers over the table */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "call_chain.h"
-#include "capture.h"
+#include "the_capture.h"
 #include "loader_visit.h"
 #include "module_map.h"
 #include "module_rows.h"

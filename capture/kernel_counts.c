@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "watch_writer.h"
 
 enum {

@@ -26,7 +26,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "process_barrier.h"
 
 #define SILENT_NS         UINT64_C(5000000000) /* long against any interval between samples of a thread that works */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "call_number.h"
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "kernel_counts.h"
 #include "pages.h"

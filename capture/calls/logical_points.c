@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "capture.h"
+#include "the_capture.h"
 
 __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
 struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "handler_frames.h"
 #include "raw_syscall.h"

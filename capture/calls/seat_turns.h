@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
-#include "thread_registry.h"
+#include "thread_block.h"
 #include "thread_seats.h"
 
 /* Groups whose calls wait for something that may not come for long. */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "waiter_table.h"
 
 enum {

@@ -3,7 +3,7 @@
  *
  * In the handler's house because the sample handler does exactly this; the points do it too. Nothing allocates, locks
  * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
-#include "capture.h"
+#include "the_capture.h"
 
 #include "clock.h"
 #include "raw_syscall.h"

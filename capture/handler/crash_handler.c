@@ -16,7 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "raw_syscall.h"
 #include "stack_copy.h"

@@ -5,7 +5,7 @@
  * `walk` and `want` do is the provider's promise (stallbox.h). */
 #include "logical_stack.h"
 
-#include "capture.h"
+#include "the_capture.h"
 #include "id_table.h"
 
 /* In struct sbx_logical_walk.tags, above the line. */

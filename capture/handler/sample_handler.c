@@ -9,7 +9,7 @@
 #include <linux/futex.h>
 #include <time.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "crash_handler.h"
 #include "sample_number.h"
 #include "signal_frame.h"

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "raw_syscall.h"
 
 /* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where

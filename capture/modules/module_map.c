@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "loader_visit.h"
 #include "pages.h"

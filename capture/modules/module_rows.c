@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "eh_frame_copy.h"
 #include "module_map.h"
 #include "rows_cache.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "process_barrier.h"
-#include "thread_registry.h"
+#include "thread_block.h"
 
 enum {
     PARKED_MAX = 256,

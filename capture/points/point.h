@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "own_bindings.h"
 #include "thread_seats.h"
 #include "wake.h"

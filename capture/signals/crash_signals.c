@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "crash_handler.h"
 #include "loader_visit.h"
 

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "marks.h"
 #include "order.h"
 

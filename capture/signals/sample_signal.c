@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "pages.h"
 #include "process_barrier.h"

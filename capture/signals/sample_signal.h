@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "thread_registry.h"
+#include "thread_block.h"
 
 /* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
 int sbx_sample_signal_start(void);

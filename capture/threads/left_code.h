@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "thread_registry.h"
+#include "thread_block.h"
 
 enum {
     SBX_INSIDE_PLACE = 4096 /* below this `inside` is no place */

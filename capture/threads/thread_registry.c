@@ -2,7 +2,7 @@
 /* thread_registry.c - entries and blocks of the threads that record.
  *
  * Apart from capture.c because it is the only place where a hook may do something slow: once in a thread's life. */
-#include "thread_registry.h"
+#include "thread_block.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "libc_symbols.h"
 #include "pages.h"

@@ -6,7 +6,7 @@
 
 #include <sys/syscall.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "raw_syscall.h"
 
 enum {

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "thread_registry.h"
+#include "thread_block.h"
 
 enum {
     SBX_SEATLESS_STRIDE = 128, /* allocations between two looks for a seat, which costs as much as two of them */

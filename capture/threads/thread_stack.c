@@ -10,8 +10,8 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
-#include "capture.h"
-#include "thread_registry.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 #ifdef __GLIBC__
 enum {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "recording_builder.h"
 #include "recording_upkeep.h"
 

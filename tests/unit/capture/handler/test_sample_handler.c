@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "recording_builder.h"
 #include "sample_handler.h"
 #include "thread_timer.h"

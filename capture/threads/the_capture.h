@@ -18,7 +18,7 @@
 #include "recording_format.h"
 #include "registers.h"
 #include "ring_writer.h"
-#include "thread_registry.h"
+#include "thread_block.h"
 
 struct sbx_capture {
     struct sbx_recording_header *header;

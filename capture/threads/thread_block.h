@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "blocking_call.h"
+#include "open_calls.h"
 #include "logical_stack.h"
 #include "stack_replay.h"
 #include "thread_timer.h"

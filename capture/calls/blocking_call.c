@@ -3,7 +3,7 @@
  *
  * How a record is made lies in handler/, because the sample handler takes the same way. Nothing here allocates or
  * locks. */
-#include "capture.h"
+#include "the_capture.h"
 
 #include <errno.h>
 #include <limits.h>

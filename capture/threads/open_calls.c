@@ -2,13 +2,13 @@
 /* blocking_call.c - the list of a thread's calls in progress.
  *
  * Apart from capture.c because it is about stacks and not about records. */
-#include "blocking_call.h"
+#include "open_calls.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "raw_syscall.h"
 #include "waiter_table.h"
 
