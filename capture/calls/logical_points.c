@@ -1,46 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* logical_points.c - embedded runtimes: who they are, and where they are asked besides the capture itself.
+/* logical_points.c - embedded runtimes, asked where a call begins and at their safepoints.
  *
  * Apart from handler/logical_stack.c because none of this runs in a handler. */
-#include "logical_stack.h"
+#include "logical_points.h"
 
 #include <errno.h>
 
+#include "capture_record.h"
+#include "left_code.h"
+#include "logical_stack.h"
+#include "providers.h"
+#include "registers.h"
 #include "the_capture.h"
-
-__thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
-struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
-
-/* ---- who they are ---- */
-
-struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
-{
-    uint32_t count = sbx_load_relaxed(&sbx_the_capture.provider_count); /* relaxed: adders come one at a time */
-    if (count == SBX_PROVIDERS_MAX) {
-        return NULL;
-    }
-    sbx_the_providers[count] = *provider;
-    sbx_the_providers[count].index = count;
-    sbx_store_release(&sbx_the_capture.provider_count, count + 1); /* order: release providers - the entry is whole */
-    return &sbx_the_providers[count];
-}
-
-/* Whoever comes later, the one that adds or the one that attaches, finds what the other has stored (the fence); both may
- * write the same words, with the same content. */
-void sbx_providers_publish(void)
-{
-    sbx_fence_seq_cst();
-    struct sbx_recording_header *header = sbx_load_acquire(&sbx_the_capture.header); /* order: acquire capture.header */
-    if (header == NULL) {
-        return;
-    }
-    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
-    for (uint32_t i = 0; i < count; i++) {
-        header->providers[i] = sbx_the_providers[i].entry;
-    }
-    sbx_store_release(&header->provider_count,
-                      count); /* order: release header.provider_count - the entries are whole */
-}
+#include "thread_stack.h"
 
 /* ---- sleepers, seen from outside ---- */
 

@@ -27,8 +27,9 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
+#include "former_seat.h"
+#include "marks.h"
 #include "thread_block.h"
-#include "thread_seats.h"
 
 /* Groups whose calls wait for something that may not come for long. */
 #define SBX_GROUPS_THAT_WAIT                                                                                   \
@@ -41,28 +42,8 @@
 /* `shield` of a call that began without a seat: no block, and equal to none. */
 #define SBX_WITHOUT_SEAT ((struct sbx_thread *)2)
 
-/* What a thread keeps of itself while it has no seat. In its TLS, and its own. */
-struct sbx_former_seat {
-    uint32_t life;    /* its number, for all its seats; 0: it never had one */
-    uint32_t place;   /* index + 1 of the seat it gave back; 0: there is none to come back to */
-    uint64_t next_ns; /* T5: when it has paid for the last time it gave */
-    uint64_t stack_low, stack_high;
-    uint64_t alloc_count, alloc_bytes, free_count, map_count,
-        map_bytes; /* its entry's, which a next one goes on from */
-};
-extern __thread struct sbx_former_seat sbx_former_seat;
-
 /* The calling thread, whose block this is, is about to wait, at `here`: give its seat back. True: nothing of the block may be touched
  * any more. Keeps errno. */
 SBX_HOOK_SAFE SBX_NOINLINE bool sbx_seat_give(struct sbx_thread *thread, uint64_t here, uint64_t now_ns);
-
-/* May the calling thread, which has none, take a seat now? Not in a handler, whose end would take its alternate stack away again. */
-SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void);
-
-/* The calling thread's former seat, as it left it; NULL: it is another's, or was. Signals are blocked. */
-SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid);
-
-/* The calling thread ends without a seat: the one it gave back is that of a dead thread. */
-SBX_HOOK_SAFE void sbx_seat_forget(uint32_t tid);
 
 #endif

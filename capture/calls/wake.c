@@ -9,7 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture_record.h"
 #include "clock.h"
+#include "left_code.h"
+#include "open_calls.h"
+#include "registers.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_seats.h"
 
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
@@ -38,19 +44,6 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
                                 .tid = thread->tid,
                                 .group = group};
     sbx_waiter_enter(&waiter);
-}
-
-SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call)
-{
-    struct sbx_thread *thread = call->thread;
-    if (thread->wait_depth != call->depth + 1u) { /* a wait further in took the seat */
-        return;
-    }
-    uint32_t waker = sbx_waiter_leave(thread->index);
-    thread->wait_depth = 0;
-    if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* a lock's peer is its holder when the wait began */
-        call->peer = waker;
-    }
 }
 
 /* The block of the calling thread; NULL: none, or our own code is running. A thread the watch thread has adopted and no

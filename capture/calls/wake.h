@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wake.h - around a call that may wait for another thread, and before a call that may let one go.
  *
- * The wait is a blocking call (capture.h) that also takes a seat in the table of waiters; the release looks there and,
+ * The wait is a blocking call (blocking_call.h) that also takes a seat in the table of waiters; the release looks there and,
  * when somebody has waited for long enough, leaves its name with him and records itself, its stack included, as a WAKE
  * record with the wait's id. So a report can say who ended a wait and what he was doing, for any thread and any
  * object. */
@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "the_capture.h"
+#include "blocking_call.h"
+#include "open_calls.h"
 #include "waiter_table.h"
 
 enum {
@@ -22,9 +23,6 @@ enum {
  * releasing side will name: the lock, the wait object, the descriptor + 1. Keeps errno. */
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer);
-
-/* The wait of `call`, which is in progress on this thread, is over, recorded or not: give the seat back, learn who ended it. */
-SBX_HOOK_SAFE void sbx_wait_leave(struct sbx_blocking *call);
 
 /* How many a release lets go. */
 enum sbx_wake_width {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logical_stack.h - the stacks of embedded runtimes, put on top of the native stack at each capture.
  *
- * A provider is a runtime that can tell which of its functions run on the calling thread (docs/PROVIDERS.md). It is asked
+ * A provider (providers.h) is a runtime that can tell which of its functions run on the calling thread (docs/PROVIDERS.md). It is asked
  * wherever a thread records itself, behind the native walk; its frames are interned as children of the native leaf, so that
  * a stack with another logical part is another callstack for everything that comes after. Without a provider a capture
  * pays one branch.
@@ -22,75 +22,12 @@
 #include <stdint.h>
 
 #include "marks.h"
+#include "providers.h"
 #include "recording_format.h"
 
 struct sbx_thread;
 struct sbx_blocking;
 struct sbx_walk_registers;
-
-enum {
-    SBX_LOGICAL_MAX = 128,          /* frames that are kept, of all providers: of a deeper stack both ends */
-    SBX_LOGICAL_ROOT = 32,          /* so many of a deep stack are its outermost */
-    SBX_LOGICAL_CREDIT = 256,       /* blocking calls in a row whose logical stack is noted as they begin */
-    SBX_LOGICAL_CREDIT_NS = 250000, /* and one more each time that long: a walk of the runtime's in 250 us */
-};
-
-/* See stallbox.h, struct stallbox_provider_options. */
-#define SBX_PROVIDER_NOT_NOW SIZE_MAX
-typedef size_t (*sbx_provider_walk)(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max);
-
-struct sbx_provider {
-    sbx_provider_walk walk;
-    void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
-    uint32_t index;
-    bool is_signal_safe;             /* `walk` may be called in a handler */
-    bool has_safepoints;             /* it polls */
-    struct sbx_provider_entry entry; /* what readers are told */
-};
-
-/* A logical stack as told, leaf first. */
-struct sbx_logical_walk {
-    uint32_t count;
-    uint32_t tags[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX]; /* line, provider, and enum sbx_logical_tag */
-    uint64_t functions[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX];
-};
-
-/* A thread's part: in its block. */
-struct sbx_logical {
-    uint32_t turn;      /* which of `walks` is the last */
-    uint32_t native;    /* callstack id it was put on; 0: there is none */
-    uint32_t stack;     /* and the id that came of it */
-    uint32_t epoch;     /* of both */
-    uint64_t noted_ns;  /* begin of the blocking call in which the thread still is since the last walk; 0: none */
-    uint64_t credit_ns; /* when the credit below was counted */
-    uint32_t credit;    /* notes that may be made */
-    uint32_t wanted;    /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
-    bool not_now;       /* a provider could not tell its stack in this capture */
-    bool drops_native;  /* this capture is a safepoint's: the frames of the provider itself are no news */
-    struct sbx_logical_walk walks[2];
-};
-
-/* The provider's context on the calling thread, by provider; NULL: the thread does not run it. */
-extern __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
-
-/* Does the calling thread run any of them? */
-SBX_SIGNAL_SAFE static inline bool sbx_provider_is_entered(void)
-{
-    bool is_entered = false;
-    for (uint32_t i = 0; i < SBX_PROVIDERS_MAX; i++) {
-        is_entered |= sbx_provider_contexts[i] != NULL;
-    }
-    return is_entered;
-}
-
-extern struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
-
-/* Add a provider. One caller at a time. Returns it, or NULL: there are SBX_PROVIDERS_MAX already. Before or after the
- * recording is attached; for good. */
-struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider);
-
-/* Write into the recording what is known of the providers, if it is attached. */
-void sbx_providers_publish(void);
 
 /* The callstack id of the calling thread's native stack `native`, just walked from `start`, with what the providers say
  * put on it. The caller holds `inside`. Called only where sbx_the_capture.provider_count is not 0. */
@@ -100,21 +37,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
 /* Put `walk` on the native stack `native`, interned in `epoch`. Returns the callstack id. */
 SBX_SIGNAL_SAFE uint32_t sbx_logical_intern(const struct sbx_logical_walk *walk, uint32_t epoch, uint32_t native);
 
-/* A blocking call begins: remember the logical stack for who looks at the sleeper from outside, if the credit allows.
- * Before entry.call is released; not inside. */
-SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call);
-
-/* Watch thread: put what was noted at the begin of the call that began at `call_begin_ns` on the native stack `native` of
- * the sleeper, interned in `epoch`. Returns `native` when nothing was, or the thread is not in that call any more. */
-uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call_begin_ns, uint32_t epoch,
-                                  uint32_t native);
-
 /* Is this sample of the calling thread better taken at a safepoint? Then one has been asked for, and will make a record of
  * that kind, op and flags. A safepoint that did not come since the last time is not waited for again. The caller holds
  * `inside`. */
 SBX_SIGNAL_SAFE bool sbx_logical_defer(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t flags);
-
-/* At a safepoint of a runtime on this thread: take the sample that is wanted, if one is. */
-SBX_HOOK_SAFE void sbx_logical_safepoint(void);
 
 #endif

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "the_capture.h"
 #include "clock.h"
+#include "frame_walker.h"
 #include "loader_visit.h"
 #include "pages.h"
 #include "parked_pages.h"
+#include "the_capture.h"
 
 enum {
     PUBLISH_EVERY_NS = 5000000,    /* a new map makes every thread's walk cache stale, so not one for each module */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "process_barrier.h"
-#include "thread_block.h"
+#include "thread_registry.h"
 
 enum {
     PARKED_MAX = 256,

@@ -7,6 +7,8 @@
 
 #include "clock.h"
 #include "sample_handler.h"
+#include "signal_stack.h"
+#include "the_capture.h"
 
 #define SETTER_MOST_NS UINT64_C(1000000000) /* whoever was setting one for so long has left by a jump, or has ended */
 
@@ -151,7 +153,7 @@ SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
         return false;
     }
     (void)sbx_add_acq_rel(&sbx_the_capture.signal_changes, SBX_SIGNAL_SETTER); /* order: acq_rel signal_changes */
-    (void)sbx_sample_number_await(number, SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING);
+    (void)sbx_signal_changes_await(number, SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING);
     if (!is_kept && sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number) {
         sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
         sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */

@@ -5,12 +5,7 @@
  * have set its own. So whoever sets the action of a signal through our hooks says so first, and while anybody does we take
  * none; and a hook that meets us in the middle of taking the very signal waits until we are done: microseconds, while our
  * thread runs. Then the signal is ours, and it takes it as any. What passes our hooks is told by the exchange: the program's
- * handler is put back, and what the signal brought us meanwhile goes on to it (sample_handler.c).
- *
- *     signal_changes   bits 0 to 7    the signal that is being taken, or tried out
- *                      TAKING         its handler may change under us; whom our handler has is not known
- *                      TRYING         it is ours, and the watch thread does not block it (probe() of sample_signal.c)
- *                      SETTER times   calls of the program's under way that set the action of any of these signals
+ * handler is put back, and what the signal brought us meanwhile goes on to it (sample_handler.c). Who is at it just now is one word (signal_changes.h).
  *
  * Synchronization:           [1] [2] [3]     [1] choose, try out (the starting thread, then the watch thread)
  *     [1] choose, try         -   .   .      [2] begin and end of setting (hook; any thread)
@@ -22,9 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "the_capture.h"
 #include "marks.h"
-#include "order.h"
+#include "signal_changes.h"
 
 enum {
     /* Kernel numbering, 64 being the last. 64 and 63 are left alone: Valgrind takes the one, qemu-user has neither. Up
@@ -32,10 +26,6 @@ enum {
     SBX_SIGNAL_FIRST = 62,
     SBX_SIGNAL_LAST = 35,
 };
-#define SBX_SIGNAL_NUMBER UINT32_C(0xff)
-#define SBX_SIGNAL_SETTER UINT32_C(0x100) /* up to 0xffff00 */
-#define SBX_SIGNAL_TRYING UINT32_C(0x40000000)
-#define SBX_SIGNAL_TAKING UINT32_C(0x80000000)
 
 /* ---- ours ---- */
 
@@ -60,17 +50,5 @@ void sbx_sample_number_end_try(void);
  * that are out, unless `is_kept`. False: nothing was begun. Keeps errno. */
 SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept);
 SBX_HOOK_SAFE void sbx_sample_number_end_set(void);
-
-/* Is it being taken, so that nobody knows whose the handler is? */
-SBX_SIGNAL_SAFE static inline bool sbx_sample_number_is_unsettled(int number)
-{
-    /* order: acquire signal_changes - what was put back is seen by who finds it put back */
-    uint32_t word = sbx_load_acquire(&sbx_the_capture.signal_changes);
-    return (word & SBX_SIGNAL_TAKING) != 0 && (word & SBX_SIGNAL_NUMBER) == (uint32_t)number;
-}
-
-/* Until `states` do not hold for that signal any more, a fifth of a second at most: our thread is not always given a
- * processor. For hooks and the handler. False: they still hold. */
-SBX_SIGNAL_SAFE bool sbx_sample_number_await(int number, uint32_t states);
 
 #endif

@@ -14,13 +14,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "the_capture.h"
 #include "clock.h"
+#include "handler_frames.h"
 #include "pages.h"
 #include "process_barrier.h"
 #include "sample_handler.h"
 #include "sample_number.h"
 #include "signal_frame.h"
+#include "signal_stack.h"
+#include "the_capture.h"
+#include "thread_seats.h"
 
 enum {
     TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
@@ -132,6 +135,9 @@ static bool check_number(void)
 
 void sbx_sample_show_frame(void)
 {
+    if (sbx_load_relaxed(&sbx_seats_are_scarce) == 0 || sbx_load_relaxed(&sbx_signal_frames_are_known) != 0) {
+        return; /* relaxed: hints, both; asked again after the next scan */
+    }
     is_checked = false;
     if (!check_number() || !sbx_sample_number_try(number)) {
         return;

@@ -22,7 +22,8 @@
 /* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
 int sbx_sample_signal_start(void);
 
-/* Let the handler see a frame of this kernel's (handler_frames.h). Watch thread. */
+/* Where seats are scarce, and will be given back for the time of a wait: let the handler see a frame of this kernel's, if none
+ * was seen yet (handler_frames.h). Watch thread, after each scan of the threads. */
 void sbx_sample_show_frame(void);
 
 /* A step of the watch thread begins. Those that were asked before are counted anew in it: by sbx_sample_review(). */

@@ -5,9 +5,10 @@
 #include <signal.h>
 
 #include "order.h"
-#include "sample_handler.h"
 #include "signal_frame.h"
 #include "thread_timer.h"
+
+uint32_t sbx_signal_frames_are_known;
 
 SBX_HOOK_SAFE SBX_NOINLINE SBX_READS_FOREIGN_STACKS bool sbx_may_be_in_handler(uint64_t stack_low, uint64_t stack_high,
                                                                                uint64_t from)

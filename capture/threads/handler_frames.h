@@ -19,6 +19,9 @@ enum {
     SBX_LOOK_FOR_HANDLERS_MOST = 128 * 1024, /* bytes of stack that are looked through: 5 us */
 };
 
+/* 1: the kernel puts frames on stacks that look as we think (port/signal_frame.h): the handler of a sample has seen its own. */
+extern uint32_t sbx_signal_frames_are_known;
+
 /* May the calling thread, whose own stack lies between these two, be in a handler? True also where that is not known: on another
  * stack, deep in its own, before any sample was taken by signal. `from`: further in there are frames of ours alone; 0: look everywhere. */
 SBX_HOOK_SAFE SBX_NOINLINE bool sbx_may_be_in_handler(uint64_t stack_low, uint64_t stack_high, uint64_t from);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking_call.c - the list of a thread's calls in progress.
+/* open_calls.c - the list of a thread's calls in progress.
  *
- * Apart from capture.c because it is about stacks and not about records. */
+ * Apart from calls/blocking_call.c because it is about stacks and not about records. */
 #include "open_calls.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "the_capture.h"
 #include "raw_syscall.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "waiter_table.h"
 
 SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint64_t place, uint64_t here)
@@ -131,6 +132,19 @@ SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blo
     go_back_to(thread, call->depth);
     if (SBX_UNLIKELY(call->depth != 0)) {
         count_inner(thread);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread->wait_depth != call->depth + 1u) { /* a wait further in took the seat */
+        return;
+    }
+    uint32_t waker = sbx_waiter_leave(thread->index);
+    thread->wait_depth = 0;
+    if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* a lock's peer is its holder when the wait began */
+        call->peer = waker;
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocking_call.h - the hooked calls a thread is in, one inside the other, and which of them are still there.
+/* open_calls.h - the hooked calls a thread is in, one inside the other, and which of them are still there.
  *
  * A hook's frame lies on a stack of the host, which may be left by a jump, switched away in the middle of the call, go on on
  * another thread, or be unmapped. So what anybody else needs of a call lies in the thread's block, by depth, and what lies in
@@ -18,8 +18,8 @@
  * given up when SBX_CALLS_INNER_MOST calls have begun and ended in it: a handler makes few, a scheduler of coroutines many.
  *
  * All of it is the thread's own and its handlers'; the watch thread sees entry.call and `blocking`. */
-#ifndef SBX_BLOCKING_CALL_H
-#define SBX_BLOCKING_CALL_H
+#ifndef SBX_OPEN_CALLS_H
+#define SBX_OPEN_CALLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,6 +83,10 @@ SBX_HOOK_SAFE bool sbx_call_was_cut(const struct sbx_blocking *call);
 SBX_HOOK_SAFE uint64_t sbx_call_ns_left(const struct sbx_blocking *call, uint64_t whole_ns);
 SBX_HOOK_SAFE const struct timespec *sbx_call_left(const struct sbx_blocking *call, const struct timespec *whole,
                                                    struct timespec *left_out);
+
+/* The wait of `call`, which is in progress on this thread, is over, recorded or not: give the seat among the waiters back, learn
+ * who ended it. */
+SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call);
 
 /* The call is over: entry.call goes back to the call around it, if there is one. Those further in were left behind. */
 SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blocking *call);

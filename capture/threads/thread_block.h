@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread_registry.h - the threads that record: their entries in the recording and their private blocks.
+/* thread_block.h - what a thread that records has: a private block, beside its entry in the recording.
  *
- * A thread registers itself in the first hook it passes, or where pthread_create() began it; a thread that passes none
- * is adopted by the watch thread, which finds it in /proc/self/task and looks at it from outside. One initial-exec TLS
- * pointer leads to
- * the block; everything else lies in mapped memory, because glibc's static TLS surplus is small.
- *
- * Synchronization:               [1] [2] [3] [4]     [1] register self, forget self (hooked call of the thread)
- *     [1] register / forget self  -   X   -   -      [2] sample handler of the same thread
- *     [2] handler                 X   -   -   -      [3] adopt, reap (watch thread only)
- *     [3] adopt, reap             -   -   X   -      [4] look at a block (watch thread)
- *     [4] look                    -   -   -   -      X: excluded by the `inside` flag or by being one thread */
-#ifndef SBX_THREAD_REGISTRY_H
-#define SBX_THREAD_REGISTRY_H
+ * One initial-exec TLS pointer leads to the block; everything else lies in mapped memory, because glibc's static TLS surplus is
+ * small. thread_registry.h gives blocks to threads and takes them back. */
+#ifndef SBX_THREAD_BLOCK_H
+#define SBX_THREAD_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "open_calls.h"
-#include "logical_stack.h"
-#include "stack_replay.h"
-#include "thread_timer.h"
 #include "marks.h"
+#include "open_calls.h"
 #include "order.h"
+#include "providers.h"
 #include "recording_format.h"
 #include "ring_writer.h"
+#include "stack_replay.h"
 #include "thread_clock.h"
 #include "thread_cost.h"
+#include "thread_timer.h"
 
 enum {
     SBX_STACK_COPY_BYTES = 64 * 1024,
@@ -108,7 +100,7 @@ struct sbx_thread {
     uint32_t blocking;     /* enum sbx_blocking_how. Pairs with sample_timer */
     uint32_t sample_timer; /* number + 1 of the timer that is to ask this thread for a sample, with SBX_TIMER_ANSWERED
                                 once it did; 0: none. Who exchanges it for 0 deletes the timer */
-    uint32_t stride;       /* leaf samples (capture.c): the countdown's last length */
+    uint32_t stride;       /* leaf samples (capture_sample.c): the countdown's last length */
     uint32_t call_depth;   /* blocking calls in progress, one in the other (a signal handler's): see `calls` */
     uint32_t wait_depth;   /* 1 + the depth of the one that has the thread's seat among the waiters; 0: none */
     uint32_t cut_call;     /* serial of the newest call that our handler cut short, and no handler of the program's; 0:
@@ -119,7 +111,7 @@ struct sbx_thread {
     uint64_t asked_ns;   /* when the clock was last asked whether a sample is due */
     uint64_t sampled_ns; /* newest sample or record of a wait */
     /* the rest */
-    struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (blocking_call.h) */
+    struct sbx_open_call calls[SBX_CALLS_NESTED]; /* call_depth of them, innermost last (open_calls.h) */
     uint32_t generation, tid;
     int32_t counted_from;    /* where the countdown began that runs now */
     uint64_t usage_ns;       /* the last record that told faults and context switches */
@@ -161,7 +153,7 @@ struct sbx_thread {
     struct sbx_replay replay;
     struct sbx_walk_cache cache;
     struct sbx_walk walk;                     /* scratch of one capture */
-    struct sbx_logical logical;               /* logical_stack.h; untouched without a provider */
+    struct sbx_logical logical;               /* providers.h; untouched without a provider */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
     /* For handlers, when the thread has none of its own. Behind the copy, so that who runs over its end meets that. */
     _Alignas(64) uint8_t signal_stack[SBX_SIGNAL_STACK_BYTES];
@@ -178,9 +170,6 @@ enum sbx_blocking_how {
 
 /* 1: a filter of the host's ends who makes or deletes timers, or changes his stack for handlers: nobody is asked any more. */
 extern uint32_t sbx_asking_is_forbidden;
-
-/* A thread without an alternate stack for its handlers gets one of ours. Set before any thread registers. */
-extern bool sbx_gives_signal_stacks;
 
 /* Take back the timer that is out for this thread, if there is one: by whoever is first, the thread or another. Its signal
  * is then not made any more, but where one has just been. */
@@ -253,24 +242,6 @@ static inline bool sbx_thread_is_registered(const struct sbx_thread *thread)
     return (uintptr_t)thread > 1;
 }
 
-/* Once, before any thread registers. `entries` is the recording's table. Returns 0 or -errno. */
-int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries);
-/* No more registrations; entries of the live stay. */
-void sbx_thread_registry_stop(void);
-
-/* Find out how the C library remembers a thread's stack. Once, by a thread of ours that pthread_create() made; until then
- * stacks of threads are copied to be walked. */
-void sbx_thread_learn_stack_bounds(void);
-
-/* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
-SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
-
-/* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
-void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
-
-/* Watch thread, at a trigger: names of threads that were born a moment ago. They register before they name themselves. */
-void sbx_thread_registry_name_young(uint64_t now_ns);
-
 /* Blocks by entry index; a block stays with its entry for good. Read through sbx_thread_at(). */
 extern struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
@@ -293,24 +264,6 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_block_of(uint32_t in
     return thread != NULL && thread->tid == tid ? thread : NULL;
 }
 
-/* Learn the calling thread's alternate signal stack, or give it ours when it has none: from here on it may be asked for
- * samples. Keeps errno. */
-SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread);
-
-/* The calling thread ends, or its block may become another's: it is not asked any more, and its handlers run where they would
- * without us. False: it is on our stack right now (a handler of the host's), or the kernel does not let it go: then the block
- * has to stay its own, until the kernel knows the thread no more. Keeps errno. */
-SBX_HOOK_SAFE SBX_MUST_CHECK bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread);
-
-/* Take back every thread's timer: the signal is not ours any more. */
-SBX_HOOK_SAFE void sbx_thread_take_back_all(void);
-
-/* Nobody is asked from here on, and nothing more is called for it that the host's filter may forbid. */
-SBX_HOOK_SAFE void sbx_thread_forbid_asking(void);
-
-/* Is that the alternate stack of one of our blocks? A child of fork() has its parent's. */
-SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low);
-
 /* Take the block the watch thread prepared, if it is the calling thread's, whose id is `tid`. */
 SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_t index, uint32_t tid)
 {
@@ -321,19 +274,9 @@ SBX_SIGNAL_SAFE static inline struct sbx_thread *sbx_thread_adopted_self(uint32_
     return thread;
 }
 
-/* Block of the process's first thread; NULL when it is not known yet, or has ended. Watch thread. */
-struct sbx_thread *sbx_thread_main(void);
-
 uint32_t sbx_thread_count(void); /* entries ever used */
-
-/* Is no thread in the middle of a walk? Seen thread by thread: true says that each was outside our code at some moment
- * during the call. The caller has issued a membarrier before. Module thread. */
-bool sbx_thread_registry_is_quiet(void);
 
 /* The watch thread's own `inside`, for its walks of other threads' stacks. */
 extern uint32_t sbx_watch_inside;
-
-/* Learn the calling thread's stack bounds if they are not known. Not in a handler. */
-SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread);
 
 #endif

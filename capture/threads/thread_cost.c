@@ -5,7 +5,7 @@
  * its own mean, and with everybody's until it has one. */
 #include "thread_cost.h"
 
-#include "the_capture.h"
+#include "thread_block.h"
 
 /* Measured by bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz: a pair of malloc and free takes
  * 2.2 ns longer with its points in, a pread of one byte 37 ns. A look at the clock is sbx_leaf_ask() without a sample. A

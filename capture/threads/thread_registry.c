@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thread_registry.c - entries and blocks of the threads that record.
  *
- * Apart from capture.c because it is the only place where a hook may do something slow: once in a thread's life. */
-#include "thread_block.h"
+ * The only place where a hook may do something slow: once in a thread's life. */
+#include "thread_registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,33 +16,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "the_capture.h"
 #include "clock.h"
+#include "former_seat.h"
+#include "left_code.h"
 #include "libc_symbols.h"
 #include "pages.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
-#include "sample_handler.h"
-#include "sample_signal.h"
-#include "seat_turns.h"
+#include "signal_stack.h"
 #include "task_list.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_seats.h"
+#include "thread_stack.h"
 #include "thread_where.h"
-#include "wake.h"
-
-__thread struct sbx_thread *sbx_self;
-__thread struct sbx_thread_entry *sbx_own_entry = &sbx_entry_of_strangers;
-struct sbx_thread_entry sbx_entry_of_strangers = {.countdown = INT64_MIN / 2};
-struct sbx_thread_entry sbx_entry_of_nobody = {.countdown = INT64_MAX};
-struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
-
-uint32_t sbx_asking_is_forbidden;
-bool sbx_gives_signal_stacks = true;
+#include "waiter_table.h"
 
 static struct sbx_recording_header *the_header;
 static struct sbx_thread_entry *the_entries;
-static pthread_key_t exit_key; /* runs forget_self() when a thread ends */
-static bool have_exit_key;     /* and may be set for a thread inside of any lock */
+static const struct sbx_thread_end *the_end; /* what else is done then */
+static pthread_key_t exit_key;               /* runs forget_self() when a thread ends */
+static bool have_exit_key;                   /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
 static uint32_t scans = 1; /* of the watch thread's */
 
@@ -56,7 +50,7 @@ static void retire(struct sbx_thread *thread, uint32_t life)
     }
     sbx_sample_take_back(thread);
     sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
-    sbx_capture_end_run(thread);
+    the_end->completes(thread);
     sbx_ring_was_left(&thread->writer);
     sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
     entry->died_ns = sbx_now_ns();
@@ -69,99 +63,6 @@ static void retire(struct sbx_thread *thread, uint32_t life)
 
 static bool
     first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
-
-/* A child of vfork() runs on its parent's TLS, and would answer for its parent: what it asks of the kernel is told of itself. */
-static bool is_thread_itself(const struct sbx_thread *thread)
-{
-    return (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == thread->tid;
-}
-
-/* Nor is it the process that its memory says. */
-static bool is_process_itself(void)
-{
-    return sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)the_header->pid;
-}
-
-SBX_HOOK_SAFE bool sbx_thread_give_back_signal_stack(struct sbx_thread *thread)
-{
-    const stack_t none = {.ss_flags = SS_DISABLE};
-    stack_t now;
-    if (!is_thread_itself(thread)) {
-        return false;
-    }
-    uint32_t was_asked = sbx_load_relaxed(&thread->may_be_asked);
-    sbx_store_before_look(&thread->may_be_asked, 0); /* order: barrier may_be_asked - Dekker with sample_timer */
-    sbx_sample_take_back(thread);
-    /* What the kernel says, and not what we noted: a handler may have interrupted the noting. */
-    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0) {
-        return !thread->has_our_signal_stack;
-    }
-    if (sbx_raw_sigaltstack(NULL, &now) == 0 &&
-        (now.ss_sp != thread->signal_stack || sbx_raw_sigaltstack(&none, NULL) == 0)) {
-        thread->has_our_signal_stack = false;
-        return true;
-    }
-    sbx_store_release(&thread->may_be_asked, was_asked); /* order: release may_be_asked - it is where it was */
-    return false;
-}
-
-SBX_HOOK_SAFE void sbx_thread_take_signal_stack(struct sbx_thread *thread)
-{
-    const stack_t ours = {.ss_sp = thread->signal_stack, .ss_size = sizeof thread->signal_stack};
-    stack_t now;
-    thread->has_our_signal_stack = false;
-    sbx_store_relaxed(&thread->may_be_asked, 0);
-    if (sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 || sbx_raw_sigaltstack(NULL, &now) != 0) {
-        return;
-    }
-    if ((now.ss_flags & SS_DISABLE) != 0) {
-        if (!sbx_gives_signal_stacks) {
-            return;
-        }
-        if (sbx_raw_sigaltstack(&ours, NULL) != 0) {
-            return;
-        }
-        now = ours;
-    }
-    thread->has_our_signal_stack = now.ss_sp == thread->signal_stack;
-    thread->signal_stack_low = (uint64_t)(uintptr_t)now.ss_sp;
-    thread->signal_stack_high = thread->signal_stack_low + now.ss_size;
-    sbx_store_release(&thread->may_be_asked, 1); /* order: release may_be_asked - the bounds are whole */
-}
-
-SBX_HOOK_SAFE void sbx_thread_take_back_all(void)
-{
-    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
-        struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
-        if (thread != NULL) {
-            sbx_sample_take_back(thread);
-        }
-    }
-}
-
-SBX_HOOK_SAFE void sbx_thread_forbid_asking(void)
-{
-    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
-        struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
-        if (thread != NULL) {
-            sbx_store_relaxed(&thread->may_be_asked, 0);
-        }
-    }
-    sbx_fence_seq_cst(); /* order: seq_cst may_be_asked - Dekker with sample_timer */
-    sbx_thread_take_back_all();
-    sbx_store_seq_cst(&sbx_asking_is_forbidden, 1);
-}
-
-SBX_HOOK_SAFE bool sbx_thread_is_our_signal_stack(const void *low)
-{
-    for (uint32_t i = 0; low != NULL && i < SBX_THREADS_MAX; i++) {
-        const struct sbx_thread *thread = sbx_load_acquire(&sbx_thread_blocks[i]); /* order: acquire block */
-        if (thread != NULL && thread->signal_stack == low) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* The calling thread's block, from its TLS or by its number. */
 static struct sbx_thread *find_self(void)
@@ -179,7 +80,7 @@ static void forget_self(void *unused)
     (void)unused; /* the block that was its own when it registered */
     if (thread == NULL) {
         uint64_t mask = sbx_raw_block_signals();
-        if (sbx_self == NULL && sbx_capture_is_open() && is_process_itself()) {
+        if (sbx_self == NULL && sbx_capture_is_open() && sbx_capture_is_callers()) {
             sbx_seat_forget((uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
         }
         sbx_thread_become(SBX_THREAD_GONE);
@@ -191,7 +92,7 @@ static void forget_self(void *unused)
                           true); /* relaxed: a late look adopts it, as any thread that is still there */
     }
     prctl(PR_GET_NAME, thread->entry->name); /* it registered at its beginning, and named itself later */
-    sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
+    the_end->begins(thread);
     sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
     sbx_thread_clock_disarm(&thread->clock);
     if (sbx_capture_is_open() && sbx_thread_give_back_signal_stack(thread) &&
@@ -230,8 +131,10 @@ make_exit_key(void) /* before the start of a preloaded recorder, in which the fi
     }
 }
 
-int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries)
+int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries,
+                              const struct sbx_thread_end *end)
 {
+    the_end = end;
     the_header = header;
     the_entries = entries;
     static bool is_at_fork;
@@ -423,7 +326,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
         return NULL;
     }
     int saved_errno = errno;
-    if (!is_process_itself()) {
+    if (!sbx_capture_is_callers()) {
         return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
     }
     uint64_t mask = sbx_raw_block_signals(); /* no handler comes in between, and no jump leaves half of it */
@@ -441,13 +344,6 @@ struct sbx_thread *sbx_thread_main(void)
     uint32_t index = the_header->main_thread;
     return index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
 }
-
-uint32_t sbx_thread_count(void)
-{
-    return sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
-}
-
-uint32_t sbx_watch_inside;
 
 /* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
 static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
@@ -572,9 +468,6 @@ void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
         }
     }
     sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
-    if (sbx_seats_are_scarce != 0 && sbx_load_relaxed(&sbx_signal_frames_are_known) == 0) {
-        sbx_sample_show_frame();
-    }
     sbx_store_relaxed(&scans, scans + 1);
     are_many = alive >= MANY;
     int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -6,8 +6,8 @@
 
 #include <sys/syscall.h>
 
-#include "the_capture.h"
 #include "raw_syscall.h"
+#include "thread_block.h"
 
 enum {
     WORDS = SBX_THREADS_MAX / 64,

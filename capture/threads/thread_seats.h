@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "marks.h"
+#include "recording_format.h"
 #include "thread_block.h"
 
 enum {

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "thread_stack.h"
 #include "the_capture.h"
 #include "thread_block.h"
 

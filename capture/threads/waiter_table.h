@@ -3,7 +3,7 @@
  *
  * The waiting side enters its wait before it sleeps; the releasing side asks whether somebody waits for what it is
  * about to release, and if so leaves its name with the waiter (a stamp) and a record of its own with the same wait id
- * (wake.h).
+ * (calls/wake.h).
  *
  * Every thread entry of the recording has one seat here, by index, so any number of threads may wait, also for one
  * object. A bucket of the table is a bitmap of seats, and one word that says which parts of the bitmap are not empty:

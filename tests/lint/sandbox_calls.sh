@@ -19,7 +19,7 @@ fi
 # import can be told (handler_symbols.sh); the host tests run both lists in filters that kill.
 theirs=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^};/p; /calls_by_file\[\] = {/,/};/p; /sbx_calls_for_asking\[\] = {/,/^};/p' capture/port/sandbox_filter.c |
     grep -oE 'SYS_[a-z0-9_]+' | sort -u)
-called=$(cat capture/calls/*.c capture/threads/waiter_table.c capture/handler/*.c capture/points/*.c |
+called=$(cat capture/calls/*.c capture/threads/{the_capture,open_calls,former_seat,signal_stack,waiter_table}.c capture/handler/*.c capture/points/*.c |
     grep -oE '(^|[^_])(sbx_raw_syscall|syscall)\(SYS_[a-z0-9_]+' | grep -oE 'SYS_[a-z0-9_]+' | sort -u)
 missing=$(comm -13 <(echo "$theirs") <(echo "$called"))
 if [ -n "$missing" ]; then

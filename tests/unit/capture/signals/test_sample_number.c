@@ -15,6 +15,9 @@
 #include "recording_builder.h"
 #include "sample_handler.h"
 #include "sample_number.h"
+#include "the_capture.h"
+#include "thread_end.h"
+#include "thread_registry.h"
 
 static struct sbx_recording_builder *the_builder;
 static uint32_t gate[2] = {1, 1};
@@ -25,7 +28,7 @@ static int attach(void **state)
     the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
     sbx_capture_attach(the_builder->header);
     sbx_the_capture.gate = gate;
-    return sbx_thread_registry_start(the_builder->header, the_builder->threads);
+    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end);
 }
 
 static int detach(void **state)
