@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "clock.h"
 #include "consent.h"
 #include "crash_signals.h"
@@ -30,10 +29,14 @@
 #include "pages.h"
 #include "point.h"
 #include "process_barrier.h"
+#include "providers.h"
 #include "sampler.h"
+#include "signal_stack.h"
 #include "the_agent.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_clock.h"
-#include "thread_registry.h"
+#include "thread_end.h"
 #include "thread_seats.h"
 #include "watch.h"
 #include "watchdog.h"
@@ -225,10 +228,11 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_capture.agent_end = sbx_the_capture.agent_begin + 1;
     sbx_clock_start();
     sbx_capture_attach(sbx_the_agent.recording.header);
+    sbx_providers_publish();
     sbx_ring_close_whole(&sbx_the_capture.ring);
     set_first_settings(wanted, settings);
     sbx_the_capture.control->handover.key = sbx_the_agent.companion_key;
-    result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads);
+    result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads, &sbx_thread_end);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;

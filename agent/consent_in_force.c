@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "consent.h"
 #include "the_agent.h"
 

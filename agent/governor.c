@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "governor_decision.h"
 #include "sampler.h"

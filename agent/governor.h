@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* governor.h - the agent holds its CPU budget by itself: measures what recording costs, decides, and says what it did.
  *
- * Measuring is reading counters that the threads keep anyway (capture/thread_cost.h) and three CPU clocks, once a window,
+ * Measuring is reading counters that the threads keep anyway (capture/threads/thread_cost.h) and three CPU clocks, once a window,
  * in a tick of the watch thread that comes anyway: nobody is woken for it. Watch thread alone. What was decided and what
  * it came to stands in header.overhead. */
 #ifndef SBX_GOVERNOR_H

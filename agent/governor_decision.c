@@ -220,7 +220,7 @@ void sbx_governor_apply(const struct sbx_governor *governor, const struct sbx_ca
     settings_out->gap_us = widened(wanted->gap_us, governor->gap_level, GAP_MAX_US);
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         struct sbx_point_limits *limits = &settings_out->limits[group];
-        /* A group's own interval holds when it is longer than everybody's (capture.c): it is widened in effect. */
+        /* A group's own interval holds when it is longer than everybody's (the_capture.c): it is widened in effect. */
         if (limits->threshold_us != 0) {
             limits->threshold_us = widened(limits->threshold_us, governor->interval_level, GAP_MAX_US);
         }

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "the_agent.h"
 
 /* The companion answers within 20 ms or so; on a machine where everybody waits for a processor, or a disk, later.

@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "capture.h"
 #include "clock.h"
 #include "consent.h"
 #include "got_hook.h"
+#include "handler_above.h"
 #include "loader_visit.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "recording_file.h"
-#include "handler_above.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 #define AGE_NS UINT64_C(20000000) /* from here on a wait begins it */
 

@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "consent_in_force.h"
 #include "got_hook.h"
 #include "loader_visit.h"
@@ -28,7 +27,9 @@
 #include "point.h"
 #include "process_barrier.h"
 #include "the_agent.h"
-#include "thread_registry.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_stack.h"
 
 /* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
  * again after these pauses. A look that finds nothing new costs 30 ns. */

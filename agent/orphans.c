@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "recording_recover.h"
 #include "the_agent.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider.c - the public functions about logical frames: check, and hand to capture (capture/logical_stack.h). */
+/* provider.c - the public functions about logical frames: check, and hand to capture (capture/threads/providers.h). */
 #include <pthread.h>
 #include <string.h>
 
-#include "capture.h"
-#include "logical_stack.h"
+#include "logical_points.h"
+#include "providers.h"
 #include "stallbox/stallbox.h"
+#include "thread_block.h"
 
 static struct sbx_provider *inner(struct stallbox_provider *provider)
 {

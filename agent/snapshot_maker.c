@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "clock.h"
 #include "handover.h"
 #include "pages.h"
@@ -21,6 +20,9 @@
 #include "snapshot_copy.h"
 #include "temporary_file.h"
 #include "the_agent.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
 #include "trigger_decision.h"
 
 enum {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "capture.h"
 #include "clock.h"
 #include "conditions.h"
 #include "consent.h"
@@ -25,6 +24,8 @@
 #include "preload.h"
 #include "recording_folder.h"
 #include "the_agent.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "watch_table.h"
 
 enum {

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "clock.h"
 #include "crash_signals.h"
 #include "governor.h"
@@ -26,9 +25,11 @@
 #include "point.h"
 #include "process_barrier.h"
 #include "recording_upkeep.h"
+#include "sample_signal.h"
 #include "sampler.h"
 #include "snapshot_maker.h"
 #include "the_agent.h"
+#include "the_capture.h"
 #include "thread_clock.h"
 #include "tracer.h"
 #include "trigger_decision.h"
@@ -370,6 +371,7 @@ static void tick(uint64_t now_ns)
     if (now_ns - watch.last_scan_ns >= SCAN_EVERY_NS) {
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
+        sbx_sample_show_frame();
     }
     watch.tick_gaps = gaps_to_next_tick(sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns));
     sbx_sampler_step(&watch.governed, now_ns);

@@ -2,8 +2,10 @@
 /* watch_table.c - watches and deadlines: taken, kept and given back by any thread. */
 #include "watch_table.h"
 
-#include "capture.h"
 #include "clock.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
 
 static uint32_t next_place; /* where the search for a free entry begins: spreads takers over the table */
 

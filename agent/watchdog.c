@@ -2,9 +2,11 @@
 /* watchdog.c - what is open and for how long: messages, frames, watches and deadlines of all threads. */
 #include "watchdog.h"
 
-#include "capture.h"
 #include "message_loop.h"
 #include "snapshot_maker.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
 #include "tracer.h"
 #include "watch_table.h"
 

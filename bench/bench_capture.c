@@ -19,13 +19,19 @@
 #include <unistd.h>
 
 #include "call_chain.h"
-#include "capture.h"
+#include "capture_record.h"
+#include "capture_sample.h"
 #include "loader_visit.h"
 #include "module_map.h"
 #include "module_rows.h"
 #include "recording_file.h"
+#include "registers.h"
 #include "rounds.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_clock.h"
+#include "thread_end.h"
+#include "thread_registry.h"
 
 enum {
     ROUNDS_DEFAULT = 151,
@@ -452,7 +458,7 @@ static bool start(void)
     sbx_the_capture.gate = gate;
     sbx_capture_attach(file.header);
     sbx_capture_apply(&settings); /* every interval is 0 */
-    if (sbx_thread_registry_start(file.header, sbx_the_capture.threads) != 0) {
+    if (sbx_thread_registry_start(file.header, sbx_the_capture.threads, &sbx_thread_end) != 0) {
         return false;
     }
     sbx_loader_visit_begin();

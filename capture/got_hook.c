@@ -6,7 +6,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "capture.h"
+#include "the_capture.h"
 #include "clock.h"
 #include "elf_image.h"
 #include "loader_visit.h"

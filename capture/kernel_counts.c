@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "thread_block.h"
 #include "watch_writer.h"
 
 enum {

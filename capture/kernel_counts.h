@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "thread_registry.h"
+#include "thread_block.h"
 
 /* Forget what was found missing: a recording begins. */
 void sbx_kernel_counts_start(void);

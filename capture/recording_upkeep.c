@@ -26,8 +26,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture.h"
 #include "process_barrier.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 #define SILENT_NS         UINT64_C(5000000000) /* long against any interval between samples of a thread that works */
 #define SILENT_IN_NEED_NS UINT64_C(200000000)  /* records are being lost: whoever comes back gets another chunk */

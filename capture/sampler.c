@@ -15,13 +15,17 @@
 #include <unistd.h>
 
 #include "call_number.h"
-#include "capture.h"
 #include "clock.h"
+#include "fd_class.h"
+#include "frame_walker.h"
 #include "kernel_counts.h"
+#include "logical_points.h"
 #include "pages.h"
 #include "sample_run.h"
 #include "sample_signal.h"
 #include "stack_copy.h"
+#include "the_capture.h"
+#include "thread_registry.h"
 #include "thread_where.h"
 #include "watch_writer.h"
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
-#include "thread_registry.h"
 
 /* Take a free signal (sample_signal.h). Returns its number, or 0 when there is none: blocked threads are then still
  * observed, running ones not. */

@@ -2,7 +2,7 @@
 /* watch_writer.c - one writer. */
 #include "watch_writer.h"
 
-#include "capture.h"
+#include "the_capture.h"
 
 static struct sbx_ring_writer writer;
 

@@ -5,7 +5,7 @@
  * its thread has ended, so a chunk names the entry together with its generation; where that is no longer the entry's,
  * the records go to an extra thread of which only the tid is known.
  *
- * A thread may have sat on several entries, one after the other (capture/seat_turns.h): its generation and tid are the same on all. All
+ * A thread may have sat on several entries, one after the other (capture/calls/seat_turns.h): its generation and tid are the same on all. All
  * it did goes to the entry it has last, or to one extra thread.
  *
  * What a run of equal samples has to tell is in its thread's entry until it is told, and a copy may hold it in both

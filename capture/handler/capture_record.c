@@ -3,12 +3,16 @@
  *
  * In the handler's house because the sample handler does exactly this; the points do it too. Nothing allocates, locks
  * or waits; tests/lint compares the symbols this folder needs with the list of docs/SIGNAL_SAFETY.md. */
-#include "capture.h"
+#include "capture_record.h"
 
 #include "clock.h"
+#include "frame_walker.h"
+#include "logical_stack.h"
 #include "raw_syscall.h"
 #include "sample_run.h"
 #include "stack_copy.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 /* One sample in 64 tells faults and context switches, the first of a message, and the one at a trigger; and no more than
  * one in 64 ms: where samples come thick the system call (some 250 ns) would cost more than all the rest, and where they

@@ -16,10 +16,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "capture_record.h"
 #include "clock.h"
+#include "frame_walker.h"
 #include "raw_syscall.h"
+#include "registers.h"
 #include "stack_copy.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_timer.h"
 
 enum {

@@ -5,8 +5,10 @@
  * `walk` and `want` do is the provider's promise (stallbox.h). */
 #include "logical_stack.h"
 
-#include "capture.h"
 #include "id_table.h"
+#include "providers.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 /* In struct sbx_logical_walk.tags, above the line. */
 enum sbx_logical_tag {

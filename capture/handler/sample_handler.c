@@ -6,14 +6,17 @@
 #include "sample_handler.h"
 
 #include <errno.h>
-#include <linux/futex.h>
-#include <time.h>
 
-#include "capture.h"
+#include "capture_record.h"
 #include "crash_handler.h"
-#include "sample_number.h"
+#include "handler_frames.h"
+#include "logical_stack.h"
+#include "registers.h"
+#include "signal_changes.h"
 #include "signal_frame.h"
 #include "stack_copy.h"
+#include "the_capture.h"
+#include "thread_block.h"
 #include "thread_timer.h"
 
 /* Where the kernel makes handlers return to; told by none of the rows there (unwind_aarch64.h). The next code map has it. */
@@ -26,7 +29,6 @@ SBX_SIGNAL_SAFE static void learn_signal_return(const void *place)
 }
 
 uint32_t sbx_sample_probe_hit;
-uint32_t sbx_signal_frames_are_known;
 
 /* Has this kernel's frame the words by which handlers of the host's are found (handler_frames.h)? */
 SBX_SIGNAL_SAFE static void learn_frame(const ucontext_t *interrupted)
@@ -48,24 +50,6 @@ SBX_SIGNAL_SAFE static bool is_behind_call(const ucontext_t *interrupted)
            __builtin_memcmp(found, call, sizeof found) == 0;
 }
 
-SBX_SIGNAL_SAFE bool sbx_sample_number_await(int number, uint32_t states)
-{
-    enum {
-        PAUSES = 2000
-    };
-    static const uint32_t nobody;
-    const struct timespec pause = {.tv_nsec = 100000};
-    for (int i = 0; i < PAUSES; i++) {
-        /* order: acquire signal_changes - what was put back is seen by who finds it put back */
-        uint32_t word = sbx_load_acquire(&sbx_the_capture.signal_changes);
-        if ((word & states) == 0 || (word & SBX_SIGNAL_NUMBER) != (uint32_t)number) {
-            return true;
-        }
-        sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAIT_PRIVATE, 0, (long)(uintptr_t)&pause, 0, 0);
-    }
-    return false;
-}
-
 /* By the kernel, and not by a handler of the host's that found ours there: only ours has every signal blocked, the C library's
  * own as well (sample_number.c). But for the last two, which qemu-user does not know, and those that nobody blocks. */
 SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
@@ -80,7 +64,7 @@ SBX_SIGNAL_SAFE static bool is_called_by_kernel(void)
  * thread once more, and comes when this handler returns. A handler of the host's that calls ours does what it does. */
 SBX_SIGNAL_SAFE static void pass_on(int number, siginfo_t *info)
 {
-    bool is_settled = !sbx_capture_is_ours() || sbx_sample_number_await(number, SBX_SIGNAL_TAKING);
+    bool is_settled = !sbx_capture_is_ours() || sbx_signal_changes_await(number, SBX_SIGNAL_TAKING);
     if (is_settled && sbx_raw_handler_of(number) == (void *)(uintptr_t)sbx_on_sample_signal) {
         sbx_end_by_default(number, info);
     } else if (is_called_by_kernel()) {

@@ -25,9 +25,6 @@ enum sbx_probe_hit {
 };
 extern uint32_t sbx_sample_probe_hit;
 
-/* 1: the kernel puts frames on stacks that look as we think (port/signal_frame.h): ours did. */
-extern uint32_t sbx_signal_frames_are_known;
-
 SBX_SIGNAL_SAFE static inline uint64_t sbx_sample_value(uint32_t index, uint16_t question)
 {
     return SBX_SAMPLE_COOKIE | (uint64_t)question << 16 | index;

@@ -7,8 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "raw_syscall.h"
+#include "the_capture.h"
+#include "thread_block.h"
 
 /* Without process_vm_readv, which seccomp forbids in some containers and qemu-user does not have: a file that fails where
  * a load would fault, too. Opened each time, because a host that closes all its files would leave us somebody else's. */

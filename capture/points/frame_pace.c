@@ -4,7 +4,14 @@
 
 #include <errno.h>
 
+#include "blocking_call.h"
+#include "capture_record.h"
 #include "clock.h"
+#include "left_code.h"
+#include "open_calls.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
 
 enum {
     /* Frames shorter than this are merged into one record: what keeps 60 a second explains no stall. */

@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture.h"
+#include "open_calls.h"
+#include "thread_block.h"
 
 /* Around a present: like sbx_blocking_begin() and sbx_blocking_end(), and a frame ends. A present inside another (a
  * toolkit's, which calls the driver's) is part of it. */

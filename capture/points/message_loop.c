@@ -4,11 +4,19 @@
 
 #include <errno.h>
 
+#include "blocking_call.h"
+#include "capture_record.h"
 #include "clock.h"
 #include "frame_pace.h"
+#include "left_code.h"
+#include "open_calls.h"
 #include "process_barrier.h"
+#include "registers.h"
 #include "stack_copy.h"
-#include "thread_seats.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
+#include "thread_stack.h"
 
 enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is

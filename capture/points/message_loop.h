@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-#include "capture.h"
+#include "open_calls.h"
+#include "thread_block.h"
 
 /* A poll-family function is about to be called from return address `pc`, stack pointer `sp`. Like sbx_blocking_begin().
  * Without descriptors and away from the loop it is recorded as a sleep. */

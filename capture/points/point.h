@@ -15,9 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture.h"
+#include "blocking_call.h"
+#include "capture_sample.h"
+#include "left_code.h"
+#include "open_calls.h"
 #include "own_bindings.h"
+#include "the_capture.h"
+#include "thread_registry.h"
 #include "thread_seats.h"
+#include "waiter_table.h"
 #include "wake.h"
 
 struct sbx_point {
@@ -63,7 +69,7 @@ extern const size_t sbx_point_list_count;
                       fd, false, (void)0;)
 
 /* The same for one that the kernel goes on with after an interruption that no handler was called for: when `is_cut` holds, which
- * may use `result`, and it was our signal that cut it short (blocking_call.h), `again` sets the result anew. */
+ * may use `result`, and it was our signal that cut it short (open_calls.h), `again` sets the result anew. */
 #define SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, group, kind, op, object, amount, failed, fd,       \
                                 is_cut, again)                                                                        \
     SBX_BLOCKING_BODY(type, real_##name, hook_##name, parameters, arguments, group, kind, op, object, amount, failed, \

@@ -2,7 +2,7 @@
 /* point_jump.c - the program goes on elsewhere: by longjmp() out of a call that blocks or out of a hook, as a signal handler does
  * to end a lookup (alarm()), or on another stack, by swapcontext() in a stream's own write function. Nothing is recorded. The
  * hook's frame of that call does not return, or not soon: what it told of the thread would stay, and a thread that computes
- * would be shown asleep, and never be sampled by signal, until its next call that blocks (blocking_call.h); and our own code
+ * would be shown asleep, and never be sampled by signal, until its next call that blocks (open_calls.h); and our own code
  * would seem to run for ever (left_code.h).
  *
  * Where a jump leads is in the program's jmp_buf, in a place the C library does not tell: with glibc the stack pointer lies in

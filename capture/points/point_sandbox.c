@@ -15,6 +15,7 @@
 #include "pages.h"
 #include "raw_syscall.h"
 #include "sandbox_filter.h"
+#include "signal_stack.h"
 
 /* The program's memory, copied by the kernel because the address is the program's. */
 static bool copy_from(uint64_t address, void *to, size_t bytes)

@@ -6,7 +6,7 @@
  *     gets it: all timers that are out are taken back first, and the sampler takes another.
  *   - Who is about to block our signal has his timer taken back before, so that none becomes pending that his sigwait() or
  *     his signalfd() would be told of.
- *   - A thread without an alternate stack has one of ours (thread_registry.c), which it is not shown. One it brings takes
+ *   - A thread without an alternate stack has one of ours (signal_stack.c), which it is not shown. One it brings takes
  *     the place of ours, and where it takes that away again ours comes back.
  *
  * What goes past us (system calls of its own, siglongjmp(), setcontext()) the watch thread asks the kernel about
@@ -20,7 +20,7 @@
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "sample_number.h"
-#include "sample_signal.h"
+#include "signal_stack.h"
 #include "thread_timer.h"
 
 typedef void handler_function(int);

@@ -32,7 +32,7 @@
  *   I4  0 in `cpu_base` or `wall_base`: there is no such line, and the counter is not read: it may be forbidden.
  *
  * What a nested reading may cost the interrupted one is a slow reading. (Two readings of CPU time nested in the few
- * instructions in which a floor is updated could lower that floor by the time the handler took; capture.c does not nest
+ * instructions in which a floor is updated could lower that floor by the time the handler took; captures do not nest
  * them.) A child of fork has lines of the parent's CPU clock and must not read them; it may zero the block and go on.
  * After vfork, until exec, the child reads the parent's lines, or its own after a slow reading: do not record there. */
 #ifndef SBX_THREAD_CLOCK_H

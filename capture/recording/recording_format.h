@@ -130,7 +130,7 @@ struct sbx_note {
     uint32_t reserved;
 };
 
-/* Where the kernel makes the signals of our timers (capture/sample_signal.h). */
+/* Where the kernel makes the signals of our timers (capture/signals/sample_signal.h). */
 enum sbx_signal_place {
     SBX_SIGNAL_PLACE_UNKNOWN = 0,  /* nobody has been sampled by signal yet */
     SBX_SIGNAL_PLACE_OUTSIDE = 1,  /* when the thread goes back to its own code: no call is cut short */

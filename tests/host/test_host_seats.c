@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_host_seats.c - more threads than the recording has seats: who waits gives his seat back (capture/seat_turns.h).
+/* test_host_seats.c - more threads than the recording has seats: who waits gives his seat back (capture/calls/seat_turns.h).
  *
  * The nasty ones have 16 seats (STALLBOX_SEATS) for 100 threads, so that seats change hands thousands of times a second: in
  * handlers on stacks of the host's and of ours, around jumps out of waits, cancellation in waits, and children of vfork. */

@@ -162,7 +162,7 @@ static void host_05_a_thread_that_gets_a_dead_ones_number_is_another(void **stat
 
 /* ---- HOST-6 ---- */
 
-#define OUR_SIGNAL (SIGRTMAX - 2) /* the first that is free: capture/sample_signal.c */
+#define OUR_SIGNAL (SIGRTMAX - 2) /* the first that is free: capture/signals/sample_signal.c */
 
 static _Atomic int ours_taken, ours_foreign;
 

@@ -58,7 +58,7 @@ static const Elf64_Phdr *segment_of(const struct target_image *image, uint64_t a
     return NULL;
 }
 
-/* The same choice of bytes as capture/module_map.c makes: one range from the first executable segment to the last, rows
+/* The same choice of bytes as capture/modules/module_map.c makes: one range from the first executable segment to the last, rows
  * through the search table's header. */
 static void build_rows(struct target_image *image)
 {

@@ -73,7 +73,7 @@ struct tally {
 struct worker {
     pthread_t thread;
     struct sbx_thread_clock clock __attribute__((aligned(64)));
-    uint32_t inside; /* not 0: the handler must not read CPU time, as in capture.c */
+    uint32_t inside; /* not 0: the handler must not read CPU time, as in sample_handler.c */
     uint64_t last_wall_ns, last_cpu_ns;
     uint64_t random;
     uint64_t handled;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* own_slot.h - a function of a test's own for one that libstallbox.so calls. To have the name is not enough: the library binds its
- * calls to the C library (capture/own_bindings.h). */
+ * calls to the C library (capture/modules/own_bindings.h). */
 #ifndef SBX_OWN_SLOT_H
 #define SBX_OWN_SLOT_H
 

@@ -15,9 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture.h"
+#include "capture_record.h"
 #include "recording_builder.h"
 #include "recording_upkeep.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_end.h"
+#include "thread_registry.h"
 
 enum {
     SLEEPERS = 1500,
@@ -34,7 +38,7 @@ static int attach(void **state)
     sbx_recording_add_module(the_builder, "/usr/bin/application", 0x550000000000, 0x100000, SBX_MODULE_MAIN);
     sbx_capture_attach(the_builder->header);
     sbx_the_capture.gate = gate;
-    return sbx_thread_registry_start(the_builder->header, the_builder->threads);
+    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end);
 }
 
 static int detach(void **state)

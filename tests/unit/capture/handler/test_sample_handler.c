@@ -16,9 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture.h"
 #include "recording_builder.h"
 #include "sample_handler.h"
+#include "signal_stack.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_end.h"
+#include "thread_registry.h"
 #include "thread_timer.h"
 
 enum {
@@ -41,7 +45,7 @@ static int attach(void **state)
     gate[0] = gate[1] = 1;
     sbx_the_capture.gate = gate;
     if (sigaction(the_signal, &action, NULL) != 0 ||
-        sbx_thread_registry_start(the_builder->header, the_builder->threads) != 0) {
+        sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end) != 0) {
         return -1;
     }
     the_thread = sbx_thread_register_self();

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blocking_call.c - what happens around a call that may block: seen from outside while it lasts, recorded when it lasted.
+ *
+ * Nothing here allocates or locks. */
+#include "blocking_call.h"
+
+#include <errno.h>
+
+#include "capture_record.h"
+#include "capture_sample.h"
+#include "clock.h"
+#include "fd_class.h"
+#include "former_seat.h"
+#include "left_code.h"
+#include "logical_points.h"
+#include "process_barrier.h"
+#include "registers.h"
+#include "seat_turns.h"
+#include "the_capture.h"
+#include "thread_registry.h"
+#include "thread_seats.h"
+#include "thread_stack.h"
+
+/* A call begins that a signal could interrupt. Where signals of timers are made in calls, ours is not asked for from here on,
+ * and a timer that is out is taken back: its signal has either come or never will, because the kernel delivers what it made
+ * before it goes back to us. The sender stores sample_timer before it looks at `blocking` once more (Dekker's pattern), so
+ * either it sees us and does not arm it, or we see it here. Where they are made outside of calls the timer stays: taken back at
+ * each wait, it would hardly ever meet a thread that waits often. What is cut short then nevertheless is made once more. */
+static inline void keep_signal_away(struct sbx_thread *thread, uint32_t how)
+{
+    /* relaxed: 1 once it is known, for good */
+    if (SBX_LIKELY(how != SBX_BLOCKING_ALWAYS && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0)) {
+        return;
+    }
+    sbx_store_before_look(&thread->blocking, how); /* order: barrier blocking - Dekker with sample_timer */
+    sbx_sample_take_back(thread);
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
+        return NULL;
+    }
+    sbx_thread_clock_disarm(&thread->clock);
+    keep_signal_away(thread, always ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL);
+    return thread;
+}
+
+SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
+{
+    if (thread != NULL && thread == sbx_self && sbx_capture_is_ours()) { /* not another's, where a coroutine moved */
+        /* relaxed: a late look only spares us one signal */
+        sbx_store_relaxed(&thread->blocking, thread->call_depth != 0 ? SBX_BLOCKING_CALL : SBX_BLOCKING_NOT);
+    }
+}
+
+/* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
+SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                             uint64_t object, uint32_t peer)
+{
+    struct sbx_thread *thread = sbx_self;
+    uint64_t now_ns;
+    if ((SBX_GROUPS_THAT_WAIT & SBX_POINT_BIT(group)) == 0 || !sbx_capture_is_open() || thread == SBX_THREAD_GONE) {
+        return false;
+    }
+    if (thread == NULL) {
+        now_ns = sbx_now_ns();
+        if (!sbx_is_seatless(sbx_own_entry) && sbx_former_seat.life == 0) {
+            return false;
+        }
+    } else {
+        now_ns = sbx_thread_wall_ns(thread);
+        if (!sbx_seat_give(thread, (uint64_t)(uintptr_t)call, now_ns)) {
+            return false;
+        }
+    }
+    *call = (struct sbx_blocking){.shield = SBX_WITHOUT_SEAT,
+                                  .begin_ns = now_ns,
+                                  .object = object,
+                                  .peer = peer,
+                                  .kind = kind,
+                                  .op = op,
+                                  .group = group};
+    return true;
+}
+
+/* What waits for a handler to be called, and cannot be made once more when ours was (sbx_call_was_cut()). */
+static inline uint32_t how_of(uint8_t op)
+{
+    return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                                   uint64_t object, uint32_t peer)
+{
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
+        begins_without_seat(call, group, kind, op, object, peer)) {
+        return;
+    }
+    struct sbx_thread *thread = sbx_self;
+    call->shield = NULL;
+    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+        thread = sbx_thread_register_self();
+    }
+    if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
+        call->thread = NULL;
+        sbx_capture_ask_late(group);
+        return;
+    }
+    /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once
+     * more or less, and shielded either way */
+    if (SBX_UNLIKELY((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group)) != 0 ||
+                     sbx_thread_is_inside(thread))) {
+        call->thread = NULL;
+        call->shield = thread;
+        sbx_thread_clock_disarm(&thread->clock);
+        keep_signal_away(thread, how_of(op));
+        return;
+    }
+    struct sbx_thread_entry *entry = thread->entry;
+    call->thread = thread;
+    call->kind = kind;
+    call->op = op;
+    call->group = group;
+    call->object = object;
+    call->peer = peer;
+    call->wait = 0;
+    call->is_loop = false;
+    call->begin_ns = sbx_thread_wall_ns(thread);
+    if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
+        call->thread = NULL;
+        return;
+    }
+    sbx_thread_clock_disarm(&thread->clock);
+    sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint */
+        sbx_logical_note_call(thread, call);
+    }
+    entry->call_op = op;
+    entry->call_object = object;
+    entry->call_peer = peer;
+    entry->call_begin_ns = call->begin_ns;
+    entry->call_wait = 0;
+    sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
+    keep_signal_away(thread, how_of(op));
+}
+
+/* Record a call that took long enough to be told. */
+SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
+                                     bool failed, int fd)
+{
+    int saved_errno = errno;
+    sbx_thread_enter(thread);
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_times now = sbx_thread_times(thread);
+    struct sbx_record record = {
+        .kind = call->kind, .op = call->op, .begin_ns = call->begin_ns, .end_ns = now.wall_ns, .cpu_ns = now.cpu_ns};
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    record.stack = sbx_capture_stack(thread, &here);
+    record.object = call->object;
+    record.peer = call->peer;
+    record.wait = call->wait;
+    record.amount = amount;
+    record.fd_class = sbx_classify_fd(fd);
+    record.flags = failed ? SBX_FLAG_FAILED : 0;
+    sbx_capture_read_usage(&record);
+    sbx_capture_put(thread, &record);
+    sbx_leaf_charge(thread, call->group);
+    thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
+    sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
+        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+    }
+    sbx_thread_leave(thread);
+    if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
+        sbx_capture_ring_bell();
+    }
+    errno = saved_errno;
+}
+
+/* The call was left behind and came back, or came to another thread: how long the thread waited nobody knows. That it is here
+ * now is true, and that the calls which are in the list and do not lie around this place are over. */
+SBX_NOINLINE static void end_moved(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    sbx_count_drop(SBX_DROP_CALL_MOVED);
+    if (sbx_thread_is_registered(thread) && !sbx_thread_is_inside(thread)) {
+        if (thread->call_depth != 0) {
+            sbx_calls_forget(thread, (uint64_t)(uintptr_t)call);
+        }
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    }
+}
+
+/* A call that began without a seat. If it lasted, and there is one now, it is told as any other; in between nobody saw it. */
+SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (thread == SBX_THREAD_GONE || !sbx_capture_is_open() ||
+        (sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(call->group)) != 0 || /* relaxed: a hint */
+        sbx_now_ns() - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+        return;
+    }
+    if (thread == NULL) {
+        thread = sbx_thread_register_self();
+    }
+    if (thread == NULL) {
+        sbx_count_drop(SBX_DROP_NO_THREAD);
+    } else if (!sbx_thread_is_inside(thread)) {
+        record_call(thread, call, amount, failed, fd);
+    }
+}
+
+/* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
+ * call's own; what changes it lies behind the calls that keep it. */
+SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
+        if (SBX_UNLIKELY(call->shield == SBX_WITHOUT_SEAT)) {
+            end_without_seat(call, amount, failed, fd);
+            return;
+        }
+        sbx_shield_end(call->shield);
+        return;
+    }
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {
+        end_moved(thread, call);
+        return;
+    }
+    uint64_t end_ns = sbx_thread_wall_ns(thread);
+    if (SBX_UNLIKELY(call->wait != 0)) {
+        sbx_call_end_wait(call);
+    }
+    sbx_calls_pop(thread, call);
+    if (SBX_LIKELY(end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    } else if (sbx_capture_is_open()) {
+        record_call(thread, call, amount, failed, fd);
+    }
+}

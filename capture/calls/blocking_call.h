@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blocking_call.h - around a call that may block.
+ *
+ * While it lasts, looks from outside see it in the thread's entry, and our signal is kept away where it would cut the call
+ * short. What the thread's block remembers of it is in open_calls.h. */
+#ifndef SBX_BLOCKING_CALL_H
+#define SBX_BLOCKING_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "open_calls.h"
+#include "thread_block.h"
+
+/* begin() makes the call visible from outside; end() records it when it took at least its group's threshold, and else
+ * counts it as a leaf. Both keep errno. */
+SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                      uint64_t object, uint32_t peer);
+SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
+
+/* Around a call that the kernel would not restart after a handler and of which nothing else is told: keeps our signal away,
+ * while looks from outside tell of the thread as of any that is blocked. begin() returns what end() is to be given. Nothing is
+ * to be kept away where signals are made outside of calls only, but from calls that make them themselves: `always`. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always);
+SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* logical_points.c - embedded runtimes, asked where a call begins and at their safepoints.
+ *
+ * Apart from handler/logical_stack.c because none of this runs in a handler. */
+#include "logical_points.h"
+
+#include <errno.h>
+
+#include "capture_record.h"
+#include "left_code.h"
+#include "logical_stack.h"
+#include "providers.h"
+#include "registers.h"
+#include "the_capture.h"
+#include "thread_stack.h"
+
+/* ---- sleepers, seen from outside ---- */
+
+/* The runtime of a thread that sleeps cannot be asked by another: it may wake. So it is asked as the call begins. That
+ * costs a walk and what the provider takes, in each call that may block: those that come thick are not noted. */
+static bool take_credit(struct sbx_logical *logical, uint64_t now_ns)
+{
+    uint64_t earned = (now_ns - logical->credit_ns) / SBX_LOGICAL_CREDIT_NS;
+    if (earned != 0) {
+        logical->credit_ns = now_ns;
+        logical->credit =
+            earned >= SBX_LOGICAL_CREDIT - logical->credit ? SBX_LOGICAL_CREDIT : logical->credit + (uint32_t)earned;
+    }
+    if (logical->credit == 0) {
+        return false;
+    }
+    logical->credit--;
+    return true;
+}
+
+SBX_HOOK_SAFE void sbx_logical_note_call(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    struct sbx_logical *logical = &thread->logical;
+    if (!sbx_provider_is_entered() || !take_credit(logical, call->begin_ns)) {
+        return;
+    }
+    sbx_thread_enter(thread);
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    uint32_t stack = sbx_capture_stack(thread, &here);
+    if (stack != SBX_STACK_NONE && stack != SBX_STACK_OVERFLOW && logical->stack == stack) {
+        sbx_store_release(&logical->noted_ns, call->begin_ns); /* order: release logical.noted_ns - the walk is whole */
+    }
+    sbx_thread_leave(thread);
+}
+
+uint32_t sbx_logical_append_noted(const struct sbx_thread *thread, uint64_t call_begin_ns, uint32_t epoch,
+                                  uint32_t native)
+{
+    const struct sbx_logical *logical = &thread->logical;
+    static struct sbx_logical_walk copy; /* the watch thread's alone, and too large for its stack */
+    /* order: acquire logical.noted_ns - the walk is whole */
+    if (call_begin_ns == 0 || native == SBX_STACK_NONE || native == SBX_STACK_OVERFLOW ||
+        sbx_load_acquire(&logical->noted_ns) != call_begin_ns) {
+        return native;
+    }
+    const struct sbx_logical_walk *walk = &logical->walks[sbx_load_relaxed(&logical->turn) & 1]; /* judged below */
+    copy.count = sbx_load_relaxed(&walk->count);
+    for (uint32_t i = 0; i < copy.count && i < SBX_COUNT_OF(copy.tags); i++) {
+        copy.tags[i] = sbx_load_relaxed(&walk->tags[i]);
+        copy.functions[i] = sbx_load_relaxed(&walk->functions[i]);
+    }
+    sbx_fence_acquire(); /* order: acquire logical.noted_ns - the second look comes after the copy */
+    if (sbx_load_relaxed(&logical->noted_ns) != call_begin_ns || copy.count > SBX_COUNT_OF(copy.tags)) {
+        return native; /* it has woken */
+    }
+    return sbx_logical_intern(&copy, epoch, native);
+}
+
+/* ---- safepoints ---- */
+
+SBX_HOOK_SAFE void sbx_logical_safepoint(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_LIKELY(!sbx_thread_is_registered(thread) || sbx_load_relaxed(&thread->logical.wanted) == 0) ||
+        sbx_thread_is_inside(thread) || !sbx_capture_is_ours()) { /* relaxed: this thread's own */
+        return;
+    }
+    int saved_errno = errno;
+    bool was_resting = false;
+    sbx_thread_enter(thread);
+    uint32_t wanted = thread->logical.wanted;
+    sbx_store_relaxed(&thread->logical.wanted, 0);
+    if (sbx_capture_is_open()) {
+        if (thread->stack_high == 0) {
+            sbx_thread_find_stack(thread);
+        }
+        struct sbx_times now = sbx_thread_times(thread);
+        struct sbx_record record = {.kind = (uint8_t)(wanted >> 8),
+                                    .op = (uint8_t)(wanted >> 16),
+                                    .flags = (uint8_t)wanted,
+                                    .begin_ns = now.wall_ns,
+                                    .end_ns = now.wall_ns,
+                                    .cpu_ns = now.cpu_ns};
+        struct sbx_walk_registers here;
+        sbx_registers_here(&here);
+        thread->logical.drops_native = true;
+        record.stack = sbx_capture_stack(thread, &here);
+        thread->logical.drops_native = false;
+        sbx_capture_put(thread, &record);
+        if (record.kind == SBX_RECORD_ASYNC) {
+            sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1); /* relaxed: statistics */
+        }
+        was_resting = sbx_load_relaxed(&sbx_the_capture.resting) != 0; /* relaxed: late by a sample */
+    }
+    sbx_thread_leave(thread);
+    if (was_resting) {
+        sbx_capture_ring_bell();
+    }
+    errno = saved_errno;
+}

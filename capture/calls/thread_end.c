@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_end.c - the two moments of a thread's end. */
+#include "thread_end.h"
+
+#include "capture_record.h"
+#include "thread_block.h"
+#include "wake.h"
+
+SBX_HOOK_SAFE static void let_joiners_go(struct sbx_thread *thread)
+{
+    sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
+}
+
+const struct sbx_thread_end sbx_thread_end = {.begins = let_joiners_go, .completes = sbx_capture_end_run};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module_rows.c - unwind rows of the process's modules: whose come next, and from where. */
+#include "module_rows.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "the_capture.h"
+#include "eh_frame_copy.h"
+#include "module_map.h"
+#include "rows_cache.h"
+
+enum {
+    COPY_ATTEMPTS = 3, /* beside a program that unloads all the time, before we ask it to wait */
+    SAVE_BATCH = 16    /* files written before we look round again */
+};
+
+static struct sbx_rows_cache rows_cache;
+static bool has_trimmed;
+
+void sbx_module_rows_open_cache(const char *folder)
+{
+    (void)sbx_rows_cache_open(&rows_cache, folder); /* refused: there is no cache, and the modules' flags show it */
+    for (uint32_t i = 0; i < sbx_the_capture.header->module_count; i++) {
+        if (sbx_modules[i].rows_state == SBX_ROWS_MISSING) {
+            sbx_modules[i].rows_state = SBX_ROWS_WANTED;
+        }
+    }
+}
+
+/* sbx_module_read without a lock: where the module went, the kernel says so. */
+static int read_through_kernel(void *context, uint64_t address, void *to, size_t bytes)
+{
+    const struct sbx_module_entry *entry = context;
+    uint64_t from = entry->bias + address;
+    while (bytes > 0) {
+        size_t part = bytes < (size_t)1 << 30 ? bytes : (size_t)1 << 30; /* one call gives 2 GiB at most */
+        struct iovec local = {to, part}, remote = {(void *)(uintptr_t)from, part};
+        long got = syscall(SYS_process_vm_readv, (long)getpid(), &local, 1UL, &remote, 1UL, 0UL);
+        if (got <= 0) {
+            return got == 0 ? -EFAULT : -errno;
+        }
+        to = (uint8_t *)to + got;
+        from += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return 0;
+}
+
+/* sbx_module_read inside the loader, where the module cannot go. */
+static int read_in_place(void *context, uint64_t address, void *to, size_t bytes)
+{
+    const struct sbx_module_entry *entry = context;
+    memcpy(to, (const void *)(uintptr_t)(entry->bias + address), bytes);
+    return 0;
+}
+
+struct copying {
+    struct sbx_eh_frame_copy copy;
+    int result;
+};
+
+static void copy_in_place(uint32_t index, void *context)
+{
+    struct copying *copying = context;
+    copying->result = sbx_eh_frame_copy_take(&copying->copy, &sbx_modules[index].place, read_in_place,
+                                             &sbx_the_capture.modules[index]);
+}
+
+/* Copy a module's unwind data. -ESRCH: it went meanwhile. */
+static int copy_eh_frame(uint32_t index, struct sbx_eh_frame_copy *copy_out)
+{
+    const struct sbx_module *module = &sbx_modules[index];
+    for (unsigned attempt = 0; attempt < COPY_ATTEMPTS; attempt++) {
+        int result =
+            sbx_eh_frame_copy_take(copy_out, &module->place, read_through_kernel, &sbx_the_capture.modules[index]);
+        if (result == -EPERM || result == -ENOSYS || result == -EACCES) {
+            break; /* forbidden: by seccomp, mostly */
+        }
+        if (sbx_module_map_is_current()) {
+            return result;
+        }
+        sbx_eh_frame_copy_release(copy_out);
+        sbx_module_map_look_again();
+        if (!module->alive) {
+            return -ESRCH;
+        }
+    }
+    struct copying copying = {.result = -ESRCH};
+    (void)sbx_module_map_visit(index, copy_in_place, &copying); /* not there: -ESRCH */
+    *copy_out = copying.copy;
+    return copying.result;
+}
+
+static struct sbx_rows_key key_of(uint32_t index)
+{
+    const struct sbx_module_entry *entry = &sbx_the_capture.modules[index];
+    const struct sbx_eh_frame_place *place = &sbx_modules[index].place;
+    static_assert((int)SBX_ROWS_KEY_BYTES == (int)SBX_BUILD_ID_MAX, "the whole of what the recording knows");
+    struct sbx_rows_key key = {.build_id_bytes = entry->build_id_bytes,
+                               .text_begin = place->text_begin,
+                               .text_end = place->text_end,
+                               .eh_frame_hdr_address = place->eh_frame_hdr_address,
+                               .eh_frame_hdr_bytes = place->eh_frame_hdr_bytes};
+    memcpy(key.build_id, entry->build_id, sizeof key.build_id);
+    return key;
+}
+
+static void compile_rows(uint32_t index)
+{
+    struct sbx_eh_frame_copy copy;
+    struct sbx_module *module = &sbx_modules[index];
+    uint32_t skipped = 0;
+    int result = module->place.eh_frame_hdr_bytes == 0 ? -ENOENT : copy_eh_frame(index, &copy);
+    if (result == -ESRCH) {
+        if (module->alive) {
+            module->rows_state = SBX_ROWS_NONE; /* the loader does not know it any more; the next refresh will say so */
+        }
+        return;
+    }
+    if (result == 0) {
+        result = sbx_unwind_rows_build(&copy.source, &module->rows, &skipped);
+        sbx_eh_frame_copy_release(&copy);
+    }
+    if (result != 0) {
+        module->rows_state = SBX_ROWS_NONE;
+        sbx_the_capture.modules[index].flags |= SBX_MODULE_NO_ROWS;
+        return;
+    }
+    module->rows_state = SBX_ROWS_READY;
+    module->is_unsaved = true;
+}
+
+/* Give rows that were built to the cache, some at a time. When all rows are there, because a disk may take its time. Returns
+ * false when there are none. */
+static bool save_some_rows(void)
+{
+    uint32_t count = sbx_the_capture.header->module_count, saved = 0;
+    for (uint32_t i = 0; i < count && saved < SAVE_BATCH; i++) {
+        struct sbx_unwind_rows there;
+        if (!sbx_modules[i].alive || !sbx_modules[i].is_unsaved) {
+            continue;
+        }
+        const struct sbx_rows_key key = key_of(i);
+        sbx_modules[i].is_unsaved = false;
+        saved++;
+        /* Ours were built before there was a cache to ask, and another process may have been quicker with others. */
+        bool is_kept = sbx_rows_cache_get(&rows_cache, &key, &there) == 0;
+        if (is_kept) {
+            sbx_unwind_rows_release(&there);
+        } else {
+            is_kept = sbx_rows_cache_put(&rows_cache, &key, &sbx_modules[i].rows) == 0;
+        }
+        if (is_kept) {
+            sbx_the_capture.modules[i].flags |= SBX_MODULE_ROWS_CACHED;
+        }
+    }
+    return saved > 0;
+}
+
+/* The most wanted module without rows. By rank; where that says nothing, those the cache was not asked for, because
+ * that is quick, then those with the fewest functions. */
+static uint32_t next_wanted(void)
+{
+    uint32_t count = sbx_the_capture.header->module_count, wanted = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_module *module = &sbx_modules[i], *best = &sbx_modules[wanted != UINT32_MAX ? wanted : i];
+        if (!module->alive || module->rows_state == SBX_ROWS_READY || module->rows_state == SBX_ROWS_NONE) {
+            continue;
+        }
+        if (wanted == UINT32_MAX || module->rank < best->rank ||
+            (module->rank == best->rank && (module->rows_state < best->rows_state ||
+                                            (module->rows_state == best->rows_state &&
+                                             module->place.eh_frame_hdr_bytes < best->place.eh_frame_hdr_bytes)))) {
+            wanted = i;
+        }
+    }
+    return wanted;
+}
+
+bool sbx_module_rows_get_next(void)
+{
+    uint32_t wanted = next_wanted();
+    if (wanted == UINT32_MAX) {
+        sbx_module_map_publish_rest();
+        if (rows_cache.folder[0] != 0 && save_some_rows()) {
+            return true;
+        }
+        if (rows_cache.written > 0 && !has_trimmed) {
+            sbx_rows_cache_trim(&rows_cache);
+            has_trimmed = true;
+        }
+        return false;
+    }
+    const struct sbx_rows_key key = key_of(wanted);
+    struct sbx_module *module = &sbx_modules[wanted];
+    if (module->rows_state == SBX_ROWS_WANTED && sbx_rows_cache_get(&rows_cache, &key, &module->rows) == 0) {
+        module->rows_state = SBX_ROWS_READY;
+        sbx_the_capture.modules[wanted].flags |= SBX_MODULE_ROWS_CACHED;
+    } else if (module->rows_state == SBX_ROWS_WANTED && module->rank == SBX_RANK_OTHER && rows_cache.folder[0] != 0) {
+        module->rows_state = SBX_ROWS_MISSING; /* its turn comes when the cache was asked for all others */
+        return true;
+    } else {
+        compile_rows(wanted);
+    }
+    sbx_module_map_have_rows(module->rank == SBX_RANK_AGENT);
+    return true;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crash_signals.c - the crash handler goes in where nobody else wants the signal, and never over anybody.
+ *
+ * Late, in a process that was not written for us: what it installs it installs at its start, and some of it looks at what
+ * was there before. A Java machine calls a handler it finds before its own report, Go hands faults of C code on to it and
+ * prints no trace: both would behave otherwise because of us. A second later they are in, and we are not. */
+#include "crash_signals.h"
+
+#include <link.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "the_capture.h"
+#include "crash_handler.h"
+#include "loader_visit.h"
+
+/* Start-up of a Java machine to its handlers: some 100 ms; of programs with plug-ins: a second. */
+#define SETTLE_NS UINT64_C(1000000000)
+/* How often it is looked whether a host has replaced ours: for `stallbox ctl` only. */
+#define LOOK_EVERY_NS UINT64_C(5000000000)
+/* Who still ticks so long after its fatal signal has survived it. */
+#define SURVIVED_NS UINT64_C(2000000000)
+
+/* So long we keep still when a handler of the host's that serves once has been called. */
+#define ENDING_NS UINT64_C(30000000000)
+
+/* What ends a process with a core dump and is a fault of the program; not SIGQUIT and the limits' signals, which are
+ * wishes of somebody else. */
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
+
+/* Run-times that call the handler they find, take its return for "dealt with" and then write no report of their own. Their
+ * modules are there before their handlers are, however slowly a busy machine starts them. */
+static const char *const run_times[] = {"libjli.so", "libjvm.so", "libcoreclr.so", "libmonosgen-2.0.so"};
+
+static struct {
+    uint64_t started_ns, looked_ns;
+    uint32_t modules_seen; /* of the module table: none of them is a run-time, unless is_hosting */
+    bool is_hosting;       /* one is: they have these signals to themselves */
+    uint32_t once;         /* 1 << number of each signal whose handler is the host's and serves once (SA_RESETHAND) */
+    uint64_t learned_ns;   /* when that was looked at */
+    uint64_t ending_ns;    /* since when the process seems to be ending; 0: it does not */
+    bool are_in;           /* they have been put in; which of them still are is in the header */
+} state;
+
+static bool is_ours(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+           now.sa_sigaction == sbx_on_fatal_signal;
+}
+
+/* Returns whether the action is ours now. Another thread may install the host's between the look and the exchange: then
+ * the exchange shows it, and it is put back. */
+static bool install(int number)
+{
+    struct sigaction before, ours = {.sa_sigaction = sbx_on_fatal_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    if (sigaction(number, NULL, &before) != 0 || (before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) {
+        return false;
+    }
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(number, &ours, &before) != 0) {
+        return false;
+    }
+    if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler != SIG_DFL) {
+        sigaction(number, &before, NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool is_run_time(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    for (size_t i = 0; i < SBX_COUNT_OF(run_times); i++) {
+        if (strncmp(name, run_times[i], strlen(run_times[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool hosts_a_run_time(void)
+{
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.header->module_count); /* order: acquire header.module_count */
+    while (!state.is_hosting && state.modules_seen < count) {
+        state.is_hosting = is_run_time(sbx_the_capture.modules[state.modules_seen++].path);
+    }
+    return state.is_hosting;
+}
+
+static int is_run_time_module(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void)bytes;
+    (void)unused;
+    return is_run_time(info->dlpi_name);
+}
+
+static void install_all(void)
+{
+    uint32_t mask = 0;
+    for (size_t i = 0; i < SBX_COUNT_OF(fatal); i++) {
+        mask |= install(fatal[i]) ? UINT32_C(1) << fatal[i] : 0;
+    }
+    state.are_in = true;
+    sbx_store_relaxed(&sbx_the_capture.header->crash_signals, mask); /* relaxed: a number for people */
+}
+
+void sbx_crash_signals_learn(void)
+{
+    struct sigaction now;
+    state.once = 0;
+    for (size_t i = 0; i < SBX_COUNT_OF(fatal); i++) {
+        if (sigaction(fatal[i], NULL, &now) == 0 && (now.sa_flags & (int)SA_RESETHAND) != 0 &&
+            now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) {
+            state.once |= UINT32_C(1) << fatal[i];
+        }
+    }
+}
+
+bool sbx_crash_signals_host_is_ending(uint64_t now_ns)
+{
+    for (size_t i = 0; i < SBX_COUNT_OF(fatal) && state.once != 0; i++) {
+        struct sigaction now;
+        uint32_t bit = UINT32_C(1) << fatal[i];
+        if ((state.once & bit) == 0 || sigaction(fatal[i], NULL, &now) != 0 ||
+            now.sa_handler != SIG_DFL) { /* the kernel leaves SA_SIGINFO and the rest as they were */
+            continue;
+        }
+        state.ending_ns = state.ending_ns != 0 ? state.ending_ns : now_ns;
+        if (now_ns - state.ending_ns < ENDING_NS) {
+            return true;
+        }
+        state.once &= ~bit; /* it lives on: the host took the handler out, or survived */
+    }
+    state.ending_ns = 0;
+    if (now_ns - state.learned_ns >= SETTLE_NS) {
+        state.learned_ns = now_ns;
+        sbx_crash_signals_learn();
+    }
+    return false;
+}
+
+static void look_again(void)
+{
+    uint32_t mask = sbx_load_relaxed(&sbx_the_capture.header->crash_signals);
+    for (size_t i = 0; i < SBX_COUNT_OF(fatal); i++) {
+        uint32_t bit = UINT32_C(1) << fatal[i];
+        if ((mask & bit) != 0 && !is_ours(fatal[i])) {
+            mask &= ~bit;
+        }
+    }
+    sbx_store_relaxed(&sbx_the_capture.header->crash_signals, mask);
+}
+
+void sbx_crash_signals_stop(void)
+{
+    const struct sigaction by_default = {.sa_handler = SIG_DFL};
+    for (size_t i = 0; i < SBX_COUNT_OF(fatal) && state.are_in; i++) {
+        if (is_ours(fatal[i])) {
+            sigaction(fatal[i], &by_default, NULL);
+        }
+    }
+    state.are_in = false;
+    sbx_store_relaxed(&sbx_the_capture.header->crash_signals, 0);
+}
+
+/* Asked of the loader: the recording's own list of modules is not made yet. */
+static bool has_run_time_module(void)
+{
+    sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
+    bool is_there = sbx_loader_visit_each(is_run_time_module, NULL) != 0;
+    sbx_loader_visit_end();
+    return is_there;
+}
+
+void sbx_crash_signals_start(const struct sbx_capture_settings *settings, uint64_t now_ns)
+{
+    state.started_ns = state.looked_ns = now_ns;
+    if (settings->enabled != 0 && settings->crash == SBX_CRASH_AT_ONCE && !has_run_time_module()) {
+        install_all();
+    }
+}
+
+static bool are_due(const struct sbx_capture_settings *settings, uint64_t now_ns)
+{
+    return settings->crash == SBX_CRASH_AT_ONCE ||
+           (settings->crash == SBX_CRASH_SETTLED && now_ns - state.started_ns >= SETTLE_NS);
+}
+
+/* The host's handler, or a longjmp out of it, let the process go on: it has not died of this, and the next is another. */
+static void forget_survived(uint64_t now_ns)
+{
+    struct sbx_crash *crash = &sbx_the_capture.header->crash;
+    uint32_t signal = sbx_load_acquire(&crash->signal); /* order: acquire crash.signal - at_ns is its own */
+    if (signal != 0 && now_ns > crash->at_ns && now_ns - crash->at_ns >= SURVIVED_NS) {
+        sbx_store_relaxed(&crash->signal, 0);
+        sbx_store_release(&crash->claim, 0); /* order: release crash.claim - it may be taken again */
+    }
+}
+
+void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, uint64_t now_ns)
+{
+    forget_survived(now_ns);
+    if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || hosts_a_run_time()) {
+        if (state.are_in) {
+            sbx_crash_signals_stop();
+        }
+        return;
+    }
+    bool knows_modules = state.modules_seen != 0; /* else nobody can say yet whether there is a run time among them */
+    if (!state.are_in && knows_modules && are_due(settings, now_ns)) {
+        install_all();
+    } else if (state.are_in && now_ns - state.looked_ns >= LOOK_EVERY_NS) {
+        state.looked_ns = now_ns;
+        look_again();
+    }
+}
+
+uint64_t sbx_crash_signals_due_ns(const struct sbx_capture_settings *settings)
+{
+    if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || state.is_hosting || state.are_in) {
+        return UINT64_MAX;
+    }
+    return state.started_ns + SETTLE_NS;
+}

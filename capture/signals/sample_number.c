@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_number.c - taking a signal that the program does not have, and giving it up when it wants it. */
+#include "sample_number.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "clock.h"
+#include "sample_handler.h"
+#include "signal_stack.h"
+#include "the_capture.h"
+
+#define SETTER_MOST_NS UINT64_C(1000000000) /* whoever was setting one for so long has left by a jump, or has ended */
+
+static uint64_t busy_since_ns; /* 0: nobody was setting one when we last looked */
+static uint32_t busy_word;     /* who, then */
+
+void sbx_sample_number_start(void)
+{
+    busy_since_ns = 0;
+    sbx_store_relaxed(&sbx_the_capture.signal_changes, 0); /* relaxed: our threads begin later */
+    sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
+}
+
+static bool is_free(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+}
+
+static bool is_our_action(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == sbx_on_sample_signal;
+}
+
+bool sbx_sample_number_is_ours(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && is_our_action(&now);
+}
+
+static bool may_be_taken(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && (is_free(&now) || is_our_action(&now)); /* ours: left from before */
+}
+
+/* From nothing to `state`, while nobody sets an action. */
+static bool begin(int number, uint32_t state)
+{
+    uint32_t word = 0, wanted = state | (uint32_t)number;
+    if (sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, wanted)) { /* order: acq_rel signal_changes */
+        busy_since_ns = 0;
+        return true;
+    }
+    uint64_t now_ns = sbx_now_ns();
+    if (busy_since_ns == 0 || word != busy_word) {
+        busy_since_ns = now_ns;
+        busy_word = word;
+    } else if (now_ns - busy_since_ns >= SETTER_MOST_NS) {
+        busy_since_ns = 0;
+        (void)sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0); /* order: acq_rel signal_changes */
+    }
+    return false;
+}
+
+/* order: release signal_changes - the handler is whosever it is now */
+static void end(uint32_t state)
+{
+    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
+    while (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word & ~(state | SBX_SIGNAL_NUMBER))) {
+    }
+}
+
+/* A handler that was set past our hooks between our look and the exchange. Until what is replaced is what was put there: one
+ * that is set meanwhile is not lost either. */
+static void put_back(int number, struct sigaction *theirs)
+{
+    struct sigaction was;
+    void *put = (void *)(uintptr_t)sbx_on_sample_signal;
+    while (sigaction(number, theirs, &was) == 0 && (void *)(uintptr_t)was.sa_sigaction != put) {
+        put = (void *)(uintptr_t)theirs->sa_sigaction;
+        *theirs = was;
+    }
+}
+
+/* On the alternate stack, so that no stack of the host's need have room for it, and with all signals blocked, so that no
+ * handler of the host's runs on top of ours: all, also those that the C library keeps to itself and that no sigfillset()
+ * has, by which our handler knows that the kernel has called it and nobody else. */
+static bool take(int number)
+{
+    struct sigaction before,
+        ours = {.sa_sigaction = sbx_on_sample_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    memset(&ours.sa_mask, 0xff, sizeof ours.sa_mask);
+    if (!may_be_taken(number) || sigaction(number, &ours, &before) != 0) { /* once more, now that nobody sets it */
+        return false;
+    }
+    if (!is_free(&before) && !is_our_action(&before)) {
+        put_back(number, &before);
+        return false;
+    }
+    return true;
+}
+
+int sbx_sample_number_choose(void)
+{
+    int number = 0;
+    if (sbx_load_relaxed(&sbx_the_capture.sample_signal) != 0) { /* taken from us past our hooks */
+        sbx_store_seq_cst(&sbx_the_capture.sample_signal, 0);
+    }
+    for (int wanted = SBX_SIGNAL_FIRST; wanted >= SBX_SIGNAL_LAST && number == 0; wanted--) {
+        if (!may_be_taken(wanted)) {
+            continue;
+        }
+        if (!begin(wanted, SBX_SIGNAL_TAKING)) {
+            break;
+        }
+        number = take(wanted) ? wanted : 0;
+        sbx_store_seq_cst(&sbx_the_capture.sample_signal, (uint32_t)number); /* before it is known to be taken */
+        uint32_t word = SBX_SIGNAL_TAKING | (uint32_t)wanted;
+        if (!sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, 0)) { /* order: acq_rel signal_changes */
+            /* Somebody waits, or has waited for us in vain and sets its handler beside us. No timer is out yet. */
+            sbx_store_seq_cst(&sbx_the_capture.sample_signal, 0);
+            number = 0;
+            end(SBX_SIGNAL_TAKING);
+            break;
+        }
+    }
+    sbx_store_relaxed(&sbx_the_capture.header->async_signal, (uint32_t)number); /* relaxed: a number for people */
+    return number;
+}
+
+bool sbx_sample_number_try(int number)
+{
+    return begin(number, SBX_SIGNAL_TRYING);
+}
+
+bool sbx_sample_number_is_wanted(void)
+{
+    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes); /* relaxed: a late look makes somebody wait */
+    return (word & ~(SBX_SIGNAL_TRYING | SBX_SIGNAL_NUMBER)) != 0;
+}
+
+void sbx_sample_number_end_try(void)
+{
+    end(SBX_SIGNAL_TRYING);
+}
+
+/* ---- the program's calls ---- */
+
+SBX_HOOK_SAFE bool sbx_sample_number_begin_set(int number, bool is_kept)
+{
+    if (number < SBX_SIGNAL_LAST || number > SBX_SIGNAL_FIRST) {
+        return false;
+    }
+    (void)sbx_add_acq_rel(&sbx_the_capture.signal_changes, SBX_SIGNAL_SETTER); /* order: acq_rel signal_changes */
+    (void)sbx_signal_changes_await(number, SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING);
+    if (!is_kept && sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number) {
+        sbx_store_relaxed(&sbx_the_capture.sample_signal, 0);
+        sbx_fence_seq_cst(); /* order: seq_cst sample_signal - Dekker with sample_timer */
+        sbx_thread_take_back_all();
+    }
+    return true;
+}
+
+SBX_HOOK_SAFE void sbx_sample_number_end_set(void)
+{
+    uint32_t word = sbx_load_relaxed(&sbx_the_capture.signal_changes);
+    /* Not below none: whoever sets one for a second is forgotten. order: acq_rel signal_changes */
+    while ((word & ~(SBX_SIGNAL_TAKING | SBX_SIGNAL_TRYING | SBX_SIGNAL_NUMBER)) != 0 &&
+           !sbx_cas_acq_rel(&sbx_the_capture.signal_changes, &word, word - SBX_SIGNAL_SETTER)) {
+    }
+}

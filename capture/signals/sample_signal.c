@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_signal.c - which signal it is, who may be asked, and what became of those who were. */
+#include "sample_signal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "handler_frames.h"
+#include "pages.h"
+#include "process_barrier.h"
+#include "sample_handler.h"
+#include "sample_number.h"
+#include "signal_frame.h"
+#include "signal_stack.h"
+#include "the_capture.h"
+#include "thread_seats.h"
+
+enum {
+    TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
+    TIMERS_SHARE = 16,          /* and no more than this part of them (RLIMIT_SIGPENDING) */
+    MASK_EVERY_NS = 1000000000, /* how old the answer may be whether a thread blocks the signal */
+    MASK_AGAIN_NS = 4000000,    /* and how old at first when it is that it does */
+    REVIEW_NS = 20000000,       /* a timer that is younger is left alone */
+    LATE_CPU_NS = 50000000,     /* its thread has run for so long and did not answer: lost */
+    YOUNG_NS = 50000000,        /* a process that is younger is not sampled by signal */
+    DEAF_NS = 200000000,        /* who may not be asked for so long is counted */
+    STALE_NS = 200000000,       /* its thread sleeps, or is starved: the next is as good */
+    OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
+    HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
+    PROBE_BYTES = 256 * 1024,
+    PROBES = 50,    /* a machine that never lets it see a tick is taken for the worse */
+    PROBE_HITS = 2, /* a tick that meets the last instructions of a call proves nothing; not twice in a row */
+};
+#define ASK_PAUSE_FIRST_NS UINT64_C(100000000)
+#define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
+#define PROBE_MOST_NS      UINT64_C(30000000) /* at a time: nothing else is done by the watch thread meanwhile */
+#define PROBE_PAUSE_NS     UINT64_C(20000000)
+#define PAUSE_NS           UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
+
+static int number;      /* the signal; 0: none */
+static bool is_checked; /* it was looked whether it still is ours since the step began */
+static uint64_t started_ns;
+static unsigned probe_hits;  /* ticks that met it behind its call, in all probes: a busy machine has few for us */
+static unsigned probes;      /* that came to nothing */
+static bool is_probed;       /* where signals are made is known */
+static uint32_t timers_most; /* of this process */
+static uint32_t timers_out;  /* met in this step, and armed in it */
+static uint64_t silent_until_ns;
+static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
+static bool host_uses_its_stacks;    /* one that need not end the process runs on an alternate stack */
+
+/* On the calling thread, for nobody's sample. */
+static void call_our_handler(void)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_value.sival_ptr = (void *)(uintptr_t)sbx_sample_value(SBX_SAMPLE_NOBODY, 0);
+    syscall(SYS_rt_tgsigqueueinfo, (long)info.si_pid, syscall(SYS_gettid), number, &info);
+}
+
+/* Where no row says where handlers return to, our own handler looks at its return address: once now, so that no walk takes
+ * a handler of the host's for a function that was called. Not on a stack of the host's. */
+static void learn_signal_return(void)
+{
+    stack_t now;
+    if (!SBX_HAS_LINK_REGISTER || number == 0 || sbx_raw_sigaltstack(NULL, &now) != 0 ||
+        (now.ss_flags & SS_DISABLE) == 0 || (sbx_raw_signal_mask() >> (number - 1) & 1) != 0) {
+        return;
+    }
+    call_our_handler();
+}
+
+/* Is that function the C library's own, in the order in which the program is searched? */
+static bool is_of_libc(const char *symbol)
+{
+    Dl_info its, libcs;
+    void *function = dlsym(RTLD_DEFAULT, symbol);
+    return function != NULL && dladdr(function, &its) != 0 && dladdr((void *)(uintptr_t)getauxval, &libcs) != 0 &&
+           its.dli_fbase == libcs.dli_fbase;
+}
+
+int sbx_sample_signal_start(void)
+{
+    /* Who stands in for sigaltstack(), as the sanitizers do, sets stacks past our hook, looks whether there is one, and
+     * unmaps what he finds when he takes it away: he must not find ours. */
+    sbx_gives_signal_stacks = is_of_libc("sigaltstack");
+    struct rlimit limit;
+    sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
+    started_ns = sbx_now_ns();
+    timers_most = TIMERS_MOST;
+    if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur / TIMERS_SHARE < TIMERS_MOST) {
+        timers_most = (uint32_t)(limit.rlim_cur / TIMERS_SHARE);
+    }
+    /* Not for a handler of the program's, nor for ours, which would wait for this thread. */
+    uint64_t all = UINT64_MAX, blocked = 0;
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&all, (long)(uintptr_t)&blocked, sizeof all, 0,
+                    0);
+    sbx_sample_number_start();
+    number = sbx_sample_number_choose();
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
+    learn_signal_return();
+    return number;
+}
+
+/* Is it still ours? A host that takes it has it for good, and we take another. One that passes our hooks has said so
+ * (point_signal.c); one that does not is seen here. Asked once a step, and only when there is somebody to ask. */
+static bool check_number(void)
+{
+    if (is_checked) {
+        return number != 0;
+    }
+    is_checked = true;
+    uint32_t now = sbx_load_seq_cst(&sbx_the_capture.sample_signal); /* order: seq_cst sample_signal */
+    if (number != 0 && now == (uint32_t)number && sbx_sample_number_is_ours(number)) {
+        return true;
+    }
+    if (number != 0) {
+        sbx_count_drop(SBX_DROP_SIGNAL_TAKEN);
+    }
+    number = sbx_sample_number_choose();
+    return number != 0;
+}
+
+void sbx_sample_show_frame(void)
+{
+    if (sbx_load_relaxed(&sbx_seats_are_scarce) == 0 || sbx_load_relaxed(&sbx_signal_frames_are_known) != 0) {
+        return; /* relaxed: hints, both; asked again after the next scan */
+    }
+    is_checked = false;
+    if (!check_number() || !sbx_sample_number_try(number)) {
+        return;
+    }
+    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
+    sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours, 0,
+                    0);
+    call_our_handler();
+    sbx_raw_set_signals(blocked);
+    sbx_sample_number_end_try();
+}
+
+/* ---- where signals are made ---- */
+
+static bool may_go_on(void)
+{
+    return sbx_capture_is_open() && !sbx_sample_number_is_wanted();
+}
+
+/* Found out on ourselves: while the kernel fills pages from /dev/zero it looks for signals page by page (drivers/char/mem.c,
+ * read_iter_zero(), of all kernels). A timer of ours fires in the middle of it. Either the call is cut short, or the signal
+ * comes when it is over: then the handler finds itself right behind the call, and the call has read all. What cannot be
+ * found out counts as the worse. */
+static enum sbx_signal_place probe(void)
+{
+    enum sbx_signal_place place = SBX_SIGNAL_PLACE_UNKNOWN;
+    int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    void *pages = sbx_pages_map(PROBE_BYTES);
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    long timer = sbx_raw_thread_timer(tid, number, sbx_sample_value(SBX_SAMPLE_PROBE, 0));
+    uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1), begin_ns = sbx_now_ns();
+    if (file < 0 || pages == NULL || timer < 0) {
+        place = SBX_SIGNAL_PLACE_ANYWHERE;
+    }
+    bool is_tried = place == SBX_SIGNAL_PLACE_UNKNOWN && sbx_sample_number_try(number);
+    if (is_tried) {
+        sbx_raw_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)(uintptr_t)&ours, (long)(uintptr_t)&blocked, sizeof ours,
+                        0, 0);
+    }
+    while (is_tried && place == SBX_SIGNAL_PLACE_UNKNOWN) {
+        sbx_store_relaxed(&sbx_sample_probe_hit, SBX_PROBE_NONE);
+        if (sbx_raw_timer_arm((uint32_t)timer) != 0 || !may_go_on() ||
+            sbx_now_ns() - begin_ns >= PROBE_MOST_NS) { /* who stops the recorder waits for us */
+            break;
+        }
+        long got = PROBE_BYTES;
+        while (got == PROBE_BYTES && sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_NONE && may_go_on() &&
+               sbx_now_ns() - begin_ns < PROBE_MOST_NS) {
+            got = sbx_raw_syscall(SYS_read, file, (long)(uintptr_t)pages, PROBE_BYTES, 0, 0, 0);
+        }
+        if (got != PROBE_BYTES) {
+            place = SBX_SIGNAL_PLACE_ANYWHERE;
+        } else if (sbx_load_relaxed(&sbx_sample_probe_hit) == SBX_PROBE_BEHIND_CALL) {
+            place = ++probe_hits >= PROBE_HITS ? SBX_SIGNAL_PLACE_OUTSIDE : SBX_SIGNAL_PLACE_UNKNOWN;
+        }
+    }
+    if (timer >= 0) {
+        sbx_raw_timer_delete((uint32_t)timer);
+    }
+    if (is_tried) {
+        sbx_raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)(uintptr_t)&blocked, 0, sizeof blocked, 0, 0);
+        sbx_sample_number_end_try(); /* a handler of the program's that is set from here on is none that we call */
+    }
+    if (pages != NULL) {
+        munmap(pages, PROBE_BYTES);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return place;
+}
+
+static bool knows_place(uint64_t now_ns)
+{
+    if (is_probed) {
+        return true;
+    }
+    if (now_ns - started_ns < YOUNG_NS) { /* it costs two ticks, which a process of milliseconds need not pay */
+        return false;
+    }
+    enum sbx_signal_place place = probe();
+    if (place == SBX_SIGNAL_PLACE_UNKNOWN && ++probes < PROBES) { /* no tick met us: a busy machine */
+        silent_until_ns = now_ns + PROBE_PAUSE_NS;
+        return false;
+    }
+    place = place == SBX_SIGNAL_PLACE_UNKNOWN ? SBX_SIGNAL_PLACE_ANYWHERE : place;
+    is_probed = true;
+    sbx_the_capture.header->signal_place = place;
+    sbx_store_relaxed(&sbx_the_capture.calls_are_safe, place == SBX_SIGNAL_PLACE_OUTSIDE);
+    return true;
+}
+
+/* ---- who may be asked ---- */
+
+/* The kernel's word on whether a thread blocks our signal. Some 15 us; asked once a second, for masks hardly ever change,
+ * but who changes his past our hooks is found out by it. A thread blocks all signals for a moment while it starts another,
+ * and while it answers us: who was found to block it is asked again at the next tick, then after twice the time, and so on. */
+static bool is_seen_to_block(struct sbx_thread *thread, uint64_t now_ns)
+{
+    static const char name[] = "\nSigBlk:";
+    if (thread->mask_asked_ns != 0 && now_ns - thread->mask_asked_ns < thread->mask_good_ns) {
+        return thread->blocks_signal;
+    }
+    char path[48], text[2048];
+    snprintf(path, sizeof path, "/proc/self/task/%u/status", thread->tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    if (file >= 0) {
+        close(file);
+    }
+    text[got > 0 ? got : 0] = 0;
+    const char *at = strstr(text, name);
+    thread->mask_asked_ns = now_ns;
+    bool did_block = thread->blocks_signal;
+    thread->blocks_signal = at != NULL && (strtoull(at + sizeof name - 1, NULL, 16) >> (number - 1) & 1) != 0;
+    uint64_t good_ns = !thread->blocks_signal ? MASK_EVERY_NS : did_block ? 2 * thread->mask_good_ns : MASK_AGAIN_NS;
+    thread->mask_good_ns = good_ns < MASK_EVERY_NS ? good_ns : MASK_EVERY_NS;
+    return thread->blocks_signal;
+}
+
+/* The mask as the hooks know it, unless the kernel said otherwise since it last changed. */
+static bool is_told_to_block(const struct sbx_thread *thread)
+{
+    return (sbx_load_relaxed(&thread->blocked_signals) >> (number - 1) & 1) != 0 &&
+           thread->mask_overruled != sbx_load_relaxed(&thread->mask_changes) + 1;
+}
+
+/* A mask may change past our hooks (siglongjmp(), setcontext()): who is told to block is not asked to, but the kernel is. */
+static bool blocks(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint32_t changes = sbx_load_relaxed(&thread->mask_changes);
+    bool is_told = is_told_to_block(thread);
+    bool is_seen = is_seen_to_block(thread, now_ns);
+    if (is_told && !is_seen && thread->mask_asked_ns == now_ns) {
+        thread->mask_overruled = changes + 1;
+        is_told = false;
+    }
+    return is_told || is_seen;
+}
+
+/* Does the host have a handler on an alternate stack that may be called in the ordinary course of things? Then one may be at
+ * work on a thread's own stack when we come, and has used some of it. Handlers of faults are last words. */
+static bool looks_for_host_handlers(uint64_t now_ns)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
+    if (host_stack_asked_ns != 0 && now_ns - host_stack_asked_ns < MASK_EVERY_NS) {
+        return host_uses_its_stacks;
+    }
+    host_stack_asked_ns = now_ns;
+    host_uses_its_stacks = false;
+    for (int signal = 1; signal <= 64 && !host_uses_its_stacks; signal++) {
+        struct sigaction now;
+        bool is_fault = false;
+        for (size_t i = 0; i < SBX_COUNT_OF(faults); i++) {
+            is_fault |= faults[i] == signal;
+        }
+        host_uses_its_stacks = !is_fault && signal != number && sigaction(signal, NULL, &now) == 0 &&
+                               (now.sa_flags & SA_ONSTACK) != 0 && now.sa_handler != SIG_DFL &&
+                               now.sa_handler != SIG_IGN;
+    }
+    return host_uses_its_stacks;
+}
+
+/* Is there room for what the kernel puts there and what our handler needs? On a stack of ours there is, and on machines whose
+ * frames are too large for it nobody is asked. */
+static bool has_room(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint64_t low = sbx_load_relaxed(&thread->signal_stack_low), high = sbx_load_relaxed(&thread->signal_stack_high);
+    uint64_t frame = sbx_signal_frame_bytes(), room = high > low ? high - low : 0;
+    if (room < frame + OWN_STACK_NEED) {
+        return false;
+    }
+    return room >= 2 * frame + OWN_STACK_NEED + HOST_HANDLER_NEED || !looks_for_host_handlers(now_ns);
+}
+
+/* order: acquire may_be_asked - the bounds of its stack are whole */
+static bool may_ask(struct sbx_thread *thread, uint64_t now_ns)
+{
+    bool is_deaf = sbx_load_acquire(&thread->may_be_asked) == 0 || !has_room(thread, now_ns) || blocks(thread, now_ns);
+    thread->deaf_since_ns = !is_deaf ? 0 : thread->deaf_since_ns != 0 ? thread->deaf_since_ns : now_ns;
+    if (is_deaf && !thread->is_deaf && now_ns - thread->deaf_since_ns >= DEAF_NS) {
+        thread->is_deaf = true; /* once, and not for the moment in which it starts another thread */
+        sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
+    }
+    return !is_deaf;
+}
+
+/* ---- asking ---- */
+
+void sbx_sample_begin_step(void)
+{
+    is_checked = false;
+    timers_out = 0;
+}
+
+void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
+    if (timer == 0) {
+        return;
+    }
+    if ((timer & SBX_TIMER_ANSWERED) != 0) {
+        sbx_sample_take_back(thread);
+        thread->ask_pause_ns = 0;
+        return;
+    }
+    uint64_t age_ns = now_ns > thread->armed_ns ? now_ns - thread->armed_ns : 0;
+    if (age_ns < REVIEW_NS) {
+        timers_out++;
+        return;
+    }
+    uint64_t cpu_ns = sbx_thread_cpu_ns(thread->tid);
+    if (cpu_ns > thread->asked_cpu_ns && cpu_ns - thread->asked_cpu_ns >= LATE_CPU_NS) {
+        /* It ran, and did not answer: it blocks the signal without our knowing, or somebody has taken it away. */
+        sbx_sample_take_back(thread);
+        sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+        thread->mask_asked_ns = 0;
+        thread->ask_pause_ns = thread->ask_pause_ns == 0 ? ASK_PAUSE_FIRST_NS : 2 * thread->ask_pause_ns;
+        thread->ask_pause_ns = thread->ask_pause_ns < ASK_PAUSE_MOST_NS ? thread->ask_pause_ns : ASK_PAUSE_MOST_NS;
+        thread->ask_again_ns = now_ns + thread->ask_pause_ns;
+    } else if (age_ns >= STALE_NS) {
+        sbx_sample_take_back(thread); /* it sleeps: another may have its seat */
+    } else {
+        timers_out++;
+    }
+}
+
+/* Behind the announcement: has the thread, or the host, said meanwhile that it must not be? */
+static bool may_still_be_asked(const struct sbx_thread *thread)
+{
+    uint32_t how = sbx_load_seq_cst(&thread->blocking);
+    bool is_away = how == SBX_BLOCKING_ALWAYS ||
+                   (how == SBX_BLOCKING_CALL && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0);
+    return !is_away && sbx_load_seq_cst(&thread->may_be_asked) != 0 && !is_told_to_block(thread) &&
+           sbx_load_seq_cst(&sbx_the_capture.sample_signal) == (uint32_t)number &&
+           sbx_load_seq_cst(&sbx_asking_is_forbidden) == 0;
+}
+
+bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
+{
+    if (timers_out >= timers_most || now_ns < silent_until_ns || now_ns < thread->ask_again_ns ||
+        sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 ||
+        !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
+        return false;
+    }
+    uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;
+    long timer = sbx_raw_thread_timer(thread->tid, number, sbx_sample_value(thread->index, (uint16_t)question));
+    if (timer < 0) {
+        if (timer !=
+            -EINVAL) { /* that is a thread that has just ended; else the user's signals are used up, or a filter */
+            sbx_count_drop(SBX_DROP_SIGNAL_LATE);
+            silent_until_ns = now_ns + PAUSE_NS;
+        }
+        return false;
+    }
+    sbx_store_relaxed(&thread->question, question);
+    sbx_store_relaxed(&thread->signal_flags, flags);
+    sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
+    thread->armed_ns = now_ns;
+    thread->asked_cpu_ns = cpu_ns != 0 ? cpu_ns : sbx_thread_cpu_ns(thread->tid);
+    /* order: seq_cst sample_timer - Dekker with `blocking`, may_be_asked, mask_changes, sample_signal */
+    sbx_store_seq_cst(&thread->sample_timer, (uint32_t)timer + 1);
+    if (!sbx_process_barrier_between() || !may_still_be_asked(thread) || sbx_raw_timer_arm((uint32_t)timer) != 0) {
+        sbx_sample_take_back(thread);
+        return false;
+    }
+    timers_out++;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_signal.h - how a running thread is asked for its stack: a timer of its CPU time that fires once.
+ *
+ * Such a timer fires at the scheduler's next tick that meets its thread running (4 ms apart at HZ=250), and where the
+ * kernel makes it a task's work (CONFIG_POSIX_CPU_TIMERS_TASK_WORK; x86 from Linux 5.11) the signal is made when the
+ * thread goes back to its own code: it never ends a call that nothing else has interrupted (sbx_call_was_cut() is for those). And whoever is about to block the signal, to put
+ * away the stack for handlers, or to end takes his timer back with one call, and waits for nobody. docs/SIGNAL_SAFETY.md
+ * has the reasons for all of it.
+ *
+ * Synchronization:               [1] [2] [3]     [1] ask, review, withdraw all (watch thread)
+ *     [1] ask                     -   .   .      [2] sbx_sample_take_back() of the same thread (hook; any thread)
+ *     [2] take back               .   -   .      [3] the handler of the same thread
+ *     [3] handler                 .   .   -      .: one word, exchanged; who gets the timer's number deletes it */
+#ifndef SBX_SAMPLE_SIGNAL_H
+#define SBX_SAMPLE_SIGNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thread_block.h"
+
+/* Take a free signal. Returns its number; 0: none is free, and running threads are not sampled. By the starting thread. */
+int sbx_sample_signal_start(void);
+
+/* Where seats are scarce, and will be given back for the time of a wait: let the handler see a frame of this kernel's, if none
+ * was seen yet (handler_frames.h). Watch thread, after each scan of the threads. */
+void sbx_sample_show_frame(void);
+
+/* A step of the watch thread begins. Those that were asked before are counted anew in it: by sbx_sample_review(). */
+void sbx_sample_begin_step(void);
+
+/* What became of the timer that is out for this thread, if one is: an answer is cleared away, what is too old taken back. */
+void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns);
+
+/* Ask a running thread, whose CPU time is `cpu_ns`, for its stack: its sample will have `flags`. False: not now, or not at
+ * all (counted). `cpu_ns` 0: to be asked for. */
+bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags);
+
+/* Is a timer out for it that was not answered yet? */
+static inline bool sbx_sample_is_awaited(const struct sbx_thread *thread)
+{
+    uint32_t timer = sbx_load_relaxed(&thread->sample_timer);
+    return timer != 0 && (timer & SBX_TIMER_ANSWERED) == 0;
+}
+
+#endif

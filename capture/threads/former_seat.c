@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* former_seat.c - a seat found again, or another, by a thread that gave one back. */
+#include "former_seat.h"
+
+#include "clock.h"
+#include "handler_frames.h"
+#include "order.h"
+#include "the_capture.h"
+#include "thread_seats.h"
+
+#define TURN_NS        UINT64_C(10000000) /* T5: everybody's */
+#define TURNS_AHEAD_NS UINT64_C(500000000)
+
+__thread struct sbx_former_seat sbx_former_seat;
+static uint64_t next_turn_ns; /* T5: when all that sat down on another's seat have been paid for */
+
+/* Does the seat that the thread gave back look as it left it? */
+static bool is_still_free(const struct sbx_former_seat *former)
+{
+    if (former->place == 0) {
+        return false;
+    }
+    const struct sbx_thread_entry *entry = &sbx_the_capture.threads[former->place - 1];
+    return sbx_load_relaxed(&entry->generation) == former->life && /* relaxed: hints; sbx_seat_resume() makes sure */
+           sbx_load_relaxed(&entry->state) == SBX_THREAD_DEAD;
+}
+
+/* T5. */
+static bool is_a_turn_left(void)
+{
+    uint64_t now_ns = sbx_now_ns(), next_ns = sbx_load_relaxed(&next_turn_ns), from_ns;
+    do {
+        from_ns = next_ns > now_ns ? next_ns : now_ns;
+        if (from_ns - now_ns > TURNS_AHEAD_NS) {
+            return false;
+        }
+    } while (!sbx_cas_acq_rel(&next_turn_ns, &next_ns, from_ns + TURN_NS)); /* order: acq_rel seats.turn - a sum */
+    return true;
+}
+
+SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void)
+{
+    const struct sbx_former_seat *former = &sbx_former_seat;
+    if (!sbx_seats_have_free() ||
+        (former->life != 0 && sbx_may_be_in_handler(former->stack_low, former->stack_high, 0))) {
+        return false;
+    }
+    return sbx_seats_are_few || is_still_free(former) || is_a_turn_left();
+}
+
+/* The former seat, claimed: nobody else has it, and it is as it was left. NULL: somebody sat there meanwhile, or does. */
+static struct sbx_thread_entry *claim_former(uint32_t tid)
+{
+    struct sbx_former_seat *former = &sbx_former_seat;
+    if (!is_still_free(former)) {
+        return NULL;
+    }
+    uint32_t index = former->place - 1, expected = SBX_THREAD_DEAD;
+    struct sbx_thread_entry *entry = &sbx_the_capture.threads[index];
+    /* order: acq_rel entry.state - pairs with leave_seat() and retire(): the last owner's writes are done */
+    if (!sbx_cas_acq_rel(&entry->state, &expected, SBX_THREAD_FREE)) {
+        return NULL;
+    }
+    if (sbx_load_relaxed(&entry->generation) == former->life && sbx_load_relaxed(&entry->tid) == tid &&
+        entry->away_ns != 0) {
+        return entry;
+    }
+    sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state */
+    sbx_seat_is_free(index, true);
+    return NULL;
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid)
+{
+    struct sbx_thread_entry *entry = claim_former(tid);
+    uint32_t place = sbx_former_seat.place;
+    sbx_former_seat.place = 0;
+    if (entry == NULL) {
+        return NULL;
+    }
+    struct sbx_thread *thread = sbx_thread_blocks[place - 1];
+    sbx_seat_is_free(place - 1, false);
+    entry->away_ns = 0;
+    sbx_seat_is_taken(thread, thread->generation);
+    sbx_store_release(&entry->state,
+                      SBX_THREAD_LIVE); /* order: release entry.state - entry and block are this thread's */
+    sbx_seat_note(tid, place - 1);
+    return thread;
+}
+
+SBX_HOOK_SAFE void sbx_seat_forget(uint32_t tid)
+{
+    struct sbx_thread_entry *entry = claim_former(tid);
+    if (entry != NULL) {
+        entry->died_ns = sbx_now_ns();
+        entry->away_ns = 0;
+        sbx_store_release(&entry->state,
+                          SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
+        sbx_seat_is_free(sbx_former_seat.place - 1, true);
+    }
+    sbx_former_seat.place = 0;
+}

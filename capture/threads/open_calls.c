@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open_calls.c - the list of a thread's calls in progress.
+ *
+ * Apart from calls/blocking_call.c because it is about stacks and not about records. */
+#include "open_calls.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "raw_syscall.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "waiter_table.h"
+
+SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint64_t place, uint64_t here)
+{
+    if (sbx_thread_is_on_own_stack(thread, place) == sbx_thread_is_on_own_stack(thread, here) && here < place) {
+        return true;
+    }
+    stack_t alternate;
+    memset(&alternate, 0, sizeof alternate);
+    long result = sbx_raw_syscall(SYS_sigaltstack, 0, (long)(uintptr_t)&alternate, 0, 0, 0, 0);
+    uint64_t low = (uint64_t)(uintptr_t)alternate.ss_sp, bytes = alternate.ss_size;
+    bool is_handlers = result == 0 && (alternate.ss_flags & SS_ONSTACK) != 0 && here - low < bytes;
+    return is_handlers && place - low >= bytes;
+}
+
+/* The list is cut to `depth`: entry.call becomes the call that is then the innermost. */
+static void go_back_to(struct sbx_thread *thread, uint32_t depth)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    if (SBX_UNLIKELY(thread->wait_depth > depth)) { /* the seat among the waiters was a call's that is no more */
+        thread->wait_depth = 0;
+        sbx_waiter_leave(thread->index);
+    }
+    thread->call_depth = depth;
+    if (SBX_LIKELY(depth == 0)) {
+        sbx_store_relaxed(&thread->blocking, 0);               /* relaxed: a late look only spares us one signal */
+        sbx_store_release(&entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
+        return;
+    }
+    const struct sbx_open_call *outer = &thread->calls[depth - 1];
+    entry->call_op = outer->op;
+    entry->call_object = outer->object;
+    entry->call_peer = outer->peer;
+    entry->call_begin_ns = outer->begin_ns;
+    entry->call_wait = outer->wait;
+    thread->call_pc = outer->pc;
+    thread->call_sp = outer->sp;
+    sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
+}
+
+/* A call ends, or is refused, inside the innermost: if nobody knows whether it is, it counts. */
+static void count_inner(struct sbx_thread *thread)
+{
+    struct sbx_open_call *outer = &thread->calls[thread->call_depth - 1];
+    if (!sbx_thread_is_on_own_stack(thread, outer->place) && ++outer->inner > SBX_CALLS_INNER_MOST) {
+        sbx_count_drop(SBX_DROP_CALL_MOVED);
+        go_back_to(thread, thread->call_depth - 1);
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget(struct sbx_thread *thread, uint64_t here)
+{
+    uint32_t depth = thread->call_depth;
+    while (depth != 0 && !sbx_place_may_be_around(thread, thread->calls[depth - 1].place, here)) {
+        depth--;
+    }
+    if (depth != thread->call_depth) {
+        go_back_to(thread, depth);
+    }
+}
+
+SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking *call)
+{
+    uint64_t place = (uint64_t)(uintptr_t)call;
+    if (SBX_UNLIKELY(thread->call_depth != 0)) {
+        sbx_calls_forget(thread, place);
+        if (SBX_UNLIKELY(thread->call_depth == SBX_CALLS_NESTED)) {
+            count_inner(thread);
+            return false;
+        }
+    }
+    uint32_t depth = thread->call_depth;
+    uint32_t serial = ++thread->call_serial;
+    if (SBX_UNLIKELY(serial == 0)) {
+        serial = ++thread->call_serial;
+    }
+    struct sbx_open_call *entry = &thread->calls[depth];
+    /* A handler may come between any two of these, take the same entry and give it back: so these two are stored once more
+     * when the entry is ours for sure. */
+    entry->place = place;
+    entry->serial = serial;
+    sbx_order_with_handler();
+    thread->call_depth = depth + 1;
+    sbx_order_with_handler();
+    entry->place = place;
+    entry->serial = serial;
+    entry->begin_ns = call->begin_ns;
+    entry->object = call->object;
+    entry->peer = call->peer;
+    entry->wait = 0;
+    entry->inner = 0;
+    entry->kind = call->kind;
+    entry->op = call->op;
+    entry->group = call->group;
+    call->serial = serial;
+    call->depth = (uint8_t)depth;
+    return true;
+}
+
+SBX_HOOK_SAFE void sbx_call_is_at(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp)
+{
+    struct sbx_open_call *entry = &thread->calls[call->depth];
+    thread->call_pc = entry->pc = pc;
+    thread->call_sp = entry->sp = sp;
+}
+
+SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (thread != call->thread || !sbx_thread_is_registered(thread) || call->depth >= thread->call_depth ||
+        thread->calls[call->depth].serial != call->serial) {
+        return NULL;
+    }
+    return &thread->calls[call->depth];
+}
+
+SBX_HOOK_SAFE void sbx_calls_pop(struct sbx_thread *thread, const struct sbx_blocking *call)
+{
+    go_back_to(thread, call->depth);
+    if (SBX_UNLIKELY(call->depth != 0)) {
+        count_inner(thread);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_call_end_wait(struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread->wait_depth != call->depth + 1u) { /* a wait further in took the seat */
+        return;
+    }
+    uint32_t waker = sbx_waiter_leave(thread->index);
+    thread->wait_depth = 0;
+    if (waker != 0 && call->kind != SBX_RECORD_LOCK) { /* a lock's peer is its holder when the wait began */
+        call->peer = waker;
+    }
+}
+
+/* ---- cut short by us ---- */
+
+SBX_HOOK_SAFE bool sbx_call_was_cut(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (call->thread == NULL || call->thread != thread || !sbx_capture_is_ours() ||
+        sbx_load_relaxed(&thread->cut_call) != call->serial) {
+        return false;
+    }
+    sbx_store_relaxed(&thread->cut_call, 0); /* relaxed: own thread and its handler */
+    return true;
+}
+
+SBX_HOOK_SAFE uint64_t sbx_call_ns_left(const struct sbx_blocking *call, uint64_t whole_ns)
+{
+    uint64_t past_ns = sbx_thread_wall_ns(call->thread) - call->begin_ns;
+    return past_ns < whole_ns ? whole_ns - past_ns : 0;
+}
+
+SBX_HOOK_SAFE const struct timespec *sbx_call_left(const struct sbx_blocking *call, const struct timespec *whole,
+                                                   struct timespec *left_out)
+{
+    enum {
+        MOST_S = 1000000000 /* beyond which it does not matter, and nanoseconds would not fit */
+    };
+    if (whole == NULL || whole->tv_sec > MOST_S) {
+        return whole;
+    }
+    uint64_t left_ns = sbx_call_ns_left(call, (uint64_t)whole->tv_sec * 1000000000 + (uint64_t)whole->tv_nsec);
+    left_out->tv_sec = (time_t)(left_ns / 1000000000);
+    left_out->tv_nsec = (long)(left_ns % 1000000000);
+    return left_out;
+}

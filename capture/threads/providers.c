@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* providers.c - embedded runtimes: who they are. */
+#include "providers.h"
+
+#include "order.h"
+#include "the_capture.h"
+
+__thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
+struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
+
+struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
+{
+    uint32_t count = sbx_load_relaxed(&sbx_the_capture.provider_count); /* relaxed: adders come one at a time */
+    if (count == SBX_PROVIDERS_MAX) {
+        return NULL;
+    }
+    sbx_the_providers[count] = *provider;
+    sbx_the_providers[count].index = count;
+    sbx_store_release(&sbx_the_capture.provider_count, count + 1); /* order: release providers - the entry is whole */
+    return &sbx_the_providers[count];
+}
+
+/* Whoever comes later, the one that adds or the one that attaches, finds what the other has stored (the fence); both may
+ * write the same words, with the same content. */
+void sbx_providers_publish(void)
+{
+    sbx_fence_seq_cst();
+    struct sbx_recording_header *header = sbx_load_acquire(&sbx_the_capture.header); /* order: acquire capture.header */
+    if (header == NULL) {
+        return;
+    }
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
+    for (uint32_t i = 0; i < count; i++) {
+        header->providers[i] = sbx_the_providers[i].entry;
+    }
+    sbx_store_release(&header->provider_count,
+                      count); /* order: release header.provider_count - the entries are whole */
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* providers.h - embedded runtimes that tell their own frames: who they are, which of them run on a thread, and what was told.
+ *
+ * handler/logical_stack.h asks them. */
+#ifndef SBX_PROVIDERS_H
+#define SBX_PROVIDERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "recording_format.h"
+
+enum {
+    SBX_LOGICAL_MAX = 128,          /* frames that are kept, of all providers: of a deeper stack both ends */
+    SBX_LOGICAL_ROOT = 32,          /* so many of a deep stack are its outermost */
+    SBX_LOGICAL_CREDIT = 256,       /* blocking calls in a row whose logical stack is noted as they begin */
+    SBX_LOGICAL_CREDIT_NS = 250000, /* and one more each time that long: a walk of the runtime's in 250 us */
+};
+
+/* See stallbox.h, struct stallbox_provider_options. */
+#define SBX_PROVIDER_NOT_NOW SIZE_MAX
+typedef size_t (*sbx_provider_walk)(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max);
+
+struct sbx_provider {
+    sbx_provider_walk walk;
+    void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
+    uint32_t index;
+    bool is_signal_safe;             /* `walk` may be called in a handler */
+    bool has_safepoints;             /* it polls */
+    struct sbx_provider_entry entry; /* what readers are told */
+};
+
+/* A logical stack as told, leaf first. */
+struct sbx_logical_walk {
+    uint32_t count;
+    uint32_t tags[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX]; /* line, provider, and enum sbx_logical_tag */
+    uint64_t functions[SBX_LOGICAL_MAX + SBX_PROVIDERS_MAX];
+};
+
+/* A thread's part: in its block. */
+struct sbx_logical {
+    uint32_t turn;      /* which of `walks` is the last */
+    uint32_t native;    /* callstack id it was put on; 0: there is none */
+    uint32_t stack;     /* and the id that came of it */
+    uint32_t epoch;     /* of both */
+    uint64_t noted_ns;  /* begin of the blocking call in which the thread still is since the last walk; 0: none */
+    uint64_t credit_ns; /* when the credit below was counted */
+    uint32_t credit;    /* notes that may be made */
+    uint32_t wanted;    /* not 0: a safepoint is asked for. Bits 0..7 flags, 8..15 kind, 16..23 op of its record */
+    bool not_now;       /* a provider could not tell its stack in this capture */
+    bool drops_native;  /* this capture is a safepoint's: the frames of the provider itself are no news */
+    struct sbx_logical_walk walks[2];
+};
+
+/* The provider's context on the calling thread, by provider; NULL: the thread does not run it. */
+extern __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
+
+/* Does the calling thread run any of them? */
+SBX_SIGNAL_SAFE static inline bool sbx_provider_is_entered(void)
+{
+    bool is_entered = false;
+    for (uint32_t i = 0; i < SBX_PROVIDERS_MAX; i++) {
+        is_entered |= sbx_provider_contexts[i] != NULL;
+    }
+    return is_entered;
+}
+
+extern struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
+
+/* Add a provider. One caller at a time. Returns it, or NULL: there are SBX_PROVIDERS_MAX already. Before or after the
+ * recording is attached; for good. */
+struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider);
+
+/* Write into the recording what is known of the providers, if it is attached. */
+void sbx_providers_publish(void);
+
+#endif

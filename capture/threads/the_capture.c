@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* the_capture.c - the state of the one capture: attached, given its numbers, and woken. */
+#include "the_capture.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "raw_syscall.h"
+
+/* What the gate is before the start: shut, so that an interface of ours costs one branch. */
+static uint32_t shut_gate[2];
+
+struct sbx_capture sbx_the_capture = {.gate = shut_gate};
+
+void sbx_capture_attach(struct sbx_recording_header *header)
+{
+    uint8_t *base = (uint8_t *)header;
+    sbx_the_capture.header = header;
+    sbx_the_capture.control = (struct sbx_control_page *)(base + SBX_CONTROL_AT);
+    sbx_the_capture.modules = (struct sbx_module_entry *)(base + header->modules.at);
+    sbx_the_capture.threads = (struct sbx_thread_entry *)(base + header->threads.at);
+    sbx_the_capture.watches = (struct sbx_watch_entry *)(base + header->watches.at);
+    sbx_callstack_table_init(&sbx_the_capture.table, header);
+    sbx_ring_init(&sbx_the_capture.ring, header);
+}
+
+void sbx_capture_apply(const struct sbx_capture_settings *settings)
+{
+    /* relaxed: each is a number of its own; a record made under the old one is as good */
+    sbx_store_relaxed(&sbx_the_capture.interval_ns, (uint64_t)settings->interval_us * 1000u);
+    for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
+        const struct sbx_point_limits *limits = &settings->limits[group];
+        uint32_t interval_us =
+            limits->interval_us > settings->interval_us ? limits->interval_us : settings->interval_us;
+        uint32_t threshold_us = limits->threshold_us != 0 ? limits->threshold_us : settings->wait_min_us;
+        sbx_store_relaxed(&sbx_the_capture.leaf_interval_ns[group], (uint64_t)interval_us * 1000u);
+        sbx_store_relaxed(&sbx_the_capture.threshold_ns[group], (uint64_t)threshold_us * 1000u);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_capture_ring_bell(void)
+{
+    uint32_t *bell = &sbx_the_capture.control->bell;
+    int saved_errno = errno;
+    sbx_add_acq_rel(bell, 1); /* order: release bell - what the ringer stored before is seen by the woken */
+    syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE bool sbx_capture_is_callers(void)
+{
+    return sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)sbx_the_capture.header->pid;
+}

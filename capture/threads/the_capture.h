@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* the_capture.h - the one capture of a process: the recording that it writes, whether it may, what was lost, and a bell.
+ *
+ * It is attached to a mapped recording once and never detached: hooks and handlers may be anywhere in our code at any time, so
+ * stopping takes the hooks out and shuts the gate, and leaves every page mapped.
+ *
+ * It lies on the ground: threads, calls, samples and handlers all know it, and it knows none of them. */
+#ifndef SBX_THE_CAPTURE_H
+#define SBX_THE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "callstack_table.h"
+#include "capture_settings.h"
+#include "marks.h"
+#include "order.h"
+#include "recording_format.h"
+#include "ring_writer.h"
+
+struct sbx_code_map;
+
+struct sbx_capture {
+    struct sbx_recording_header *header;
+    struct sbx_control_page *control;
+    struct sbx_module_entry *modules;
+    struct sbx_thread_entry *threads;
+    struct sbx_watch_entry *watches;
+    struct sbx_callstack_table table;
+    struct sbx_ring ring;
+    uint32_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
+    uint32_t provider_count;        /* see providers.h; beside `map`, which a capture reads as well */
+    const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
+    uint32_t
+        *gate; /* [0] 1: record. [1] 1: this is the process we were started in. In a page that fork() wipes: a child
+                       finds zeroes, by whatever call it was made */
+    uint64_t agent_begin, agent_end; /* addresses of our own code: its frames are left out of every stack */
+    uint64_t interval_ns;            /* a thread records one leaf sample per this time at most */
+    uint64_t leaf_interval_ns[SBX_POINT_GROUPS_MAX]; /* the same of each group, never below interval_ns */
+    uint64_t threshold_ns[SBX_POINT_GROUPS_MAX];     /* by group: shorter waits leave no record */
+    bool copies_by_file;                             /* process_vm_readv is not to be had here */
+    uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
+    void *sample_handler;                            /* its handler, which nobody is shown (point_signal.c) */
+    uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
+    uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
+    uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
+    uint32_t resting;        /* 1: the watch thread sleeps until somebody rings the bell */
+    uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
+    uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
+    void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
+    uint32_t own_tid;    /* one of our own threads; set before `leave` */
+    void (*late_ask)(
+        uint8_t group); /* a wait begins in a program whose recorder has not begun yet (agent/late_start.h);
+                                       NULL: nobody asks */
+    void (*settle)(
+        bool for_good);  /* wait for a start under way, or see to it that there is none; NULL: there is none */
+    uint32_t has_frames; /* 1: some thread has said where its frames begin */
+};
+
+/* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
+extern struct sbx_capture sbx_the_capture __attribute__((visibility("hidden")));
+
+/* Attach to a mapped, initialised recording. Single-threaded start-up. */
+void sbx_capture_attach(struct sbx_recording_header *header);
+
+/* Take over the numbers (watch thread, or start-up). */
+void sbx_capture_apply(const struct sbx_capture_settings *settings);
+
+SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
+{
+    return sbx_load_relaxed(sbx_the_capture.gate) != 0; /* relaxed: a late look costs one record more or less */
+}
+
+/* A wait begins while nothing is recorded. */
+SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group)
+{
+    void (*ask)(uint8_t) = sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
+    if (SBX_UNLIKELY(ask != NULL)) {
+        ask(group);
+    }
+}
+
+/* A child of fork() must not write to the recording: it is its parent's. */
+SBX_SIGNAL_SAFE static inline bool sbx_capture_is_ours(void)
+{
+    return sbx_load_relaxed(sbx_the_capture.gate + 1) != 0; /* relaxed: changes only across a fork */
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_count_drop(enum sbx_drop drop)
+{
+    sbx_add_relaxed(&sbx_the_capture.header->drops[drop], 1); /* relaxed: statistics */
+}
+
+/* Call the watch thread. One futex wake-up. */
+SBX_HOOK_SAFE void sbx_capture_ring_bell(void);
+
+/* Is the caller in the process that the recording is of? A child of vfork() is not, although its memory says so; nor is one in
+ * another namespace whose number is the same. */
+SBX_HOOK_SAFE bool sbx_capture_is_callers(void);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_registry.c - entries and blocks of the threads that record.
+ *
+ * The only place where a hook may do something slow: once in a thread's life. */
+#include "thread_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "former_seat.h"
+#include "left_code.h"
+#include "libc_symbols.h"
+#include "pages.h"
+#include "process_barrier.h"
+#include "raw_syscall.h"
+#include "signal_stack.h"
+#include "task_list.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_seats.h"
+#include "thread_stack.h"
+#include "thread_where.h"
+#include "waiter_table.h"
+
+static struct sbx_recording_header *the_header;
+static struct sbx_thread_entry *the_entries;
+static const struct sbx_thread_end *the_end; /* what else is done then */
+static pthread_key_t exit_key;               /* runs forget_self() when a thread ends */
+static bool have_exit_key;                   /* and may be set for a thread inside of any lock */
+static uint32_t open_for_registration;
+static uint32_t scans = 1; /* of the watch thread's */
+
+/* Called when a registered thread has ended, and the block becomes free for another. Two may find that out: the scan, and one that has its
+ * number now. */
+static void retire(struct sbx_thread *thread, uint32_t life)
+{
+    struct sbx_thread_entry *entry = thread->entry;
+    if (!sbx_seat_is_left(thread, life)) {
+        return;
+    }
+    sbx_sample_take_back(thread);
+    sbx_waiter_leave(thread->index); /* cancelled in a wait, or gone with one open */
+    the_end->completes(thread);
+    sbx_ring_was_left(&thread->writer);
+    sbx_add_relaxed(&the_header->captures_sync, entry->captures); /* relaxed: statistics */
+    entry->died_ns = sbx_now_ns();
+    entry->call_kind = SBX_RECORD_NONE;
+    entry->message_begin_ns = 0;
+    sbx_seat_unnote(thread->tid, thread->index);
+    sbx_store_release(&entry->state, SBX_THREAD_DEAD); /* order: release entry.state - the entry may be taken again */
+    sbx_seat_is_free(thread->index, true);
+}
+
+static bool
+    first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
+
+/* The calling thread's block, from its TLS or by its number. */
+static struct sbx_thread *find_self(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (thread == NULL) {
+        thread = sbx_seat_of((uint32_t)syscall(SYS_gettid));
+    }
+    return sbx_thread_is_registered(thread) ? thread : NULL;
+}
+
+static void forget_self(void *unused)
+{
+    struct sbx_thread *thread = find_self();
+    (void)unused; /* the block that was its own when it registered */
+    if (thread == NULL) {
+        uint64_t mask = sbx_raw_block_signals();
+        if (sbx_self == NULL && sbx_capture_is_open() && sbx_capture_is_callers()) {
+            sbx_seat_forget((uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0));
+        }
+        sbx_thread_become(SBX_THREAD_GONE);
+        sbx_raw_set_signals(mask);
+        return;
+    }
+    if (thread->tid == the_header->pid) {
+        sbx_store_relaxed(&first_has_ended,
+                          true); /* relaxed: a late look adopts it, as any thread that is still there */
+    }
+    prctl(PR_GET_NAME, thread->entry->name); /* it registered at its beginning, and named itself later */
+    the_end->begins(thread);
+    sbx_thread_become(SBX_THREAD_GONE); /* hooks that run after us, in other destructors, pass through */
+    sbx_thread_clock_disarm(&thread->clock);
+    if (sbx_capture_is_open() && sbx_thread_give_back_signal_stack(thread) &&
+        sbx_load_relaxed(&thread->entry->tid) == thread->tid) {
+        sbx_thread_enter(thread);
+        retire(thread, thread->generation);
+    }
+}
+
+static void become_inert_in_child(void)
+{
+    sbx_thread_become(SBX_THREAD_GONE); /* the recording is the parent's; the gate page is wiped as well */
+    if (sbx_capture_is_ours()) { /* but not by a kernel before 4.14, nor by qemu-user, and fork() is itself a point */
+        sbx_store_relaxed(sbx_the_capture.gate, 0); /* relaxed: a child has one thread */
+        sbx_store_relaxed(sbx_the_capture.gate + 1, 0);
+    }
+}
+
+/* The key is made when the library is loaded, because a thread registers wherever its first hook is, perhaps below the host's
+ * own allocator: glibc keeps the values of the first keys in the thread itself, and allocates for those that come later
+ * (nptl/pthread_setspecific.c, PTHREAD_KEY_2NDLEVEL_SIZE); musl keeps all in the thread. Where ours is a later one the end of
+ * a thread is seen by the watch thread alone, within half a second. */
+__attribute__((constructor(102))) static void
+make_exit_key(void) /* before the start of a preloaded recorder, in which the first thread registers */
+{
+#ifdef __GLIBC__
+    const pthread_key_t in_the_thread = 32;
+#else
+    const pthread_key_t in_the_thread = UINT_MAX;
+#endif
+    if (pthread_key_create(&exit_key, forget_self) == 0) {
+        have_exit_key = exit_key < in_the_thread;
+        if (!have_exit_key) {
+            pthread_key_delete(exit_key);
+        }
+    }
+}
+
+int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries,
+                              const struct sbx_thread_end *end)
+{
+    the_end = end;
+    the_header = header;
+    the_entries = entries;
+    static bool is_at_fork;
+    if (!is_at_fork) {
+        is_at_fork = true;
+        sbx_at_fork(NULL, NULL, become_inert_in_child); /* without it the gate alone stops the child */
+    }
+    sbx_store_release(&open_for_registration, 1); /* order: release registry.open - the table above is set */
+    return 0;
+}
+
+void sbx_thread_registry_stop(void)
+{
+    sbx_store_release(&open_for_registration, 0); /* order: release registry.open */
+}
+
+/* Claim an entry: a fresh one while there are any, else one of a dead thread, by turns. Lock-free: entries are claimed
+ * by compare-and-swap on their state. It is FREE until claim() has filled it: LIVE with the last thread's tid would let
+ * the watch thread find that one gone, and retire the entry under our hands. Returns the index or -1. */
+static int claim_entry(void)
+{
+    for (;;) {
+        uint32_t count = sbx_load_acquire(&the_header->thread_count); /* order: acquire header.thread_count */
+        if (count < the_header->threads.count && count < sbx_seats_most) {
+            uint32_t expected = count;
+            if (!sbx_cas_acq_rel(&the_header->thread_count, &expected, count + 1)) {
+                continue;
+            }
+            if (count >= sbx_seats_most / 4 * 3) {
+                sbx_store_relaxed(&sbx_seats_are_scarce,
+                                  1); /* relaxed: a hint; they may be gone before the next scan */
+            }
+            return (int)count;
+        }
+        uint32_t index = sbx_seat_candidate(), expected = SBX_THREAD_DEAD;
+        if (index >= count) {
+            return -1;
+        }
+        /* order: acq_rel entry.state - pairs with retire(): its last writes are done */
+        bool is_ours = sbx_cas_acq_rel(&the_entries[index].state, &expected, SBX_THREAD_FREE);
+        sbx_seat_is_free(index, false);
+        if (is_ours) {
+            return (int)index;
+        }
+    }
+}
+
+/* Zeroes are a block that nobody has used. Not the replay's frames and what follows: the cache is still true and the rest is
+ * scratch. Nor the timer: the watch thread may just be announcing one that it had made for the last owner, and whoever exchanges the
+ * word for 0 deletes it. */
+static void clear_block(struct sbx_thread *thread)
+{
+    const size_t timer = offsetof(struct sbx_thread, sample_timer), behind = timer + sizeof thread->sample_timer;
+    sbx_ring_was_left(
+        &thread->writer); /* a thread that gave its seat back left its chunk open, should it find the seat again */
+    sbx_sample_take_back(thread);
+    memset(&thread->clock, 0, timer - offsetof(struct sbx_thread, clock));
+    memset((char *)thread + behind, 0, offsetof(struct sbx_thread, replay) - behind);
+    thread->replay.depth = 0;
+}
+
+/* A life's number: of a thread of this process, wherever it sits. Never 0. */
+static uint32_t new_life(void)
+{
+    static uint32_t last;
+    uint32_t life = sbx_add_relaxed(&last, 1) + 1; /* relaxed: only its being different matters */
+    return life != 0 ? life : sbx_add_relaxed(&last, 1) + 1;
+}
+
+/* What the thread counted on other seats. */
+static void carry_counts(struct sbx_thread_entry *entry, const struct sbx_former_seat *former)
+{
+    entry->alloc_count = former->alloc_count;
+    entry->alloc_bytes = former->alloc_bytes;
+    entry->free_count = former->free_count;
+    entry->map_count = former->map_count;
+    entry->map_bytes = former->map_bytes;
+}
+
+/* An entry and a block for thread `tid`, which had another before (`former`; NULL: it had none); NULL when there is none left
+ * (counted). */
+static struct sbx_thread *claim(uint32_t tid, const struct sbx_former_seat *former)
+{
+    uint32_t generation = former != NULL && former->life != 0 ? former->life : new_life();
+    int index = claim_entry();
+    if (index < 0) {
+        sbx_count_drop(SBX_DROP_NO_THREAD);
+        return NULL;
+    }
+    struct sbx_thread_entry *entry = &the_entries[index];
+    struct sbx_thread *thread = sbx_thread_blocks[index];
+    if (thread == NULL) {
+        thread = sbx_pages_map(sizeof *thread);
+        if (thread == NULL) {
+            sbx_store_release(&the_entries[index].state, SBX_THREAD_DEAD); /* order: release entry.state */
+            sbx_seat_is_free((uint32_t)index, true);
+            sbx_count_drop(SBX_DROP_NO_THREAD);
+            return NULL;
+        }
+        thread->entry = entry;
+        thread->index = (uint32_t)index;
+    } else {
+        clear_block(thread);
+    }
+    /* order: release entry.generation - the fence lets nobody see the fields below under the old generation */
+    sbx_store_relaxed(&entry->tid, 0);
+    sbx_store_relaxed(&entry->generation, generation);
+    sbx_fence_seq_cst();
+    memset((char *)entry + offsetof(struct sbx_thread_entry, flags), 0,
+           sizeof *entry - offsetof(struct sbx_thread_entry, flags));
+    sbx_store_relaxed(&entry->born_ns, sbx_now_ns()); /* relaxed: a snapshot compares it, see C.2 */
+    if (former != NULL) {
+        carry_counts(entry, former);
+    }
+    if (tid == the_header->pid) {
+        entry->flags = SBX_THREAD_FLAG_MAIN;
+        the_header->main_thread = (uint32_t)index;
+        thread->has_loop = true;
+    }
+    thread->generation = generation;
+    thread->tid = tid;
+    sbx_seat_is_taken(thread, generation);
+    sbx_store_release(&entry->tid, tid); /* order: release entry.tid - the entry describes this thread now */
+    sbx_store_release(&sbx_thread_blocks[index], thread); /* order: release block - the block is whole */
+    sbx_store_release(&entry->state,
+                      SBX_THREAD_LIVE); /* order: release entry.state - entry and block are this thread's */
+    sbx_seat_note(tid, (uint32_t)index);
+    return thread;
+}
+
+/* It has its block from now on; its own mask is `mask`. */
+static void may_be_asked_again(struct sbx_thread *thread, uint64_t mask)
+{
+    sbx_store_relaxed(&thread->blocked_signals, mask); /* relaxed: before may_be_asked */
+    sbx_thread_take_signal_stack(thread);
+    sbx_order_with_handler();
+    sbx_thread_become(thread);
+}
+
+/* The calling thread takes a seat: one that is its own already, or any that is free. Signals are blocked. */
+static void sit_down(uint64_t mask)
+{
+    sbx_thread_become(SBX_THREAD_GONE); /* what we call below may pass our hooks */
+    uint32_t tid = (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    struct sbx_thread *thread = sbx_seat_of(tid); /* the watch thread adopted us before */
+    uint32_t life =
+        thread != NULL ? sbx_load_acquire(&thread->entry->generation) : 0; /* order: acquire entry.generation */
+    if (thread != NULL && thread->handle != 0 && thread->handle != (uint64_t)pthread_self()) {
+        /* It is of one that had our number before, and whose end nobody saw, unless the scan just does. */
+        if (sbx_thread_block_of(thread->index, tid) == thread) {
+            retire(thread, life);
+        }
+        thread = NULL;
+    }
+    if (thread == NULL) {
+        thread = sbx_seat_resume(tid);
+        if (thread != NULL) {
+            may_be_asked_again(thread, mask);
+            return;
+        }
+        thread = claim(tid, &sbx_former_seat);
+    }
+    if (thread == NULL) {
+        sbx_thread_become(NULL);
+        sbx_own_entry = sbx_seatless_entry(tid);
+        return;
+    }
+    prctl(PR_GET_NAME, thread->entry->name);
+    sbx_store_relaxed(&thread->handle, (uint64_t)pthread_self()); /* relaxed: sbx_thread_at() tells whether it lives */
+    if (have_exit_key) {
+        pthread_setspecific(exit_key, thread);
+    }
+    sbx_thread_find_stack(
+        thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
+    sbx_former_seat.life = thread->generation;
+    may_be_asked_again(thread, mask);
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void)
+{
+    if (sbx_load_acquire(&open_for_registration) == 0 || !sbx_capture_is_open()) { /* order: acquire registry.open */
+        return NULL;
+    }
+    bool has_had_one = sbx_former_seat.life != 0;
+    if ((has_had_one || sbx_is_seatless(sbx_own_entry)) && !sbx_seat_may_be_taken()) {
+        if (has_had_one) { /* a while without asking at each allocation; which one it moves is all one */
+            sbx_own_entry = sbx_seatless_entry((uint32_t)((uintptr_t)&sbx_former_seat >> 12));
+        }
+        return NULL;
+    }
+    int saved_errno = errno;
+    if (!sbx_capture_is_callers()) {
+        return NULL; /* a child of vfork(), on its parent's TLS: the parent would sit where a dead thread is known to sit */
+    }
+    uint64_t mask = sbx_raw_block_signals(); /* no handler comes in between, and no jump leaves half of it */
+    if (sbx_self == NULL) {
+        sit_down(mask);
+    }
+    struct sbx_thread *thread = sbx_self;
+    sbx_raw_set_signals(mask);
+    errno = saved_errno;
+    return sbx_thread_is_registered(thread) ? thread : NULL;
+}
+
+struct sbx_thread *sbx_thread_main(void)
+{
+    uint32_t index = the_header->main_thread;
+    return index < SBX_THREADS_MAX ? sbx_thread_at(index) : NULL;
+}
+
+/* Does the thread sleep further out than our code ran that it seems to be inside of? Then a jump has left that (left_code.h). */
+static bool is_seen_outside(const struct sbx_thread *thread, uint64_t inside)
+{
+    struct sbx_where where;
+    return inside >= SBX_INSIDE_PLACE && sbx_where_read(thread->tid, &where) && where.is_blocked &&
+           sbx_inside_is_stale(thread, inside, where.sp);
+}
+
+bool sbx_thread_registry_is_quiet(void)
+{
+    uint32_t count = sbx_thread_count();
+    if (sbx_load_acquire(&sbx_watch_inside) != 0) { /* order: acquire inside */
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        uint64_t inside = thread != NULL ? sbx_load_acquire(&thread->inside) : 0; /* order: acquire inside */
+        if (inside != 0 && !is_seen_outside(thread, inside)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The kernel's name of a thread. False: it has none. */
+static bool read_name(uint32_t tid, char name[16])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    ssize_t got = read(file, name, 16);
+    close(file);
+    if (got <= 1) {
+        return false;
+    }
+    name[got - 1] = 0; /* the line end */
+    return true;
+}
+
+/* Threads name themselves after they were born, so the scan asks again and again. The seat may become another's meanwhile, who must
+ * not keep this name: once more then. */
+static void refresh_name(struct sbx_thread *thread)
+{
+    const int most = 4;
+    for (int tries = 0; tries < most; tries++) {
+        char name[16];
+        uint32_t tid = sbx_load_acquire(&thread->entry->tid); /* order: acquire entry.tid */
+        if (!read_name(tid, name) || sbx_thread_block_of(thread->index, tid) != thread) {
+            return;
+        }
+        memcpy(thread->entry->name, name, sizeof name);
+        sbx_fence_seq_cst();
+        if (sbx_thread_block_of(thread->index, tid) == thread) {
+            return;
+        }
+    }
+}
+
+void sbx_thread_registry_name_young(uint64_t now_ns)
+{
+    const uint64_t young_ns = 2 * UINT64_C(1000000000); /* older ones were named by a scan */
+    for (uint32_t i = 0, count = sbx_thread_count(); i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && now_ns - thread->entry->born_ns < young_ns) {
+            refresh_name(thread);
+        }
+    }
+}
+
+/* Threads met once in a scan without a block. They are adopted when they are met again: a thread usually registers
+ * itself in its first hook, within microseconds, and must not get two blocks. */
+static uint32_t strangers[64];
+enum {
+    MANY = 256,     /* threads whose names are not all read in each scan (5 us each), but */
+    NAME_TURNS = 8, /* in so many scans */
+};
+static bool are_many;
+
+static void meet(uint32_t tid)
+{
+    struct sbx_thread *thread = sbx_seat_of(tid);
+    uint32_t *seat = &strangers[tid % SBX_COUNT_OF(strangers)];
+    if (thread == NULL && *seat != tid) {
+        *seat = tid;
+        return;
+    }
+    /* Who passes no hook would keep a seat for good: where seats are scarce they are for those who ask. */
+    bool is_new = thread == NULL;
+    if (is_new && sbx_load_relaxed(&sbx_seats_are_scarce) == 0) {
+        thread = claim(tid, NULL);
+    }
+    if (thread != NULL && (is_new || thread->index % NAME_TURNS == scans % NAME_TURNS || !are_many)) {
+        refresh_name(thread);
+    }
+}
+
+void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2)
+{
+    /* The dead: a thread that ended without its destructor (raw clone, cancelled early) is gone for the kernel. */
+    uint32_t count = sbx_thread_count(), alive = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread == NULL) {
+            if (sbx_load_relaxed(&the_entries[i].state) == SBX_THREAD_DEAD) { /* relaxed: who claims it looks again */
+                sbx_seat_is_free(i, true); /* once more, should its last owner have been stopped in between */
+            }
+            continue;
+        }
+        alive++;
+        uint32_t tid = thread->tid, generation = sbx_load_acquire(&thread->entry->generation);
+        if (syscall(SYS_tgkill, (long)the_header->pid, (long)tid, 0) == 0 || errno != ESRCH) {
+            continue;
+        }
+        /* It may have retired itself meanwhile, and its entry be another's. From here on it cannot: it is gone. */
+        if (sbx_thread_at(i) == thread && thread->tid == tid &&
+            sbx_load_acquire(&thread->entry->generation) == generation) { /* order: acquire entry.generation */
+            retire(thread, generation);
+        }
+    }
+    sbx_store_relaxed(&sbx_seats_are_scarce, alive >= sbx_seats_most / 4 * 3); /* relaxed: a hint */
+    sbx_store_relaxed(&scans, scans + 1);
+    are_many = alive >= MANY;
+    int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        return;
+    }
+    static uint8_t listing[16384] __attribute__((aligned(8))); /* the watch thread's alone */
+    long got;
+    while ((got = syscall(SYS_getdents64, folder, listing, sizeof listing)) > 0) {
+        for (long at = 0; at < got;) {
+            uint32_t tid = sbx_task_list_next(listing, &at);
+            bool is_gone = tid == the_header->pid && sbx_load_relaxed(&first_has_ended);
+            if (tid != 0 && tid != own_tid_1 && tid != own_tid_2 && !is_gone) {
+                meet(tid);
+            }
+        }
+    }
+    close(folder);
+}

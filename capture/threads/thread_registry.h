@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_registry.h - the threads that record: who has which entry in the recording, and which private block.
+ *
+ * A thread registers itself in the first hook it passes, or where pthread_create() began it; a thread that passes none
+ * is adopted by the watch thread, which finds it in /proc/self/task and looks at it from outside. What is recorded of them is not
+ * known here.
+ *
+ * Synchronization:               [1] [2] [3] [4]     [1] register self, forget self (hooked call of the thread)
+ *     [1] register / forget self  -   X   -   -      [2] sample handler of the same thread
+ *     [2] handler                 X   -   -   -      [3] adopt, reap (watch thread only)
+ *     [3] adopt, reap             -   -   X   -      [4] look at a block (watch thread)
+ *     [4] look                    -   -   -   -      X: excluded by the `inside` flag or by being one thread */
+#ifndef SBX_THREAD_REGISTRY_H
+#define SBX_THREAD_REGISTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "recording_format.h"
+#include "thread_block.h"
+
+/* What else is done when a thread ends, handed in by whoever records (calls/thread_end.h). */
+struct sbx_thread_end {
+    void (*begins)(struct sbx_thread *thread);    /* by the thread itself, while it still knows its block */
+    void (*completes)(struct sbx_thread *thread); /* before its seat is free for another; by whoever clears it away */
+};
+
+/* Once, before any thread registers. `entries` is the recording's table. Returns 0 or -errno. */
+int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries,
+                              const struct sbx_thread_end *end);
+/* No more registrations; entries of the live stay. */
+void sbx_thread_registry_stop(void);
+
+/* Register the calling thread and return its block; NULL when it must not or cannot (counted). Not in a handler. */
+SBX_HOOK_SAFE struct sbx_thread *sbx_thread_register_self(void);
+
+/* Watch thread: give every unknown thread of the process a block, retire those that ended, refresh names. */
+void sbx_thread_registry_scan(uint32_t own_tid_1, uint32_t own_tid_2);
+
+/* Watch thread, at a trigger: names of threads that were born a moment ago. They register before they name themselves. */
+void sbx_thread_registry_name_young(uint64_t now_ns);
+
+/* Block of the process's first thread; NULL when it is not known yet, or has ended. Watch thread. */
+struct sbx_thread *sbx_thread_main(void);
+
+/* Is no thread in the middle of a walk? Seen thread by thread: true says that each was outside our code at some moment
+ * during the call. The caller has issued a membarrier before. Module thread. */
+bool sbx_thread_registry_is_quiet(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_seats.c - free seats, and who sits where.
+ *
+ * Apart from thread_registry.c because it is about places and not about threads that begin and end. */
+#include "thread_seats.h"
+
+#include <sys/syscall.h>
+
+#include "raw_syscall.h"
+#include "thread_block.h"
+
+enum {
+    WORDS = SBX_THREADS_MAX / 64,
+    INDEX_BITS = 10,
+    BUCKETS = 256,     /* by the last bits of the thread's number: a process's come in a row */
+    BUCKET_SEATS = 16, /* one cache line; four are used when all seats are taken */
+    SEATLESS = 64,     /* scratch entries: threads that share one write to one line */
+};
+static_assert(SBX_THREADS_MAX <= 1 << INDEX_BITS,
+              "an index has 10 bits, and a thread's number the other 22 (PID_MAX_LIMIT)");
+
+static uint64_t free_seats[WORDS] __attribute__((aligned(64)));
+static uint32_t hand; /* where the next candidate is looked for */
+static uint32_t seats_by_tid[BUCKETS][BUCKET_SEATS] __attribute__((aligned(64)));
+static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may sit anywhere */
+static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
+static uint32_t taken; /* seats, by threads that live */
+uint32_t sbx_seats_are_scarce, sbx_seats_are_short;
+uint32_t sbx_seats_most = SBX_THREADS_MAX;
+bool sbx_seats_are_few;
+
+/* ---- free seats ---- */
+
+SBX_HOOK_SAFE bool sbx_seats_have_free(void)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        any |= sbx_load_relaxed(&free_seats[i]); /* relaxed: a hint, entry.state decides */
+    }
+    return any != 0;
+}
+
+SBX_HOOK_SAFE uint32_t sbx_seat_candidate(void)
+{
+    uint32_t from = sbx_load_relaxed(&hand); /* relaxed: where two look at once is all one */
+    for (uint32_t i = 0; i <= WORDS; i++) {
+        uint32_t word = (from / 64 + i) % WORDS;
+        uint64_t bits = sbx_load_relaxed(&free_seats[word]); /* relaxed: a hint, entry.state decides */
+        if (i == 0) {
+            bits &= UINT64_MAX << from % 64;
+        }
+        if (bits != 0) {
+            uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            sbx_store_relaxed(&hand, (index + 1) % SBX_THREADS_MAX);
+            return index;
+        }
+    }
+    return UINT32_MAX;
+}
+
+SBX_HOOK_SAFE void sbx_seat_is_free(uint32_t index, bool is_free)
+{
+    uint64_t bit = UINT64_C(1) << index % 64;
+    if (is_free) {
+        sbx_or_seq_cst(&free_seats[index / 64], bit); /* order: seq_cst seats.free - a hint; stronger than needed */
+    } else {
+        sbx_and_seq_cst(&free_seats[index / 64], ~bit); /* order: seq_cst seats.free */
+    }
+}
+
+/* ---- whose is it ---- */
+
+SBX_HOOK_SAFE void sbx_seat_note(uint32_t tid, uint32_t index)
+{
+    uint32_t *bucket = seats_by_tid[tid % BUCKETS], word = tid << INDEX_BITS | index;
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t expected = 0;
+        if (sbx_load_relaxed(&bucket[i]) == 0 &&
+            sbx_cas_acq_rel(&bucket[i], &expected, word)) { /* order: acq_rel seats.by_tid - one writer a place */
+            return;
+        }
+    }
+    sbx_store_relaxed(&has_overflowed[tid % BUCKETS], 1); /* relaxed: who misses it finds the seat a call later */
+}
+
+SBX_HOOK_SAFE void sbx_seat_unnote(uint32_t tid, uint32_t index)
+{
+    uint32_t *bucket = seats_by_tid[tid % BUCKETS], word = tid << INDEX_BITS | index;
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t expected = word;
+        if (sbx_load_relaxed(&bucket[i]) == word) {
+            (void)sbx_cas_acq_rel(&bucket[i], &expected, 0); /* order: acq_rel seats.by_tid */
+        }
+    }
+}
+
+SBX_HOOK_SAFE struct sbx_thread *sbx_seat_of(uint32_t tid)
+{
+    const uint32_t *bucket = seats_by_tid[tid % BUCKETS];
+    for (uint32_t i = 0; i < BUCKET_SEATS; i++) {
+        uint32_t word = sbx_load_relaxed(&bucket[i]); /* relaxed: block and entry say whose it is */
+        struct sbx_thread *thread =
+            word >> INDEX_BITS == tid ? sbx_thread_at(word & ((UINT32_C(1) << INDEX_BITS) - 1)) : NULL;
+        if (thread != NULL && thread->tid == tid) {
+            return thread;
+        }
+    }
+    uint32_t count = sbx_load_relaxed(&has_overflowed[tid % BUCKETS]) != 0 ? sbx_thread_count() : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && thread->tid == tid) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+static void count_taken(uint32_t change)
+{
+    uint32_t now = sbx_add_relaxed(&taken, change) + change; /* relaxed: what is made of it is a hint */
+    uint32_t is_short = now >= sbx_seats_most - sbx_seats_most / 8;
+    if (sbx_load_relaxed(&sbx_seats_are_short) != is_short) { /* a line that every wait reads is seldom written */
+        sbx_store_relaxed(&sbx_seats_are_short,
+                          is_short); /* relaxed: a late one is put right by the next who comes or goes */
+    }
+}
+
+SBX_HOOK_SAFE void sbx_seat_is_taken(struct sbx_thread *thread, uint32_t life)
+{
+    sbx_store_relaxed(&thread->owner, life); /* relaxed: entry.state, released behind it, says that there is one */
+    count_taken(1);
+}
+
+SBX_HOOK_SAFE bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life)
+{
+    if (life == 0 || !sbx_cas_acq_rel(&thread->owner, &life, 0)) { /* order: acq_rel seat.owner - one end a life */
+        return false;
+    }
+    count_taken(UINT32_MAX);
+    return true;
+}
+
+void sbx_seats_allow(uint32_t most)
+{
+    sbx_seats_most = most < SBX_THREADS_MAX ? most : SBX_THREADS_MAX;
+    sbx_seats_are_few = true;
+}
+
+SBX_HOOK_SAFE struct sbx_thread_entry *sbx_seatless_entry(uint32_t tid)
+{
+    struct sbx_thread_entry *entry = &seatless[tid % SEATLESS];
+    sbx_store_relaxed(&entry->countdown, SBX_SEATLESS_STRIDE); /* relaxed: scratch */
+    return entry;
+}
+
+SBX_SIGNAL_SAFE bool sbx_is_seatless(const struct sbx_thread_entry *entry)
+{
+    return entry >= seatless && entry < seatless + SEATLESS;
+}

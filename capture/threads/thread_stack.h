@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_stack.h - where a thread's stack is, as the C library has it. */
+#ifndef SBX_THREAD_STACK_H
+#define SBX_THREAD_STACK_H
+
+#include "marks.h"
+#include "thread_block.h"
+
+/* Find out how the C library remembers a thread's stack. Once, by a thread of ours that pthread_create() made; until then
+ * stacks of threads are copied to be walked. */
+void sbx_thread_learn_stack_bounds(void);
+
+/* Learn the calling thread's stack bounds if they are not known. Not in a handler. */
+SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sample_number.c - one word between us, who take a signal, and the program, which sets what it likes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "recording_builder.h"
+#include "sample_handler.h"
+#include "sample_number.h"
+#include "the_capture.h"
+#include "thread_end.h"
+#include "thread_registry.h"
+
+static struct sbx_recording_builder *the_builder;
+static uint32_t gate[2] = {1, 1};
+
+static int attach(void **state)
+{
+    (void)state;
+    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
+    sbx_capture_attach(the_builder->header);
+    sbx_the_capture.gate = gate;
+    return sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end);
+}
+
+static int detach(void **state)
+{
+    (void)state;
+    sbx_thread_registry_stop();
+    sbx_recording_builder_destroy(the_builder);
+    return 0;
+}
+
+static int begin_anew(void **state)
+{
+    (void)state;
+    for (int number = SBX_SIGNAL_LAST; number <= SBX_SIGNAL_FIRST; number++) {
+        signal(number, SIG_DFL);
+    }
+    sbx_sample_number_start();
+    return 0;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+static bool has_default_action(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
+}
+
+static void test_the_first_free_signal_is_taken(void **state)
+{
+    (void)state;
+    signal(SBX_SIGNAL_FIRST, SIG_IGN);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST - 1);
+    assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST - 1);
+    assert_true(sbx_sample_number_is_ours(SBX_SIGNAL_FIRST - 1));
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+static void test_none_is_taken_while_any_thread_sets_one(void **state)
+{
+    (void)state;
+    assert_true(sbx_sample_number_begin_set(40, false));
+    assert_true(sbx_sample_number_begin_set(50, false));
+    assert_int_equal(sbx_sample_number_choose(), 0);
+    assert_false(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    sbx_sample_number_end_set(); /* the end of one is not that of the other */
+    assert_int_equal(sbx_sample_number_choose(), 0);
+    assert_true(has_default_action(SBX_SIGNAL_FIRST));
+    sbx_sample_number_end_set();
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+}
+
+static void test_signals_of_the_c_library_and_others_are_nothing_to_us(void **state)
+{
+    (void)state;
+    assert_false(sbx_sample_number_begin_set(SIGUSR1, false));
+    assert_false(sbx_sample_number_begin_set(34, false));
+    assert_false(sbx_sample_number_begin_set(64, false));
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+static void test_a_signal_that_is_set_is_given_up_unless_it_is_to_be_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, true));
+    sbx_sample_number_end_set();
+    assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST - 1, false));
+    sbx_sample_number_end_set();
+    assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false));
+    sbx_sample_number_end_set();
+    assert_int_equal(sbx_the_capture.sample_signal, 0);
+}
+
+/* By siglongjmp() out of a handler, or because it ended: it is waited for a second, and not for good. */
+static void test_who_never_comes_back_from_setting_one_is_forgotten(void **state)
+{
+    (void)state;
+    assert_true(sbx_sample_number_begin_set(40, false));
+    int number = 0;
+    for (int i = 0; i < 3000 && number == 0; i++) {
+        number = sbx_sample_number_choose();
+        pause_ms(10);
+    }
+    assert_int_equal(number, SBX_SIGNAL_FIRST);
+    sbx_sample_number_end_set(); /* it comes back nevertheless */
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+}
+
+static atomic_bool is_in, is_through;
+
+static void *set_it(void *unused)
+{
+    is_in = true;
+    bool has_begun = sbx_sample_number_begin_set(SBX_SIGNAL_FIRST, false);
+    is_through = true;
+    if (has_begun) {
+        sbx_sample_number_end_set();
+    }
+    return unused;
+}
+
+static void test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it(void **state)
+{
+    pthread_t setter;
+    (void)state;
+    is_in = is_through = false;
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    assert_int_equal(pthread_create(&setter, NULL, set_it, NULL), 0);
+    while (!sbx_sample_number_is_wanted()) {
+        pause_ms(1);
+    }
+    assert_int_equal(sbx_the_capture.sample_signal, SBX_SIGNAL_FIRST); /* until then it is ours */
+    sbx_sample_number_end_try();
+    pthread_join(setter, NULL);
+    assert_true(is_in && is_through);
+    assert_int_equal(sbx_the_capture.sample_signal, 0);
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+static void test_who_waits_in_vain_goes_on(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_sample_number_choose(), SBX_SIGNAL_FIRST);
+    assert_true(sbx_sample_number_try(SBX_SIGNAL_FIRST));
+    set_it(NULL); /* nobody ends it meanwhile */
+    assert_int_equal(sbx_the_capture.sample_signal, 0);
+    sbx_sample_number_end_try();
+    assert_int_equal(sbx_the_capture.signal_changes, 0);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup(test, begin_anew)
+    const struct CMUnitTest tests[] = {
+        CASE(test_the_first_free_signal_is_taken),
+        CASE(test_none_is_taken_while_any_thread_sets_one),
+        CASE(test_signals_of_the_c_library_and_others_are_nothing_to_us),
+        CASE(test_a_signal_that_is_set_is_given_up_unless_it_is_to_be_kept),
+        CASE(test_who_never_comes_back_from_setting_one_is_forgotten),
+        CASE(test_who_sets_a_signal_that_is_tried_out_waits_for_the_end_of_it),
+        CASE(test_who_waits_in_vain_goes_on),
+    };
+    return cmocka_run_group_tests(tests, attach, detach);
+}
