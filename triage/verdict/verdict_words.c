@@ -400,6 +400,8 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             culprit[0] != '\0' && verdict->culprit_function[0] != '\0' ? " in " : "",
             culprit[0] != '\0' ? sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function) : "");
         break;
+    case SBX_CAUSE_CRASH: /* death.c says that */
+        break;
     case SBX_CAUSE_UNKNOWN:
         say_unknown(judgement, thread, wall, verdict);
         break;
