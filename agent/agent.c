@@ -163,6 +163,7 @@ static void hook_what_is_quick(void)
     sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
     sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
     sbx_loader_visit_end();
+    sbx_the_agent.hooks_were_whole = left == 0;
     if (left == 0) {
         sbx_the_agent.applied_points = wanted;
         sbx_the_capture.control->hooked_points = wanted;
@@ -238,6 +239,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return result;
     }
     sbx_the_agent.applied_points = UINT32_MAX;
+    sbx_the_agent.hooks_were_whole = 0;
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
@@ -259,7 +261,10 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_store_release(&sbx_the_agent.hooks_are_handed_over,
                       1); /* order: release agent.hooks - all they know is theirs */
     syscall(SYS_futex, &sbx_the_agent.hooks_are_handed_over, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    sbx_crash_signals_start(settings, sbx_now_ns()); /* before the watch thread, which goes on with it */
+    /* before the watch thread, which goes on with it */
+    sbx_crash_signals_start(
+        settings, sbx_load_acquire(&sbx_the_agent.hooks_were_whole), /* order: acquire agent.hooks_were_whole */
+        sbx_now_ns());
     result = sbx_agent_start_thread(&sbx_the_agent.watch_thread, sbx_watch_main);
     if (result != 0) {
         return give_up(result);

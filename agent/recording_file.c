@@ -150,18 +150,24 @@ static uint64_t lay_out(struct sbx_recording_header *header, uint32_t chunks)
 }
 
 /* The path by which the program was started, when it is absolute and leads to what runs; else what the kernel says
- * runs. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
+ * runs: /proc/self/exe leads somewhere else as soon as somebody else asks. The first tells more: Debian's redis-server is a link to redis-check-rdb, and nobody runs a redis-check-rdb. */
 static void find_executable(char path_out[SBX_PATH_MAX])
 {
     const char *given = (const char *)getauxval(AT_EXECFN);
+    static const char deleted[] = " (deleted)";
     struct stat named, running;
-    if (given != NULL && given[0] == '/' && strlen(given) < SBX_PATH_MAX && stat(given, &named) == 0 &&
-        stat("/proc/self/exe", &running) == 0 && named.st_dev == running.st_dev && named.st_ino == running.st_ino) {
+    if (given != NULL && given[0] == '/' && strncmp(given, "/proc/", 6) != 0 && strlen(given) < SBX_PATH_MAX &&
+        stat(given, &named) == 0 && stat("/proc/self/exe", &running) == 0 && named.st_dev == running.st_dev &&
+        named.st_ino == running.st_ino) {
         memcpy(path_out, given, strlen(given) + 1);
         return;
     }
     ssize_t length = readlink("/proc/self/exe", path_out, SBX_PATH_MAX - 1);
     path_out[length > 0 ? length : 0] = 0;
+    size_t bytes = strlen(path_out), mark = sizeof deleted - 1;
+    if (bytes > mark && strcmp(path_out + bytes - mark, deleted) == 0 && stat(path_out, &named) != 0) {
+        path_out[bytes - mark] = 0; /* the kernel's word, not the file's */
+    }
 }
 
 /* Does somebody hold a lock on it? */

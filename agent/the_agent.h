@@ -35,6 +35,7 @@ struct sbx_agent {
     uint32_t module_bell;           /* futex: bumped and woken to call it */
     uint32_t wanted_points;         /* what the hooks should be; 0: none */
     uint32_t applied_points;        /* what they are; UINT32_MAX until the first round */
+    uint32_t hooks_were_whole;      /* 1: a round has left no module of that time without its hooks */
     char rows_folder[SBX_RECORDING_PATH_MAX]; /* where unwind rows are kept; "": nowhere */
     /* snapshots */
     uint32_t snapshot_active;   /* 1: one is being made */

@@ -361,7 +361,9 @@ static void tick(uint64_t now_ns)
     begin_work(now_ns);
     header->tick++;
     take_settings();
-    sbx_crash_signals_tick(&watch.settings, now_ns);
+    /* order: acquire agent.hooks_were_whole - what asks sigaction() from here on asks a hook */
+    bool hooks_are_in = sbx_load_acquire(&sbx_the_agent.hooks_were_whole) != 0;
+    sbx_crash_signals_tick(&watch.settings, hooks_are_in, now_ns);
     take_consent();
     sbx_snapshot_maker_step(&watch.settings, now_ns);
     if (watch.settings.enabled == 0) {

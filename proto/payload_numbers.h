@@ -116,7 +116,9 @@ enum sbx_fault {
     SBX_FAULT_ARITHMETIC = 11, /* another arithmetic exception */
     SBX_FAULT_BREAKPOINT = 12, /* a breakpoint or trace trap that no debugger took */
     SBX_FAULT_SECCOMP = 13,    /* a system call that a filter forbids */
-    SBX_FAULT_KINDS = 14
+    SBX_FAULT_STACK = 14,      /* the thread's stack overflowed */
+    SBX_FAULT_NO_MEMORY = 15,  /* the kernel killed it: its control group or the machine had no memory left */
+    SBX_FAULT_KINDS = 16
 };
 
 /* What a record tells. An interval has begin < end; a sample has begin == end. */

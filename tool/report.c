@@ -213,7 +213,7 @@ static int prepare_output(struct request *request, size_t count)
 /* One line of the list. */
 struct row {
     int64_t packed_ns, duration_ns;
-    bool in_progress;
+    bool in_progress, is_crash; /* is_crash: one that ended no stall, which has no duration */
     char application[64], headline[240];
     char id[33];
 };
@@ -247,6 +247,7 @@ static void note_row(const struct sbx_report *report, struct row *row)
     row->packed_ns = report->packed_ns;
     row->duration_ns = report->stall->trigger.duration_ns;
     row->in_progress = report->stall->trigger.in_progress;
+    row->is_crash = report->verdict.cause == SBX_CAUSE_CRASH && row->duration_ns == 0;
     snprintf(row->application, sizeof row->application, "%s", report->app_name);
     snprintf(row->headline, sizeof row->headline, "%s", report->verdict.headline);
     snprintf(row->id, sizeof row->id, "%s", report->stall->payload_id_text);
@@ -290,7 +291,17 @@ static int print_list(struct row *rows, size_t count, FILE *out)
 {
     int letters = (int)telling_letters(rows, count);
     qsort(rows, count, sizeof *rows, compare_rows);
-    fprintf(out, "%zu stalls, newest first; one of them: add its ID; everything: --all\n\n", count);
+    size_t crashes = 0;
+    for (size_t i = 0; i < count; i++) {
+        crashes += rows[i].is_crash;
+    }
+    if (crashes > 0) {
+        fprintf(out, "%zu stall%s and %zu crash%s", count - crashes, count - crashes == 1 ? "" : "s", crashes,
+                crashes == 1 ? "" : "es");
+    } else {
+        fprintf(out, "%zu stalls", count);
+    }
+    fputs(", newest first; one of them: add its ID; everything: --all\n\n", out);
     for (size_t i = 0; i < count; i++) {
         char when[32] = "day and time unknown", duration[24];
         time_t seconds = (time_t)(rows[i].packed_ns / 1000000000);
@@ -298,8 +309,12 @@ static int print_list(struct row *rows, size_t count, FILE *out)
         if (rows[i].packed_ns > 0 && localtime_r(&seconds, &local) != NULL) {
             strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
         }
-        snprintf(duration, sizeof duration, "%.2f s%s", (double)rows[i].duration_ns / 1e9,
-                 rows[i].in_progress ? "+" : "");
+        if (rows[i].is_crash) {
+            snprintf(duration, sizeof duration, "crash");
+        } else {
+            snprintf(duration, sizeof duration, "%.2f s%s", (double)rows[i].duration_ns / 1e9,
+                     rows[i].in_progress ? "+" : "");
+        }
         fprintf(out, "%-19s  %.*s  %9s  ", when, letters, rows[i].id, duration);
         put_clean(out, rows[i].application);
         fputs(": ", out);

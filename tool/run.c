@@ -346,8 +346,12 @@ static void attend(struct run *run, struct sbx_child *child, struct sbx_courier 
     struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN}, {.fd = run->raw_watch, .events = POLLIN}};
     while (!child->has_ended) {
         /* Without inotify a look every two seconds has to do. */
-        if (poll(fds, 2, run->raw_watch < 0 ? 2000 : -1) < 0 && errno != EINTR) {
+        int count = poll(fds, 2, run->raw_watch < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS);
+        if (count < 0 && errno != EINTR) {
             break;
+        }
+        if (count == 0) {
+            sbx_child_look(child);
         }
         sbx_child_on_signal(child);
         if (run->raw_watch < 0 || read_events(run)) {
@@ -372,6 +376,7 @@ static void recover(struct run *run, const struct sbx_child *child)
             .pid = (uint32_t)child->pid,
             .start_ticks = child->start_ticks,
             .signal = WIFSIGNALED(child->status) ? (uint32_t)WTERMSIG(child->status) : 0,
+            .had_no_memory = child->had_no_memory,
         };
     }
     struct sbx_recording_folders folders;

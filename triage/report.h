@@ -32,10 +32,10 @@ struct sbx_symbolizer; /* symbolizer.h: where names come from */
 enum sbx_cause {
     SBX_CAUSE_UNKNOWN = 0, SBX_CAUSE_CPU, SBX_CAUSE_HIGH_FREQUENCY, SBX_CAUSE_LOCK, SBX_CAUSE_DEADLOCK, SBX_CAUSE_WAIT,
     SBX_CAUSE_SLEEP, SBX_CAUSE_IO, SBX_CAUSE_NETWORK, SBX_CAUSE_IPC, SBX_CAUSE_MEMORY, SBX_CAUSE_GC,
-    SBX_CAUSE_CPU_CONTENTION,
+    SBX_CAUSE_CPU_CONTENTION, SBX_CAUSE_CRASH,
 };
 /* clang-format on */
-#define SBX_CAUSE_COUNT (SBX_CAUSE_CPU_CONTENTION + 1)
+#define SBX_CAUSE_COUNT (SBX_CAUSE_CRASH + 1)
 enum sbx_class {
     SBX_CLASS_ON_CPU = 1,
     SBX_CLASS_RUNNABLE = 2,
@@ -52,7 +52,7 @@ struct sbx_evidence {
 
 struct sbx_verdict {
     enum sbx_cause cause;
-    enum sbx_class class_;
+    enum sbx_class class_;        /* 0: not known, or a crash, which is not about time */
     struct sbx_location location; /* who to blame; function "" when unknown */
     uint32_t stack;               /* callstack it was read from; 0 none */
     double confidence;            /* 0..1 */

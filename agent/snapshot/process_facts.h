@@ -16,9 +16,10 @@ struct sbx_process_facts {
     uint64_t pid_namespace; /* in which `pid` was looked up; 0: not known */
     uint8_t boot_id[16];    /* of the running kernel */
     uint32_t signal;        /* the signal that ended it, from its parent's waitpid(2); 0: none, or not known */
+    bool had_no_memory;     /* from its parent: the kernel killed it for want of memory */
 };
 
-/* Ask /proc; fills all but has_let_go and signal. Returns 0, or -errno when it cannot be asked; "no such process" is an
+/* Ask /proc; fills all but has_let_go and what the parent knows. Returns 0, or -errno when it cannot be asked; "no such process" is an
  * answer. */
 SBX_MUST_CHECK int sbx_process_facts_read(uint32_t pid, struct sbx_process_facts *facts_out);
 

@@ -154,12 +154,14 @@ static bool has_not_begun(const struct sbx_recording_header *header)
 }
 
 /* What its parent knows of its death. */
-static uint32_t known_signal(const struct recovery *recovery, const struct sbx_recording_header *header)
+static void learn_death(const struct recovery *recovery, const struct sbx_recording_header *header,
+                        struct sbx_process_facts *facts)
 {
     const struct sbx_known_death *death = recovery->order->death;
     bool is_it = death != NULL && death->start_ticks != 0 && death->pid == header->pid &&
                  death->start_ticks == header->process_start_ticks;
-    return is_it ? death->signal : 0;
+    facts->signal = is_it ? death->signal : 0;
+    facts->had_no_memory = is_it && death->had_no_memory;
 }
 
 /* Make the snapshot of a dead process's recording. False when it could not be made (told). */
@@ -276,7 +278,7 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
         return false;
     }
     dead->facts.has_let_go = true; /* we hold the lock */
-    dead->facts.signal = known_signal(recovery, header);
+    learn_death(recovery, header, &dead->facts);
     *verdict_out = sbx_recovery_decide(header, settings_of(head_out), &dead->facts);
     return true;
 }

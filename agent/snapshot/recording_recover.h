@@ -50,6 +50,7 @@ struct sbx_known_death {
     uint32_t pid;
     uint64_t start_ticks; /* sbx_process_start_ticks() while it lived; 0: not known, and then nothing is believed */
     uint32_t signal;      /* that ended it; 0: it exited */
+    bool had_no_memory;   /* the kernel killed it for want of memory, as far as its parent can know */
 };
 
 /* What to do; strings and `death` are borrowed until the call returns. */

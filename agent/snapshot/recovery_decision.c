@@ -71,7 +71,8 @@ enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
     if (header->state != SBX_STATE_LIVE || became_another) {
         return SBX_RECOVERY_QUIET;
     }
-    bool has_crashed = sbx_signal_is_fatal(header->crash.signal) || sbx_signal_is_fatal(facts->signal);
+    bool has_crashed =
+        sbx_signal_is_fatal(header->crash.signal) || sbx_signal_is_fatal(facts->signal) || facts->had_no_memory;
     if (has_crashed && settings->enabled != 0 && settings->crash != SBX_CRASH_OFF) {
         return SBX_RECOVERY_CRASHED;
     }
@@ -122,7 +123,9 @@ struct sbx_trigger_entry sbx_recovery_trigger(const struct sbx_recording_header 
         .kind = has_crashed ? SBX_TRIGGER_CRASH : SBX_TRIGGER_KILLED,
         .thread = header->main_thread,
         .signal = was_seen ? crash->signal : facts->signal,
-        .fault = was_seen ? crash->fault : SBX_FAULT_UNKNOWN,
+        .fault = was_seen               ? crash->fault
+                 : facts->had_no_memory ? SBX_FAULT_NO_MEMORY
+                                        : SBX_FAULT_UNKNOWN,
         .end_ns = was_seen ? crash->at_ns : last_sign_ns,
         .in_progress = !has_crashed,
     };

@@ -156,7 +156,17 @@ SBX_SIGNAL_SAFE static uint32_t capture_overflowed(struct sbx_thread *thread, co
     return sbx_walk_intern(&thread->walk, &sbx_the_capture.table, epoch);
 }
 
-SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, const ucontext_t *interrupted)
+/* Whether the fault is that of a stack whose end was run over: the address is near the stack pointer, and between that and the
+ * first memory there is. */
+SBX_SIGNAL_SAFE static bool is_overflow(const siginfo_t *info, uint64_t sp, uint64_t low)
+{
+    uint64_t address = (uint64_t)(uintptr_t)info->si_addr, reach = OVERFLOW_PAGES * UINT64_C(4096);
+    return info->si_code > 0 && info->si_code != SI_KERNEL && low > sp - SBX_RED_ZONE_BYTES && address < low &&
+           address >= sp - reach;
+}
+
+SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, int number, const siginfo_t *info,
+                                         const ucontext_t *interrupted)
 {
     struct sbx_walk_registers registers;
     sbx_registers_interrupted(&registers, interrupted);
@@ -169,6 +179,9 @@ SBX_SIGNAL_SAFE static void record_stack(struct sbx_thread *thread, const uconte
                                 .cpu_ns = now.cpu_ns};
     /* A stack pointer is not to be trusted now, but what reads at it reads up to the stack's end. */
     uint64_t low = find_memory(thread, registers.sp);
+    if ((number == SIGSEGV || number == SIGBUS) && is_overflow(info, registers.sp, low)) {
+        sbx_store_relaxed(&sbx_the_capture.header->crash.fault, SBX_FAULT_STACK); /* relaxed: read when we are dead */
+    }
     if (low == registers.sp - SBX_RED_ZONE_BYTES && sbx_copy_stack(registers.sp, 8, thread->stack_copy) == 8) {
         record.stack = sbx_capture_stack(thread, &registers);
     } else if (low > registers.sp - SBX_RED_ZONE_BYTES) {
@@ -197,7 +210,7 @@ SBX_SIGNAL_SAFE static bool write_down(int number, const siginfo_t *info, const 
     }
     thread->inside = 1;
     sbx_order_with_handler();
-    record_stack(thread, interrupted);
+    record_stack(thread, number, info, interrupted);
     sbx_order_with_handler();
     thread->inside = 0;
     return true;

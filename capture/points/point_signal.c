@@ -4,6 +4,7 @@
  *
  *   - Who asks for the handler of our signal is told what he would be told alone: the default action. Who wants the signal
  *     gets it: all timers that are out are taken back first, and the sampler takes another.
+ *   - The handler for fatal signals is not shown while the program starts: what it puts in then it puts in as if it were alone.
  *   - Who is about to block our signal has his timer taken back before, so that none becomes pending that his sigwait() or
  *     his signalfd() would be told of.
  *   - A thread without an alternate stack has one of ours (signal_stack.c), which it is not shown. One it brings takes
@@ -35,6 +36,14 @@ static bool is_our_handler(handler_function *handler)
 static bool is_ours(const struct sigaction *action)
 {
     return (action->sa_flags & SA_SIGINFO) != 0 && is_our_handler(action->sa_handler); /* a union with sa_sigaction */
+}
+
+/* Ours, and not to be shown: that of our signal never, that of fatal signals not while the program puts in its own
+ * (crash_signals.c). Also where our own code has no right to say whose it is: in a child. */
+static bool is_hidden(handler_function *handler)
+{
+    void *unshown = sbx_load_relaxed(&sbx_the_capture.unshown_handler); /* relaxed: set before the kernel has it */
+    return is_our_handler(handler) || (handler != NULL && (void *)(uintptr_t)handler == unshown);
 }
 
 static bool is_our_number(int number)
@@ -90,7 +99,8 @@ static bool is_default(const struct sigaction *action)
         bool has_begun = wanted != NULL && begin_set(number, false);                              \
         int result = real_##name(number, wanted, was_out);                                        \
         end_set(has_begun);                                                                       \
-        if (result == 0 && was_out != NULL && SBX_UNLIKELY(is_ours(was_out))) {                   \
+        if (result == 0 && was_out != NULL && (was_out->sa_flags & SA_SIGINFO) != 0 &&            \
+            SBX_UNLIKELY(is_hidden(was_out->sa_handler))) {                                       \
             memset(was_out, 0, sizeof *was_out);                                                  \
             was_out->sa_handler = SIG_DFL;                                                        \
         }                                                                                         \
@@ -111,7 +121,7 @@ SETS_ACTION(__sigaction)
         bool has_begun = begin_set(number, false);                             \
         handler_function *was = real_##name(number, wanted);                   \
         end_set(has_begun);                                                    \
-        return is_our_handler(was) ? SIG_DFL : was;                            \
+        return is_hidden(was) ? SIG_DFL : was;                                 \
     }
 
 SETS_HANDLER(signal)
@@ -268,7 +278,7 @@ static handler_function *hook_sigset(int number, handler_function *wanted)
         end_set(has_begun);
     }
     end_unknown(thread);
-    return is_our_handler(was) ? SIG_DFL : was;
+    return is_hidden(was) ? SIG_DFL : was;
 }
 
 /* ---- alternate stacks ---- */

@@ -33,7 +33,7 @@ struct sbx_point_limits {
 /* What is done about fatal signals (handler/crash_handler.h). */
 enum sbx_crash_setting {
     SBX_CRASH_OFF = 0,     /* nothing: no handler, and no snapshot of a process that died so */
-    SBX_CRASH_SETTLED = 1, /* handlers go in a second after the start, when the program has put in its own */
+    SBX_CRASH_SETTLED = 1, /* handlers are not shown to the program for a second, in which it puts in its own */
     SBX_CRASH_AT_ONCE = 2, /* at the start: the program itself said when that is */
 };
 

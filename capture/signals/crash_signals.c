@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* crash_signals.c - the crash handler goes in where nobody else wants the signal, and never over anybody.
  *
- * Late, in a process that was not written for us: what it installs it installs at its start, and some of it looks at what
- * was there before. A Java machine calls a handler it finds before its own report, Go hands faults of C code on to it and
- * prints no trace: both would behave otherwise because of us. A second later they are in, and we are not. */
+ * In a process that was not written for us: what it installs it installs at its start, and some of it looks at what was
+ * there before. A Java machine calls a handler it finds before its own report, CRuby leaves a handler that it finds in place, Go hands
+ * faults of C code on to it and prints no trace: all would behave otherwise because of us. So for the first second ours is in
+ * and not shown: whoever asks sigaction() is told of the default action (points/point_signal.c), and what is put in takes
+ * its place. A crash of that second has its stack all the same. Go asks the kernel itself: where there is Go, and where
+ * sigaction() could not be hooked yet, ours goes in when the second is over, if the action is still the default one. */
 #include "crash_signals.h"
 
 #include <link.h>
@@ -35,6 +38,8 @@ static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SI
 static const char *const run_times[] = {"libjli.so", "libjvm.so", "libcoreclr.so", "libmonosgen-2.0.so"};
 
 static struct {
+    bool is_settled;  /* the program's own handlers are in: ours may be seen */
+    bool must_settle; /* it asks the kernel past our hooks: ours is not put in before */
     uint64_t started_ns, looked_ns;
     uint32_t modules_seen; /* of the module table: none of them is a run-time, unless is_hosting */
     bool is_hosting;       /* one is: they have these signals to themselves */
@@ -91,18 +96,60 @@ static bool hosts_a_run_time(void)
     return state.is_hosting;
 }
 
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) != 0 && part->p_vaddr >= segment->p_vaddr &&
+            part->p_memsz <= segment->p_filesz &&
+            part->p_vaddr - segment->p_vaddr <= segment->p_filesz - part->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The note that the linker of Go writes into each of its programs and libraries. */
+static bool is_go(const struct dl_phdr_info *info)
+{
+    static const char name[4] = "Go";
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE || !is_loaded(info, segment)) {
+            continue;
+        }
+        uintptr_t at = (uintptr_t)(info->dlpi_addr + segment->p_vaddr), end = at + segment->p_memsz;
+        while (end - at >= sizeof(ElfW(Nhdr)) + sizeof name) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            size_t name_bytes = (note->n_namesz + (size_t)3) & ~(size_t)3,
+                   bytes = (note->n_descsz + (size_t)3) & ~(size_t)3;
+            if (note->n_namesz == sizeof name && memcmp(note + 1, name, sizeof name) == 0) {
+                return true;
+            }
+            if (name_bytes + bytes > end - at - sizeof *note) {
+                break;
+            }
+            at += sizeof *note + name_bytes + bytes;
+        }
+    }
+    return false;
+}
+
 static int is_run_time_module(struct dl_phdr_info *info, size_t bytes, void *unused)
 {
     (void)bytes;
     (void)unused;
+    state.must_settle = state.must_settle || is_go(info);
     return is_run_time(info->dlpi_name);
 }
 
-static void install_all(void)
+static void install_all(bool is_shown)
 {
     uint32_t mask = 0;
+    void *unshown = is_shown ? NULL : (void *)(uintptr_t)sbx_on_fatal_signal;
+    sbx_store_relaxed(&sbx_the_capture.unshown_handler, unshown); /* relaxed: the calls below are behind it */
     for (size_t i = 0; i < SBX_COUNT_OF(fatal); i++) {
-        mask |= install(fatal[i]) ? UINT32_C(1) << fatal[i] : 0;
+        mask |= install(fatal[i]) || is_ours(fatal[i]) ? UINT32_C(1) << fatal[i] : 0;
     }
     state.are_in = true;
     sbx_store_relaxed(&sbx_the_capture.header->crash_signals, mask); /* relaxed: a number for people */
@@ -164,6 +211,7 @@ void sbx_crash_signals_stop(void)
         }
     }
     state.are_in = false;
+    sbx_store_relaxed(&sbx_the_capture.unshown_handler, NULL);
     sbx_store_relaxed(&sbx_the_capture.header->crash_signals, 0);
 }
 
@@ -176,18 +224,17 @@ static bool has_run_time_module(void)
     return is_there;
 }
 
-void sbx_crash_signals_start(const struct sbx_capture_settings *settings, uint64_t now_ns)
+void sbx_crash_signals_start(const struct sbx_capture_settings *settings, bool hooks_are_in, uint64_t now_ns)
 {
     state.started_ns = state.looked_ns = now_ns;
-    if (settings->enabled != 0 && settings->crash == SBX_CRASH_AT_ONCE && !has_run_time_module()) {
-        install_all();
+    state.is_settled = state.must_settle = false;
+    if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || has_run_time_module()) {
+        return;
     }
-}
-
-static bool are_due(const struct sbx_capture_settings *settings, uint64_t now_ns)
-{
-    return settings->crash == SBX_CRASH_AT_ONCE ||
-           (settings->crash == SBX_CRASH_SETTLED && now_ns - state.started_ns >= SETTLE_NS);
+    state.is_settled = settings->crash == SBX_CRASH_AT_ONCE;
+    if (state.is_settled || (hooks_are_in && !state.must_settle)) {
+        install_all(state.is_settled);
+    }
 }
 
 /* The host's handler, or a longjmp out of it, let the process go on: it has not died of this, and the next is another. */
@@ -201,7 +248,7 @@ static void forget_survived(uint64_t now_ns)
     }
 }
 
-void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, uint64_t now_ns)
+void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, bool hooks_are_in, uint64_t now_ns)
 {
     forget_survived(now_ns);
     if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || hosts_a_run_time()) {
@@ -211,8 +258,13 @@ void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, uint64_
         return;
     }
     bool knows_modules = state.modules_seen != 0; /* else nobody can say yet whether there is a run time among them */
-    if (!state.are_in && knows_modules && are_due(settings, now_ns)) {
-        install_all();
+    bool was_settled = state.is_settled;
+    state.is_settled = settings->crash == SBX_CRASH_AT_ONCE || now_ns - state.started_ns >= SETTLE_NS;
+    bool may_go_in = state.is_settled || (hooks_are_in && !state.must_settle);
+    if (state.are_in && state.is_settled && !was_settled) {
+        install_all(true); /* also where the program has put the default action back meanwhile */
+    } else if (!state.are_in && knows_modules && may_go_in) {
+        install_all(state.is_settled);
     } else if (state.are_in && now_ns - state.looked_ns >= LOOK_EVERY_NS) {
         state.looked_ns = now_ns;
         look_again();
@@ -221,7 +273,8 @@ void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, uint64_
 
 uint64_t sbx_crash_signals_due_ns(const struct sbx_capture_settings *settings)
 {
-    if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || state.is_hosting || state.are_in) {
+    if (settings->enabled == 0 || settings->crash == SBX_CRASH_OFF || state.is_hosting ||
+        (state.are_in && state.is_settled)) {
         return UINT64_MAX;
     }
     return state.started_ns + SETTLE_NS;

@@ -11,14 +11,15 @@
 
 #include "capture_settings.h"
 
-/* At the agent's start: with SBX_CRASH_AT_ONCE the handlers go in now. */
-void sbx_crash_signals_start(const struct sbx_capture_settings *settings, uint64_t now_ns);
+/* At the agent's start: the handlers go in now. With SBX_CRASH_SETTLED only if `hooks_are_in`, those of sigaction() and its like
+ * in all modules: then they are not shown for a second. */
+void sbx_crash_signals_start(const struct sbx_capture_settings *settings, bool hooks_are_in, uint64_t now_ns);
 
-/* The watch thread's tick: puts them in when the program has settled, takes them out when the settings say so, sees
+/* The watch thread's tick: puts them in when the hooks are in or the program has settled, takes them out when the settings say so, sees
  * when a host has replaced them, and takes back the word of a crash that the process survived. */
-void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, uint64_t now_ns);
+void sbx_crash_signals_tick(const struct sbx_capture_settings *settings, bool hooks_are_in, uint64_t now_ns);
 
-/* When they are to go in, CLOCK_MONOTONIC; UINT64_MAX: they are in, or never will be. */
+/* When they are to go in, or may be shown, CLOCK_MONOTONIC; UINT64_MAX: they are, or never will be. */
 uint64_t sbx_crash_signals_due_ns(const struct sbx_capture_settings *settings);
 
 /* See which handlers of the host's serve once. Done by the next each second; before a rest, in which nobody looks. */

@@ -3,6 +3,7 @@
 #include "api_lists.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "json_document.h"
 
@@ -69,7 +70,8 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
     sbx_document_bool(json, "new_in_build", issue->new_in_build);
     sbx_document_integer(json, "first_ms", issue->first_ms);
     sbx_document_integer(json, "last_ms", issue->last_ms);
-    sbx_document_number(json, "longest_ms", (double)issue->longest_ns / 1e6);
+    bool is_crash = strcmp(issue->newest.trigger, "crash") == 0 && issue->longest_ns == 0; /* none of length 0 */
+    sbx_document_number(json, "longest_ms", is_crash ? NAN : (double)issue->longest_ns / 1e6);
     sbx_document_string(json, "app", issue->newest.app);
     put_verdict(json, &issue->newest);
     sbx_document_string(json, "newest", issue->newest.id_text);

@@ -8,6 +8,15 @@
 #include "list.html.h"
 #include "page_parts.h"
 
+/* A crash that ended no stall took no time: it is none of length 0. */
+static void put_took(struct sbx_fill *at, const char *trigger, int64_t duration_ns)
+{
+    if (duration_ns == 0 && strcmp(trigger, "crash") == 0)
+        sbx_fill_text(at, "\u2013");
+    else
+        sbx_page_duration(at, duration_ns);
+}
+
 /* ---- issues ---- */
 
 static void put_error(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
@@ -72,7 +81,7 @@ static void put_issue_row(struct sbx_byte_buffer *page, const struct sbx_issue_r
         sbx_page_time(page, issue->last_ms, now_ms);
         break;
     case LIST_ROW_LONGEST:
-        sbx_page_duration(&at, issue->longest_ns);
+        put_took(&at, issue->newest.trigger, issue->longest_ns);
         break;
     case LIST_ROW_NEWEST:
         sbx_fill_text(&at, issue->newest.id_text);
@@ -169,7 +178,7 @@ static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snap
         sbx_page_word(&at, row->trigger);
         break;
     case LIST_SNAPSHOT_DURATION:
-        sbx_page_duration(&at, row->duration_ns);
+        put_took(&at, row->trigger, row->duration_ns);
         break;
     }
 }
@@ -274,6 +283,15 @@ static void put_stands_for(struct sbx_byte_buffer *page, const struct sbx_issue_
     }
 }
 
+static void put_longest(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
+{
+    SBX_FILL(page, list_took, at) {
+    case LIST_TOOK_LONGEST:
+        sbx_page_duration(&at, issue->longest_ns);
+        break;
+    }
+}
+
 void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_page *list, struct sbx_byte_buffer *page)
 {
     struct sbx_fill frame = sbx_page_begin(page, issue->newest.headline, 0);
@@ -282,7 +300,8 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_pag
         sbx_page_badge(page, issue->newest.cause);
         break;
     case LIST_ISSUE_CLASS:
-        sbx_page_word(&at, issue->newest.class_);
+        if (strcmp(issue->newest.cause, "crash") != 0) /* it is not about where time went */
+            sbx_page_word(&at, issue->newest.class_);
         break;
     case LIST_ISSUE_NEW_IN_BUILD:
         if (issue->new_in_build)
@@ -316,8 +335,9 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_pag
     case LIST_ISSUE_LAST:
         sbx_page_time(page, issue->last_ms, list->now_ms);
         break;
-    case LIST_ISSUE_LONGEST:
-        sbx_page_duration(&at, issue->longest_ns);
+    case LIST_ISSUE_TOOK:
+        if (issue->longest_ns > 0 || strcmp(issue->newest.trigger, "crash") != 0)
+            put_longest(page, issue);
         break;
     case LIST_ISSUE_SNAPSHOTS:
         put_snapshots(page, list);

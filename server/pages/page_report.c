@@ -131,7 +131,10 @@ static void put_verdict(struct sbx_byte_buffer *page, const struct sbx_report *r
         sbx_page_badge(page, sbx_cause_name(verdict->cause));
         break;
     case REPORT_VERDICT_CLASS:
-        sbx_page_word(&at, sbx_class_name(verdict->class_));
+        if (verdict->cause == SBX_CAUSE_CRASH)
+            sbx_fill_text(&at, stall->trigger.signal ? sbx_signal_name(stall->trigger.signal) : "fatal signal");
+        else
+            sbx_page_word(&at, sbx_class_name(verdict->class_));
         break;
     case REPORT_VERDICT_TRIGGER:
         sbx_page_word(&at, sbx_trigger_name(stall->trigger.kind));

@@ -150,7 +150,8 @@ bool sbx_page_is_same_stack(const struct sbx_report *report, uint32_t a, uint32_
 uint32_t sbx_page_blamed_stack(const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
-    if (report->verdict.stack || stall->trigger.thread >= stall->thread_count)
+    bool has_crashed = report->verdict.cause == SBX_CAUSE_CRASH; /* an older stack is not where it crashed */
+    if (report->verdict.stack || has_crashed || stall->trigger.thread >= stall->thread_count)
         return report->verdict.stack;
     return stall->threads[stall->trigger.thread].last_stack;
 }

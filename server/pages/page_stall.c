@@ -117,14 +117,24 @@ static void put_aged(struct sbx_byte_buffer *page, const struct sbx_snapshot_row
     }
 }
 
+static void put_pending_after(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_pending_after, at) {
+    case STALL_PENDING_AFTER_DURATION:
+        sbx_page_duration(&at, row->duration_ns);
+        break;
+    }
+}
+
 static void put_pending(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
 {
     SBX_FILL(page, stall_pending, at) {
     case STALL_PENDING_TRIGGER:
         sbx_page_word(&at, row->trigger);
         break;
-    case STALL_PENDING_DURATION:
-        sbx_page_duration(&at, row->duration_ns);
+    case STALL_PENDING_PENDING_AFTER:
+        if (row->duration_ns > 0)
+            put_pending_after(page, row);
         break;
     }
 }

@@ -161,3 +161,21 @@ void control_group_remove(const struct control_group *group)
         host_pause_ms(20);
     }
 }
+
+void control_group_make_with_memory(const char *bytes, struct control_group *group)
+{
+    const char *why = "", *why_second = "";
+    bool is_made = control_group_make(1, "memory", "memory.limit_in_bytes", group, &why) ||
+                   control_group_make(2, "memory", "memory.max", group, &why_second);
+    if (!is_made) {
+        fprintf(stderr, "version 1: %s; ", why);
+        host_skip(why_second);
+    }
+    bool is_second = group->version == 2;
+    bool is_limited = control_group_set(group, is_second ? "memory.max" : "memory.limit_in_bytes", bytes);
+    control_group_set(group, is_second ? "memory.swap.max" : "memory.memsw.limit_in_bytes", is_second ? "0" : bytes);
+    if (!is_limited) {
+        control_group_remove(group);
+    }
+    assert_true(is_limited);
+}

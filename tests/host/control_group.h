@@ -16,6 +16,9 @@ struct control_group {
 bool control_group_make(int version, const char *controller, const char *control, struct control_group *out,
                         const char **why_out);
 
+/* One with so much memory and no swap, of either version, or the running test is skipped. */
+void control_group_make_with_memory(const char *bytes, struct control_group *group);
+
 /* Write into one of its files. */
 bool control_group_set(const struct control_group *group, const char *file, const char *text);
 /* The number behind `word` in one of its files, or the file's only number when `word` is NULL; -1: there is none. */

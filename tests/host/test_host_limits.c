@@ -270,25 +270,6 @@ static void lives_in_little_memory(void)
     pthread_join(thread, NULL);
 }
 
-/* A group with so much memory and no swap, of either version, or the test is skipped. */
-static void make_memory_group(const char *bytes, struct control_group *group)
-{
-    const char *why = "", *why_second = "";
-    bool is_made = control_group_make(1, "memory", "memory.limit_in_bytes", group, &why) ||
-                   control_group_make(2, "memory", "memory.max", group, &why_second);
-    if (!is_made) {
-        fprintf(stderr, "version 1: %s; ", why);
-        host_skip(why_second);
-    }
-    bool is_second = group->version == 2;
-    bool is_limited = control_group_set(group, is_second ? "memory.max" : "memory.limit_in_bytes", bytes);
-    control_group_set(group, is_second ? "memory.swap.max" : "memory.memsw.limit_in_bytes", is_second ? "0" : bytes);
-    if (!is_limited) {
-        control_group_remove(group);
-    }
-    assert_true(is_limited);
-}
-
 /* Begin a body that waits in its message, and put it into the group. */
 static pid_t begin_in_group(const char *body, const struct control_group *group)
 {
@@ -310,7 +291,7 @@ static void host_21_a_program_the_kernel_ends_for_its_memory_is_told_of(void **s
     struct control_group group;
     struct sbx_recovery_counts counts;
     (void)state;
-    make_memory_group("67108864", &group);
+    control_group_make_with_memory("67108864", &group);
     pid_t pid = begin_in_group("takes_all_memory", &group);
     int status = host_end(pid);
     long kills = control_group_read(&group, group.version == 2 ? "memory.events" : "memory.oom_control", "oom_kill");
@@ -334,7 +315,7 @@ static void host_21_a_memory_limit_that_is_hit_all_the_time_is_borne(void **stat
 {
     struct control_group group;
     (void)state;
-    make_memory_group("41943040", &group);
+    control_group_make_with_memory("41943040", &group);
     pid_t pid = begin_in_group("lives_in_little_memory", &group);
     int status = host_end(pid);
     /* Twice as much went through as there may be: who used nearly all of it was made to give pages back. */

@@ -46,6 +46,7 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
         return -errno;
     }
+    sbx_memory_kills_look(&child->memory_kills, getpid()); /* it begins in our control group */
     pid_t pid = fork();
     if (pid < 0) {
         int result = -errno;
@@ -77,6 +78,13 @@ int sbx_child_start(struct sbx_child *child, char **argv, char **environment)
     return 0;
 }
 
+void sbx_child_look(struct sbx_child *child)
+{
+    if (!child->has_ended) {
+        sbx_memory_kills_look(&child->memory_kills, child->pid);
+    }
+}
+
 /* A job-control stop of the child stops us too, so that the shell sees its job stopped; woken, we wake the child. */
 static void stop_with_child(const struct sbx_child *child)
 {
@@ -99,6 +107,8 @@ static void reap(struct sbx_child *child)
     }
     child->has_ended = true;
     child->status = status;
+    child->had_no_memory =
+        WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && sbx_memory_kills_have_grown(&child->memory_kills);
 }
 
 void sbx_child_on_signal(struct sbx_child *child)

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "memory_kills.h"
+
 enum {
     SBX_CHILD_DIGITS = 10
 };
@@ -19,6 +21,8 @@ struct sbx_child {
     int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
     bool has_ended;
     int status; /* as waitpid gave it */
+    struct sbx_memory_kills memory_kills;
+    bool had_no_memory; /* killed, while the kernel counted a kill for want of memory */
     sigset_t mask_before;
     char *
         number_text; /* NULL, or SBX_CHILD_DIGITS characters of its environment where it writes its number before exec */
@@ -30,6 +34,9 @@ int sbx_child_prepare(struct sbx_child *child);
 /* Start argv[0] (found in PATH) with `environment`. Returns 0; -errno of fork or of exec (-ENOENT: no such program), and
  * then nothing runs. */
 int sbx_child_start(struct sbx_child *child, char **argv, char **environment);
+
+/* While it runs, each SBX_MEMORY_KILLS_EVERY_MS. */
+void sbx_child_look(struct sbx_child *child);
 
 /* Read what signalfd has: pass signals on, notice stops and the end. */
 void sbx_child_on_signal(struct sbx_child *child);

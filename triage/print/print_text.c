@@ -136,9 +136,7 @@ static int put_cause(FILE *text, const struct sbx_report *report)
     const struct sbx_verdict *verdict = &report->verdict;
     char duration[SBX_DURATION_TEXT_BYTES], line[256];
     sbx_duration_text((double)stall->trigger.duration_ns, duration);
-    if (stall->trigger.kind == SBX_TRIGGER_CRASH && stall->trigger.duration_ns == 0) {
-        snprintf(line, sizeof line, "crash, with no message open too long");
-    } else if (stall->trigger.duration_ns == 0) {
+    if (stall->trigger.duration_ns == 0) {
         snprintf(line, sizeof line, "%s", sbx_trigger_name(stall->trigger.kind));
     } else {
         snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
@@ -150,8 +148,12 @@ static int put_cause(FILE *text, const struct sbx_report *report)
                  sbx_fault_text(stall->trigger.fault));
         lines += put_wrapped(text, "ended by", line);
     }
-    snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
-             sbx_class_name(verdict->class_), verdict->confidence);
+    if (verdict->cause == SBX_CAUSE_CRASH) {
+        snprintf(line, sizeof line, "%s, confidence %.2f", sbx_cause_name(verdict->cause), verdict->confidence);
+    } else {
+        snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
+                 sbx_class_name(verdict->class_), verdict->confidence);
+    }
     return lines + put_wrapped(text, "cause", line);
 }
 
@@ -595,9 +597,12 @@ static void put_first_screen(FILE *text, const struct sbx_report *report, const 
     lines += put_wrapped(text, "application", line) + put_identity(text, report) + put_cause(text, report);
     int kept = SCREEN_TAIL_LINES + SCREEN_FRAMES_MIN + 1 + put_names_wanted(NULL, report, stack);
     lines += put_some_evidence(text, verdict, SCREEN_LINES - lines - kept);
-    lines += put_time_line(text, verdict);
+    bool is_crash = verdict->cause == SBX_CAUSE_CRASH;
+    lines += is_crash && report->stall->trigger.duration_ns == 0 ? 0 : put_time_line(text, verdict);
     lines += put_names_wanted(text, report, stack);
-    fputs("\n" STRONG "Where it was" PLAIN "\n", text);
+    fputs(is_crash && verdict->stack == 0 ? "\n" STRONG "Where it was seen last, before the signal" PLAIN "\n"
+                                          : "\n" STRONG "Where it was" PLAIN "\n",
+          text);
     size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
     int room = SCREEN_LINES - SCREEN_TAIL_LINES - lines;
     size_t frames = room < SCREEN_FRAMES_MIN ? SCREEN_FRAMES_MIN : room > SCREEN_FRAMES ? SCREEN_FRAMES : (size_t)room;

@@ -30,6 +30,7 @@ enum {
 enum source {
     SOURCE_INDEX,
     SOURCE_GIVEN,
+    SOURCE_RUNNING, /* what processes run, though its file may have been deleted or replaced since */
     SOURCE_USUAL,
     SOURCES
 };
@@ -246,6 +247,57 @@ static int scan_given(struct sbx_elf_finder *finder)
     return result;
 }
 
+static int add_if_elf(struct sbx_elf_finder *finder, const char *path, enum source source)
+{
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    size_t bytes = finder->files_left > 0 ? build_id_of(path, build_id) : 0;
+    finder->files_left -= finder->files_left > 0;
+    return bytes > 0 ? add_known(finder, build_id, bytes, path, source) : 0;
+}
+
+/* Code whose file has lost its name: the mapping still leads to it, for those who may follow it. */
+static int scan_lost_files(struct sbx_elf_finder *finder, const char *process)
+{
+    char path[PATH_MAX], line[PATH_MAX + 128];
+    int result = 0;
+    snprintf(path, sizeof path, "/proc/%.20s/maps", process);
+    FILE *maps = fopen(path, "re");
+    while (maps != NULL && result == 0 && finder->files_left > 0 && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long long begin, end;
+        char rights[8];
+        bool is_lost_code = sscanf(line, "%llx-%llx %7s", &begin, &end, rights) == 3 && rights[2] == 'x' &&
+                            strstr(line, " (deleted)\n") != NULL;
+        if (is_lost_code) {
+            snprintf(path, sizeof path, "/proc/%.20s/map_files/%llx-%llx", process, begin, end);
+            result = add_if_elf(finder, path, SOURCE_RUNNING);
+        }
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return result;
+}
+
+static int scan_running(struct sbx_elf_finder *finder)
+{
+    DIR *folder = is_scan_due(finder, SOURCE_RUNNING) ? opendir("/proc") : NULL;
+    const struct dirent *entry;
+    int result = 0;
+    while (folder != NULL && result == 0 && finder->files_left > 0 && (entry = readdir(folder)) != NULL) {
+        char path[64];
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') {
+            continue;
+        }
+        snprintf(path, sizeof path, "/proc/%.20s/exe", entry->d_name);
+        result = add_if_elf(finder, path, SOURCE_RUNNING);
+        result = result == 0 ? scan_lost_files(finder, entry->d_name) : result;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return result;
+}
+
 static int scan_usual(struct sbx_elf_finder *finder)
 {
     int result = 0;
@@ -371,8 +423,23 @@ int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, 
     }
     offer_debug_file("/usr/lib/debug", build_id, bytes, paths_out);
     if (paths_out->count == 0) {
+        result = scan_running(finder);
+        offer_known(finder, SOURCE_RUNNING, build_id, bytes, name, paths_out);
+    }
+    if (paths_out->count == 0 && result == 0) {
         result = scan_usual(finder);
         offer_known(finder, SOURCE_USUAL, build_id, bytes, name, paths_out);
     }
     return result;
+}
+
+const char *sbx_elf_finder_index_path(const struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes)
+{
+    for (size_t i = 0; i < finder->known_count; i++) {
+        const struct known *known = &finder->known[i];
+        if (known->source == SOURCE_INDEX && known->bytes == bytes && memcmp(known->build_id, build_id, bytes) == 0) {
+            return known->path;
+        }
+    }
+    return NULL;
 }

@@ -27,9 +27,14 @@ void sbx_elf_finder_destroy(struct sbx_elf_finder *finder);
 /* Take in a file of lines "BUILD-ID-HEX PATH". Lines that are no such line are skipped. Returns 0 or -errno. */
 int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path);
 
-/* `name` (may be NULL): the base name it probably has. Looks where a look is cheap first, and through the usual folders
- * only when nothing else found the file. Returns 0 (paths_out->count may be 0) or -ENOMEM. */
+/* `name` (may be NULL): the base name it probably has. Looks where a look is cheap first; at what processes run
+ * (/proc/PID/exe), for files that were deleted or replaced since they started, and then through the usual folders only when nothing
+ * else found the file. Returns 0 (paths_out->count may be 0) or -ENOMEM. */
 int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes, const char *name,
                         struct sbx_elf_paths *paths_out);
+
+/* Where a file of that build-id was when it was recorded, by the index: it may have been deleted or replaced since, but this is
+ * what it was called. NULL: the index does not tell. Borrowed until the index grows. */
+const char *sbx_elf_finder_index_path(const struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes);
 
 #endif

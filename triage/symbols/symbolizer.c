@@ -133,16 +133,18 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
     entry->file = NULL;
     entry->path = NULL;
     entry->looked_s = now_s();
-    if (sbx_elf_finder_find(symbolizer->finder, entry->build_id, entry->bytes, name, symbolizer->paths) != 0 ||
-        symbolizer->paths->count == 0) {
-        return;
+    int result = sbx_elf_finder_find(symbolizer->finder, entry->build_id, entry->bytes, name, symbolizer->paths);
+    size_t count = result == 0 ? symbolizer->paths->count : 0;
+    if (count > 0) {
+        entry->file = sbx_symbol_file_open(symbolizer->paths, entry->build_id, entry->bytes);
     }
-    entry->file = sbx_symbol_file_open(symbolizer->paths, entry->build_id, entry->bytes);
-    for (size_t i = 0; i < symbolizer->paths->count && entry->path == NULL; i++) {
-        if (strstr(symbolizer->paths->paths[i], "/.build-id/") == NULL) { /* such a path names nothing */
-            entry->path = strdup(symbolizer->paths->paths[i]); /* without memory the module stays without a name */
-        }
+    const char *path = NULL; /* that says what it is called */
+    for (size_t i = 0; i < count && path == NULL; i++) {
+        const char *found = symbolizer->paths->paths[i];
+        path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
     }
+    path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
+    entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
 }
 
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,

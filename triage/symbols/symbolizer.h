@@ -15,7 +15,7 @@ struct sbx_symbolizer; /* where debug information comes from, with a cache of op
  * (provider_map.h) once, now; `index_path` (may be NULL): a file of lines
  * "BUILD-ID-HEX PATH" and "=HASH NAME" (of watches), as `stallbox run` leaves in its spool (SPOOL/modules). The usual places are always tried:
  * /usr/lib/debug/.build-id, the executables in /usr/bin, /usr/sbin, /usr/local/bin and the system library folders, by
- * name where the payload names a module and by build-id. A file is used only if its build-id note equals. Returns NULL
+ * name where the payload names a module and by build-id; before them what processes run. A file is used only if its build-id note equals. Returns NULL
  * without memory. */
 struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count);
 /* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
@@ -23,7 +23,8 @@ int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *inde
 void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
 
 /* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
- * *path_out (may be NULL as argument) gets the path that says what it is called, NULL when none does. Both borrowed
+ * *path_out (may be NULL as argument) gets the path that says what it is called, also where the
+ * index alone remembers that, NULL when none does. Both borrowed
  * until the next call. */
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
                                             const char *name, const char **path_out);

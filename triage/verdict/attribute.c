@@ -457,7 +457,7 @@ int sbx_attribute(struct sbx_report *report)
     verdict->confidence = confidence_of(report, &judgement, source) * (is_cut ? CUT_CONFIDENCE : 1);
     sort_evidence(verdict);
     sbx_headline_write(report, &judgement, verdict);
-    sbx_death_headline(report);
+    sbx_death_judge(report);
     sbx_judgement_finish(&judgement);
     return source < 0 ? source : 0;
 }

@@ -44,6 +44,20 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
            (filter != SBX_BLAME_OWN || is_own_code(report, location));
 }
 
+/* Has what called this function no part in what runs below it? So it is with an event loop, and with an interpreter in a
+ * library, whose scripts are nobody's in the application: a web server that runs them only waits for them. */
+static bool hides_callers(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location)
+{
+    return location->named &&
+           (sbx_is_loop_function(location->function) || (sbx_script_language_of(location->function) != NULL &&
+                                                         !sbx_blame_counts(report, frame, location, SBX_BLAME_OWN)));
+}
+
+static bool is_same_function(const struct sbx_location *a, const struct sbx_location *b)
+{
+    return a->function == b->function && a->module == b->module; /* interned: equal texts are one pointer */
+}
+
 /* ---- the leaf ---- */
 
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack)
@@ -55,7 +69,7 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
-            in_loop = in_loop && !(location->named && sbx_is_loop_function(location->function));
+            in_loop = in_loop && !hides_callers(report, frame, location);
             for (int filter = in_loop ? SBX_BLAME_OWN : SBX_BLAME_NAMED; filter < SBX_BLAME_FILTERS; filter++) {
                 if (found[filter] == NULL && !is_no_answer(location, (enum sbx_blame_filter)filter) &&
                     sbx_blame_counts(report, frame, location, (enum sbx_blame_filter)filter)) {
@@ -79,16 +93,21 @@ const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t st
                                     const struct sbx_location *location)
 {
     const struct sbx_stall *stall = report->stall;
+    const char *module = NULL;
     for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *here = &report->locations[at];
-            if (here == location) {
-                return NULL;
+            if (location != NULL && is_same_function(here, location)) {
+                return module;
             }
-            if (!here->named && sbx_blame_counts(report, frame, here, SBX_BLAME_CODE)) {
-                return here->module;
+            if (!sbx_blame_counts(report, frame, here, SBX_BLAME_CODE)) {
+                continue;
             }
+            if (here->named) {
+                return NULL; /* it is nearer: the answer is what it is for another reason */
+            }
+            module = module != NULL ? module : here->module;
         }
     }
     return NULL;
@@ -162,11 +181,6 @@ struct merger {
     uint32_t *node_of;     /* by callstack id */
 };
 
-static bool is_same_function(const struct sbx_location *a, const struct sbx_location *b)
-{
-    return a->function == b->function && a->module == b->module; /* interned: equal texts are one pointer */
-}
-
 /* A lambda belongs to the function it was written in, when that is what runs it: a comparison handed to std::sort(). Not
  * to main, which is no answer. */
 static bool is_part_of(const struct sbx_location *inner, const struct sbx_location *outer)
@@ -213,8 +227,8 @@ static void merge(struct merger *merger, const double *weights, const double *th
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame + 1]; at-- > report->location_begin[frame];) {
             const struct sbx_location *location = &report->locations[at];
-            if (merger->filter == SBX_BLAME_OWN && location->named && sbx_is_loop_function(location->function)) {
-                node = 0; /* what called the loop does not count for what runs in it */
+            if (merger->filter == SBX_BLAME_OWN && hides_callers(report, frame, location)) {
+                node = 0;
             } else if (sbx_blame_counts(report, frame, location, merger->filter)) {
                 node = child_of(merger, node, &report->locations[at]);
             }
@@ -261,22 +275,6 @@ static bool is_below(const struct merger *merger, uint32_t node, uint32_t above)
     return node == above;
 }
 
-/* The module of the frame nearest the leaf that is not base library, when that frame has no name; else NULL. */
-static const char *unnamed_leaf_module(const struct sbx_report *report, uint32_t stack)
-{
-    const struct sbx_stall *stall = report->stall;
-    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
-        uint32_t frame = stall->callstacks[id].frame;
-        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
-            const struct sbx_location *location = &report->locations[at];
-            if (sbx_blame_counts(report, frame, location, SBX_BLAME_CODE)) {
-                return location->named ? NULL : location->module;
-            }
-        }
-    }
-    return NULL;
-}
-
 static void describe(const struct merger *merger, const double *weights, uint32_t node, struct sbx_blame_path *path)
 {
     const struct merged *nodes = merger->nodes;
@@ -295,7 +293,8 @@ static void describe(const struct merger *merger, const double *weights, uint32_
             heaviest = weights[id];
             path->stack = id;
         }
-        const char *module = merger->filter <= SBX_BLAME_NAMED ? unnamed_leaf_module(merger->report, id) : NULL;
+        const char *module =
+            merger->filter <= SBX_BLAME_NAMED ? sbx_blame_unnamed_below(merger->report, id, path->location) : NULL;
         if (module != NULL) {
             unnamed += weights[id];
             path->unnamed_module = module;

@@ -25,8 +25,8 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame, const str
 /* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
 
-/* The module in which frames without a name lie nearer to the leaf than `location`, which is all that could be named of
- * the stack; NULL: there are none but those of base libraries. */
+/* The module in which frames without a name lie nearer to the leaf than `location`, the nearest that has one; NULL: there are
+ * none but those of base libraries, or another function that has a name lies nearer. */
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,
                                     const struct sbx_location *location);
 
@@ -37,7 +37,7 @@ struct sbx_blame_path {
     const struct sbx_location *callers[2]; /* what called it: nearest first; NULL none */
     uint32_t stack;                        /* the heaviest callstack through it */
     double share;                          /* 0..1 of the weight goes through it */
-    double unnamed_share;                  /* 0..1 of that has frames without a name below it */
+    double unnamed_share;                  /* 0..1 of that has nothing but frames without a name below it */
     const char *unnamed_module;            /* where those are; NULL none */
 };
 

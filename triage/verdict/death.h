@@ -5,11 +5,12 @@
 
 #include "report.h"
 
-/* Evidence: by which signal, what it was about, where. Of a crash whose stack was recorded, that stack and its function
- * are the verdict's: what the process was slow at before is not what ended it. Nothing for other triggers. */
+/* Evidence of a process that was killed in a stall: by which signal, where that is known. Nothing for other triggers. */
 void sbx_death_tell(struct sbx_report *report);
 
-/* The headline of a crash: by which signal, in which function. Leaves that of every other trigger. */
-void sbx_death_headline(struct sbx_report *report);
+/* The verdict of a crash, in place of the one there is: its cause is the crash, its function the one that the signal met,
+ * its headline says by which signal and why. A stall that the crash ended is no cause of it: what was concluded of the
+ * stall stays as evidence, its headline as that of kind `meanwhile`. Leaves the verdict of every other trigger. */
+void sbx_death_judge(struct sbx_report *report);
 
 #endif

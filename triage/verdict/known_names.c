@@ -120,11 +120,18 @@ static bool is_clock_name(const char *function)
 bool sbx_is_base_function(const struct sbx_location *location)
 {
     static const char *const prefixes[] = {
-        "std::",      "__gnu_cxx::",  "core::",
-        "alloc::",    "operator new", "operator delete",
-        "__gthread_", "__gthrw_",     "stallbox_lua_" /* what joins Lua to us, compiled into the application */,
+        "std::",
+        "__gnu_cxx::",
+        "core::",
+        "alloc::",
+        "operator new",
+        "operator delete",
+        "__gthread_",
+        "__gthrw_",
+        "stallbox_lua_" /* what joins Lua to us, compiled into the application */,
+        "uv__" /* inside libuv, also where it is a part of the executable, as in node */,
         NULL};
-    static const char *const names[] = {"_start", "__libc_start_main", NULL}; /* what called main */
+    static const char *const names[] = {"_start", "__libc_start_main" /* what called main */, "uv_run", NULL};
     static const char *const folders[] = {"/usr/include/", "/usr/lib/gcc", "/usr/local/include/", "/rustc/", NULL};
     const char *function = location->function;
     size_t name_end = strcspn(function, "<("), begin = name_end;

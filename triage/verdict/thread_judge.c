@@ -226,15 +226,15 @@ static bool is_recursive(const struct sbx_report *report, uint32_t stack, const 
 
 /* Whether the blamed function is cheap and called again and again: its samples and those of its caller mix as if drawn
  * by lot. Were it called a few times for long, its samples would come in long runs (the test of runs of Wald and
- * Wolfowitz, 1940). Only for a function that calls nothing of the application and is called by one other; where either is
- * recursive the two may call each other, of which a tail call shows the one half only. Returns the calls that were told apart, 0 when it is not so. */
+ * Wolfowitz, 1940). Only for a function that calls nothing of the application and is called by one other, not put into it by the compiler: that
+ * is one loop; where either is recursive the two may call each other, of which a tail call shows the one half only. Returns the calls that were told apart, 0 when it is not so. */
 static double count_cheap_calls(const struct sbx_report *report, uint32_t thread_index,
                                 const struct sbx_interval *interval, const struct sbx_blame_path *path)
 {
     const struct sbx_stall *stall = report->stall;
     const struct sbx_stall_thread *thread = &stall->threads[thread_index];
     const struct sbx_location *function = path->location, *caller = path->callers[0];
-    double in = 0, out = 0, others = 0, runs = 0, recursive = 0;
+    double in = 0, out = 0, others = 0, runs = 0, recursive = 0, inlined = 0;
     bool was_in = false;
     if (function == NULL || caller == NULL || caller->function == function->function) {
         return 0;
@@ -253,14 +253,15 @@ static double count_cheap_calls(const struct sbx_report *report, uint32_t thread
         double looks = (double)sbx_record_looks(record);
         runs += runs == 0 || is_in != was_in;
         *(is_in ? &in : &out) += looks;
+        inlined += is_in && leaf->inlined ? looks : 0;
         recursive +=
             is_recursive(report, record->stack, function) || is_recursive(report, record->stack, caller) ? looks : 0;
         was_in = is_in;
     }
     double all = in + out;
     double by_lot = all > 0 ? 1 + 2 * in * out / all : 0;
-    return others * 20 <= all && recursive * 10 <= all && in > out && out >= 4 && runs >= 0.6 * by_lot ? (runs + 1) / 2
-                                                                                                       : 0;
+    bool is_called = others * 20 <= all && recursive * 10 <= all && inlined * 2 <= in;
+    return is_called && in > out && out >= 4 && runs >= 0.6 * by_lot ? (runs + 1) / 2 : 0;
 }
 
 static enum sbx_cause main_kernel_cause(const struct weighing *weighing)
@@ -487,7 +488,7 @@ static void pick_function(const struct sbx_report *report, const struct blamed_p
 static int judge_off_cpu(const struct sbx_report *report, struct sbx_judgement *judgement)
 {
     struct sbx_time_split *split = &judgement->split;
-    double by_cause[SBX_CAUSE_COUNT] = {0};
+    double by_cause[SBX_CAUSE_COUNT] = {[SBX_CAUSE_MEMORY] = split->faulting_ns};
     for (size_t i = 0; i < split->pause_count; i++) {
         struct sbx_wait *wait = &split->pauses[i].wait;
         const struct sbx_wait *last = i > 0 ? &split->pauses[i - 1].wait : NULL; /* often the same call again */
@@ -515,6 +516,11 @@ static int judge_off_cpu(const struct sbx_report *report, struct sbx_judgement *
     }
     qsort(blamed, count, sizeof *blamed, by_function);
     pick_function(report, blamed, count, judgement);
+    if (judgement->cause == SBX_CAUSE_MEMORY &&
+        count > 0) { /* waits for pages that nobody saw were for the same ones */
+        judgement->function_ns *= judgement->cause_ns / (judgement->cause_ns - split->faulting_ns);
+        judgement->is_exact = judgement->is_exact && split->faulting_ns <= 0;
+    }
     free(blamed);
     return 0;
 }
@@ -522,6 +528,16 @@ static int judge_off_cpu(const struct sbx_report *report, struct sbx_judgement *
 /* ---- the whole ---- */
 
 #define BUSY_NS_MIN (100e6)
+
+static bool has_pause_for_memory(const struct sbx_time_split *split)
+{
+    for (size_t i = 0; i < split->pause_count; i++) {
+        if (split->pauses[i].wait.cause == SBX_CAUSE_MEMORY && split->pauses[i].ns > 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void pick_class(struct sbx_judgement *judgement)
 {
@@ -535,18 +551,15 @@ static void pick_class(struct sbx_judgement *judgement)
     }
     judgement->class_ = SBX_CLASS_ON_CPU;
     judgement->class_ns = split->on_cpu_ns;
-    if (split->paused_ns > judgement->class_ns) {
+    if (split->paused_ns + split->faulting_ns > judgement->class_ns) {
         judgement->class_ = SBX_CLASS_OFF_CPU;
-        judgement->class_ns = split->paused_ns;
+        judgement->class_ns = split->paused_ns + split->faulting_ns;
+        judgement->is_faulting = split->faulting_ns > split->paused_ns && !has_pause_for_memory(split);
     }
     if (split->runnable_ns > judgement->class_ns) {
         judgement->class_ = SBX_CLASS_RUNNABLE;
         judgement->class_ns = split->runnable_ns;
-    }
-    if (split->faulting_ns > judgement->class_ns) {
-        judgement->class_ = SBX_CLASS_OFF_CPU;
-        judgement->class_ns = split->faulting_ns;
-        judgement->is_faulting = true;
+        judgement->is_faulting = false;
     }
 }
 

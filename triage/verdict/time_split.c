@@ -224,11 +224,35 @@ static double ended_waits(const struct sbx_time_split *split, bool idle)
     return ended;
 }
 
+enum {
+    PAGE_LOOKS_MIN = 5 /* fewer that met it waiting for a page say nothing of the time between them */
+};
+
+/* Did the looks meet it waiting for pages so often that the time in which it was neither ready nor in a call was spent so? Waits
+ * for pages that are read ahead are too short for most looks, and count as no major fault. */
+static bool was_seen_faulting(const struct splitter *splitter, double rest_ns)
+{
+    const struct sbx_time_split *split = splitter->split;
+    double seen_ns = 0;
+    uint64_t looks = 0;
+    for (size_t i = 0; i < split->pause_count; i++) {
+        seen_ns += split->pauses[i].wait.op == SBX_OP_PAGE_FAULT ? split->pauses[i].ns : 0;
+    }
+    for (size_t i = 0; i < splitter->record_count; i++) {
+        const struct sbx_stall_record *record = &splitter->records[i];
+        bool is_met = record->kind == SBX_RECORD_BLOCKED && record->op == SBX_OP_PAGE_FAULT &&
+                      record->end_ns > split->interval.begin_ns;
+        looks += is_met ? sbx_record_looks(record) : 0;
+    }
+    return looks >= PAGE_LOOKS_MIN && seen_ns * 10 >= rest_ns;
+}
+
 /* What is neither CPU time nor a wait was taken for ready; the kernel counts how much of it was. The rest was spent off
  * the processor, in no call: on pages, when there were such, or else nobody knows. What it counts beyond that lies in
  * the waits, evenly, because each that ends may be followed by some: thousands of short ones on a busy machine. */
-static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, struct sbx_time_split *split)
+static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, const struct splitter *splitter)
 {
+    struct sbx_time_split *split = splitter->split;
     struct sbx_kernel_growth delay = sbx_kernel_growth_of(stall, thread, SBX_KERNEL_RUN_DELAY, split->interval);
     if (!delay.is_known) {
         return;
@@ -239,7 +263,8 @@ static void settle_run_delay(const struct sbx_stall *stall, uint32_t thread, str
     if (rest_ns > noise_ns(split)) {
         struct sbx_usage usage = sbx_usage_of(stall, thread, split->interval);
         split->runnable_ns = split->delay_ns;
-        *(sbx_usage_is_faulting(&usage) ? &split->faulting_ns : &split->unknown_ns) += rest_ns;
+        bool is_faulting = sbx_usage_is_faulting(&usage) || was_seen_faulting(splitter, rest_ns);
+        *(is_faulting ? &split->faulting_ns : &split->unknown_ns) += rest_ns;
     } else if (-rest_ns > noise_ns(split)) {
         double waits = ended_waits(split, false), idle = ended_waits(split, true);
         double in_waits_ns = waits > 0 ? -rest_ns * waits / (waits + idle) : 0;
@@ -274,7 +299,7 @@ int sbx_time_split_make(const struct sbx_stall *stall, uint32_t thread_index, st
     split->unknown_ns = free_ns > known_ns ? free_ns - known_ns : 0;
     split->cpu_measured = splitter.measured_ns > 0 && splitter.measured_ns * 2 >= free_ns;
     if (split->cpu_measured) {
-        settle_run_delay(stall, thread_index, split);
+        settle_run_delay(stall, thread_index, &splitter);
     }
     return 0;
 }

@@ -265,7 +265,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct sbx_verdict *verdic
 
 enum { /* bytes of a function's name in a headline; the page and the JSON have it whole */
     HEADLINE_NAME = 63,
-    HEADLINE_CALLER = 40
+    HEADLINE_CALLER = 40,
+    LEAD_BYTES = 64 + SBX_DURATION_TEXT_BYTES
 };
 
 /* "in lua_pcall under luaCallFunction, evalGenericCommand" */
@@ -312,11 +313,23 @@ static void say_unknown(const struct sbx_judgement *judgement, const char *threa
     }
 }
 
+/* "was ready for 768 ms but did not get a CPU, and ", where that is more than what the rest of the sentence tells. */
+static void write_lead(const struct sbx_judgement *judgement, double spent_ns, char out[LEAD_BYTES])
+{
+    char ready[SBX_DURATION_TEXT_BYTES];
+    out[0] = '\0';
+    if (judgement->class_ == SBX_CLASS_ON_CPU && judgement->split.runnable_ns > spent_ns) {
+        sbx_duration_text(judgement->split.runnable_ns, ready);
+        snprintf(out, LEAD_BYTES, "was ready for %s but did not get a CPU, and ", ready);
+    }
+}
+
 void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgement *judgement,
                         struct sbx_verdict *verdict)
 {
     char thread[SBX_THREAD_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], spent[SBX_DURATION_TEXT_BYTES];
     char place[240], function[SBX_SHORT_NAME_BYTES], call[48], culprit[SBX_THREAD_TEXT_BYTES] = "", behind[240];
+    char lead[LEAD_BYTES];
     sbx_thread_text(report->stall, report->stall->trigger.thread, thread);
     if (verdict->culprit_thread >= 0) {
         sbx_thread_text(report->stall, (uint32_t)verdict->culprit_thread, culprit);
@@ -325,24 +338,25 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
     sbx_duration_text(judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, spent);
     sbx_call_name(judgement->wait.kind, judgement->wait.op, judgement->wait.amount, call, sizeof call);
     write_place(judgement, place, sizeof place);
+    write_lead(judgement, judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, lead);
     const char *so_far = judgement->wait.open ? " so far" : "";
     const char *runtime = judgement->location != NULL ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
     const char *language = judgement->location != NULL ? sbx_script_language_of(judgement->location->function) : NULL;
     switch (verdict->cause) {
     case SBX_CAUSE_CPU:
-        say(verdict, "%s computed for %s%s%s%s %s", thread, spent, language != NULL ? " running " : "",
+        say(verdict, "%s %scomputed for %s%s%s%s %s", thread, lead, spent, language != NULL ? " running " : "",
             language != NULL ? language : "", language != NULL ? "," : "", place);
         break;
     case SBX_CAUSE_HIGH_FREQUENCY:
         if (judgement->cheap_calls > 0 && sbx_has_evidence_value(verdict, "calls")) {
-            say(verdict, "%s computed for %s in many short calls, %s", thread, spent, place);
+            say(verdict, "%s %scomputed for %s in many short calls, %s", thread, lead, spent, place);
             break;
         }
         say(verdict, "%s handled %llu messages in %s, mostly %s", thread, (unsigned long long)verdict->messages, wall,
             place);
         break;
     case SBX_CAUSE_MEMORY:
-        say(verdict, "%s spent %s on memory %s", thread, spent, place);
+        say(verdict, "%s %sspent %s on memory %s", thread, lead, spent, place);
         break;
     case SBX_CAUSE_SLEEP:
         say(verdict, "%s slept %s%s %s (%s)", thread, spent, so_far, place, call);
@@ -361,21 +375,21 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         break;
     case SBX_CAUSE_IO:
         if (judgement->class_ == SBX_CLASS_ON_CPU) {
-            say(verdict, "%s spent %s in short calls on files %s", thread, spent, place);
+            say(verdict, "%s %sspent %s in short calls on files %s", thread, lead, spent, place);
             break;
         }
         say(verdict, "%s waited %s%s for file I/O %s (%s)", thread, spent, so_far, place, call);
         break;
     case SBX_CAUSE_NETWORK:
         if (judgement->class_ == SBX_CLASS_ON_CPU) {
-            say(verdict, "%s spent %s in short calls on sockets %s", thread, spent, place);
+            say(verdict, "%s %sspent %s in short calls on sockets %s", thread, lead, spent, place);
             break;
         }
         say(verdict, "%s waited %s%s for the network %s (%s)", thread, spent, so_far, place, call);
         break;
     case SBX_CAUSE_IPC:
         if (judgement->class_ == SBX_CLASS_ON_CPU) {
-            say(verdict, "%s spent %s in short calls on pipes and processes %s", thread, spent, place);
+            say(verdict, "%s %sspent %s in short calls on pipes and processes %s", thread, lead, spent, place);
             break;
         }
         say(verdict, "%s waited %s%s for %s %s (%s)", thread, spent, so_far,
@@ -394,11 +408,14 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             place);
         break;
     case SBX_CAUSE_CPU_CONTENTION:
-        say(verdict, "%s was ready for %s but did not get a CPU%s%s%s%s%s", thread, spent,
+        say(verdict, "%s was ready for %s but did not get a CPU%s%s%s%s%s%s%s", thread, spent,
+            judgement->location != NULL ? ", " : "", judgement->location != NULL ? place : "",
             sbx_has_evidence_value(verdict, "throttled") ? ": its control group had used up its quota" : "",
             culprit[0] != '\0' ? "; most was used by " : "", culprit,
             culprit[0] != '\0' && verdict->culprit_function[0] != '\0' ? " in " : "",
             culprit[0] != '\0' ? sbx_short_name(verdict->culprit_function, HEADLINE_NAME, function) : "");
+        break;
+    case SBX_CAUSE_CRASH: /* death.c says that */
         break;
     case SBX_CAUSE_UNKNOWN:
         say_unknown(judgement, thread, wall, verdict);

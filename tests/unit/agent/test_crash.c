@@ -159,6 +159,20 @@ static void overflow_the_stack(void)
     use_up_the_stack(NULL);
 }
 
+static void *overflow_here(void *unused)
+{
+    stalling_pause_ms(50);
+    use_up_the_stack(NULL);
+    return unused;
+}
+
+static void overflow_the_stack_of_a_thread(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, overflow_here, NULL);
+    pthread_join(thread, NULL);
+}
+
 static void overflow_the_stack_with_another_at_hand(void)
 {
     stack_t other = {.ss_sp = malloc(65536), .ss_size = 65536};
@@ -436,7 +450,7 @@ static void expect_an_overflow_to_be_seen(void (*overflow)(void))
 {
     fault = overflow;
     assert_true(died_by(dying_process_run(child_faults), SIGSEGV));
-    struct sbx_snapshot *snapshot = expect_a_crash(SIGSEGV, SBX_FAULT_UNMAPPED);
+    struct sbx_snapshot *snapshot = expect_a_crash(SIGSEGV, SBX_FAULT_STACK);
     const struct sbx_record *record = last_record(snapshot);
     assert_non_null(record);
     assert_true(stack_goes_through(snapshot, record->stack, (void (*)(void))(uintptr_t)use_up_the_stack));
@@ -453,6 +467,12 @@ static void test_a_stack_overflow_ends_as_it_would_and_is_seen_on_a_stack_of_the
 {
     (void)state;
     expect_an_overflow_to_be_seen(overflow_the_stack_with_another_at_hand);
+}
+
+static void test_a_stack_overflow_of_a_thread_runs_into_its_guard_and_is_told_as_such(void **state)
+{
+    (void)state;
+    expect_an_overflow_to_be_seen(overflow_the_stack_of_a_thread);
 }
 
 static void test_crashes_that_are_left_alone_leave_nothing(void **state)
@@ -568,6 +588,7 @@ int main(void)
         DYING_PROCESS_TEST(test_a_call_through_a_null_pointer_shows_its_caller),
         DYING_PROCESS_TEST(test_a_stack_overflow_ends_as_it_would_and_is_seen_on_a_stack_of_ours),
         DYING_PROCESS_TEST(test_a_stack_overflow_ends_as_it_would_and_is_seen_on_a_stack_of_the_hosts),
+        DYING_PROCESS_TEST(test_a_stack_overflow_of_a_thread_runs_into_its_guard_and_is_told_as_such),
         DYING_PROCESS_TEST(test_crashes_that_are_left_alone_leave_nothing),
 #ifdef __x86_64__
         DYING_PROCESS_TEST(test_the_signal_that_ends_the_process_is_the_one_that_came),

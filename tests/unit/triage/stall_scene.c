@@ -194,10 +194,14 @@ static struct sbx_location location_of(struct sbx_stall_scene *scene, const stru
         return (struct sbx_location){.function = name, .module = name};
     }
     const char *name = scene->names[frame->offset / 16 - 1];
+    static const char inlined[] = "inlined:";
+    bool is_inlined = strncmp(name, inlined, sizeof inlined - 1) == 0;
+    name += is_inlined ? sizeof inlined - 1 : 0;
     bool named = name[0] != '?';
     return (struct sbx_location){.function = sbx_arena_intern(arena, name),
                                  .module = modules[frame->module],
                                  .named = named,
+                                 .inlined = is_inlined,
                                  .app = frame->module == APP};
 }
 

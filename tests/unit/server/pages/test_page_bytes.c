@@ -162,6 +162,32 @@ static void test_issues_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "issue_new_in_build.html");
 }
 
+/* A crash took no time: neither the lists nor its own page give it a length of 0, or a share of time. */
+static void test_crashes_have_no_length(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    struct sbx_issue_row issue = issue_rows()[1];
+    struct sbx_snapshot_row row = triaged_row();
+    snprintf(row.cause, sizeof(row.cause), "%s", "crash");
+    snprintf(row.class_, sizeof(row.class_), "%s", "unknown");
+    snprintf(row.trigger, sizeof(row.trigger), "%s", "crash");
+    snprintf(row.headline, sizeof(row.headline), "%s", "main thread died by SIGSEGV in std::map<int, x_y>::at");
+    row.duration_ns = issue.longest_ns = 0;
+    issue.newest = row;
+    struct sbx_list_page list = {.issues = &issue,
+                                 .snapshots = &row,
+                                 .issue_count = 1,
+                                 .snapshot_count = 1,
+                                 .counts = {.snapshots = 1, .issues = 1},
+                                 .now_ms = NOW_MS,
+                                 .is_first = true};
+    sbx_page_list(&list, &page);
+    assert_page_is(&page, "list_of_crashes.html");
+    sbx_page_issue(&issue, &list, &page);
+    assert_page_is(&page, "issue_crash.html");
+}
+
 static void test_pages_around_a_report_are_the_same_to_the_byte(void **state)
 {
     (void)state;
@@ -337,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
+        cmocka_unit_test(test_crashes_have_no_length),
         cmocka_unit_test(test_pages_around_a_report_are_the_same_to_the_byte),
         cmocka_unit_test(test_reports_are_the_same_to_the_byte),
         cmocka_unit_test(test_a_report_of_hostile_names_is_the_same_to_the_byte),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_elf_finder.c - files are found by what they are, not by what they are called. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +140,57 @@ static void test_index_comes_first_and_is_verified(void **state)
     sbx_elf_finder_destroy(finder);
 }
 
+/* A package was upgraded while its program runs: what it runs has no name any more, and is there. */
+static void test_what_a_process_runs_is_found_without_its_file(void **state)
+{
+    (void)state;
+    uint8_t own_id[32];
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    size_t bytes = sbx_build_id_read(fd, own_id);
+    close(fd);
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    assert_int_equal(sbx_elf_finder_find(finder, own_id, bytes, NULL, &paths), 0);
+    assert_true(paths.count >= 1);
+    assert_string_equal(strrchr(paths.paths[0], '/'), "/exe");
+    sbx_elf_finder_destroy(finder);
+}
+
+static bool may_follow_mappings(void)
+{
+    char line[512], path[256] = "";
+    unsigned long long begin, end;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    if (fgets(line, sizeof line, maps) != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2) {
+        snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", begin, end);
+    }
+    fclose(maps);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+static void test_a_library_that_was_deleted_is_found_where_it_is_mapped(void **state)
+{
+    (void)state;
+    if (!may_follow_mappings()) {
+        print_message("skipped: /proc/PID/map_files may not be followed here\n");
+        skip();
+    }
+    copy_file(SAMPLE_FULL, below("replaced.so"));
+    void *library = dlopen(below("replaced.so"), RTLD_NOW);
+    assert_non_null(library);
+    assert_int_equal(unlink(below("replaced.so")), 0);
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    find(finder, NULL);
+    assert_int_equal(paths.count, 1);
+    assert_non_null(strstr(paths.paths[0], "/map_files/"));
+    sbx_elf_finder_destroy(finder);
+    dlclose(library);
+}
+
 static void test_wanted_name_is_preferred_then_the_shorter(void **state)
 {
     (void)state;
@@ -179,6 +232,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_given_folder_is_searched_by_content_and_depth, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_debug_file_is_found_by_its_folder_layout, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_index_comes_first_and_is_verified, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_what_a_process_runs_is_found_without_its_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_a_library_that_was_deleted_is_found_where_it_is_mapped, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(test_wanted_name_is_preferred_then_the_shorter, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_system_library_is_found_by_name, make_folder, remove_folder),
     };

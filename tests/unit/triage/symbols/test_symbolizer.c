@@ -75,6 +75,28 @@ static void test_new_index_brings_what_was_missing(void **state)
     sbx_symbolizer_destroy(symbolizer);
 }
 
+/* An index tells what a module was called when it was recorded, by its build-id. Its file may be gone since, or be another one. */
+static void test_a_file_that_is_gone_or_replaced_keeps_its_name(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/no/such/folder/server", "/etc/passwd"};
+    for (int i = 0; i < 2; i++) {
+        char index_path[] = "/tmp/test_symbolizer.XXXXXX", hex[65];
+        const char *path;
+        struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(NULL, 0);
+        FILE *index = fdopen(mkstemp(index_path), "w");
+        sbx_build_id_format(sample_id, 20, hex);
+        fprintf(index, "%s %s\n", hex, paths[i]);
+        assert_int_equal(fclose(index), 0);
+        assert_int_equal(sbx_symbolizer_add_index(symbolizer, index_path), 0);
+        assert_null(sbx_symbolizer_file(symbolizer, sample_id, 20, NULL, &path));
+        assert_non_null(path);
+        assert_string_equal(path, paths[i]);
+        unlink(index_path);
+        sbx_symbolizer_destroy(symbolizer);
+    }
+}
+
 static void test_nothing_is_looked_for_without_an_id(void **state)
 {
     (void)state;
@@ -90,6 +112,7 @@ int main(void)
         cmocka_unit_test(test_file_is_opened_once_and_named_by_its_path),
         cmocka_unit_test(test_many_modules_do_not_keep_many_files_open),
         cmocka_unit_test(test_new_index_brings_what_was_missing),
+        cmocka_unit_test(test_a_file_that_is_gone_or_replaced_keeps_its_name),
         cmocka_unit_test(test_nothing_is_looked_for_without_an_id),
     };
     return cmocka_run_group_tests(tests, read_id, NULL);

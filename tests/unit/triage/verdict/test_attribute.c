@@ -295,6 +295,73 @@ static void test_ready_but_not_running_without_a_rival_blames_the_outside(void *
     sbx_scene_destroy(scene);
 }
 
+static void test_a_starved_function_is_named_all_the_same(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < on_event < main", MS(-1000), 1, MS(20), 100);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU_CONTENTION);
+    assert_string_equal(report->verdict.location.function, "act");
+    assert_string_equal(report->verdict.headline,
+                        "main thread was ready for 900 ms but did not get a CPU, in act under on_event, main");
+    sbx_scene_destroy(scene);
+}
+
+/* On a busy machine its own work is what can be helped; the reader still expects the larger part first. */
+static void test_the_larger_part_of_a_mixed_stall_leads_the_headline(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "act < main", MS(-1000), 1, MS(20), 400);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_CPU);
+    assert_string_equal(report->verdict.location.function, "act");
+    assert_string_equal(
+        report->verdict.headline,
+        "main thread was ready for 600 ms but did not get a CPU, and computed for 400 ms in act under main");
+    sbx_scene_destroy(scene);
+}
+
+/* Short waits for pages, of which looks meet a few: what the kernel does not count as ready was spent like these. */
+static enum sbx_cause cause_of_page_waits(int looks_every, const char **function_out)
+{
+    static char function[64];
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    uint32_t stack = sbx_scene_stack(scene, "scan < main");
+    struct sbx_build_record count = {
+        .kind = SBX_RECORD_KERNEL, .op = SBX_KERNEL_RUN_DELAY, .begin_us = MS(-1000), .end_us = MS(-1000)};
+    sbx_scene_record(scene, count);
+    for (int i = 0; i <= 100; i++) {
+        bool is_blocked = i % looks_every == 0;
+        sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_BLOCKED,
+                                                          .op = is_blocked ? SBX_OP_PAGE_FAULT : SBX_OP_RUNNING,
+                                                          .begin_us = MS(-1000 + i * 10),
+                                                          .end_us = MS(-1000 + i * 10),
+                                                          .cpu_us = 1000 + i * 1000,
+                                                          .message = 1,
+                                                          .stack = stack});
+    }
+    count.begin_us = count.end_us = 1;
+    count.amount = 20000;
+    sbx_scene_record(scene, count);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    snprintf(function, sizeof function, "%s", report->verdict.location.function);
+    *function_out = function;
+    enum sbx_cause cause = report->verdict.cause;
+    sbx_scene_destroy(scene);
+    return cause;
+}
+
+static void test_a_cold_file_whose_waits_are_short_is_memory(void **state)
+{
+    (void)state;
+    const char *function;
+    assert_int_equal(cause_of_page_waits(4, &function), SBX_CAUSE_MEMORY);
+    assert_string_equal(function, "scan");
+    assert_int_equal(cause_of_page_waits(50, &function), SBX_CAUSE_UNKNOWN); /* two looks prove nothing */
+}
+
 static void test_many_messages_are_high_frequency(void **state)
 {
     (void)state;
@@ -757,6 +824,13 @@ static void test_a_cheap_function_called_again_and_again_is_high_frequency(void 
     sbx_scene_destroy(seldom);
 }
 
+/* A loop over a function that the compiler put into it is one loop: nothing is called. */
+static void test_a_loop_over_an_inlined_function_is_no_cheap_function(void **state)
+{
+    (void)state;
+    expect_no_cheap_function("inlined:hash < index < main", "index < main");
+}
+
 static void test_spinning_is_said(void **state)
 {
     (void)state;
@@ -883,6 +957,7 @@ int main(void)
         cmocka_unit_test(test_mutual_recursion_is_no_cheap_function),
         cmocka_unit_test(test_mutual_recursion_through_tail_calls_is_no_cheap_function),
         cmocka_unit_test(test_a_cheap_function_called_again_and_again_is_high_frequency),
+        cmocka_unit_test(test_a_loop_over_an_inlined_function_is_no_cheap_function),
         cmocka_unit_test(test_spinning_is_said),
         cmocka_unit_test(test_a_collector_that_competes_with_its_helpers_is_gc),
         cmocka_unit_test(test_an_earlier_message_is_the_culprit_of_a_missed_deadline),
@@ -904,6 +979,9 @@ int main(void)
         cmocka_unit_test(test_one_long_wait_is_not_outvoted_by_many_functions),
         cmocka_unit_test(test_ready_but_not_running_blames_the_thread_that_ran),
         cmocka_unit_test(test_ready_but_not_running_without_a_rival_blames_the_outside),
+        cmocka_unit_test(test_a_starved_function_is_named_all_the_same),
+        cmocka_unit_test(test_the_larger_part_of_a_mixed_stall_leads_the_headline),
+        cmocka_unit_test(test_a_cold_file_whose_waits_are_short_is_memory),
         cmocka_unit_test(test_many_messages_are_high_frequency),
         cmocka_unit_test(test_of_a_stall_older_than_its_records_these_are_judged),
         cmocka_unit_test(test_an_open_wait_older_than_the_records_is_told_whole),

@@ -52,6 +52,28 @@ static void test_own_code_comes_before_that_of_other_libraries(void **state)
     assert_leaf(handler, "on_click");
 }
 
+/* A web server that runs scripts: what called the interpreter has no part in what a script does. */
+static void test_a_script_is_not_to_blame_on_what_called_its_interpreter(void **state)
+{
+    (void)state;
+    uint32_t by_library = sbx_scene_stack(
+        scene, "libc:select < sqlite:?1 < sqlite:_PyEval_EvalFrameDefault < sqlite:PyObject_Call < receive < main");
+    uint32_t embedded = sbx_scene_stack(scene, "libc:poll < luaV_execute < lua_pcall < evaluate < main");
+    uint32_t extension = sbx_scene_stack(
+        scene, "libc:poll < do_in_c < sqlite:_PyEval_EvalFrameDefault < sqlite:PyObject_Call < receive");
+    assert_leaf(by_library, "_PyEval_EvalFrameDefault");
+    assert_leaf(embedded, "luaV_execute");
+    assert_leaf(extension, "do_in_c");
+}
+
+static void test_loops_in_any_module_are_not_to_blame_for_what_they_poll(void **state)
+{
+    (void)state;
+    uint32_t stack = sbx_scene_stack(
+        scene, "libc:epoll_wait < uv__io_poll < uv_run < node::SyncProcessRunner::TryInitializeAndRunLoop(int) < main");
+    assert_leaf(stack, "node::SyncProcessRunner::TryInitializeAndRunLoop(int)");
+}
+
 static void test_leaf_takes_what_there_is(void **state)
 {
     (void)state;
@@ -168,6 +190,34 @@ static void test_unnamed_leaves_are_counted(void **state)
     assert_string_equal(path.unnamed_module, "app");
 }
 
+static void test_a_script_that_computes_is_not_to_blame_on_what_called_its_interpreter(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {
+        "sqlite:PyNumber_Add < sqlite:_PyEval_EvalFrameDefault < sqlite:PyObject_Call < receive < main",
+        "sqlite:_PyEval_EvalFrameDefault < sqlite:PyObject_Call < receive < main"};
+    static const double weights[] = {1, 2};
+    uint32_t ids[2];
+    assert_string_equal(heaviest(stacks, weights, 2, ids).location->function, "_PyEval_EvalFrameDefault");
+}
+
+/* Functions without a name are told only where a name nearer the leaf would have been the answer. */
+static void test_unnamed_functions_below_a_named_one_hide_no_answer(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"libc:write < sqlite:?1 < sqlite:step < load < main",
+                                         "sqlite:?2 < sqlite:step < sqlite:?3 < load < main"};
+    static const double weights[] = {1, 1};
+    uint32_t ids[2];
+    struct sbx_blame_path path = heaviest(stacks, weights, 2, ids);
+    assert_string_equal(path.location->function, "load");
+    assert_true(path.unnamed_share < 0.01);
+    for (int i = 0; i < 2; i++) {
+        const struct sbx_report *report = sbx_scene_report(scene);
+        assert_null(sbx_blame_unnamed_below(report, ids[i], sbx_blame_leaf(report, ids[i])));
+    }
+}
+
 static void test_without_a_majority_the_heaviest_root_is_followed(void **state)
 {
     (void)state;
@@ -193,6 +243,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_leaf_skips_library_agent_and_language, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_own_code_comes_before_that_of_other_libraries, begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_a_script_is_not_to_blame_on_what_called_its_interpreter, begin_scene,
+                                        end_scene),
+        cmocka_unit_test_setup_teardown(test_a_script_that_computes_is_not_to_blame_on_what_called_its_interpreter,
+                                        begin_scene, end_scene),
+        cmocka_unit_test_setup_teardown(test_loops_in_any_module_are_not_to_blame_for_what_they_poll, begin_scene,
+                                        end_scene),
+        cmocka_unit_test_setup_teardown(test_unnamed_functions_below_a_named_one_hide_no_answer, begin_scene,
+                                        end_scene),
         cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_deepest_majority_wins, begin_scene, end_scene),

@@ -62,7 +62,8 @@ static void test_throttled_group_is_in_the_headline(void **state)
     assert_string_equal(report->verdict.culprit_function, "external");
     assert_string_equal(
         report->verdict.headline,
-        "main thread was ready for 784 ms but did not get a CPU: its control group had used up its quota");
+        "main thread was ready for 784 ms but did not get a CPU, in work under main: its control group had used up its "
+        "quota");
     assert_non_null(sbx_scene_evidence(report, "throttled"));
 }
 
