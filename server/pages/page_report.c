@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "cause.h"
+#include "hot.h"
 #include "names.h"
 #include "page_history.h"
 #include "page_parts.h"

@@ -2,6 +2,7 @@
 /* page_verdict.c - what was found, in the words and facts that a person on call reads first. */
 #include "page_verdict.h"
 
+#include "cause.h"
 #include "names.h"
 #include "page_parts.h"
 #include "page_stacks.h"

@@ -4,6 +4,8 @@
  * Names come from symbol files and may hold anything, so nothing goes to the terminal as it is: the text is put
  * together in memory with marks for colour, and a last pass turns marks into escapes and every other control character
  * into '?'. */
+#include "print_text.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 
 #include "cause.h"
 #include "history.h"
+#include "hot.h"
 #include "names.h"
 #include "report.h"
 #include "short_name.h"

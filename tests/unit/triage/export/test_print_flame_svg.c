@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "random_report.h"
 #include "sample_reports.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "proto_reader.h"
 #include "random_report.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "proto_reader.h"
 #include "random_report.h"
