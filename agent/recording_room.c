@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "folder_list.h"
 #include "recording_format.h"
 
 enum {
@@ -38,15 +39,6 @@ uint64_t sbx_recording_room(const struct sbx_recording_room *room)
     return room_bytes;
 }
 
-/* As getdents64(2) gives it; readdir would allocate. */
-struct listed {
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
 /* The sizes that recordings will have, reserved or not. */
 static uint64_t add_recordings(int folder)
 {
@@ -56,15 +48,14 @@ static uint64_t add_recordings(int folder)
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* a place in the listing of its own */
     while (copy >= 0 && (got = syscall(SYS_getdents64, copy, listing, sizeof listing)) > 0) {
         for (long at = 0; at < got;) {
-            const struct listed *entry = (const struct listed *)(const void *)(listing + at);
-            size_t length = strlen(entry->name);
+            const char *name = sbx_folder_list_next(listing, &at);
+            size_t length = strlen(name);
             struct stat status;
             if (length > sizeof SBX_RECORDING_SUFFIX - 1 &&
-                strcmp(entry->name + length - (sizeof SBX_RECORDING_SUFFIX - 1), SBX_RECORDING_SUFFIX) == 0 &&
-                fstatat(copy, entry->name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
+                strcmp(name + length - (sizeof SBX_RECORDING_SUFFIX - 1), SBX_RECORDING_SUFFIX) == 0 &&
+                fstatat(copy, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
                 sum += (uint64_t)status.st_size;
             }
-            at += entry->bytes;
         }
     }
     if (copy >= 0) {

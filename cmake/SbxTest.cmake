@@ -1,3 +1,31 @@
+# What a test's outcome can depend on besides the code: the time that the machine gives it, and how threads and processes take
+# turns. Such a test carries the label "timed": scripts/test runs it once more alone before it counts as failed. A test that lacks the
+# label is never repeated. ThreadSanitizer is given timed tests only: the others have one thread.
+# A cmocka program is timed when its sources ask for a thread, a process, a signal or a pause, when it links one of the
+# libraries of tests that do, or when its LABEL is one of a folder of such tests. Other tests name the label themselves.
+set(SBX_TIMED_CALLS "fork|vfork|clone|posix_spawn|pthread_create|thrd_create|kill|tgkill|raise|nanosleep|clock_nanosleep|usleep|sleep")
+string(APPEND SBX_TIMED_CALLS "|poll|ppoll|select|epoll_wait|timer_create|setitimer|sbx_http_server_start")
+set(SBX_TIMED_LIBRARIES recorded_process host_case sbx_server_fixture sbx_tls_server sbx_tool_companion sbx_delivery_faults)
+set(SBX_TIMED_LABELS host stress)
+
+function(sbx_find_timed out label sources links)
+    set(${out} FALSE PARENT_SCOPE)
+    if(label IN_LIST SBX_TIMED_LABELS)
+        set(${out} TRUE PARENT_SCOPE)
+    endif()
+    foreach(library IN LISTS links)
+        if(library IN_LIST SBX_TIMED_LIBRARIES)
+            set(${out} TRUE PARENT_SCOPE)
+        endif()
+    endforeach()
+    foreach(source IN LISTS sources)
+        file(STRINGS ${source} calls REGEX "(^|[^a-zA-Z0-9_])(${SBX_TIMED_CALLS})\\(" LIMIT_COUNT 1)
+        if(calls)
+            set(${out} TRUE PARENT_SCOPE)
+        endif()
+    endforeach()
+endfunction()
+
 # sbx_add_test(NAME n SOURCES ... LINKS ... [TIMEOUT s] [LABEL l]): one cmocka program, one ctest.
 # A test that needs private state links the target that has it; it does not include a .c file.
 function(sbx_add_test)
@@ -13,8 +41,15 @@ function(sbx_add_test)
     if(NOT arg_LABEL)
         set(arg_LABEL unit)
     endif()
+    sbx_find_timed(is_timed "${arg_LABEL}" "${arg_SOURCES}" "${arg_LINKS}")
+    if(is_timed)
+        list(APPEND arg_LABEL timed)
+    elseif(STALLBOX_SANITIZE STREQUAL thread)
+        set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE) # one thread: nothing to find
+        return()
+    endif()
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
-    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL})
+    set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}")
 endfunction()
 
 # sbx_add_fuzz_target(NAME n LINKS ...): tests/fuzz/n/fuzz.c with LLVMFuzzerTestOneInput and tests/fuzz/n/corpus.

@@ -20,6 +20,7 @@
 
 #include "encode.h"
 #include "envelope_format.h"
+#include "file_bytes.h"
 #include "options.h"
 #include "policy.h"
 #include "recording_format.h"
@@ -109,26 +110,6 @@ static int note_index_of_file(struct sbx_payload_list *list, const char *path)
 
 /* ---- files ---- */
 
-/* Read up to `bytes` bytes. Returns how many there were, or a negative errno. */
-static ssize_t read_whole(int descriptor, void *out, size_t bytes)
-{
-    size_t have = 0;
-    while (have < bytes) {
-        ssize_t got = read(descriptor, (char *)out + have, bytes - have);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return -errno;
-        }
-        if (got == 0) {
-            break;
-        }
-        have += (size_t)got;
-    }
-    return (ssize_t)have;
-}
-
 static void print_id(const uint8_t id[SBX_PAYLOAD_ID_BYTES], char text_out[33])
 {
     static const uint8_t none[SBX_PAYLOAD_ID_BYTES];
@@ -154,7 +135,9 @@ static int look(const char *path, struct sbx_payload_entry *entry, char *why, si
     uint8_t head[offsetof(struct sbx_recording_header, snapshot_id) + SBX_PAYLOAD_ID_BYTES];
     struct stat status;
     int result = 0;
-    ssize_t got = fstat(descriptor, &status) != 0 ? -errno : read_whole(descriptor, head, sizeof head);
+    ssize_t got = fstat(descriptor, &status) != 0 ? -errno
+                  : !S_ISREG(status.st_mode)      ? 0
+                                                  : sbx_file_bytes(descriptor, 0, head, sizeof head);
     if (got < 0) {
         result = (int)got;
         snprintf(why, why_bytes, "%s", strerror(-result));
@@ -415,7 +398,7 @@ static int load_payload(const char *path, const struct sbx_unseal_keys *keys, st
         return result;
     }
     uint8_t *envelope = malloc(SBX_ENVELOPE_BYTES_MAX + 1); /* one byte more, so that a larger file shows */
-    ssize_t bytes = envelope == NULL ? -ENOMEM : read_whole(descriptor, envelope, SBX_ENVELOPE_BYTES_MAX + 1);
+    ssize_t bytes = envelope == NULL ? -ENOMEM : sbx_file_bytes(descriptor, 0, envelope, SBX_ENVELOPE_BYTES_MAX + 1);
     close(descriptor);
     int result = 0;
     if (bytes < 0) {

@@ -12,8 +12,11 @@
 
 #include "attribute.h"
 #include "command.h"
+#include "exporters.h"
 #include "options.h"
 #include "payload_list.h"
+#include "print_json.h"
+#include "print_text.h"
 #include "report.h"
 #include "stall.h"
 #include "symbolizer.h"

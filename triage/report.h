@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - a stall with names, and room for the verdict: what attribute.h fills and everybody prints.
+/* report.h - a stall with names, and room for the verdict: attribute.h fills it, and what prints a report reads it.
  *
  * Pure but for reading symbol files: the tool (`stallbox report`) and the server run exactly this. One report belongs to
  * one thread at a time. */
 #ifndef SBX_REPORT_H
 #define SBX_REPORT_H
-
-#include <stdio.h>
 
 #include "stall.h"
 
@@ -41,8 +39,6 @@ enum sbx_class {
     SBX_CLASS_RUNNABLE = 2,
     SBX_CLASS_OFF_CPU = 3
 };
-const char *sbx_cause_name(enum sbx_cause cause); /* DESIGN.md 3.2 */
-const char *sbx_class_name(enum sbx_class class_);
 
 struct sbx_evidence {
     const char *kind; /* short word: "blocked", "samples", "holder", "loss", ... */
@@ -74,11 +70,6 @@ struct sbx_verdict {
 };
 
 /* ---- the whole ---- */
-
-struct sbx_hot {
-    const char *function, *module;
-    double ms_min, ms_max;
-};
 
 struct sbx_report {
     const struct sbx_stall *stall;  /* borrowed until destroy */
@@ -114,20 +105,5 @@ void sbx_report_destroy(struct sbx_report *report);
 /* The callstack as locations, leaf first (inlined frames expanded); returns how many were written. */
 size_t sbx_report_callstack(const struct sbx_report *report, uint32_t stack, const struct sbx_location **out,
                             size_t max);
-
-/* The functions in which `thread` spent the interval, most first; honest durations (DESIGN.md 4.5). */
-size_t sbx_report_hot(const struct sbx_report *report, uint32_t thread, struct sbx_hot *out, size_t max);
-
-/* ---- print: each writes to `out` and returns 0 or -errno of the stream ---- */
-int sbx_print_text(const struct sbx_report *report, FILE *out, bool colour);
-/* What fits 24 lines of 100 columns: verdict, evidence, who, where the time went, the blamed stack's innermost frames. */
-int sbx_print_first_screen(const struct sbx_report *report, FILE *out, bool colour);
-int sbx_print_json(const struct sbx_report *report, FILE *out);     /* one line, DESIGN.md 3.2 */
-int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
-int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */
-int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
-int sbx_print_timeline_svg(const struct sbx_report *report,
-                           FILE *out); /* the timeline as a picture: a whole <svg> element */
-int sbx_print_flame_svg(const struct sbx_report *report, FILE *out); /* flame graph of the interval, judged thread */
 
 #endif

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_bytes.h"
 #include "own_folder.h"
 #include "recording_check.h"
 #include "recording_name.h"
@@ -96,27 +97,6 @@ static void *take_memory(size_t bytes)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-/* Read `bytes` bytes of a file from `at` on, or what it has of them. Returns the count or -errno. */
-static ssize_t read_up_to(int fd, off_t at, void *to, size_t bytes)
-{
-    uint8_t *data = to;
-    size_t have = 0;
-    while (have < bytes) {
-        ssize_t got = pread(fd, data + have, bytes - have, at + (off_t)have);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return -errno;
-        }
-        if (got == 0) {
-            break;
-        }
-        have += (size_t)got;
-    }
-    return (ssize_t)have;
-}
-
 /* From here on no snapshot is made of this recording any more. Returns 0 or -errno. */
 static int mark_published(int fd)
 {
@@ -177,7 +157,7 @@ static bool save(struct recovery *recovery, const struct dead *dead, const union
     }
     /* No byte is read twice: what was judged is what is kept. */
     memcpy(data, head, sizeof *head);
-    ssize_t got = read_up_to(dead->file, sizeof *head, (uint8_t *)data + sizeof *head, bytes - sizeof *head);
+    ssize_t got = sbx_file_bytes(dead->file, sizeof *head, (uint8_t *)data + sizeof *head, bytes - sizeof *head);
     if (got < 0 || (uint64_t)got + sizeof *head < data->file_bytes) {
         fail(recovery, dead->path, "%s", got < 0 ? strerror((int)-got) : "is a truncated recording");
         munmap(data, bytes);
@@ -245,7 +225,7 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
     struct sbx_recording_header *header = &head_out->header;
     int error;
     memset(head_out, 0, sizeof *head_out);
-    ssize_t got = read_up_to(dead->file, 0, head_out, sizeof *head_out);
+    ssize_t got = sbx_file_bytes(dead->file, 0, head_out, sizeof *head_out);
     if (got < 0) {
         fail(recovery, dead->path, "cannot be read: %s", strerror((int)-got));
         return false;

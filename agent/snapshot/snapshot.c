@@ -15,6 +15,7 @@
 
 #include "callstack_reader.h"
 #include "chunk_reader.h"
+#include "file_bytes.h"
 #include "logical_splice.h"
 #include "clock.h"
 #include "recording_check.h"
@@ -262,18 +263,10 @@ static int read_whole(int fd, size_t bytes, void **data_out)
     if (data == NULL) {
         return -ENOMEM;
     }
-    size_t have = 0;
-    while (have < bytes) {
-        ssize_t got = pread(fd, data + have, bytes - have, (off_t)have);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            int error = got < 0 ? -errno : -EINVAL; /* it became shorter */
-            free(data);
-            return error;
-        }
-        have += (size_t)got;
+    ssize_t got = sbx_file_bytes(fd, 0, data, bytes);
+    if (got < 0 || (size_t)got < bytes) {
+        free(data);
+        return got < 0 ? (int)got : -EINVAL; /* it became shorter */
     }
     *data_out = data;
     return 0;

@@ -41,6 +41,7 @@ struct sbx_capture {
     bool copies_by_file;                             /* process_vm_readv is not to be had here */
     uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
     void *sample_handler;                            /* its handler, which nobody is shown (point_signal.c) */
+    void *unshown_handler; /* that of fatal signals for as long as nobody is shown it either; NULL: everybody may see it */
     uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
     uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
     uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */

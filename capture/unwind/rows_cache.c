@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_bytes.h"
+#include "folder_list.h"
 #include "pages.h"
 
 enum {
@@ -119,24 +121,12 @@ int sbx_rows_cache_open(struct sbx_rows_cache *cache, const char *folder_path)
 
 /* ---- get ---- */
 
-static bool read_whole(int file, uint8_t *to, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(file, to + done, bytes - done, (off_t)done);
-        if (got <= 0) {
-            return false;
-        }
-        done += (size_t)got;
-    }
-    return true;
-}
-
 /* The file's bytes, in memory of our own; NULL when there is none or the file cannot be read. Never the file itself: whoever
  * truncates it would end the process, and a cache is expendable. */
 static uint8_t *load(int file, size_t bytes)
 {
     uint8_t *copy = sbx_pages_map(bytes);
-    if (copy != NULL && !read_whole(file, copy, bytes)) {
+    if (copy != NULL && sbx_file_bytes(file, 0, copy, bytes) != (ssize_t)bytes) {
         munmap(copy, bytes);
         return NULL;
     }
@@ -269,15 +259,6 @@ int sbx_rows_cache_put(struct sbx_rows_cache *cache, const struct sbx_rows_key *
 
 /* ---- trim ---- */
 
-/* As getdents64(2) gives it; readdir would allocate. */
-struct listed {
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
 struct kept {
     int64_t used_s;
     uint64_t bytes;
@@ -325,9 +306,7 @@ static void list_files(struct trimming *trimming, int folder, uint8_t *buffer)
             return;
         }
         for (long at = 0; at < got;) {
-            const struct listed *entry = (const struct listed *)(const void *)(buffer + at);
-            look_at_file(trimming, folder, entry->name);
-            at += entry->bytes;
+            look_at_file(trimming, folder, sbx_folder_list_next(buffer, &at));
         }
     }
 }

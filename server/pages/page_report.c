@@ -5,195 +5,18 @@
 
 #include <string.h>
 
+#include "cause.h"
+#include "hot.h"
 #include "names.h"
 #include "page_history.h"
 #include "page_parts.h"
 #include "page_stacks.h"
+#include "page_verdict.h"
 #include "report.html.h"
-#include "snapshot_id.h"
 
 enum {
     HOT_MAX = 12
 };
-
-static const char *os_name(uint32_t os)
-{
-    static const char *const names[] = {"Linux", "Debian", "Ubuntu", "Fedora", "RHEL family", "SUSE", "Arch", "Alpine"};
-    return os < sizeof(names) / sizeof(names[0]) ? names[os] : names[0];
-}
-
-/* ---- the verdict ---- */
-
-static void put_after(struct sbx_byte_buffer *page, int64_t duration_ns)
-{
-    SBX_FILL(page, report_after, at) {
-    case REPORT_AFTER_DURATION:
-        sbx_page_duration(&at, duration_ns);
-        break;
-    }
-}
-
-static void put_conditions(struct sbx_fill *at, const struct sbx_report *report)
-{
-    const struct sbx_stall *stall = report->stall;
-    char kind[SBX_KIND_TEXT_BYTES];
-    if (stall->trigger.threshold_ms) {
-        sbx_fill_text(at, ", limit ");
-        sbx_page_duration(at, (int64_t)stall->trigger.threshold_ms * 1000000);
-    }
-    if (stall->trigger.kind == SBX_TRIGGER_MANUAL)
-        sbx_fill_text(at, ", asked for by hand");
-    else if (stall->trigger.in_progress)
-        sbx_fill_text(at, ", not over when recorded");
-    sbx_report_kind_text(report, report->message_kind, kind);
-    if (kind[0] != '\0')
-        sbx_fill_textf(at, ", message %s", kind);
-}
-
-static void put_version(struct sbx_fill *at, const uint32_t version[3])
-{
-    if (version[0] || version[1] || version[2])
-        sbx_fill_textf(at, "%u.%u.%u ", version[0], version[1], version[2]);
-}
-
-static void put_build_id(struct sbx_byte_buffer *page, const char *build_id)
-{
-    SBX_FILL(page, report_build_id, at) {
-    case REPORT_BUILD_ID_WHOLE:
-        sbx_fill_text(&at, build_id);
-        break;
-    case REPORT_BUILD_ID_SHORT:
-        sbx_fill_textf(&at, "%.12s", build_id);
-        break;
-    }
-}
-
-static void put_judged(struct sbx_byte_buffer *page, const struct sbx_report *report)
-{
-    SBX_FILL(page, report_judged, at) {
-    case REPORT_JUDGED_THREAD:
-        sbx_page_thread_name(page, report, report->stall->trigger.thread);
-        break;
-    }
-}
-
-static void put_culprit_function(struct sbx_byte_buffer *page, const struct sbx_verdict *verdict)
-{
-    SBX_FILL(page, report_culprit_in, at) {
-    case REPORT_CULPRIT_IN_FUNCTION:
-        sbx_page_function(page, verdict->culprit_function);
-        break;
-    }
-}
-
-static void put_culprit(struct sbx_byte_buffer *page, const struct sbx_report *report)
-{
-    const struct sbx_verdict *verdict = &report->verdict;
-    SBX_FILL(page, report_culprit, at) {
-    case REPORT_CULPRIT_THREAD:
-        sbx_page_thread_name(page, report, (uint32_t)verdict->culprit_thread);
-        break;
-    case REPORT_CULPRIT_CULPRIT_IN:
-        if (verdict->culprit_function && *verdict->culprit_function)
-            put_culprit_function(page, verdict);
-        break;
-    }
-}
-
-static const char *confidence_word(double percent)
-{
-    return percent >= 80 ? "certain" : percent >= 50 ? "likely" : percent >= 25 ? "weak" : "a guess";
-}
-
-static void put_machine(struct sbx_fill *at, const struct sbx_stall *stall)
-{
-    sbx_fill_text(at, os_name(stall->platform.os));
-    if (stall->platform.os_major)
-        sbx_fill_textf(at, " %u", stall->platform.os_major);
-    if (stall->platform.kernel_major)
-        sbx_fill_textf(at, ", kernel %u.%u", stall->platform.kernel_major, stall->platform.kernel_minor);
-    if (stall->platform.arch)
-        sbx_fill_text(at, stall->platform.arch == 2 ? ", aarch64" : ", x86-64");
-    if (stall->platform.log2_cores < 16)
-        sbx_fill_textf(at, ", about %u core%s", 1u << stall->platform.log2_cores,
-                       stall->platform.log2_cores ? "s" : "");
-}
-
-static void put_verdict(struct sbx_byte_buffer *page, const struct sbx_report *report)
-{
-    const struct sbx_stall *stall = report->stall;
-    const struct sbx_verdict *verdict = &report->verdict;
-    double percent = verdict->confidence < 0 ? 0 : verdict->confidence > 1 ? 100 : verdict->confidence * 100;
-    char build_id[2 * sizeof(stall->app_build_id) + 1];
-    sbx_hex_print(stall->app_build_id, stall->app_build_id_bytes, build_id);
-    SBX_FILL(page, report_verdict, at) {
-    case REPORT_VERDICT_CAUSE:
-        sbx_page_badge(page, sbx_cause_name(verdict->cause));
-        break;
-    case REPORT_VERDICT_CLASS:
-        if (verdict->cause == SBX_CAUSE_CRASH)
-            sbx_fill_text(&at, stall->trigger.signal ? sbx_signal_name(stall->trigger.signal) : "fatal signal");
-        else
-            sbx_page_word(&at, sbx_class_name(verdict->class_));
-        break;
-    case REPORT_VERDICT_TRIGGER:
-        sbx_page_word(&at, sbx_trigger_name(stall->trigger.kind));
-        break;
-    case REPORT_VERDICT_AFTER:
-        if (stall->trigger.duration_ns > 0 && stall->trigger.kind != SBX_TRIGGER_MANUAL)
-            put_after(page, stall->trigger.duration_ns);
-        break;
-    case REPORT_VERDICT_CONDITIONS:
-        put_conditions(&at, report);
-        break;
-    case REPORT_VERDICT_HEADLINE:
-        sbx_fill_text(&at, verdict->headline);
-        break;
-    case REPORT_VERDICT_FUNCTION:
-        sbx_page_function(page, verdict->location.function);
-        break;
-    case REPORT_VERDICT_MODULE:
-        sbx_page_module(page, verdict->location.module);
-        break;
-    case REPORT_VERDICT_PLACE:
-        sbx_page_place(page, verdict->location.file, verdict->location.line);
-        break;
-    case REPORT_VERDICT_APP:
-        sbx_fill_text(&at, report->app_name);
-        break;
-    case REPORT_VERDICT_VERSION:
-        put_version(&at, stall->app_version);
-        break;
-    case REPORT_VERDICT_BUILD_ID:
-        if (*build_id)
-            put_build_id(page, build_id);
-        break;
-    case REPORT_VERDICT_HIDDEN:
-        if (!*build_id)
-            sbx_fill_markup(page, &report_hidden_markup);
-        break;
-    case REPORT_VERDICT_JUDGED:
-        if (stall->trigger.thread < stall->thread_count)
-            put_judged(page, report);
-        break;
-    case REPORT_VERDICT_CONFIDENCE:
-        sbx_fill_text(&at, confidence_word(percent));
-        break;
-    case REPORT_VERDICT_METER:
-        sbx_fill_textf(&at, "%.0f", percent);
-        break;
-    case REPORT_VERDICT_PERCENT:
-        sbx_fill_textf(&at, "%.0f", percent);
-        break;
-    case REPORT_VERDICT_CULPRIT:
-        if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count)
-            put_culprit(page, report);
-        break;
-    case REPORT_VERDICT_MACHINE:
-        put_machine(&at, stall);
-        break;
-    }
-}
 
 /* ---- why, and where the time went ---- */
 
@@ -578,7 +401,7 @@ void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buff
     const struct sbx_verdict *verdict = &report->verdict;
     SBX_FILL(page, report, at) {
     case REPORT_VERDICT:
-        put_verdict(page, report);
+        sbx_page_verdict(page, report);
         break;
     case REPORT_EVIDENCE:
         for (size_t i = 0; i < verdict->evidence_count; i++)

@@ -11,7 +11,10 @@
 #include <time.h>
 
 #include "attribute.h"
+#include "cause.h"
+#include "exporters.h"
 #include "page_report.h"
+#include "print_json.h"
 #include "report.h"
 #include "symbolizer.h"
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sanitized.c - a program without a fault, to be built with a sanitizer: threads, locks, allocations, files, polls. With an
- * argument it forgets memory, which a leak checker is to tell of, and of nothing else. With IS_LINKED it links the library and
- * starts it by itself. */
+/* sanitized.c - a program without a fault, to be built with a sanitizer: threads, locks, allocations, files, polls. With the
+ * argument "forget" it forgets memory, which a leak checker is to tell of, and of nothing else. With IS_LINKED it links the
+ * library and starts it by itself; then with "snapshot" it stalls, and asks for a snapshot while its threads work. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef IS_LINKED
@@ -20,11 +23,12 @@ enum {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted;
+static atomic_bool is_over = true; /* threads of a snapshot work until it is made */
 static char *volatile kept;
 
 static void *work(void *unused)
 {
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 5000 || !is_over; i++) {
         pthread_mutex_lock(&mutex);
         counted++;
         pthread_mutex_unlock(&mutex);
@@ -40,23 +44,9 @@ static void *work(void *unused)
     return unused;
 }
 
-int main(int argc, char **argv)
+static void take_turns(void)
 {
     pthread_t threads[THREADS];
-    (void)argv;
-#ifdef IS_LINKED
-    char spool[200], recordings[200];
-    snprintf(spool, sizeof spool, "%s/spool", getenv("HOST_FOLDER"));
-    snprintf(recordings, sizeof recordings, "%s/recordings", getenv("HOST_FOLDER"));
-    struct stallbox_options options = {.sizeof_options = sizeof options,
-                                       .spool_path = spool,
-                                       .recording_path = recordings,
-                                       .anr_ms = 60000,
-                                       .slow_message_ms = 60000};
-    if (stallbox_start(&options) != STALLBOX_OK) {
-        return 3;
-    }
-#endif
     for (int turn = 0; turn < 5; turn++) {
         for (int i = 0; i < THREADS; i++) {
             pthread_create(&threads[i], NULL, work, NULL);
@@ -66,9 +56,61 @@ int main(int argc, char **argv)
         }
         poll(NULL, 0, 50);
     }
+}
+
+#ifdef IS_LINKED
+static bool start(void)
+{
+    char spool[200], recordings[200];
+    snprintf(spool, sizeof spool, "%s/spool", getenv("HOST_FOLDER"));
+    snprintf(recordings, sizeof recordings, "%s/recordings", getenv("HOST_FOLDER"));
+    struct stallbox_options options = {.sizeof_options = sizeof options,
+                                       .spool_path = spool,
+                                       .recording_path = recordings,
+                                       .anr_ms = 60000,
+                                       .slow_message_ms = 60000};
+    return stallbox_start(&options) == STALLBOX_OK;
+}
+
+/* A loop with a stall in it. The program's poll() is the sanitizer's, so that no loop is seen and no stall found: it asks. */
+static bool stall_and_ask(void)
+{
+    pthread_t threads[2];
+    is_over = false;
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, work, NULL);
+    }
+    for (int i = 0; i < 60; i++) {
+        struct pollfd none = {.fd = -1};
+        poll(&none, 1, 1);
+        const struct timespec pause = {0, i == 40 ? 700000000 : 0};
+        nanosleep(&pause, NULL);
+    }
+    bool is_made = stallbox_snapshot(30000) == STALLBOX_OK;
+    is_over = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    counted = 0;
+    return is_made;
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const char *order = argc > 1 ? argv[1] : "";
+#ifdef IS_LINKED
+    if (!start()) {
+        return 3;
+    }
+    if (strcmp(order, "snapshot") == 0 && !stall_and_ask()) {
+        return 6;
+    }
+#endif
+    take_turns();
     kept = malloc(77);
     kept[0] = 1;
-    if (argc > 1) {
+    if (strcmp(order, "forget") == 0) {
         kept = NULL;
     }
     printf("%ld\n", counted);

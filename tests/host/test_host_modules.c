@@ -254,7 +254,7 @@ static void host_20_a_program_with_the_address_sanitizer_runs_clean(void **state
         setenv("HOST_FOLDER", host_folder, 1);
         setenv("ASAN_OPTIONS", "detect_leaks=1:exitcode=44", 1);
         alarm(100);
-        execl(HOST_ASAN, "host_asan", (char *)NULL);
+        execl(HOST_ASAN, "host_asan", "snapshot", (char *)NULL);
         _exit(96);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -7,6 +7,7 @@ each source whose functions or data it uses: the symbols of the objects in BUILD
 compile_commands.json lists. The program fails on
 
   an arrow   to a room that the table does not allow the file's own room,
+  a header   that declares a function which only a room above it defines (the library's public headers may: they are its face),
   a circle   of files, unless the table lists these files as one that is still to be opened,
   a table    that goes round in a circle itself, that lists a circle which is open by now, or that leaves out a folder.
 
@@ -21,6 +22,8 @@ import subprocess
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+DECLARES = re.compile(r"^(?!static|typedef|#)[A-Za-z_][\w \t*]*?\b(\w+)\(", re.M)  # a prototype begins its line
+PUBLIC = "agent/include/stallbox"
 
 
 class Table:
@@ -107,6 +110,19 @@ def add_uses(objects, arrows):
         for owner in owners.get(symbol, ()):
             if owner != source:
                 arrows[source].setdefault(owner, f"uses {symbol}")
+    return owners
+
+
+def declared_too_low(root, files, owners, table):
+    """Headers that declare what only rooms above them define: who looks for the function finds it in the wrong room."""
+    for path in files:
+        room = os.path.dirname(path)
+        if not path.endswith(".h") or room == PUBLIC:
+            continue
+        for symbol in DECLARES.findall(open(os.path.join(root, path), encoding="utf-8").read()):
+            homes = {os.path.dirname(owner) for owner in owners.get(symbol, ())}
+            if homes and room not in homes and not homes & set(table.may_see.get(room, [])):
+                yield f"{path} declares {symbol}, which {min(homes)} defines: declare it there"
 
 
 def circles_in(arrows):
@@ -162,7 +178,8 @@ def main():
     arrows = {path: {} for path in files}
     add_includes(root, files, table, arrows, wrongs)
     objects = objects_of(root, build, files)
-    add_uses(objects, arrows)
+    owners = add_uses(objects, arrows)
+    wrongs += declared_too_low(root, files, owners, table)
 
     for folder in sorted({os.path.dirname(path) for path in files} - set(table.may_see)):
         wrongs.append(f"{folder} is no room of the table")

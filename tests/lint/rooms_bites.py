@@ -65,6 +65,9 @@ class Bites(unittest.TestCase):
                     {"high/roof.c": '#include "roof.h"\nint height = 3;\nint roof(void) { return height; }\n',
                      "low/stone.c": '#include "stone.h"\nextern int height;\nint stone(void) { return height; }\n'})
 
+    def test_a_header_that_declares_what_a_higher_room_defines_is_found(self):
+        self.expect("low/wall.h declares roof, which high defines", {"low/wall.h": "int wall(void);\nint roof(void);\n"})
+
     CALLS_BACK = {"low/stone.c": '#include "stone.h"\n#include "wall.h"\nint stone(void) { return wall(); }\n'}
 
     def test_two_files_of_one_room_that_call_one_another_are_found(self):

@@ -3,6 +3,8 @@
  *
  * Width is time, colour is what the thread was doing most of it: warm for computing, cool for waiting. The whole width
  * is the whole interval, so what no stack is known of stays blank on the right. */
+#include "exporters.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

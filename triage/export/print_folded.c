@@ -5,6 +5,8 @@
  *
  * All threads over the history (thread_spans.h), without idle time. A wait is one frame more: what was waited in. Lines
  * are sorted bytewise, and threads of one name are added up, so that two prints of one report are equal. */
+#include "exporters.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

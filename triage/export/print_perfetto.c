@@ -13,12 +13,15 @@
  * pids and tids are ordinals + 1: a payload has no others. Times before the trigger are negative in a report and a
  * trace has none such, so the trace's clock begins one second before the history. A wait that began even earlier (a
  * worker that had been idle for an hour) is drawn from time zero; its note has the true duration. */
+#include "exporters.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "call_path.h"
+#include "cause.h"
 #include "clean_text.h"
 #include "names.h"
 #include "perfetto_packets.h"

@@ -5,6 +5,8 @@
  * and its time on and off the CPU in microseconds; unmeasured time is split as the thread's CPU clock says, and time of
  * which nothing is known counts in neither. Labels: thread, state, kind (what made the observation). A wait is one
  * frame more. */
+#include "exporters.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

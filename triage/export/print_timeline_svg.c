@@ -10,6 +10,8 @@
  *
  * An arrow comes from who let the judged thread, or one it waited for, go; a dashed one leads to who holds a lock that
  * is still waited for. */
+#include "exporters.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
  * was seen after. A run of equal samples is a stay from its first look to its last. The ends of messages and of the
  * interval cut. The function is the one a person should look at (blame.h), so that a wait and the samples taken in it are
  * under one name. */
+#include "hot.h"
+
 #include <stdlib.h>
 
 #include "blame.h"

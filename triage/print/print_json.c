@@ -2,10 +2,14 @@
 /* print_json.c - the report as one line of JSON: DESIGN.md 3.2, a contract that scripts rely on.
  *
  * Beyond it there are "headline", "attribution.stack" (functions, leaf first) and "history". */
+#include "print_json.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cause.h"
 #include "history.h"
+#include "hot.h"
 #include "json_writer.h"
 #include "names.h"
 #include "record_kinds.h"

@@ -4,67 +4,26 @@
  * Names come from symbol files and may hold anything, so nothing goes to the terminal as it is: the text is put
  * together in memory with marks for colour, and a last pass turns marks into escapes and every other control character
  * into '?'. */
+#include "print_text.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "blame.h"
 #include "cause.h"
 #include "history.h"
-#include "interval.h"
+#include "hot.h"
 #include "names.h"
-#include "record_kinds.h"
 #include "report.h"
 #include "short_name.h"
 #include "text_lines.h"
 #include "verdict_words.h"
 
 enum {
-    STACK_MAX = 1024,
-    FRAMES_SHOWN = 48,
-    STACKS_SHOWN = 16,
     HOT_SHOWN = 8,
-    NAME_COLUMNS = 52,
-    NAME_BYTES = 80,
-    SCREEN_NAME_COLUMNS = 46,
-    BAR_COLUMNS = 40,
-    COLUMNS = 98
+    BAR_COLUMNS = 40
 };
-
-static void put_heading(FILE *text, const char *heading)
-{
-    fprintf(text, "\n" STRONG "%s" PLAIN "\n", heading);
-}
-
-/* "key", and a sentence wrapped to the page behind it. Returns how many lines that takes; `text` NULL: only that. */
-static int put_wrapped(FILE *text, const char *key, const char *sentence)
-{
-    int column = 15, lines = 1;
-    if (text != NULL) {
-        fprintf(text, "  %-12s", key);
-    }
-    for (const char *word = sentence; *word != '\0';) {
-        int bytes = (int)strcspn(word, " ");
-        if (column + bytes > COLUMNS && column > 15) {
-            if (text != NULL) {
-                fprintf(text, "\n%14s", "");
-            }
-            column = 15;
-            lines++;
-        }
-        if (text != NULL) {
-            fprintf(text, " %.*s", bytes, word);
-        }
-        column += bytes + 1;
-        word += bytes;
-        word += strspn(word, " ");
-    }
-    if (text != NULL) {
-        fputc('\n', text);
-    }
-    return lines;
-}
 
 /* ---- head ---- */
 
@@ -87,20 +46,20 @@ static int put_promise(FILE *text, const struct sbx_report *report)
         }
         snprintf(line, sizeof line, "%s %s of %s: %u ms, %s", sbx_watch_kind_name(watch->kind), what, thread,
                  watch->timeout_ms, watch->state == SBX_WATCH_LATE ? "kept too late" : "not kept");
-        lines += put_wrapped(text, "promise", line);
+        lines += sbx_text_wrapped(text, "promise", line);
     }
     if (report->message_kind != 0) {
         char kind[SBX_KIND_TEXT_BYTES];
         sbx_report_kind_text(report, report->message_kind, kind);
-        lines += put_wrapped(text, "message", kind);
+        lines += sbx_text_wrapped(text, "message", kind);
     }
     if (stall->trigger.frames > 1) {
         snprintf(line, sizeof line, "%u of the last 32 dropped", stall->trigger.frames);
-        lines += put_wrapped(text, "frames", line);
+        lines += sbx_text_wrapped(text, "frames", line);
     }
     if (stall->trigger.after_ms != 0) {
         snprintf(line, sizeof line, "recorded for %u ms after the trigger", stall->trigger.after_ms);
-        lines += put_wrapped(text, "afterwards", line);
+        lines += sbx_text_wrapped(text, "afterwards", line);
     }
     return lines;
 }
@@ -126,7 +85,7 @@ static int put_identity(FILE *text, const struct sbx_report *report)
         strftime(when, sizeof when, ", of %Y-%m-%d %H:%M:%S", &local);
     }
     snprintf(line, sizeof line, "%s%s", report->stall->payload_id_text, when);
-    return put_wrapped(text, "payload", line);
+    return sbx_text_wrapped(text, "payload", line);
 }
 
 /* What made the recorder look, and what it concludes. */
@@ -142,11 +101,11 @@ static int put_cause(FILE *text, const struct sbx_report *report)
         snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
                  stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
     }
-    int lines = put_wrapped(text, "trigger", line) + put_promise(text, report);
+    int lines = sbx_text_wrapped(text, "trigger", line) + put_promise(text, report);
     if (stall->trigger.signal != 0) {
         snprintf(line, sizeof line, "%s, %s", sbx_signal_name(stall->trigger.signal),
                  sbx_fault_text(stall->trigger.fault));
-        lines += put_wrapped(text, "ended by", line);
+        lines += sbx_text_wrapped(text, "ended by", line);
     }
     if (verdict->cause == SBX_CAUSE_CRASH) {
         snprintf(line, sizeof line, "%s, confidence %.2f", sbx_cause_name(verdict->cause), verdict->confidence);
@@ -154,27 +113,7 @@ static int put_cause(FILE *text, const struct sbx_report *report)
         snprintf(line, sizeof line, "%s (%s), confidence %.2f", sbx_cause_name(verdict->cause),
                  sbx_class_name(verdict->class_), verdict->confidence);
     }
-    return lines + put_wrapped(text, "cause", line);
-}
-
-/* The headline, wrapped to the page. */
-static int put_headline(FILE *text, const char *headline)
-{
-    int column = 0, lines = 1;
-    fputs(ALARM, text);
-    for (const char *word = headline; *word != '\0';) {
-        int bytes = (int)strcspn(word, " ");
-        if (column > 0 && column + 1 + bytes > COLUMNS) {
-            fputs("\n", text);
-            column = 0;
-            lines++;
-        }
-        column += fprintf(text, "%s%.*s", column > 0 ? " " : "", bytes, word);
-        word += bytes;
-        word += strspn(word, " ");
-    }
-    fputs(PLAIN "\n\n", text);
-    return lines + 1;
+    return lines + sbx_text_wrapped(text, "cause", line);
 }
 
 static void put_what(FILE *text, const struct sbx_report *report)
@@ -182,62 +121,34 @@ static void put_what(FILE *text, const struct sbx_report *report)
     const struct sbx_stall *stall = report->stall;
     const struct sbx_verdict *verdict = &report->verdict;
     char line[256], name[SBX_SHORT_NAME_BYTES];
-    put_headline(text, verdict->headline);
+    sbx_text_headline(text, verdict->headline);
     application_text(report, line);
-    put_wrapped(text, "application", line);
+    sbx_text_wrapped(text, "application", line);
     put_cause(text, report);
     if (verdict->location.function[0] != '\0') {
         snprintf(line, sizeof line, "%s in %.60s", sbx_short_name(verdict->location.function, 120, name),
                  verdict->location.module);
-        put_wrapped(text, "function", line);
+        sbx_text_wrapped(text, "function", line);
     }
     if (verdict->location.file != NULL) {
         snprintf(line, sizeof line, "%.200s:%u", verdict->location.file, verdict->location.line);
-        put_wrapped(text, "source", line);
+        sbx_text_wrapped(text, "source", line);
     }
     if (verdict->culprit_thread >= 0) {
         char thread[SBX_THREAD_TEXT_BYTES];
         sbx_thread_text(stall, (uint32_t)verdict->culprit_thread, thread);
         snprintf(line, sizeof line, "%s%s%s", thread, verdict->culprit_function[0] != '\0' ? " in " : "",
                  sbx_short_name(verdict->culprit_function, 120, name));
-        put_wrapped(text, "culprit", line);
+        sbx_text_wrapped(text, "culprit", line);
     }
     put_identity(text, report);
 }
 
-/* How to get names for a program without symbols, said once: nothing when the stack has names. Returns lines. */
-static int put_names_wanted(FILE *text, const struct sbx_report *report, uint32_t stack)
-{
-    const struct sbx_stall *stall = report->stall;
-    uint32_t unnamed = 0, frames = 0;
-    const char *module = NULL;
-    for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
-        uint32_t frame = stall->callstacks[id].frame;
-        const struct sbx_location *location = &report->locations[report->location_begin[frame]];
-        uint32_t kind = stall->frames[frame].kind == SBX_FRAME_CODE ? stall->modules[stall->frames[frame].module].kind
-                                                                    : SBX_MODULE_KIND_OTHER;
-        if (kind == SBX_MODULE_KIND_OTHER || kind == SBX_MODULE_KIND_AGENT) {
-            continue; /* hidden, or ours: no symbol file would say more */
-        }
-        frames++;
-        unnamed += !location->named;
-        module = module == NULL && !location->named ? location->module : module;
-    }
-    if (module == NULL || unnamed * 3 < frames) {
-        return 0;
-    }
-    char line[256];
-    snprintf(line, sizeof line,
-             "%u of %u are missing: a -dbgsym package, debuginfod-find or --symbols DIR brings those of %.24s", unnamed,
-             frames, module);
-    return put_wrapped(text, "names", line);
-}
-
 static void put_why(FILE *text, const struct sbx_verdict *verdict)
 {
-    put_heading(text, "Why");
+    sbx_text_heading(text, "Why");
     for (size_t i = 0; i < verdict->evidence_count; i++) {
-        put_wrapped(text, verdict->evidence[i].kind, verdict->evidence[i].text);
+        sbx_text_wrapped(text, verdict->evidence[i].kind, verdict->evidence[i].text);
     }
 }
 
@@ -278,7 +189,7 @@ static void put_time(FILE *text, const struct sbx_report *report)
     const struct sbx_verdict *verdict = &report->verdict;
     double wall_ms = (double)(verdict->interval_end_ns - verdict->interval_begin_ns) / 1e6;
     double known_ms = verdict->on_cpu_ms + verdict->off_cpu_ms + (verdict->runnable_ms > 0 ? verdict->runnable_ms : 0);
-    put_heading(text, "Where the time went");
+    sbx_text_heading(text, "Where the time went");
     put_share(text, "on CPU", verdict->on_cpu_ms, wall_ms);
     put_share(text, "waiting", verdict->off_cpu_ms, wall_ms);
     put_waiting_by_kind(text, verdict);
@@ -303,148 +214,6 @@ static void put_time(FILE *text, const struct sbx_report *report)
     }
 }
 
-/* ---- stacks ---- */
-
-/* One line of a stack. `is_narrow`: for the first screen, where the source file stands in the module's place. */
-static void put_frame(FILE *text, size_t index, const struct sbx_location *location, bool is_narrow)
-{
-    char name[SBX_SHORT_NAME_BYTES];
-    const char *slash = location->file == NULL ? NULL : strrchr(location->file, '/');
-    const char *file = slash == NULL ? location->file : slash + 1;
-    fprintf(text, "  %4zu  %s%-*s" PLAIN FAINT, index, location->named ? "" : FAINT,
-            is_narrow ? SCREEN_NAME_COLUMNS : NAME_COLUMNS,
-            sbx_short_name(location->function, is_narrow ? SCREEN_NAME_COLUMNS : NAME_BYTES, name));
-    if (!is_narrow || file == NULL) {
-        fprintf(text, "  %.30s%s", location->module,
-                location->inlined   ? " (inlined)"
-                : location->logical ? " (logical)"
-                                    : "");
-    }
-    if (file != NULL) {
-        fprintf(text, "  %.*s:%u", is_narrow ? 32 : 60, file, location->line);
-    }
-    fputs(PLAIN "\n", text);
-}
-
-static void put_stack(FILE *text, const struct sbx_report *report, uint32_t stack,
-                      const struct sbx_location **locations)
-{
-    size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
-    if (count == 0) {
-        fputs("      no stack was recorded\n", text);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (count > FRAMES_SHOWN && i == FRAMES_SHOWN / 2) { /* deep recursion: both ends tell more than the middle */
-            size_t skipped = count - FRAMES_SHOWN;
-            fprintf(text, "      ... %zu more ...\n", skipped);
-            i += skipped;
-        }
-        put_frame(text, i, locations[i], false);
-    }
-}
-
-/* What the thread was doing at the trigger, in brackets; nothing when it was in no known call, or when the stack below
- * is not of that call: a stall that has ended is shown where it was, not where the loop waits for work again. */
-static void put_state(FILE *text, const struct sbx_report *report, uint32_t index)
-{
-    const struct sbx_stall_thread *thread = &report->stall->threads[index];
-    enum sbx_stack_source source = sbx_history_stack_origin(report, index).source;
-    char duration[SBX_DURATION_TEXT_BYTES], call[48];
-    if (thread->ended) {
-        fputs(" (had ended)", text);
-    } else if (thread->call_kind != 0 && source != SBX_STACK_FROM_INTERVAL) {
-        sbx_duration_text((double)thread->call_ns, duration);
-        sbx_call_name(thread->call_kind, thread->call_op, 0, call, sizeof call);
-        fprintf(text, " (in %s for %s)", call, duration);
-    }
-}
-
-/* How its stack was obtained, and when: what a thread did a second before is not what it did then. */
-static void put_origin(FILE *text, const struct sbx_report *report, uint32_t thread)
-{
-    struct sbx_stack_origin origin = sbx_history_stack_origin(report, thread);
-    if (origin.source == SBX_STACK_FROM_NOTHING || origin.source == SBX_STACK_FROM_INTERVAL) {
-        return;
-    }
-    fprintf(text, FAINT "  [%s, %+.1f ms]" PLAIN, sbx_stack_source_name(origin.source), (double)origin.at_ns / 1e6);
-}
-
-/* One stack at the trigger with all threads that had it, from `first` on. Marks them in `done`. */
-static void put_threads_of_stack(FILE *text, const struct sbx_report *report, uint32_t first, bool *done,
-                                 const struct sbx_location **locations)
-{
-    const struct sbx_stall *stall = report->stall;
-    uint32_t stack = sbx_history_thread_stack(report, first);
-    char name[SBX_THREAD_TEXT_BYTES];
-    sbx_thread_text(stall, first, name);
-    fprintf(text, "  " STRONG "%s" PLAIN, name);
-    put_state(text, report, first);
-    done[first] = true;
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < stall->thread_count; i++) {
-        if (!done[i] && stack != 0 && sbx_history_thread_stack(report, i) == stack) {
-            done[i] = true;
-            others++;
-        }
-    }
-    if (others > 0) {
-        fprintf(text, " and %u more with the same stack", others);
-    }
-    put_origin(text, report, first);
-    fputc('\n', text);
-    put_stack(text, report, stack, locations);
-}
-
-/* Whether two callstacks name the same functions in the same order: two samples of one loop differ in their leaf only.
- */
-static bool is_same_way(const struct sbx_report *report, uint32_t a, uint32_t b, const struct sbx_location **locations)
-{
-    size_t a_count = sbx_report_callstack(report, a, locations, STACK_MAX / 2);
-    const struct sbx_location **others = locations + STACK_MAX / 2;
-    size_t b_count = sbx_report_callstack(report, b, others, STACK_MAX / 2), i = 0, j = 0;
-    for (;;) {
-        while (i < a_count && !locations[i]->named) {
-            i++;
-        }
-        while (j < b_count && !others[j]->named) {
-            j++;
-        }
-        if (i == a_count || j == b_count) {
-            return i == a_count && j == b_count;
-        }
-        if (locations[i++]->function != others[j++]->function) {
-            return false;
-        }
-    }
-}
-
-static void put_stacks(FILE *text, const struct sbx_report *report, const struct sbx_location **locations, bool *done)
-{
-    const struct sbx_stall *stall = report->stall;
-    uint32_t judged = stall->trigger.thread;
-    uint32_t at_trigger = sbx_history_thread_stack(report, judged);
-    if (report->verdict.stack != 0 && !is_same_way(report, report->verdict.stack, at_trigger, locations)) {
-        put_heading(text, "The stack that the time was spent in");
-        put_stack(text, report, report->verdict.stack, locations);
-    }
-    put_heading(text, "Stacks at the trigger");
-    put_threads_of_stack(text, report, judged, done, locations);
-    uint32_t shown = 1, hidden = 0;
-    for (uint32_t i = 0; i < stall->thread_count; i++) {
-        if (done[i] || (stall->threads[i].record_count == 0 && stall->threads[i].call_kind == 0)) {
-            continue;
-        }
-        if (shown++ < STACKS_SHOWN) {
-            put_threads_of_stack(text, report, i, done, locations);
-        } else {
-            hidden++;
-        }
-    }
-    if (hidden > 0) {
-        fprintf(text, "  and %u more threads, in --format json\n", hidden);
-    }
-}
-
 /* ---- tail ---- */
 
 static void put_losses(FILE *text, const struct sbx_stall *stall)
@@ -456,7 +225,7 @@ static void put_losses(FILE *text, const struct sbx_stall *stall)
     if (!any) {
         return;
     }
-    put_heading(text, "Lost since the process started");
+    sbx_text_heading(text, "Lost since the process started");
     for (uint32_t i = 0; i < SBX_DROP_COUNT; i++) {
         if (stall->drops[i] > 0) {
             fprintf(text, "  %-18s %llu\n", sbx_drop_name(i), (unsigned long long)stall->drops[i]);
@@ -477,7 +246,7 @@ static void put_overhead(FILE *text, const struct sbx_stall *stall)
     char line[256];
     int used;
     if (stall->overhead.budget_permille != 0 || stall->overhead.cost_ppm != 0) {
-        put_heading(text, "The recorder");
+        sbx_text_heading(text, "The recorder");
         /* A program that mostly waits uses a few milliseconds, and the start of the recorder some, too. */
         bool is_little = stall->overhead.cost_ppm > LITTLE_CPU_PPM;
         used = snprintf(line, sizeof line,
@@ -489,7 +258,7 @@ static void put_overhead(FILE *text, const struct sbx_stall *stall)
             used += snprintf(line + used, sizeof line - (size_t)used, "; changed %u times, interval %u us, gap %u us",
                              stall->overhead.changes, stall->overhead.interval_us, stall->overhead.gap_us);
         }
-        put_wrapped(text, "cost", line);
+        sbx_text_wrapped(text, "cost", line);
     }
     if (stall->overhead.shed != 0) {
         used = 0;
@@ -499,11 +268,11 @@ static void put_overhead(FILE *text, const struct sbx_stall *stall)
                                  sbx_point_name(group));
             }
         }
-        put_wrapped(text, "taken out", line);
+        sbx_text_wrapped(text, "taken out", line);
     }
     if (stall->sampling.weight > 1) {
         snprintf(line, sizeof line, "%u stalls of this kind and place on its machine", stall->sampling.weight);
-        put_wrapped(text, "stands for", line);
+        sbx_text_wrapped(text, "stands for", line);
     }
 }
 
@@ -543,7 +312,7 @@ static int put_some_evidence(FILE *text, const struct sbx_verdict *verdict, int 
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < verdict->evidence_count; i++) {
             const struct sbx_evidence *evidence = &verdict->evidence[i];
-            int lines = put_wrapped(NULL, evidence->kind, evidence->text);
+            int lines = sbx_text_wrapped(NULL, evidence->kind, evidence->text);
             if (!chosen[i] && (pass == 1 || is_about_somebody(evidence->kind)) && used + lines <= room) {
                 chosen[i] = true;
                 used += lines;
@@ -552,7 +321,7 @@ static int put_some_evidence(FILE *text, const struct sbx_verdict *verdict, int 
     }
     for (size_t i = 0; i < verdict->evidence_count; i++) {
         if (chosen[i]) {
-            put_wrapped(text, verdict->evidence[i].kind, verdict->evidence[i].text);
+            sbx_text_wrapped(text, verdict->evidence[i].kind, verdict->evidence[i].text);
         }
     }
     return used;
@@ -583,7 +352,7 @@ static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
                                  parts[most].what, parts[most].ms, 100 * parts[most].ms / wall_ms);
         parts[most].ms = 0;
     }
-    return used > 0 ? put_wrapped(text, "time", line) : 0;
+    return used > 0 ? sbx_text_wrapped(text, "time", line) : 0;
 }
 
 static void put_first_screen(FILE *text, const struct sbx_report *report, const struct sbx_location **locations)
@@ -592,49 +361,30 @@ static void put_first_screen(FILE *text, const struct sbx_report *report, const 
     uint32_t stack =
         verdict->stack != 0 ? verdict->stack : sbx_history_thread_stack(report, report->stall->trigger.thread);
     char line[256];
-    int lines = put_headline(text, verdict->headline);
+    int lines = sbx_text_headline(text, verdict->headline);
     application_text(report, line);
-    lines += put_wrapped(text, "application", line) + put_identity(text, report) + put_cause(text, report);
-    int kept = SCREEN_TAIL_LINES + SCREEN_FRAMES_MIN + 1 + put_names_wanted(NULL, report, stack);
+    lines += sbx_text_wrapped(text, "application", line) + put_identity(text, report) + put_cause(text, report);
+    int kept = SCREEN_TAIL_LINES + SCREEN_FRAMES_MIN + 1 + sbx_text_names_wanted(NULL, report, stack);
     lines += put_some_evidence(text, verdict, SCREEN_LINES - lines - kept);
     bool is_crash = verdict->cause == SBX_CAUSE_CRASH;
     lines += is_crash && report->stall->trigger.duration_ns == 0 ? 0 : put_time_line(text, verdict);
-    lines += put_names_wanted(text, report, stack);
+    lines += sbx_text_names_wanted(text, report, stack);
     fputs(is_crash && verdict->stack == 0 ? "\n" STRONG "Where it was seen last, before the signal" PLAIN "\n"
                                           : "\n" STRONG "Where it was" PLAIN "\n",
           text);
-    size_t count = sbx_report_callstack(report, stack, locations, STACK_MAX);
+    size_t count = sbx_report_callstack(report, stack, locations, SBX_TEXT_STACK_MAX);
     int room = SCREEN_LINES - SCREEN_TAIL_LINES - lines;
     size_t frames = room < SCREEN_FRAMES_MIN ? SCREEN_FRAMES_MIN : room > SCREEN_FRAMES ? SCREEN_FRAMES : (size_t)room;
     if (count == 0) {
         fputs("      no stack was recorded\n", text);
     }
     for (size_t i = 0; i < count && i < frames; i++) {
-        put_frame(text, i, locations[i], true);
+        sbx_text_frame(text, i, locations[i], true);
     }
     if (count > frames) {
         fprintf(text, "        ... %zu more\n", count - frames);
     }
     fputs(FAINT "More: --all tells all evidence, the history, all threads, and what recording cost" PLAIN "\n", text);
-}
-
-/* Marks to escapes or nothing, other control characters to '?'. */
-static void put_out(FILE *out, const char *text, size_t bytes, bool colour)
-{
-    static const char *const escapes[] = {"\33[1m", "\33[1;31m", "\33[2m", "\33[0m"};
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool is_c1 =
-            c == 0xc2 && i + 1 < bytes && (unsigned char)text[i + 1] >= 0x80 && (unsigned char)text[i + 1] < 0xa0;
-        if (c >= 1 && c <= 4) {
-            fputs(colour ? escapes[c - 1] : "", out);
-        } else if (is_c1) { /* the same controls as ESC sequences, in UTF-8 */
-            fputc('?', out);
-            i++;
-        } else {
-            fputc((c < 0x20 && c != '\n') || c == 0x7f ? '?' : c, out);
-        }
-    }
 }
 
 static void put_everything(FILE *text, const struct sbx_report *report, const struct sbx_location **locations,
@@ -644,9 +394,9 @@ static void put_everything(FILE *text, const struct sbx_report *report, const st
     uint32_t stack = report->verdict.stack != 0 ? report->verdict.stack : sbx_history_thread_stack(report, judged);
     put_what(text, report);
     put_why(text, &report->verdict);
-    put_names_wanted(text, report, stack);
+    sbx_text_names_wanted(text, report, stack);
     put_time(text, report);
-    put_stacks(text, report, locations, done);
+    sbx_text_stacks(text, report, locations, done);
     if (sbx_text_history(text, report) != 0) {
         fputs("  no memory for the history\n", text);
     }
@@ -659,7 +409,7 @@ static int print(const struct sbx_report *report, FILE *out, bool colour, bool e
 {
     char *buffer = NULL;
     size_t bytes = 0;
-    const struct sbx_location **locations = malloc(STACK_MAX * sizeof *locations);
+    const struct sbx_location **locations = malloc(SBX_TEXT_STACK_MAX * sizeof *locations);
     bool *done = calloc((size_t)report->stall->thread_count + 1, sizeof *done);
     FILE *text = open_memstream(&buffer, &bytes);
     int result = -ENOMEM;
@@ -680,7 +430,7 @@ static int print(const struct sbx_report *report, FILE *out, bool colour, bool e
         goto free_buffer;
     }
     errno = 0;
-    put_out(out, buffer, bytes, colour);
+    sbx_text_write(out, buffer, bytes, colour);
     result = fflush(out) != 0 || ferror(out) ? (errno != 0 ? -errno : -EIO) : 0;
 
 free_buffer:

@@ -12,4 +12,8 @@ enum sbx_cause sbx_cause_of_call(uint32_t kind, uint32_t op, uint32_t fd_class, 
 /* What to call it: "nanosleep", "futex", "system call 999"; written to `out`. */
 void sbx_call_name(uint32_t kind, uint32_t op, uint64_t amount, char *out, size_t out_bytes);
 
+/* The words of the JSON report, "lock", "off_cpu": other programs rely on them. */
+const char *sbx_cause_name(enum sbx_cause cause);
+const char *sbx_class_name(enum sbx_class class_);
+
 #endif

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_bytes.h"
 #include "recording_format.h"
 #include "temporary_file.h"
 
@@ -119,18 +120,11 @@ int sbx_durable_file_read(int folder, const char *name, size_t bytes_max, uint8_
         result = -ENOMEM;
         goto close_file;
     }
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got = read(file, content + done, bytes - done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            result = got < 0 ? -errno : -EIO; /* it shrank while it was read */
-            free(content);
-            goto close_file;
-        }
-        done += (size_t)got;
+    ssize_t got = sbx_file_bytes(file, 0, content, bytes);
+    if (got < 0 || (size_t)got < bytes) {
+        result = got < 0 ? (int)got : -EIO; /* it shrank while it was read */
+        free(content);
+        goto close_file;
     }
     *content_out = content;
     *bytes_out = bytes;

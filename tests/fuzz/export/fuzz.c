@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "exporters.h"
 #include "random_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

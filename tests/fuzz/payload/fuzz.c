@@ -12,6 +12,9 @@
 
 #include "attribute.h"
 #include "envelope_format.h"
+#include "hot.h"
+#include "print_json.h"
+#include "print_text.h"
 #include "report.h"
 #include "stall_crc32c.h"
 
@@ -68,6 +71,7 @@ static void use(const struct sbx_stall *stall)
         }
     }
     CHECK(sbx_print_json(report, nowhere) == 0 && sbx_print_text(report, nowhere, true) == 0);
+    CHECK(sbx_print_first_screen(report, nowhere, true) == 0);
     sbx_report_destroy(report);
 }
 

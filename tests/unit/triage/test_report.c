@@ -14,7 +14,10 @@
 
 #include "attribute.h"
 #include "build_id.h"
+#include "hot.h"
 #include "payload_builder.h"
+#include "print_json.h"
+#include "print_text.h"
 #include "provider_map.h"
 #include "report.h"
 #include "symbolizer.h"

@@ -71,10 +71,11 @@ static void test_a_wait_is_told_of_once_an_interval_however_often_it_is_ended(vo
     sbx_snapshot_destroy(snapshot);
 }
 
-static void child_has_the_wakes_off(void)
+/* One wait that another thread ends, with this group of points off. */
+static void end_one_wait_without(unsigned group)
 {
     pthread_t thread;
-    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_WAKE));
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(group));
     child_expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
     let_them_wait(1);
     pthread_mutex_lock(&mutex);
@@ -82,6 +83,11 @@ static void child_has_the_wakes_off(void)
     pthread_cond_signal(&condition);
     pthread_mutex_unlock(&mutex);
     pthread_join(thread, NULL);
+}
+
+static void child_has_the_wakes_off(void)
+{
+    end_one_wait_without(SBX_GROUP_WAKE);
 }
 
 static void test_with_the_wakes_off_waits_are_told_of_alone(void **state)
@@ -98,15 +104,7 @@ static void test_with_the_wakes_off_waits_are_told_of_alone(void **state)
 
 static void child_has_the_waits_off(void)
 {
-    pthread_t thread;
-    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_COND));
-    child_expect(pthread_create(&thread, NULL, wait_on_the_condition, NULL) == 0, "a thread starts");
-    let_them_wait(1);
-    pthread_mutex_lock(&mutex);
-    is_over = true;
-    pthread_cond_signal(&condition);
-    pthread_mutex_unlock(&mutex);
-    pthread_join(thread, NULL);
+    end_one_wait_without(SBX_GROUP_COND);
 }
 
 static void test_a_group_is_switched_by_itself(void **state)

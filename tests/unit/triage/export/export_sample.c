@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exporters.h"
 #include "sample_reports.h"
 
 static const struct {

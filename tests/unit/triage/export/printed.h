@@ -3,6 +3,8 @@
 #ifndef SBX_PRINTED_H
 #define SBX_PRINTED_H
 
+#include <stdio.h>
+
 #include "report.h"
 
 typedef int (*print_function)(const struct sbx_report *report, FILE *out);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "random_report.h"
 #include "sample_reports.h"
@@ -90,14 +91,6 @@ static void test_lines_are_sorted_and_distinct_whatever_the_records_say(void **s
     }
 }
 
-static void test_a_full_disk_is_an_error(void **state)
-{
-    (void)state;
-    struct report_fixture *fixture = sample_script();
-    assert_full_stream_is_an_error(sbx_print_folded, report_fixture_report(fixture));
-    report_fixture_destroy(fixture);
-}
-
 static void test_run_weighs_what_it_lasted_and_a_cut_stack_says_so(void **state)
 {
     (void)state;
@@ -130,7 +123,6 @@ int main(void)
         cmocka_unit_test(test_what_was_before_the_history_is_not_counted),
         cmocka_unit_test(test_a_stall_without_records_prints_nothing),
         cmocka_unit_test(test_lines_are_sorted_and_distinct_whatever_the_records_say),
-        cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "proto_reader.h"
 #include "random_report.h"
@@ -191,14 +192,6 @@ static void test_traces_are_sound_whatever_the_records_say(void **state)
     }
 }
 
-static void test_a_full_disk_is_an_error(void **state)
-{
-    (void)state;
-    struct report_fixture *fixture = sample_sleep();
-    assert_full_stream_is_an_error(sbx_print_perfetto, report_fixture_report(fixture));
-    report_fixture_destroy(fixture);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,7 +199,6 @@ int main(void)
         cmocka_unit_test(test_a_lock_wait_points_at_its_holder_and_its_waker_at_its_end),
         cmocka_unit_test(test_a_stall_without_records_still_has_its_verdict),
         cmocka_unit_test(test_traces_are_sound_whatever_the_records_say),
-        cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "exporters.h"
 #include "printed.h"
 #include "proto_reader.h"
 #include "random_report.h"
@@ -261,14 +262,6 @@ static void test_every_reference_resolves_whatever_the_records_say(void **state)
     }
 }
 
-static void test_a_full_disk_is_an_error(void **state)
-{
-    (void)state;
-    struct report_fixture *fixture = sample_script();
-    assert_full_stream_is_an_error(sbx_print_pprof, report_fixture_report(fixture));
-    report_fixture_destroy(fixture);
-}
-
 static void test_run_counts_every_look_and_a_cut_stack_says_so(void **state)
 {
     (void)state;
@@ -303,7 +296,6 @@ int main(void)
         cmocka_unit_test(test_equal_reports_give_equal_bytes),
         cmocka_unit_test(test_a_stall_without_records_is_a_profile_without_samples),
         cmocka_unit_test(test_every_reference_resolves_whatever_the_records_say),
-        cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "exporters.h"
 #include "printed.h"
-#include "random_report.h"
+#include "report_fixture.h"
 #include "sample_reports.h"
 
 static char *picture(struct report_fixture *fixture)
@@ -97,34 +98,6 @@ static void test_a_wait_of_hours_does_not_squeeze_the_history(void **state)
     report_fixture_destroy(fixture);
 }
 
-static void test_a_stall_without_records_is_still_a_picture(void **state)
-{
-    (void)state;
-    struct report_fixture *fixture = report_fixture_create();
-    free(picture(fixture));
-    report_fixture_thread(fixture, "main", true);
-    free(picture(fixture));
-    report_fixture_destroy(fixture);
-}
-
-static void test_pictures_are_sound_whatever_the_records_say(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 100; seed++) {
-        struct report_fixture *fixture = random_report_from_seed(seed, 100);
-        free(picture(fixture));
-        report_fixture_destroy(fixture);
-    }
-}
-
-static void test_a_full_disk_is_an_error(void **state)
-{
-    (void)state;
-    struct report_fixture *fixture = sample_lock();
-    assert_full_stream_is_an_error(sbx_print_timeline_svg, report_fixture_report(fixture));
-    report_fixture_destroy(fixture);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,9 +106,6 @@ int main(void)
         cmocka_unit_test(test_the_judged_thread_and_the_culprit_come_first_of_twelve),
         cmocka_unit_test(test_a_wait_says_who_ended_it_and_an_arrow_shows_it),
         cmocka_unit_test(test_a_wait_of_hours_does_not_squeeze_the_history),
-        cmocka_unit_test(test_a_stall_without_records_is_still_a_picture),
-        cmocka_unit_test(test_pictures_are_sound_whatever_the_records_say),
-        cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "hot.h"
 #include "stall_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)

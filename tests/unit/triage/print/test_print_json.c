@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "print_json.h"
+#include "print_text.h"
 #include "stall_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "print_text.h"
 #include "stall_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)

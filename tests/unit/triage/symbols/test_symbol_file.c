@@ -14,6 +14,7 @@
 
 #include "build_id.h"
 #include "payload_builder.h"
+#include "print_json.h"
 #include "symbol_file.h"
 
 enum {

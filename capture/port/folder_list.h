@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folder_list.h - what getdents64(2) says of a folder, read without opendir(): that would call the host's malloc, whose lock
+ * may be what the host hangs on. */
+#ifndef SBX_FOLDER_LIST_H
+#define SBX_FOLDER_LIST_H
+
+#include <stdint.h>
+
+struct sbx_folder_entry { /* struct linux_dirent64 */
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+/* The name whose entry lies `*at_inout` bytes into the listing, 8 bytes aligned. Moves on to the next entry. Any thread; no
+ * allocation, no lock. */
+static inline const char *sbx_folder_list_next(const void *listing, long *at_inout)
+{
+    const struct sbx_folder_entry *entry =
+        (const struct sbx_folder_entry *)(const void *)((const uint8_t *)listing + *at_inout);
+    *at_inout += entry->bytes;
+    return entry->name;
+}
+
+#endif

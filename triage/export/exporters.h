@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exporters.h - a report in other tools' formats: each writes to `out` and returns 0 or -errno of the stream. */
+#ifndef SBX_EXPORTERS_H
+#define SBX_EXPORTERS_H
+
+#include <stdio.h>
+
+#include "report.h"
+
+int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
+int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */
+int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
+
+/* Pictures, each a whole <svg> element. */
+int sbx_print_timeline_svg(const struct sbx_report *report, FILE *out); /* the threads' time */
+int sbx_print_flame_svg(const struct sbx_report *report, FILE *out);    /* flame graph of the interval, judged thread */
+
+#endif
