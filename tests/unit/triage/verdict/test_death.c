@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cause.h"
 #include "stall_scene.h"
 
 #define MS(ms) ((int64_t)(ms)*1000)
