@@ -10,6 +10,7 @@
 #include "capture_record.h"
 #include "crash_handler.h"
 #include "handler_frames.h"
+#include "left_code.h"
 #include "logical_stack.h"
 #include "registers.h"
 #include "signal_changes.h"
@@ -106,12 +107,19 @@ SBX_SIGNAL_SAFE static void record_sample(struct sbx_thread *thread, const ucont
     }
 }
 
+SBX_SIGNAL_SAFE static uint64_t stack_pointer_of(const ucontext_t *interrupted)
+{
+    struct sbx_walk_registers registers;
+    sbx_registers_interrupted(&registers, interrupted);
+    return registers.sp;
+}
+
 /* The thread has answered. */
 SBX_SIGNAL_SAFE static void sample(struct sbx_thread *thread, const ucontext_t *interrupted)
 {
     if (!is_on_known_stack(thread)) {
         sbx_store_relaxed(&thread->may_be_asked, 0); /* until it shows its stack to our hook */
-    } else if (thread->inside != 0) {
+    } else if (thread->inside != 0 && !sbx_code_is_found_left(thread, stack_pointer_of(interrupted))) {
         sbx_count_drop(SBX_DROP_NESTED);
     } else {
         sbx_thread_enter(thread);

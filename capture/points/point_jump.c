@@ -67,7 +67,7 @@ SBX_NOINLINE static void leave_for(struct sbx_thread *thread, uint64_t sp)
     int saved_errno = errno;
     uint64_t inside = thread->inside;
     if (inside != 0) {
-        if (inside < SBX_INSIDE_PLACE || sbx_place_may_be_around(thread, inside, sp)) {
+        if (inside < SBX_INSIDE_PLACE || sbx_place_may_be_around(thread, SBX_INSIDE_PLACE_OF(inside), sp)) {
             errno = saved_errno;
             return; /* it goes on within: what we are in the middle of may call what jumps by itself */
         }

@@ -3,15 +3,31 @@
 #include "left_code.h"
 
 #include "sample_run.h"
+#include "signal_frame.h"
 
 SBX_SIGNAL_SAFE bool sbx_inside_is_stale(const struct sbx_thread *thread, uint64_t inside, uint64_t here)
 {
+    uint64_t place = SBX_INSIDE_PLACE_OF(inside);
     return inside >= SBX_INSIDE_PLACE && sbx_thread_is_on_own_stack(thread, here) &&
-           (here >= inside || !sbx_thread_is_on_own_stack(thread, inside));
+           (here >= place || !sbx_thread_is_on_own_stack(thread, place));
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
+/* The calling thread runs at `here`, further in on the same stack, so what lies between is mapped. Does something else lie
+ * where the frame had its return address? Only on x86-64, where that is the word below the frame's place. */
+SBX_SIGNAL_SAFE SBX_READS_FOREIGN_STACKS static bool is_overwritten(const struct sbx_thread *thread, uint64_t inside,
+                                                                    uint64_t here)
 {
+    uint64_t place = SBX_INSIDE_PLACE_OF(inside);
+    if (SBX_INSIDE_RETURN(1) == 0 || inside < SBX_INSIDE_PLACE || here >= place ||
+        !sbx_thread_is_on_own_stack(thread, here) || !sbx_thread_is_on_own_stack(thread, place)) {
+        return false;
+    }
+    return (SBX_INSIDE_RETURN(((const uint64_t *)(uintptr_t)place)[-1]) | place) != inside;
+}
+
+SBX_SIGNAL_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
+{
+    sbx_thread_enter(thread); /* here from now on: a handler of ours that comes in between finds nothing to put right */
     sbx_thread_clock_was_left(&thread->clock);
     sbx_ring_was_left(&thread->writer);
     sbx_run_end(&thread->entry->own);
@@ -23,9 +39,10 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread)
     sbx_thread_leave(thread);
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE bool sbx_code_is_found_left(struct sbx_thread *thread, uint64_t here)
+SBX_SIGNAL_SAFE SBX_NOINLINE bool sbx_code_is_found_left(struct sbx_thread *thread, uint64_t here)
 {
-    if (!sbx_inside_is_stale(thread, thread->inside, here)) {
+    uint64_t inside = thread->inside;
+    if (!sbx_inside_is_stale(thread, inside, here) && !is_overwritten(thread, inside, here)) {
         return false;
     }
     sbx_code_was_left(thread);

@@ -3,11 +3,13 @@
  *
  * A handler of the host's may interrupt a hook at any instruction, and go on elsewhere by siglongjmp(): lawful where what it
  * interrupted looks async-signal-safe, as clock_gettime() does. Then `inside` would say for ever that our code runs on the
- * thread: nothing of it would be recorded any more, and what walks may be reading would never be given back. So `inside` is
- * the place of the frame that our code runs in, and three find out that it is gone:
+ * thread: nothing of it would be recorded any more, and what walks may be reading would never be given back. So `inside` has
+ * the place of the frame that our code runs in, and a part of its return address, and three find out that it is gone:
  *
  *   - a jump through a hook, whose target is known (points/point_jump.c);
- *   - the thread's next hook, when its frame lies where that frame was, or further out, on the thread's own stack;
+ *   - the thread's next hook or sample, when it lies where that frame was, or further out, on the thread's own stack; or
+ *     further in, and the frame's return address has been overwritten (x86-64): a thread may have jumped to a function that
+ *     it does not leave again, and all it calls then lies further in;
  *   - who waits for every thread to be outside (sbx_thread_registry_is_quiet()), when the kernel shows the thread asleep with
  *     a stack pointer further out: this proves that it was outside at that moment, and changes nothing.
  *
@@ -31,10 +33,11 @@ SBX_SIGNAL_SAFE bool sbx_inside_is_stale(const struct sbx_thread *thread, uint64
 
 /* Put right what our code had half done on the calling thread: the clock's lines, the record being written, the run, the
  * replay. Then it is outside. */
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread);
+SBX_SIGNAL_SAFE SBX_NOINLINE void sbx_code_was_left(struct sbx_thread *thread);
 
-/* For hooks: `inside` is set; did a jump leave it so? Then it is put right. */
-SBX_HOOK_SAFE SBX_NOINLINE bool sbx_code_is_found_left(struct sbx_thread *thread, uint64_t here);
+/* For hooks, and for handlers of ours with the stack pointer that they interrupted: `inside` is set; did a jump leave it so?
+ * Then it is put right. */
+SBX_SIGNAL_SAFE SBX_NOINLINE bool sbx_code_is_found_left(struct sbx_thread *thread, uint64_t here);
 
 /* Does our code run on the calling thread, further out than the caller? */
 __attribute__((always_inline)) static inline bool sbx_thread_is_inside(struct sbx_thread *thread)

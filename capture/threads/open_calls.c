@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "raw_syscall.h"
+#include "signal_frame.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "waiter_table.h"
@@ -61,10 +62,21 @@ static void count_inner(struct sbx_thread *thread)
     }
 }
 
+/* Does something else lie where the call had its frame? The caller runs further in on the thread's own stack, so what lies
+ * between is mapped. */
+SBX_READS_FOREIGN_STACKS static bool is_overwritten(const struct sbx_thread *thread, const struct sbx_open_call *call,
+                                                    uint64_t here)
+{
+    const struct sbx_blocking *frame = (const struct sbx_blocking *)(uintptr_t)call->place;
+    return here < call->place && sbx_thread_is_on_own_stack(thread, here) &&
+           sbx_thread_is_on_own_stack(thread, call->place) && frame->serial != call->serial;
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget(struct sbx_thread *thread, uint64_t here)
 {
     uint32_t depth = thread->call_depth;
-    while (depth != 0 && !sbx_place_may_be_around(thread, thread->calls[depth - 1].place, here)) {
+    while (depth != 0 && (!sbx_place_may_be_around(thread, thread->calls[depth - 1].place, here) ||
+                          is_overwritten(thread, &thread->calls[depth - 1], here))) {
         depth--;
     }
     if (depth != thread->call_depth) {
@@ -90,6 +102,8 @@ SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking
     struct sbx_open_call *entry = &thread->calls[depth];
     /* A handler may come between any two of these, take the same entry and give it back: so these two are stored once more
      * when the entry is ours for sure. */
+    call->serial = serial; /* before it is in the list: see is_overwritten() */
+    call->depth = (uint8_t)depth;
     entry->place = place;
     entry->serial = serial;
     sbx_order_with_handler();
@@ -105,8 +119,6 @@ SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking
     entry->kind = call->kind;
     entry->op = call->op;
     entry->group = call->group;
-    call->serial = serial;
-    call->depth = (uint8_t)depth;
     return true;
 }
 

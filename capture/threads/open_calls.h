@@ -5,12 +5,15 @@
  * another thread, or be unmapped. So what anybody else needs of a call lies in the thread's block, by depth, and what lies in
  * the frame is for that call's own end alone:
  *
- *   K1  No pointer leads into a stack. `place` is an address to compare, and is never followed.
+ *   K1  No pointer leads into a stack. `place` is an address to compare. It is followed for one look only, by a thread that runs
+ *       further in on the stack it was made with: that is mapped, and where the frame's serial number is not the call's, a jump
+ *       has left the call, and others have written there.
  *   K2  A call is in progress if its thread is the caller, its depth is below the thread's, and the serial number at that depth
  *       is its own. An end that finds it otherwise was left behind and came back (a coroutine), or runs on another thread: it
  *       touches nobody's list, tells no wait, and is counted (SBX_DROP_CALL_MOVED).
  *   K3  Each call in the list lies around those behind it, as far as places tell. Whoever comes from a place that a call cannot
- *       lie around forgets that call: the next call to begin, a jump whose target is known, a sample at a leaf.
+ *       lie around, or finds its frame written over (K1), forgets that call: the next call to begin, a jump whose target is
+ *       known, a sample at a leaf.
  *
  * Can a call lie around a place? On one stack, when the place lies further in, which is lower. On two, when a signal handler runs
  * on the alternate stack: the kernel says whether one does (sigaltstack(2), asked only in that case). Of two places that both

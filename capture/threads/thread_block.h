@@ -95,8 +95,8 @@ struct sbx_thread {
     struct sbx_thread_cost cost; /* the same */
     _Alignas(64) struct sbx_thread_clock clock;
     /* What every blocking call and every sample touches: one line. */
-    uint64_t inside;       /* not 0: our own code runs on this thread, in the frame at this place (1: not told); the
-                                handler then does nothing. See left_code.h */
+    uint64_t inside;       /* not 0: our own code runs on this thread, in a frame that SBX_INSIDE_PLACE_OF() has (1: not
+                                told); the handler then does nothing. See left_code.h */
     uint32_t blocking;     /* enum sbx_blocking_how. Pairs with sample_timer */
     uint32_t sample_timer; /* number + 1 of the timer that is to ask this thread for a sample, with SBX_TIMER_ANSWERED
                                 once it did; 0: none. Who exchanges it for 0 deletes the timer */
@@ -186,10 +186,22 @@ SBX_SIGNAL_SAFE static inline void sbx_sample_take_back(struct sbx_thread *threa
 _Static_assert(offsetof(struct sbx_thread, inside) % 64 == 0, "begins a cache line");
 _Static_assert(offsetof(struct sbx_thread, calls) - offsetof(struct sbx_thread, inside) == 64, "and fills it");
 
+/* `inside` in one word, because a handler may come between two: the frame's place below, and above it 16 bits of the frame's
+ * return address where that lies right below the place. It does not change while the frame is there. */
+#define SBX_INSIDE_PLACE_BITS   48
+#define SBX_INSIDE_PLACE_OF(it) ((it) & ((UINT64_C(1) << SBX_INSIDE_PLACE_BITS) - 1))
+#if defined(__x86_64__)
+#define SBX_INSIDE_RETURN(address) ((uint64_t)(address) << SBX_INSIDE_PLACE_BITS)
+#else
+#define SBX_INSIDE_RETURN(address) UINT64_C(0)
+#endif
+
 /* Our own code begins on the thread, in the caller's frame, and ends. */
 __attribute__((always_inline)) static inline void sbx_thread_enter(struct sbx_thread *thread)
 {
-    sbx_store_relaxed(&thread->inside, (uint64_t)(uintptr_t)__builtin_dwarf_cfa()); /* relaxed: see C.7 */
+    uint64_t place = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();
+    sbx_store_relaxed(&thread->inside, /* relaxed: see C.7 */
+                      place | SBX_INSIDE_RETURN((uintptr_t)__builtin_return_address(0)));
     sbx_order_with_handler();
 }
 

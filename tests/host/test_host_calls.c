@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -445,6 +446,132 @@ static void host_07_a_handler_that_jumps_out_of_a_hook_leaves_no_memory_behind(v
     unsetenv("HOST_PAST_US");
 }
 
+/* A jump out of our own code that no hook sees, from a function to whose level the thread does not come back: all its calls
+ * from then on lie further in than the frame of ours that was left. They found it "inside" for ever, and neither its points
+ * nor the signal recorded it (seen as a thread that computed for twelve seconds without three samples). */
+static uintptr_t our_code, our_code_end;
+
+static uintptr_t program_counter_of(const ucontext_t *interrupted)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+#else
+    return (uintptr_t)interrupted->uc_mcontext.pc;
+#endif
+}
+
+static int find_our_code(struct dl_phdr_info *module, size_t bytes, void *unused)
+{
+    (void)bytes;
+    (void)unused;
+    for (int i = 0; strstr(module->dlpi_name, "libstallbox") != NULL && i < module->dlpi_phnum; i++) {
+        if (module->dlpi_phdr[i].p_type == PT_LOAD && (module->dlpi_phdr[i].p_flags & PF_X) != 0) {
+            our_code = module->dlpi_addr + module->dlpi_phdr[i].p_vaddr;
+            our_code_end = our_code + module->dlpi_phdr[i].p_memsz;
+        }
+    }
+    return our_code != 0;
+}
+
+static void on_tick_in_our_code(int number, siginfo_t *info, void *context)
+{
+    uintptr_t pc = program_counter_of(context);
+    (void)number;
+    (void)info;
+    if (may_jump && pc >= our_code && pc < our_code_end) {
+        may_jump = 0;
+        jump(back);
+    }
+}
+
+__attribute__((noinline)) static void go_on_further_in(void)
+{
+    volatile char frame[1024];
+    uint64_t before = host_counts().captures_async;
+    for (size_t i = 0; i < sizeof frame; i++) {
+        frame[i] = 0; /* over what was left; who leaves a hole there is in LIMITS.md */
+    }
+    for (int i = 0; i < 400 && host_counts().captures_async == before; i++) {
+        usleep(10);
+        host_compute_ms(30);
+    }
+    host_expect(frame[0] == 0 && host_counts().captures_async != before, "the thread is sampled while it computes");
+}
+
+static void jumps_out_and_goes_on_further_in(void)
+{
+    struct sigaction action = {.sa_sigaction = on_tick_in_our_code, .sa_flags = SA_SIGINFO};
+    struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+    struct timespec now;
+    sigset_t others, before_us;
+    past_us_if_ordered();
+    dl_iterate_phdr(find_our_code, NULL);
+    host_expect(our_code != 0, "the recorder is found");
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    for (volatile int round = 0; round < 30; round++) {
+        sigfillset(&others);
+        sigdelset(&others, SIGALRM);
+        pthread_sigmask(SIG_SETMASK, &others, &before_us);
+        setitimer(ITIMER_REAL, &often, NULL);
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = 1;
+            for (;;) {
+                clock_gettime(CLOCK_MONOTONIC, &now);
+            }
+        }
+        setitimer(ITIMER_REAL, &never, NULL);
+        pthread_sigmask(SIG_SETMASK, &before_us, NULL);
+        go_on_further_in();
+    }
+    host_expect_snapshot();
+}
+
+/* The same out of a call that blocks: the thread was shown in it for ever, and never asked for a sample. */
+static void on_tick_in_a_call(int number)
+{
+    (void)number;
+    jump(back);
+}
+
+static void jumps_out_of_a_call_and_goes_on_further_in(void)
+{
+    struct sigaction action = {.sa_handler = on_tick_in_a_call};
+    struct itimerval once = {{0, 0}, {0, 20000}};
+    int pipe_fds[2];
+    char byte;
+    past_us_if_ordered();
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    host_expect(pipe(pipe_fds) == 0, "a pipe is made");
+    for (volatile int round = 0; round < 3; round++) {
+        if (sigsetjmp(back, 1) == 0) {
+            setitimer(ITIMER_REAL, &once, NULL);
+            for (;;) {
+                (void)!read(pipe_fds[0], &byte, 1);
+            }
+        }
+        go_on_further_in();
+    }
+    host_expect_snapshot();
+}
+
+static void host_07_a_jump_out_of_a_call_is_noticed_by_calls_further_in(void **state)
+{
+    (void)state;
+    setenv("HOST_PAST_US", "1", 1);
+    host_run_well(&(struct host_order){.body = "jumps_out_of_a_call_and_goes_on_further_in"});
+    unsetenv("HOST_PAST_US");
+}
+
+static void host_07_a_jump_out_of_our_code_is_noticed_by_calls_further_in(void **state)
+{
+    (void)state;
+    setenv("HOST_PAST_US", "1", 1);
+    host_run_well(&(struct host_order){.body = "jumps_out_and_goes_on_further_in", .interval_us = 50});
+    unsetenv("HOST_PAST_US");
+}
+
 /* ---- HOST-5: more threads than there are seats ---- */
 
 enum {
@@ -569,9 +696,14 @@ static void host_20_a_thread_registers_below_the_hosts_allocator(void **state)
 int main(int argc, char **argv)
 {
     static const struct host_body bodies[] = {
-        HOST_BODY(yields_in_a_stream),          HOST_BODY(destroys_what_is_suspended),
-        HOST_BODY(jumps_to_a_lower_stack),      HOST_BODY(moves_calls_between_threads),
-        HOST_BODY(jumps_out_of_hooks),          HOST_BODY(registers_below_its_allocator),
+        HOST_BODY(yields_in_a_stream),
+        HOST_BODY(destroys_what_is_suspended),
+        HOST_BODY(jumps_to_a_lower_stack),
+        HOST_BODY(moves_calls_between_threads),
+        HOST_BODY(jumps_out_of_hooks),
+        HOST_BODY(jumps_out_and_goes_on_further_in),
+        HOST_BODY(jumps_out_of_a_call_and_goes_on_further_in),
+        HOST_BODY(registers_below_its_allocator),
         HOST_BODY(has_more_threads_than_seats),
     };
     static const struct CMUnitTest tests[] = {
@@ -580,6 +712,8 @@ int main(int argc, char **argv)
         HOST_TEST(host_07_a_jump_to_a_lower_stack_leaves_nothing_behind),
         HOST_TEST(host_07_a_call_that_ends_on_another_thread_is_nobodys),
         HOST_TEST(host_07_a_handler_that_jumps_out_of_a_hook_leaves_no_memory_behind),
+        HOST_TEST(host_07_a_jump_out_of_our_code_is_noticed_by_calls_further_in),
+        HOST_TEST(host_07_a_jump_out_of_a_call_is_noticed_by_calls_further_in),
         HOST_TEST(host_20_a_thread_registers_below_the_hosts_allocator),
         HOST_TEST(host_05_more_threads_than_seats_are_recorded_as_seats_become_free),
     };

@@ -64,7 +64,8 @@ static void *drain(void *argument)
             while ((number = sigtimedwait(&all, &info, &moment)) > 0) {
                 check_drained(self, number, info.si_code);
             }
-            if (errno != EAGAIN) {
+            /* EINTR alone as well: the kernel wakes it for a signal to the process that somebody else has taken by then */
+            if (errno != EAGAIN && errno != EINTR) {
                 nasty_error(self->worker, "sigtimedwait with everything blocked: %s", strerror(errno));
             }
         } else {

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_left_code.c - our own code that a jump has left is told from code of ours that runs further out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "left_code.h"
+#include "recording_builder.h"
+#include "the_capture.h"
+#include "thread_end.h"
+#include "thread_registry.h"
+
+static struct sbx_recording_builder *the_builder;
+static uint32_t gate[2];
+static struct sbx_thread *the_thread;
+
+static int attach(void **state)
+{
+    (void)state;
+    the_builder = sbx_recording_builder_create(SBX_RECORDING_SHAPE_FULL, NULL);
+    sbx_capture_attach(the_builder->header);
+    gate[0] = gate[1] = 1;
+    sbx_the_capture.gate = gate;
+    if (sbx_thread_registry_start(the_builder->header, the_builder->threads, &sbx_thread_end) != 0) {
+        return -1;
+    }
+    the_thread = sbx_thread_register_self();
+    return the_thread != NULL && the_thread->stack_high != 0 ? 0 : -1;
+}
+
+static int detach(void **state)
+{
+    (void)state;
+    sbx_thread_registry_stop();
+    sbx_recording_builder_destroy(the_builder);
+    return 0;
+}
+
+/* What hooks ask, with the stack between written over. */
+__attribute__((noinline)) static bool is_inside_further_in(int byte)
+{
+    volatile char between[4096];
+    memset((char *)between, byte, sizeof between);
+    bool is_inside = sbx_thread_is_inside(the_thread);
+    between[0] = 0;
+    return is_inside;
+}
+
+__attribute__((noinline)) static bool asks_from_within(void)
+{
+    sbx_thread_enter(the_thread);
+    bool is_inside = is_inside_further_in(0) && is_inside_further_in(0xff);
+    sbx_thread_leave(the_thread);
+    return is_inside;
+}
+
+/* As by a jump: it is gone, and has not left. Returns where it said that it is. */
+__attribute__((noinline)) static uint64_t leaves_by_a_jump(void)
+{
+    volatile char frame[256];
+    frame[0] = 0;
+    sbx_thread_enter(the_thread);
+    return SBX_INSIDE_PLACE_OF(the_thread->inside) + (uint64_t)frame[0];
+}
+
+static void test_code_that_runs_is_not_taken_for_left(void **state)
+{
+    (void)state;
+    assert_true(asks_from_within());
+    assert_int_equal(the_thread->inside, 0);
+}
+
+static void test_code_that_was_left_is_found_from_as_far_out(void **state)
+{
+    (void)state;
+    uint64_t place = leaves_by_a_jump();
+    assert_true(the_thread->inside != 0);
+    assert_false(sbx_inside_is_stale(the_thread, the_thread->inside, place - 1));
+    assert_true(sbx_inside_is_stale(the_thread, the_thread->inside, place));
+    assert_true(sbx_code_is_found_left(the_thread, place));
+    assert_int_equal(the_thread->inside, 0);
+}
+
+/* Its return address has been written over, so it does not come back, wherever one looks from. */
+static void test_code_that_was_left_is_found_from_further_in(void **state)
+{
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    leaves_by_a_jump();
+    assert_true(the_thread->inside != 0);
+    assert_false(is_inside_further_in(0x5a));
+    assert_int_equal(the_thread->inside, 0);
+}
+
+static void test_what_does_not_say_where_it_runs_is_not_taken_for_left(void **state)
+{
+    (void)state;
+    the_thread->inside = 1;
+    assert_true(is_inside_further_in(0));
+    the_thread->inside = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_code_that_runs_is_not_taken_for_left),
+        cmocka_unit_test(test_code_that_was_left_is_found_from_as_far_out),
+        cmocka_unit_test(test_code_that_was_left_is_found_from_further_in),
+        cmocka_unit_test(test_what_does_not_say_where_it_runs_is_not_taken_for_left),
+    };
+    return cmocka_run_group_tests(tests, attach, detach);
+}
