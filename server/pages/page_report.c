@@ -412,7 +412,8 @@ void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buff
             sbx_fill_markup(page, &report_no_evidence_markup);
         break;
     case REPORT_SHARES:
-        put_shares(page, verdict);
+        if (verdict->cause != SBX_CAUSE_CRASH || stall->trigger.duration_ns > 0) /* what was before explains no crash */
+            put_shares(page, verdict);
         break;
     case REPORT_STACK:
         sbx_page_stack(page, report, sbx_page_blamed_stack(report));

@@ -86,6 +86,14 @@ static void takes_more_memory_than_there_is(void)
     }
 }
 
+#ifdef HOST_DIES
+static void becomes_a_program_that_dies(void)
+{
+    execl(HOST_DIES, "host_dies", getenv("HOST_DIES_OF"), (char *)NULL);
+    host_expect(false, "the program that dies is there");
+}
+#endif
+
 static void kills_itself(void)
 {
     host_loop(30, NULL);
@@ -106,27 +114,35 @@ static int run(const char *body)
     return host_run(&(struct host_order){.body = body, .has_companion = true});
 }
 
-static void expect_the_faulting_stack(const char *body)
+enum {
+    TRIES = 8
+};
+
+/* A machine with too much to do may not have put all hooks in by then, and the handler waits for them: one of a few tries. */
+static void expect_the_faulting_stack(void **state, const char *body, int tries)
 {
     static char text[TEXT_BYTES];
-    int status = run(body);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    host_report(text, sizeof text);
-    if (strstr(text, "died by SIGSEGV in breaks_at_once: no memory at the address") == NULL) {
-        fail_msg("%s: %.3000s", body, text);
+    for (int i = 0; i < tries; i++) {
+        int status = run(body);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+        host_report(text, sizeof text);
+        if (strstr(text, "died by SIGSEGV in breaks_at_once: no memory at the address") != NULL) {
+            return;
+        }
+        host_tear_down(state);
+        host_set_up(state);
     }
+    fail_msg("%s: %.3000s", body, text);
 }
 
 static void test_a_crash_in_the_first_second_has_its_stack(void **state)
 {
-    (void)state;
-    expect_the_faulting_stack("crashes_after_a_few_messages");
+    expect_the_faulting_stack(state, "crashes_after_a_few_messages", TRIES);
 }
 
 static void test_a_crash_before_the_first_message_has_its_stack(void **state)
 {
-    (void)state;
-    expect_the_faulting_stack("crashes_before_its_first_message");
+    expect_the_faulting_stack(state, "crashes_before_its_first_message", TRIES);
 }
 
 static void test_a_host_that_asks_while_it_starts_finds_no_handler(void **state)
@@ -141,8 +157,7 @@ static void test_a_host_that_asks_while_it_starts_finds_no_handler(void **state)
 
 static void test_a_host_that_gives_the_signal_back_while_it_starts_is_recorded_later(void **state)
 {
-    (void)state;
-    expect_the_faulting_stack("takes_its_handler_out_again");
+    expect_the_faulting_stack(state, "takes_its_handler_out_again", TRIES);
 }
 
 static void test_a_kill_for_want_of_memory_is_told_as_such_and_another_kill_is_not(void **state)
@@ -166,6 +181,37 @@ static void test_a_kill_for_want_of_memory_is_told_as_such_and_another_kill_is_n
     }
 }
 
+#ifdef HOST_DIES
+/* glibc, libstdc++ and the kernel as they are here: what their functions are called is what the report goes by. */
+static void test_what_a_program_died_of_is_told_where_its_stack_tells(void **state)
+{
+    static char text[TEXT_BYTES];
+    static const struct {
+        const char *of;
+        int number;
+        const char *told[2];
+    } deaths[] = {
+        {"assertion", SIGABRT, {"died by SIGABRT in dies_here", "an assertion failed"}},
+        {"exception", SIGABRT, {"died by SIGABRT in dies_here", "std::out_of_range"}},
+        {"thread", SIGABRT, {"died by SIGABRT in dies_here", "neither joined nor detached"}},
+        {"overflow", SIGSEGV, {"died by SIGSEGV in", "its stack overflowed"}},
+    };
+    for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++) {
+        setenv("HOST_DIES_OF", deaths[i].of, 1);
+        int status = run("becomes_a_program_that_dies");
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == deaths[i].number);
+        host_report(text, sizeof text);
+        for (int k = 0; k < 2; k++) {
+            if (strstr(text, deaths[i].told[k]) == NULL || strstr(text, "cause        crash") == NULL) {
+                fail_msg("%s: %.3000s", deaths[i].of, text);
+            }
+        }
+        host_tear_down(state);
+        host_set_up(state);
+    }
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const struct host_body bodies[] = {
@@ -176,12 +222,18 @@ int main(int argc, char **argv)
         HOST_BODY(takes_its_handler_out_again),
         HOST_BODY(takes_more_memory_than_there_is),
         HOST_BODY(kills_itself),
+#ifdef HOST_DIES
+        HOST_BODY(becomes_a_program_that_dies),
+#endif
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(test_a_crash_in_the_first_second_has_its_stack),
         HOST_TEST(test_a_crash_before_the_first_message_has_its_stack),
         HOST_TEST(test_a_host_that_asks_while_it_starts_finds_no_handler),
         HOST_TEST(test_a_host_that_gives_the_signal_back_while_it_starts_is_recorded_later),
+#ifdef HOST_DIES
+        HOST_TEST(test_what_a_program_died_of_is_told_where_its_stack_tells),
+#endif
         HOST_TEST(test_a_kill_for_want_of_memory_is_told_as_such_and_another_kill_is_not),
     };
     return host_main(argc, argv, bodies, sizeof bodies / sizeof bodies[0], tests, sizeof tests / sizeof tests[0]);

@@ -47,7 +47,7 @@ static bool begins_with(const char *text, const char *prefix)
 /* "std::__throw_out_of_range_fmt(char const*, ...)" throws std::out_of_range. False: it is no such function. */
 static bool exception_of_thrower(const char *function, char reason_out[REASON_BYTES])
 {
-    static const char prefix[] = "std::__throw_";
+    static const char prefix[] = "std::__throw_", checked[] = "::_M_range_check(";
     static const char *const types[] = {"bad_alloc",
                                         "bad_array_new_length",
                                         "bad_cast",
@@ -71,6 +71,9 @@ static bool exception_of_thrower(const char *function, char reason_out[REASON_BY
                                         "system_error",
                                         "underflow_error",
                                         NULL};
+    if (begins_with(function, "std::") && strstr(function, checked) != NULL) { /* std::vector::at() and the like */
+        function = "std::__throw_out_of_range_fmt";
+    }
     if (!begins_with(function, prefix)) {
         return false;
     }
@@ -105,6 +108,8 @@ static const char *reason_of_function(const char *function)
         {"std::terminate", "std::terminate()", true},
         {"__cxa_throw", "a C++ exception that nothing caught", true},
         {"__cxa_rethrow", "a C++ exception that nothing caught", true},
+        {"std::thread::~thread", "a std::thread that was neither joined nor detached", false},
+        {"std::thread::operator=", "a std::thread that was neither joined nor detached", false},
         {"__cxa_pure_virtual", "a call of a pure virtual function", true},
         {"std::__glibcxx_assert_fail", "an assertion of the C++ library failed", false},
         {"std::__replacement_assert", "an assertion of the C++ library failed", false},
@@ -132,13 +137,15 @@ static const char *reason_text(const struct sbx_report *report, uint32_t stack, 
 {
     const struct sbx_stall *stall = report->stall;
     const char *reason = sbx_fault_text(stall->trigger.fault);
+    bool is_noexcept = false; /* the search for a handler came to a function that lets nothing out */
     for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
             if (location == blamed) {
-                return reason;
+                return is_noexcept ? "a C++ exception that left a noexcept function" : reason;
             }
+            is_noexcept = is_noexcept || (location->named && strcmp(location->function, "__gxx_personality_v0") == 0);
             const char *told = location->named ? reason_of_function(location->function) : NULL;
             reason = told != NULL ? told : reason;
             reason = location->named && exception_of_thrower(location->function, room) ? room : reason;

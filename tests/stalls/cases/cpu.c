@@ -210,16 +210,38 @@ static STALL_FUNCTION void settle_motor(int n)
     }
 }
 
+/* ---- one long loop over a function that the compiler puts into it: nothing is called again and again ---- */
+
+static inline __attribute__((always_inline)) uint64_t stir(uint64_t state, uint64_t word)
+{
+    for (int i = 0; i < 24; i++) {
+        state ^= word + (uint64_t)i;
+        state *= UINT64_C(0x9e3779b97f4a7c15);
+        state ^= state >> 31;
+    }
+    return state;
+}
+
+static STALL_FUNCTION void digest_archive(int n)
+{
+    uint64_t state = (uint64_t)n;
+    for (int64_t until_ns = stall_now_ns() + LASTS_NS; stall_now_ns() < until_ns;) {
+        for (uint64_t i = 0; i < 20000; i++) {
+            state = stir(state, i);
+            for (int k = 0; k < 10; k++) {
+                state += state << (k & 7);
+                state ^= i;
+            }
+        }
+    }
+    stall_sink += state;
+}
+
 const struct stall stalls_cpu[] = {
-    {.name = "cpu_recursion", .message = evaluate_tree},
-    {.name = "cpu_slow_function", .message = open_report},
-    {.name = "cpu_backtracking", .message = filter_rows},
-    {.name = "cpu_cheap_calls", .message = index_rows},
-    {.name = "cpu_spin_flag", .message = await_ready},
-    {.name = "cpu_spin_yield", .message = yield_until_ready},
-    {.name = "cpu_inside_libc", .message = join_lines},
-    {.name = "cpu_callback", .message = sort_orders},
-    {.name = "cpu_spread", .message = apply_filters},
-    {.name = "cpu_clock_loop", .message = settle_motor},
-    {.name = NULL},
+    {.name = "cpu_recursion", .message = evaluate_tree},     {.name = "cpu_slow_function", .message = open_report},
+    {.name = "cpu_backtracking", .message = filter_rows},    {.name = "cpu_cheap_calls", .message = index_rows},
+    {.name = "cpu_spin_flag", .message = await_ready},       {.name = "cpu_spin_yield", .message = yield_until_ready},
+    {.name = "cpu_inside_libc", .message = join_lines},      {.name = "cpu_callback", .message = sort_orders},
+    {.name = "cpu_spread", .message = apply_filters},        {.name = "cpu_clock_loop", .message = settle_motor},
+    {.name = "cpu_inlined_loop", .message = digest_archive}, {.name = NULL},
 };

@@ -90,13 +90,16 @@ static void test_several_snapshots_do_not_fit_one_binary_file(void **state)
 }
 
 /* A payload of its own id, whose file was written `age_s` ago. */
-static void write_payload(unsigned char id_first, const char *name, int age_s)
+static void write_payload_of(unsigned char id_first, uint32_t trigger, const char *name, int age_s)
 {
     uint8_t *envelope = NULL;
     size_t bytes = 0;
     struct sbx_payload_builder *builder = sbx_payload_builder_create(id_first);
     sbx_builder_thread(builder, "main", 1);
     sbx_builder_payload(builder)->created_day = 0;
+    if (trigger != 0) {
+        sbx_builder_payload(builder)->trigger->kind = trigger;
+    }
     sbx_builder_envelope(builder, &envelope, &bytes);
     char *path = write_file(folder, name, envelope, bytes, 0600);
     struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
@@ -104,6 +107,11 @@ static void write_payload(unsigned char id_first, const char *name, int age_s)
     free(path);
     free(envelope);
     sbx_payload_builder_destroy(builder);
+}
+
+static void write_payload(unsigned char id_first, const char *name, int age_s)
+{
+    write_payload_of(id_first, 0, name, age_s);
 }
 
 /* The id that stands in that line of the list. */
@@ -139,6 +147,17 @@ static void test_several_payloads_are_a_list_newest_first(void **state)
     assert_string_not_equal(id, newest);
     id_of_line(list.out, 3, id);
     assert_string_equal(id, newest);
+}
+
+static void test_a_crash_is_no_stall_of_length_0_in_the_list(void **state)
+{
+    (void)state;
+    write_payload(1, "a.sbx", 100);
+    write_payload_of(2, SBX_TRIGGER_CRASH, "b.sbx", 10);
+    struct tool_result list = RUN_TOOL("report", folder);
+    assert_int_equal(list.status, 0);
+    assert_non_null(strstr(list.out, "1 stall and 1 crash, newest first"));
+    assert_non_null(strstr(list.out, "      crash  "));
 }
 
 static void test_all_tells_everything_of_each(void **state)
@@ -194,6 +213,7 @@ int main(void)
                                         end_folder),
         cmocka_unit_test_setup_teardown(test_an_output_that_cannot_be_written_is_named, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_several_payloads_are_a_list_newest_first, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_a_crash_is_no_stall_of_length_0_in_the_list, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_all_tells_everything_of_each, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_an_id_that_nothing_has_or_several_have_is_named, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_json_of_several_stays_one_line_each, begin_folder, end_folder),

@@ -118,6 +118,17 @@ static void test_crash_says_what_it_died_of_where_functions_on_its_stack_tell(vo
                   "libc:raise < libc:abort < libc:std::terminate() < libc:__cxa_throw < "
                   "libc:std::__throw_out_of_range_fmt(char const*, ...) < parse < main",
                   "main thread died by SIGABRT in parse: a C++ exception std::out_of_range that nothing caught");
+    expect_reason(SIGABRT, SBX_FAULT_ABORT,
+                  "libc:raise < libc:abort < libc:std::terminate() < libc:__cxa_throw < libc:?1 < "
+                  "std::vector<int>::_M_range_check(unsigned long) const < parse < main",
+                  "main thread died by SIGABRT in parse: a C++ exception std::out_of_range that nothing caught");
+    expect_reason(SIGABRT, SBX_FAULT_ABORT,
+                  "libc:raise < libc:abort < libc:__gxx_personality_v0 < libc:_Unwind_RaiseException < "
+                  "libc:__cxa_throw < parse < main",
+                  "main thread died by SIGABRT in parse: a C++ exception that left a noexcept function");
+    expect_reason(SIGABRT, SBX_FAULT_ABORT,
+                  "libc:raise < libc:abort < libc:std::terminate() < std::thread::~thread() < parse < main",
+                  "main thread died by SIGABRT in parse: a std::thread that was neither joined nor detached");
     expect_reason(SIGABRT, SBX_FAULT_ABORT, "libc:raise < libc:abort < libc:std::terminate() < parse < main",
                   "main thread died by SIGABRT in parse: std::terminate()");
     expect_reason(
