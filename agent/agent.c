@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attendance.h"
 #include "capture.h"
 #include "clock.h"
 #include "consent.h"
@@ -228,6 +229,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_ring_close_whole(&sbx_the_capture.ring);
     set_first_settings(wanted, settings);
     sbx_the_capture.control->handover.key = sbx_the_agent.companion_key;
+    sbx_the_capture.control->handover.roster = sbx_attendance_roster();
     result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
@@ -371,6 +373,7 @@ static void leave_to_the_program(void)
     uint32_t watch_tid = sbx_load_acquire(&sbx_the_agent.watch_tid); /* order: acquire agent.tid */
     uint32_t module_tid = sbx_load_acquire(&sbx_the_agent.module_tid);
     sbx_agent_stop(LEAVE_WAIT_MS);
+    sbx_attendance_left();
     for (uint32_t waited = 0; waited < 10 * LEAVE_WAIT_MS && !(is_gone(watch_tid) && is_gone(module_tid)); waited++) {
         const struct timespec pause = {0, 100000};
         nanosleep(&pause, NULL);
@@ -400,6 +403,7 @@ void sbx_agent_process_exits(void)
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }
+    sbx_attendance_look();
     wait_for_snapshot(EXIT_WAIT_MS);
     bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);

@@ -26,6 +26,7 @@ struct sbx_preload_orders {
     uint32_t layout_hash; /* sbx_layout_hash(): both sides of one version */
     uint32_t reserved;
     uint64_t companion_key; /* random: by it the companion knows the recordings of what it started; 0: there is none */
+    uint64_t roster;        /* of the companion's (snapshot/roster.h), in the folder of recordings; 0: there is none */
     struct sbx_capture_settings settings;
 };
 

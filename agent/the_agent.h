@@ -18,6 +18,13 @@ enum sbx_opening {
     SBX_OPEN_NOT = 2, /* there is no memory for it, and never will be */
 };
 
+/* By these waits a program shows that it lives on. None of them is called with an allocator's lock held. */
+#define SBX_WAITS_THAT_ASK                                                                                  \
+    (SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_COND) |       \
+     SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_JOIN) | SBX_POINT_BIT(SBX_GROUP_SOCKET) | \
+     SBX_POINT_BIT(SBX_GROUP_PROCESS) | SBX_POINT_BIT(SBX_GROUP_FUTEX))
+#define SBX_OLD_ENOUGH_NS UINT64_C(20000000) /* from here on any of them counts; before, the poll family alone */
+
 struct sbx_agent {
     struct sbx_recording_file recording;
     pthread_t watch_thread, module_thread;

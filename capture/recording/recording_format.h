@@ -251,7 +251,9 @@ static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one pa
  * watch thread fills it, bumps `request` and writes one byte of `wake` through a descriptor, which inotify(7) tells the
  * companion; that one bumps the bell when it has answered. Who reads it outside of the process believes nothing of it. */
 struct sbx_handover {
-    uint64_t key;      /* the companion's (preload.h): whose recording this is; 0: nobody's */
+    uint64_t key; /* the companion's (preload.h): whose recording this is; 0: nobody's */
+    uint64_t
+        roster; /* the companion's (agent/snapshot/roster.h), for who makes the snapshot of a dead process; 0: none */
     uint32_t request;  /* bumped by the watch thread when the rest is whole */
     uint32_t answer;   /* last request that was answered, by the companion; release-stored */
     uint32_t result;   /* 0, or errno of that answer */
