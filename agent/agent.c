@@ -211,6 +211,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return result;
     }
     sbx_the_agent.recording.header->consent = consent;
+    memcpy(sbx_the_agent.recording.header->app_name, sbx_the_agent.app_name, sizeof sbx_the_agent.app_name);
+    memcpy(sbx_the_agent.recording.header->app_version, sbx_the_agent.app_version, sizeof sbx_the_agent.app_version);
     sbx_the_agent.is_consent_required = is_consent_required;
     sbx_store_relaxed(&sbx_the_agent.consent_said, said);
     its_own.enabled = consent == SBX_CONSENT_DENIED ? 0 : wanted->enabled;

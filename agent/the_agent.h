@@ -32,7 +32,9 @@ struct sbx_agent {
     uint32_t stopping;              /* 1: both threads end */
     uint32_t is_running;            /* public state */
     uint32_t is_consent_required;   /* what an application that was not asked is: 0 as if GRANTED, 1 UNKNOWN */
-    uint32_t consent_said;  /* enum sbx_consent: the last word that was said; other words in the spool are news */
+    uint32_t consent_said; /* enum sbx_consent: the last word that was said; other words in the spool are news */
+    char app_name[SBX_APP_NAME_MAX]; /* set before the start: what the application is called; "": not told */
+    uint32_t app_version[3];
     uint64_t companion_key; /* set before the start: names who makes snapshots that we cannot write; 0: nobody */
     uint32_t watch_is_up;   /* 1: the watch thread has opened what it may have no right to later. A futex word */
     /* module thread */

@@ -51,6 +51,8 @@ enum {
     OPTION_AFTER,
     OPTION_MAX_CPU,
     OPTION_NO_CRASH,
+    OPTION_APP,
+    OPTION_APP_VERSION,
     OPTION_QUIET,
     OPTION_COUNT
 };
@@ -72,6 +74,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                         "record less when it costs more than N thousandths of the program's CPU time\n"
                         "(1 to 50, default 5)"},
     [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
+    [OPTION_APP] = {"--app", 0, "NAME",
+                    "what the application is called, where its executable does not tell (python3);\n"
+                    "a payload has a number for it"},
+    [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
 };
 
@@ -79,6 +85,8 @@ struct run {
     struct sbx_delivery_options delivery;
     bool is_told[OPTION_COUNT]; /* on the command line: that holds over any policy */
     char **command;
+    const char *app_name; /* NULL: not told */
+    uint32_t app_version[3];
     bool is_quiet;
     struct sbx_policy policy; /* in force */
     struct sbx_policy told;   /* the default with what the command line says */
@@ -129,6 +137,41 @@ static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
     }
 }
 
+static bool read_app_name(struct run *run, const char *name)
+{
+    size_t bytes = strlen(name);
+    bool is_fine = bytes < SBX_APP_NAME_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        is_fine = is_fine && (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+    }
+    if (!is_fine) {
+        sbx_usage_error("run", "--app '%s': a name has up to %d letters, and no control characters", name,
+                        SBX_APP_NAME_MAX - 1);
+    }
+    run->app_name = name;
+    return is_fine;
+}
+
+/* Nothing else than numbers: what a payload has no room for would be lost in silence. */
+static bool read_app_version(struct run *run, const char *version)
+{
+    int used = 0, count = 0;
+    for (const char *at = version; count < 3; count++) {
+        if (sscanf(at, "%6u%n", &run->app_version[count], &used) != 1 || *at < '0' || *at > '9') {
+            break;
+        }
+        at += used;
+        if (*at == '\0') {
+            return true;
+        }
+        if (*at++ != '.') {
+            break;
+        }
+    }
+    sbx_usage_error("run", "--app-version '%s' is not one to three numbers, as in 1.4.2", version);
+    return false;
+}
+
 static int read_options(struct run *run, int argc, char **argv)
 {
     struct sbx_option_reader reader;
@@ -151,6 +194,16 @@ static int read_options(struct run *run, int argc, char **argv)
         case OPTION_NO_CRASH:
             run->policy.capture.crash = SBX_CRASH_OFF;
             run->is_told[option] = true;
+            break;
+        case OPTION_APP:
+            if (!read_app_name(run, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
+        case OPTION_APP_VERSION:
+            if (!read_app_version(run, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
             break;
         case OPTION_QUIET:
             run->is_quiet = true;
@@ -304,6 +357,8 @@ static char **make_environment(const struct run *run)
     struct sbx_preload_orders orders = {
         .layout_hash = sbx_layout_hash(), .companion_key = run->key, .roster = run->roster_number};
     char orders_text[SBX_ORDERS_TEXT_BYTES];
+    snprintf(orders.app_name, sizeof orders.app_name, "%s", run->app_name != NULL ? run->app_name : "");
+    memcpy(orders.app_version, run->app_version, sizeof orders.app_version);
     sbx_policy_settings(&run->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
     /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
