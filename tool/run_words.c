@@ -112,7 +112,11 @@ static void tell_stalls(const struct sbx_run_told *told, const struct sbx_snapsh
             fprintf(stderr, ", %u older ones", fates->older);
         }
     }
-    fprintf(stderr, "; see: stallbox report %s\n", told->spool);
+    fprintf(stderr, "; see: stallbox report %s", told->spool);
+    if (fates->unkept != 0) {
+        fprintf(stderr, " (without %u that were delivered and are not kept here)", fates->unkept);
+    }
+    fputc('\n', stderr);
 }
 
 /* What keeps payloads here, when some of them wait. */

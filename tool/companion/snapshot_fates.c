@@ -93,6 +93,7 @@ void sbx_snapshot_fates_find(const char *spool_path, const struct sbx_roster *ro
     }
     for (uint32_t i = 0; i < gone.count; i++) {
         fates_out->delivered += gone.was_stored[i];
+        fates_out->unkept += gone.was_stored[i];
         fates_out->gone += gone.was_packed[i] && !gone.was_stored[i];
         fates_out->withheld += !gone.was_packed[i];
     }

@@ -14,6 +14,7 @@ struct sbx_snapshot_fates {
     uint32_t made;      /* as the roster says: the sum of what follows */
     uint32_t waiting;   /* payloads in the spool */
     uint32_t delivered; /* the server has them */
+    uint32_t unkept;    /* of those: no longer in SPOOL/sent, which keeps the newest few; not in the sum */
     uint32_t raw;       /* not packed yet */
     uint32_t bad;       /* nobody could read them, or the server refused them for good */
     uint32_t gone;      /* packed, and removed unsent: no room, or too old */

@@ -2,6 +2,7 @@
 /* test_ctl.c - `stallbox ctl` finds the recorder of a process wherever it is, says why there is none, and does what its help says.
  *
  * Judge and recorded program in one: `--body NAME FILE` is the program, which writes its number into FILE. */
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,7 +23,8 @@
 #include "tool_folder.h"
 
 enum {
-    OTHER_USER = 64001 /* a number that no account needs to have */
+    OTHER_USER = 64001, /* a number that no account needs to have */
+    VICTIM_BYTES = 1 << 20
 };
 
 static char own_path[512];
@@ -40,6 +43,16 @@ static void write_number(const char *path, pid_t pid)
 
 static int be(const char *body, const char *path)
 {
+    if (strcmp(body, "pretends") == 0) { /* that a file of somebody else's is its recording */
+        char own[600];
+        snprintf(own, sizeof own, "%.*s/%d-x.rec", (int)(strrchr(path, '/') - path), path, (int)getpid());
+        int file = rename("victim.rec", own) == 0 ? open(own, O_RDWR | O_CLOEXEC) : -1;
+        if (file < 0 || mmap(NULL, VICTIM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) == MAP_FAILED) {
+            _exit(1);
+        }
+        write_number(path, getpid());
+        pause();
+    }
     if (strcmp(body, "forks") == 0) {
         pid_t parent = getpid(), pid = fork();
         if (pid == 0) {
@@ -197,6 +210,34 @@ static void test_root_finds_the_recorder_of_another_users_process(void **state)
     assert_int_equal(RUN_TOOL("ctl", pid, "snapshot").status, 0);
 }
 
+static void test_root_writes_into_no_file_that_a_process_only_says_is_its_recording(void **state)
+{
+    static uint8_t zeroes[VICTIM_BYTES], after[VICTIM_BYTES];
+    char was[600];
+    (void)state;
+    if (geteuid() != 0) {
+        fputs("skipped: only root can be another user\n", stderr);
+        skip();
+    }
+    assert_int_equal(chown(folder, OTHER_USER, OTHER_USER), 0);
+    free(write_file(folder, "victim.rec", zeroes, sizeof zeroes, 0666)); /* root's, and everybody may write to it */
+    assert_non_null(getcwd(was, sizeof was));
+    assert_int_equal(chdir(folder), 0);
+    setenv("STALLBOX_DISABLE", "1", 1);
+    const char *pid = start_body("pretends", OTHER_USER);
+    assert_int_equal(chdir(was), 0);
+    unsetenv("STALLBOX_RECORDINGS");
+    assert_int_equal(RUN_TOOL("ctl", pid, "disable").status, 1);
+    assert_int_equal(RUN_TOOL("ctl", pid, "snapshot").status, 1);
+    char path[64];
+    snprintf(path, sizeof path, "%s-x.rec", pid);
+    FILE *file = fopen(path_of(path), "re");
+    assert_non_null(file);
+    assert_int_equal(fread(after, 1, sizeof after, file), sizeof after);
+    fclose(file);
+    assert_memory_equal(after, zeroes, sizeof zeroes);
+}
+
 /* Symptom: "cpu cost 269.72 % ... budget 0.5 %" of a program that had used some milliseconds. */
 static void test_the_cost_of_a_program_that_has_hardly_run_is_told_as_time(void **state)
 {
@@ -221,6 +262,7 @@ int main(int argc, char **argv)
         CTL_TEST(test_a_forked_child_is_told_as_such),
         CTL_TEST(test_a_process_without_the_library_is_told_as_such),
         CTL_TEST(test_root_finds_the_recorder_of_another_users_process),
+        CTL_TEST(test_root_writes_into_no_file_that_a_process_only_says_is_its_recording),
         CTL_TEST(test_the_cost_of_a_program_that_has_hardly_run_is_told_as_time),
     };
     if (argc == 4 && strcmp(argv[1], "--body") == 0) {

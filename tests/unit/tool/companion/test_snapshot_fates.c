@@ -81,6 +81,7 @@ static void test_each_is_counted_where_it_is_and_those_of_others_are_not(void **
     assert_int_equal(fates.raw, 1);
     assert_int_equal(fates.waiting, 1);
     assert_int_equal(fates.delivered, 2); /* 5 has left sent/ since, which keeps the newest few */
+    assert_int_equal(fates.unkept, 1);
     assert_int_equal(fates.bad, 1);
     assert_int_equal(fates.gone, 1);
     assert_int_equal(fates.withheld, 1);
