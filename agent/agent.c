@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attendance.h"
 #include "clock.h"
 #include "consent.h"
 #include "crash_signals.h"
@@ -214,6 +215,8 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         return result;
     }
     sbx_the_agent.recording.header->consent = consent;
+    memcpy(sbx_the_agent.recording.header->app_name, sbx_the_agent.app_name, sizeof sbx_the_agent.app_name);
+    memcpy(sbx_the_agent.recording.header->app_version, sbx_the_agent.app_version, sizeof sbx_the_agent.app_version);
     sbx_the_agent.is_consent_required = is_consent_required;
     sbx_store_relaxed(&sbx_the_agent.consent_said, said);
     its_own.enabled = consent == SBX_CONSENT_DENIED ? 0 : wanted->enabled;
@@ -233,6 +236,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_ring_close_whole(&sbx_the_capture.ring);
     set_first_settings(wanted, settings);
     sbx_the_capture.control->handover.key = sbx_the_agent.companion_key;
+    sbx_the_capture.control->handover.roster = sbx_attendance_roster();
     result = sbx_thread_registry_start(sbx_the_capture.header, sbx_the_capture.threads, &sbx_thread_end);
     if (result != 0) {
         sbx_recording_unlink(&sbx_the_agent.recording);
@@ -380,6 +384,7 @@ static void leave_to_the_program(void)
     uint32_t watch_tid = sbx_load_acquire(&sbx_the_agent.watch_tid); /* order: acquire agent.tid */
     uint32_t module_tid = sbx_load_acquire(&sbx_the_agent.module_tid);
     sbx_agent_stop(LEAVE_WAIT_MS);
+    sbx_attendance_left();
     for (uint32_t waited = 0; waited < 10 * LEAVE_WAIT_MS && !(is_gone(watch_tid) && is_gone(module_tid)); waited++) {
         const struct timespec pause = {0, 100000};
         nanosleep(&pause, NULL);
@@ -409,6 +414,7 @@ void sbx_agent_process_exits(void)
     if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 || !is_owner()) {
         return;
     }
+    sbx_attendance_look();
     wait_for_snapshot(EXIT_WAIT_MS);
     bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);

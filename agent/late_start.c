@@ -13,25 +13,20 @@
 
 #include "agent.h"
 #include "clock.h"
-#include "consent.h"
 #include "got_hook.h"
 #include "handler_above.h"
 #include "loader_visit.h"
+#include "ordered_start.h"
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "recording_file.h"
+#include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
-
-#define AGE_NS UINT64_C(20000000) /* from here on a wait begins it */
 
 enum {
     SETTLE_MS = 1000, /* how long a program that cannot go on beside us waits for a start under way; 3 to 10 do */
     SETTLE_EXIT_MS = 50,
-    /* Whose waits ask. None of them is called with an allocator's lock held. */
-    ASKING_POINTS = SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_COND) |
-                    SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_JOIN) |
-                    SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_PROCESS) | SBX_POINT_BIT(SBX_GROUP_FUTEX),
 };
 
 enum state {
@@ -71,8 +66,8 @@ static bool sleep_until_due(void)
     uint32_t expected = ASLEEP;
     uint64_t now_ns;
     while (sbx_load_acquire(&late.state) == ASLEEP && /* order: acquire late.state */
-           (now_ns = sbx_now_ns()) < late.armed_ns + AGE_NS) {
-        const struct timespec pause = {0, (long)(late.armed_ns + AGE_NS - now_ns)};
+           (now_ns = sbx_now_ns()) < late.armed_ns + SBX_OLD_ENOUGH_NS) {
+        const struct timespec pause = {0, (long)(late.armed_ns + SBX_OLD_ENOUGH_NS - now_ns)};
         syscall(SYS_futex, &late.state, FUTEX_WAIT_PRIVATE, ASLEEP, &pause, NULL, 0);
     }
     return sbx_cas_acq_rel(&late.state, &expected, STARTING) || /* order: acq_rel late.state - or it was called off */
@@ -89,7 +84,7 @@ static void *start(void *unused)
     }
     if (is_below_its_root()) {
         (void)sbx_process_barrier_start();
-        (void)sbx_agent_start(late.folder, late.spool, &late.orders.settings, sbx_consent_read(late.spool), false);
+        sbx_ordered_start(late.folder, late.spool, &late.orders);
     }
     set_state(DONE);
     return NULL;
@@ -101,7 +96,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group)
     uint32_t expected = ARMED;
     bool is_load = group == SBX_GROUP_LOADER;
     if (sbx_load_relaxed(&late.state) != ARMED || /* relaxed: decided by the exchange below */
-        (group != SBX_GROUP_POLL && !is_load && sbx_now_ns() - late.armed_ns < AGE_NS)) {
+        (group != SBX_GROUP_POLL && !is_load && sbx_now_ns() - late.armed_ns < SBX_OLD_ENOUGH_NS)) {
         return;
     }
     /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
@@ -195,7 +190,7 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
     sbx_the_capture.settle = settle;
     sbx_the_capture.late_ask = ask;
     sbx_store_release(&late.state, ARMED); /* order: release late.state */
-    (void)sbx_got_hook_apply(ASKING_POINTS & orders->settings.points, UINT64_MAX, &left);
+    (void)sbx_got_hook_apply(SBX_WAITS_THAT_ASK & orders->settings.points, UINT64_MAX, &left);
     return true;
 }
 

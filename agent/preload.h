@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
+#include "recording_format.h"
 
 #define SBX_ENV_AUTOSTART \
     "STALLBOX_AUTOSTART"                    /* set: start; before main() where it is 1, or the number of this process */
@@ -26,7 +27,10 @@ struct sbx_preload_orders {
     uint32_t layout_hash; /* sbx_layout_hash(): both sides of one version */
     uint32_t reserved;
     uint64_t companion_key; /* random: by it the companion knows the recordings of what it started; 0: there is none */
+    uint64_t roster;        /* of the companion's (snapshot/roster.h), in the folder of recordings; 0: there is none */
     struct sbx_capture_settings settings;
+    char app_name[SBX_APP_NAME_MAX]; /* "": not told */
+    uint32_t app_version[3], reserved_app;
 };
 
 enum {

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attendance.h"
 #include "clock.h"
 #include "handover.h"
 #include "pages.h"
@@ -151,6 +152,9 @@ static int conclude(int result)
     if (result == 0) {
         maker.last_ns[maker.trigger.kind] = maker.trigger.end_ns;
         header->snapshots_made++;
+        if (!maker.is_handed_over) { /* else it has an id of the companion's, which said it */
+            sbx_attendance_made(maker.id);
+        }
     } else if (result == -ENOKEY) {
         sbx_count_drop(SBX_DROP_NO_CONSENT);
     } else {
@@ -243,6 +247,9 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
                             uint64_t now_ns)
 {
     int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
+    if (result == -EBUSY || result == -EAGAIN) {
+        sbx_attendance_left_out();
+    }
     return result != 0 ? result : begin(trigger, settings->after_ms, now_ns);
 }
 

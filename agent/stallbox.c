@@ -20,6 +20,7 @@
 #include "frame_pace.h"
 #include "late_start.h"
 #include "message_loop.h"
+#include "ordered_start.h"
 #include "policy.h"
 #include "preload.h"
 #include "recording_folder.h"
@@ -389,13 +390,11 @@ __attribute__((constructor)) static void start_when_preloaded(void)
     const char *text = getenv(SBX_ENV_ORDERS);
     if (text == NULL || !sbx_orders_parse(text, &orders)) {
         sbx_policy_settings(sbx_policy_default(), &orders.settings);
-        orders.companion_key = 0;
+        orders.companion_key = orders.roster = 0;
     }
     if (folder_path != NULL && !is_zygote()) {
-        sbx_the_agent.companion_key = orders.companion_key;
-        /* Whatever it comes to, the program runs: the companion sees that there is no recording and says so. */
         if (is_to_start_at_once(whose)) {
-            (void)sbx_agent_start(folder_path, spool, &orders.settings, sbx_consent_read(spool), false);
+            sbx_ordered_start(folder_path, spool, &orders);
         } else {
             (void)sbx_late_start_arm(folder_path, spool, &orders);
         }

@@ -18,6 +18,13 @@ enum sbx_opening {
     SBX_OPEN_NOT = 2, /* there is no memory for it, and never will be */
 };
 
+/* By these waits a program shows that it lives on. None of them is called with an allocator's lock held. */
+#define SBX_WAITS_THAT_ASK                                                                                  \
+    (SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_COND) |       \
+     SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_JOIN) | SBX_POINT_BIT(SBX_GROUP_SOCKET) | \
+     SBX_POINT_BIT(SBX_GROUP_PROCESS) | SBX_POINT_BIT(SBX_GROUP_FUTEX))
+#define SBX_OLD_ENOUGH_NS UINT64_C(20000000) /* from here on any of them counts; before, the poll family alone */
+
 struct sbx_agent {
     struct sbx_recording_file recording;
     pthread_t watch_thread, module_thread;
@@ -25,7 +32,9 @@ struct sbx_agent {
     uint32_t stopping;              /* 1: both threads end */
     uint32_t is_running;            /* public state */
     uint32_t is_consent_required;   /* what an application that was not asked is: 0 as if GRANTED, 1 UNKNOWN */
-    uint32_t consent_said;  /* enum sbx_consent: the last word that was said; other words in the spool are news */
+    uint32_t consent_said; /* enum sbx_consent: the last word that was said; other words in the spool are news */
+    char app_name[SBX_APP_NAME_MAX]; /* set before the start: what the application is called; "": not told */
+    uint32_t app_version[3];
     uint64_t companion_key; /* set before the start: names who makes snapshots that we cannot write; 0: nobody */
     uint32_t watch_is_up;   /* 1: the watch thread has opened what it may have no right to later. A futex word */
     /* module thread */

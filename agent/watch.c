@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attendance.h"
 #include "clock.h"
 #include "crash_signals.h"
 #include "governor.h"
@@ -370,6 +371,7 @@ static void tick(uint64_t now_ns)
         return;
     }
     look_for_consent(now_ns);
+    sbx_attendance_look();
     if (now_ns - watch.last_scan_ns >= SCAN_EVERY_NS) {
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);

@@ -677,6 +677,17 @@ const char *sbx_syscall_name(uint64_t number)
     return number < ENTRIES(table) ? table[number] : NULL;
 }
 
+uint64_t sbx_app_what(const char *name)
+{
+    const uint64_t mask = (UINT64_C(1) << 40) - 1;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = name; *at != '\0'; at++) {
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    }
+    hash = (hash ^ hash >> 40) & mask;
+    return name[0] == '\0' ? 0 : hash != 0 ? hash : 1;
+}
+
 uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

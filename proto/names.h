@@ -33,6 +33,9 @@ const char *sbx_fd_class_name(uint32_t fd_class);
 
 /* By which number the name of an application's message kind is found beside a payload: the low 40 bits of FNV-1a, 64 bits, of
  * its build-id and the kind. 0 without a build-id: kinds of programs that cannot be told apart have no names. */
+/* The number that stands for what an application is called: FNV-1a, folded to 40 bits. Never 0 for a name; 0 for "". */
+uint64_t sbx_app_what(const char *name);
+
 uint64_t sbx_message_kind_what(const uint8_t *app_build_id, size_t bytes, uint32_t kind);
 
 /* Name of an x86-64 Linux system call ("futex"), or NULL. Only the blocking ones worth naming. */

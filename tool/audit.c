@@ -11,7 +11,6 @@
 
 #include "audit.h"
 #include "command.h"
-#include "durable_file.h"
 #include "options.h"
 
 enum {
@@ -20,7 +19,8 @@ enum {
 };
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
-                       "text (default), json (one object a payload) or log (the lines as they are)"},
+                       "text (default: a table), json (one object a payload, with all that is known\nof it) or log "
+                       "(the lines as they are)"},
 };
 
 /* What the log says of one payload; the keys are those of its lines. */
@@ -94,7 +94,7 @@ void sbx_usage_audit(FILE *out)
           "\n",
           out);
     sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nsha256 is that of the file as it left: of SPOOL/sent/ID.sbx, while it is kept.\n", out);
+    fputs("\nIn json, sha256 is that of the file as it left: of SPOOL/sent/ID.sbx, while it is kept.\n", out);
 }
 
 static struct audited *find(struct audit *audit, const char *id)
@@ -147,32 +147,18 @@ static int take_line(struct audit *audit, const char *line)
     return 0;
 }
 
-/* Take a file's lines. A missing one has none. 0, or -errno. */
-static int take_file(struct audit *audit, int folder, const char *name, bool as_it_is)
+static int take(void *context, const char *line)
 {
-    uint8_t *bytes;
-    size_t count;
-    int result = sbx_durable_file_read(folder, name, SBX_AUDIT_BYTES_MAX, &bytes, &count);
-    if (result == -ENOENT) {
-        return 0;
+    return take_line(context, line);
+}
+
+static int print_line(void *context, const char *line)
+{
+    (void)context;
+    if (line[0] != '\0') {
+        puts(line);
     }
-    char *text = result == 0 ? realloc(bytes, count + 1) : NULL;
-    if (text == NULL) {
-        if (result == 0) {
-            free(bytes);
-        }
-        return result == 0 ? -ENOMEM : result;
-    }
-    text[count] = '\0';
-    if (as_it_is) {
-        fwrite(text, 1, count, stdout);
-    }
-    char *rest = text;
-    for (char *line = strsep(&rest, "\n"); line != NULL && result == 0 && !as_it_is; line = strsep(&rest, "\n")) {
-        result = take_line(audit, line);
-    }
-    free(text);
-    return result;
+    return 0;
 }
 
 static const char *or_dash(const char *value)
@@ -180,19 +166,22 @@ static const char *or_dash(const char *value)
     return value[0] != '\0' ? value : "-";
 }
 
+/* How the table's columns are: what a person asks for fits 100 columns, unless an address or a reason is long. */
+#define ROW "%-20s  %-8.8s  %-12s  %8s  %-10s  %s"
+
+static void print_head(void)
+{
+    printf(ROW "\n", "made", "id", "trigger", "bytes", "sealed to", "answer");
+}
+
 static void print_text(const struct audited *payload)
 {
     const char(*values)[VALUE_BYTES] = payload->values;
-    printf("%s %s %s: %s bytes of snapshot, %s of payload, %s %s %s%s; hidden: %s modules, %s frames, %s thread names, "
-           "%s objects renumbered, %s records cut; detail %s, policy %s, consent %s; sha256 %s; %s%s%s%s%s\n",
-           or_dash(values[TIME]), values[ID], or_dash(values[TRIGGER]), or_dash(values[RAW_BYTES]),
-           or_dash(values[PAYLOAD_BYTES]), or_dash(values[ENVELOPE_BYTES]),
-           values[LEFT][0] != '\0' ? "left" : "to leave",
-           strcmp(values[SEALED_TO], "none") == 0 || values[SEALED_TO][0] == '\0' ? "not sealed" : "sealed to ",
-           strcmp(values[SEALED_TO], "none") == 0 ? "" : values[SEALED_TO], or_dash(values[MODULES_HIDDEN]),
-           or_dash(values[FRAMES_HIDDEN]), or_dash(values[THREAD_NAMES_HIDDEN]), or_dash(values[OBJECTS_RENUMBERED]),
-           or_dash(values[RECORDS_CUT]), or_dash(values[DETAIL]), or_dash(values[POLICY]), or_dash(values[CONSENT]),
-           or_dash(values[SHA256]),
+    bool is_sealed = values[SEALED_TO][0] != '\0' && strcmp(values[SEALED_TO], "none") != 0;
+    char key[12];
+    snprintf(key, sizeof key, "%.8s", is_sealed ? values[SEALED_TO] : "nobody");
+    printf(ROW "%s%s%s%s\n", or_dash(values[TIME]), values[ID], or_dash(values[TRIGGER]),
+           or_dash(values[ENVELOPE_BYTES]), key,
            values[ANSWER][0] != '\0' ? values[ANSWER]
            : values[LEFT][0] != '\0' ? "no answer known"
                                      : "not sent",
@@ -229,13 +218,14 @@ static int audit_spool(const char *path, const char *format)
     if (folder < 0) {
         return sbx_failure("audit", "%s: %s", path, strerror(errno));
     }
-    int result = take_file(&audit, folder, SBX_AUDIT_OLD_FILE, as_it_is);
-    if (result == 0) {
-        result = take_file(&audit, folder, SBX_AUDIT_FILE, as_it_is);
-    }
+    bool is_json = strcmp(format, "json") == 0;
+    int result = sbx_audit_each(folder, as_it_is ? print_line : take, &audit);
     close(folder);
+    if (audit.count != 0 && !is_json) {
+        print_head();
+    }
     for (size_t i = 0; i < audit.count && result == 0; i++) {
-        (strcmp(format, "json") == 0 ? print_json : print_text)(&audit.payloads[i]);
+        (is_json ? print_json : print_text)(&audit.payloads[i]);
     }
     free(audit.payloads);
     return result == 0 ? SBX_EXIT_DONE : sbx_failure("audit", "%s/%s: %s", path, SBX_AUDIT_FILE, strerror(-result));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctl.c - `stallbox ctl`: talk to a running agent of the same user through the control page of its recording. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,26 +11,29 @@
 #include <unistd.h>
 
 #include "attachment.h"
+#include "clock.h"
 #include "command.h"
 #include "names.h"
 #include "options.h"
 #include "order.h"
-#include "preload.h"
 #include "recording_check.h"
 #include "recording_file.h"
-#include "recording_folder.h"
+#include "policy.h"
+#include "recording_search.h"
+#include "roster.h"
 #include "recording_format.h"
 #include "thread_clock.h"
 
 enum {
-    ANSWER_MS = 5000
-}; /* how long an agent may take to answer: it may be making a snapshot */
+    ANSWER_MS = 5000, /* how long an agent may take to answer: it may be making a snapshot */
+    SHARE_TELLS = 20  /* a share of the application's CPU time is told where that is a 20th of the time, or more */
+};
 
 struct attachment {
     struct sbx_recording_header *header;
     struct sbx_control_page *control;
     struct sbx_attachment agent;
-    char path[SBX_RECORDING_PATH_MAX + 300];
+    char path[SBX_FOUND_PATH_BYTES];
 };
 
 void sbx_usage_ctl(FILE *out)
@@ -39,11 +41,11 @@ void sbx_usage_ctl(FILE *out)
     fputs("usage: stallbox ctl PID status|snapshot\n"
           "       stallbox ctl PID enable|disable [POINT...]\n"
           "\n"
-          "Talk to the recorder in process PID, of the same user.\n"
+          "Talk to the recorder in process PID, of the same user; root reaches all.\n"
           "\n"
           "  status     what it records, what it lost, what is in force\n"
           "  snapshot   keep the recent past now (a snapshot of kind manual)\n"
-          "  enable     put the hooks in and record; with POINTs: put in these groups too\n"
+          "  enable     put all hooks in and record; with POINTs: record, and put in these groups too\n"
           "  disable    take every hook out and record nothing; the process runs as if untouched;\n"
           "             with POINTs: take out these groups alone\n"
           "\n"
@@ -53,25 +55,6 @@ void sbx_usage_ctl(FILE *out)
         fprintf(out, "%s%s", group % 10 == 0 && group > 0 ? "\n        " : " ", sbx_point_name(group));
     }
     fputs("\n", out);
-}
-
-static int find_in(struct attachment *attachment, const char *folder_path, uint32_t pid)
-{
-    char prefix[24];
-    int result = -ESRCH;
-    snprintf(prefix, sizeof prefix, "%u-", pid);
-    DIR *folder = opendir(folder_path);
-    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL && result == -ESRCH;
-         entry = readdir(folder)) {
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
-            snprintf(attachment->path, sizeof attachment->path, "%s/%s", folder_path, entry->d_name);
-            result = sbx_attachment_open(&attachment->agent, attachment->path, pid);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return result;
 }
 
 /* A path that the process wrote, for a terminal: no more than there is room for, and nothing that moves the cursor. */
@@ -106,16 +89,10 @@ static struct sbx_recording_header *read_recording(const struct attachment *atta
 
 static int find(struct attachment *attachment, uint32_t pid)
 {
-    struct sbx_recording_folders folders;
-    int result = -ESRCH;
-    sbx_recordings_find(getenv(SBX_ENV_RECORDINGS), &folders);
-    for (unsigned i = 0; i < folders.count && result == -ESRCH; i++) {
-        result = find_in(attachment, folders.paths[i], pid);
-    }
+    char why[SBX_FOUND_PATH_BYTES + 64];
+    int result = sbx_recording_search(pid, &attachment->agent, attachment->path, why, sizeof why);
     if (result == -ESRCH) {
-        return sbx_failure("ctl", "process %u has no recorder (looked in %s)", pid,
-                           folders.count != 0 ? folders.paths[0]
-                                              : "/dev/shm, /run/user and /tmp: there is no folder of ours");
+        return sbx_failure("ctl", "process %u has no recorder: %s", pid, why);
     }
     if (result == -EPROTO) {
         return sbx_failure("ctl", "%s: written by another version of stallbox", attachment->path);
@@ -139,14 +116,14 @@ static uint32_t hooked_points(const struct sbx_capture_settings *settings)
     return settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
 }
 
-/* `points` 0: everything is switched, and which groups are on stays as it is. */
+/* `points` 0: everything is switched; which groups were on stays as it is when it goes off. */
 static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint32_t points)
 {
     struct sbx_control_page *control = attachment->control;
     struct sbx_capture_settings wanted = control->in_force;
-    if (enabled) {
+    if (enabled) { /* without names: all that an ordinary start has */
         wanted.enabled = 1;
-        wanted.points |= points;
+        wanted.points |= points != 0 ? points : sbx_policy_default()->capture.points;
     } else if (points == 0) {
         wanted.enabled = 0;
     } else {
@@ -269,17 +246,31 @@ static const char *clock_meaning(uint32_t source)
 }
 
 /* What recording costs, and what the governor made of it. */
-static void print_overhead(const struct sbx_overhead *overhead)
+static void print_overhead(const struct sbx_recording_header *header, uint64_t now_ns)
 {
+    const struct sbx_overhead *overhead = &header->overhead;
     uint64_t ours_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
-    double base_ns = overhead->application_ns != 0 ? (double)overhead->application_ns : 1;
-    printf("cpu budget         %u.%u %% of the application's; the last second: %.2f %%\n",
-           overhead->budget_permille / 10, overhead->budget_permille % 10, overhead->window_ppm / 1e4);
-    printf("cpu cost           %.2f %% (%.1f ms of %.0f: watch %.1f, captures %.1f, calls %.1f), and %.1f ms for "
-           "modules\n",
-           100.0 * (double)ours_ns / base_ns, (double)ours_ns / 1e6, (double)overhead->application_ns / 1e6,
-           (double)overhead->watch_ns / 1e6, (double)overhead->captures_ns / 1e6, (double)overhead->calls_ns / 1e6,
-           (double)overhead->modules_ns / 1e6);
+    uint64_t life_ns = now_ns > header->started_ns ? now_ns - header->started_ns : 1;
+    double of_processor = 100.0 * (double)ours_ns / (double)life_ns;
+    printf("cpu budget         %u.%u %% of the application's CPU time\n", overhead->budget_permille / 10,
+           overhead->budget_permille % 10);
+    printf(
+        "cpu cost           %.1f ms in all, in %.1f s: %.2f %% of one processor (watch %.1f, captures %.1f, calls %.1f "
+        "ms); and %.1f ms for modules\n",
+        (double)ours_ns / 1e6, (double)life_ns / 1e9, of_processor, (double)overhead->watch_ns / 1e6,
+        (double)overhead->captures_ns / 1e6, (double)overhead->calls_ns / 1e6, (double)overhead->modules_ns / 1e6);
+    /* A share of next to nothing tells nothing: the application has to have run for a while. */
+    if (overhead->application_ns >= life_ns / SHARE_TELLS) {
+        printf("                   %.2f %% of the application's %.0f ms; the last second: %.2f %%\n",
+               100.0 * (double)ours_ns / (double)overhead->application_ns, (double)overhead->application_ns / 1e6,
+               overhead->window_ppm / 1e4);
+    } else {
+        printf("                   the application has hardly run (%.0f ms of CPU time)\n",
+               (double)overhead->application_ns / 1e6);
+    }
+    if (header->note.open != 0) {
+        printf("                   a stall is in the making: it is recorded more closely until it ends\n");
+    }
     printf("governor           interval %u us, gap %u us, %u changes, points shed:", overhead->interval_us,
            overhead->gap_us, overhead->changes);
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
@@ -332,6 +323,56 @@ static void print_crash_signals(uint32_t mask, const struct sbx_capture_settings
                                                       : " none ours (yet: a second after the start)");
 }
 
+/* Why nothing is recorded; NULL: it is. */
+static const char *off_reason(const struct sbx_recording_header *header, const struct sbx_capture_settings *settings)
+{
+    if (header->consent == SBX_CONSENT_DENIED) {
+        return "the user said no (stallbox consent)";
+    }
+    return settings->enabled != 0 ? NULL : "it was switched off: by `stallbox ctl PID disable`, or by its policy";
+}
+
+/* By what the program can be judged. */
+static void print_loop(const struct sbx_recording_header *header)
+{
+    const struct sbx_thread_entry *entries =
+        (const struct sbx_thread_entry *)(const void *)((const uint8_t *)header + header->threads.at);
+    uint64_t messages = header->main_thread < header->threads.count ? entries[header->main_thread].message : 0;
+    if (messages != 0) {
+        printf("message loop       found in the main thread: %llu messages\n", (unsigned long long)messages);
+    } else {
+        printf("message loop       none found in the main thread: only crashes, frames, watches and deadlines are "
+               "reported\n");
+    }
+}
+
+/* What was seen and left no snapshot, and who is not recorded. */
+static void print_gaps(const struct attachment *attachment, const struct sbx_recording_header *header)
+{
+    static struct sbx_roster roster;
+    uint64_t left_out = header->drops[SBX_DROP_SNAPSHOT_BUSY] + header->drops[SBX_DROP_SNAPSHOT_RATE];
+    if (left_out != 0) {
+        printf("left out           %llu stalls: at most one snapshot of a kind in %u ms\n",
+               (unsigned long long)left_out, attachment->control->in_force.min_gap_ms);
+    }
+    char folder[SBX_FOUND_PATH_BYTES];
+    snprintf(folder, sizeof folder, "%s", attachment->path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL || attachment->control->handover.roster == 0) {
+        return;
+    }
+    snprintf(slash, sizeof folder - (size_t)(slash - folder), "/%016llx" SBX_ROSTER_SUFFIX,
+             (unsigned long long)attachment->control->handover.roster);
+    int file = open(folder, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (sbx_roster_read(file, &roster)) {
+        printf("not recorded       %u forked children, %u programs that could not be, of the whole `stallbox run`\n",
+               roster.forked, roster.failed);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+}
+
 static int print_status(const struct attachment *attachment)
 {
     const struct sbx_recording_header *header = read_recording(attachment);
@@ -341,7 +382,9 @@ static int print_status(const struct attachment *attachment)
     }
     printf("recording          %s\n", attachment->path);
     printf("spool              %s\n", plain(header->spool_path));
-    printf("enabled            %s\n", settings->enabled != 0 ? "yes" : "no");
+    const char *off = off_reason(header, settings);
+    printf("enabled            %s%s\n", off == NULL ? "yes" : "no: ", off == NULL ? "" : off);
+    print_loop(header);
     print_points(settings);
     printf("hooked slots       %u\n", header->hooked_slots);
     printf("modules            %u\n", header->module_count);
@@ -353,7 +396,7 @@ static int print_status(const struct attachment *attachment)
         printf(", %u from the next start on", settings->recording_kib);
     }
     printf("\n");
-    print_overhead(&header->overhead);
+    print_overhead(header, sbx_now_ns());
     printf("clock              %s%s\n", sbx_clock_source_name(header->clock_source),
            clock_meaning(header->clock_source));
     printf("signal             %u%s\n", header->async_signal,
@@ -374,6 +417,7 @@ static int print_status(const struct attachment *attachment)
         printf(", %u of them written by the companion", attachment->control->handover.made);
     }
     printf("\n");
+    print_gaps(attachment, header);
     if (header->last_error != 0) {
         printf("last failure       %s\n", strerror((int)header->last_error));
     }

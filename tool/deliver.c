@@ -314,11 +314,7 @@ static int deliver(struct delivery *delivery, const struct sbx_delivery_options 
         sbx_deliverer_set_gate(delivery->deliverer,
                                delivery->follower != NULL ? sbx_follower_gate(delivery->follower) : NULL);
         sbx_deliverer_set_sealer(delivery->deliverer, delivery->sealer);
-        if (delivery->sealer == NULL || !sbx_sealer_is_demanded(delivery->sealer)) {
-            fprintf(stderr,
-                    "stallbox deliver: payloads are not sealed: there is no --seal-key, and no policy names a key; "
-                    "whoever holds the spool or the server can read them\n");
-        }
+        (void)sbx_delivery_options_tell_unsealed(told, "deliver", sbx_spool_path(delivery->spool), delivery->sealer);
         status = once ? deliver_once(delivery) : deliver_until_signal(delivery);
     }
     sbx_deliverer_destroy(delivery->deliverer);
@@ -358,7 +354,7 @@ int sbx_command_deliver(int argc, char **argv)
     if (told.server_url == NULL) {
         return sbx_usage_error("deliver", "--server URL is missing");
     }
-    if (!sbx_option_is_server("deliver", told.server_url)) {
+    if (!sbx_delivery_options_check_server(&told, "deliver")) {
         return SBX_EXIT_USAGE;
     }
     int status = sbx_delivery_options_prepare(&told, "deliver", &delivery.sealer);

@@ -2,9 +2,15 @@
 /* delivery_options.c - read alike, whoever delivers. */
 #include "delivery_options.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "audit.h"
 #include "ca_file.h"
+#include "http_exchange.h"
 #include "seal_option.h"
 
 enum {
@@ -44,6 +50,51 @@ bool sbx_delivery_options_take(struct sbx_delivery_options *told, const struct s
         break; /* the command's own */
     }
     return true;
+}
+
+bool sbx_delivery_options_check_server(const struct sbx_delivery_options *told, const char *command)
+{
+    bool is_local;
+    if (told->server_url == NULL) {
+        return true;
+    }
+    if (!sbx_option_is_server(command, told->server_url)) {
+        return false;
+    }
+    const char *refusal = sbx_http_refusal(told->server_url, &is_local);
+    if (refusal != NULL) {
+        sbx_usage_error(command, "--server '%s': %s", told->server_url, refusal);
+    }
+    return refusal == NULL;
+}
+
+static int has_left(void *context, const char *line)
+{
+    char time[32], event[16];
+    (void)context;
+    return sscanf(line, "%31s %15s", time, event) == 2 && strcmp(event, "leaving") == 0;
+}
+
+bool sbx_delivery_options_tell_unsealed(const struct sbx_delivery_options *told, const char *command, const char *spool,
+                                        struct sbx_sealer *sealer)
+{
+    bool is_local = false; /* what stays on this machine is as readable in the spool */
+    if (told->server_url == NULL || sbx_http_refusal(told->server_url, &is_local) != NULL || is_local ||
+        (sealer != NULL && sbx_sealer_is_demanded(sealer))) {
+        return false;
+    }
+    int folder = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_known = folder >= 0 && sbx_audit_each(folder, has_left, NULL) > 0;
+    if (folder >= 0) {
+        close(folder);
+    }
+    if (!is_known) {
+        fprintf(stderr,
+                "stallbox %s: payloads are not sealed: there is no --seal-key, and no policy names a key; whoever "
+                "holds the spool or the server can read them\n",
+                command);
+    }
+    return !is_known;
 }
 
 int sbx_delivery_options_prepare(struct sbx_delivery_options *told, const char *command, struct sbx_sealer **sealer_out)

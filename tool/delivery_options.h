@@ -49,6 +49,14 @@ struct sbx_delivery_options {
 /* Take the value of `option`, which is one of the rows above. Returns false after a message. */
 bool sbx_delivery_options_take(struct sbx_delivery_options *told, const struct sbx_option_reader *reader, int option);
 
+/* Can anything be sent to told->server_url (NULL: nothing is to be)? Returns false after a message with the reason. */
+bool sbx_delivery_options_check_server(const struct sbx_delivery_options *told, const char *command);
+
+/* Say that payloads leave readable, if they do: to another machine, and sealed to nobody. Said until one has left `spool` (a
+ * path), and not each time. Returns whether it was said. */
+bool sbx_delivery_options_tell_unsealed(const struct sbx_delivery_options *told, const char *command, const char *spool,
+                                        struct sbx_sealer *sealer);
+
 /* Read what the files named hold: the token, the authorities to believe in this process, and the key to seal to.
  * *sealer_out (given: sbx_sealer_destroy) is NULL with neither a key nor a policy, which may name one. Returns
  * SBX_EXIT_DONE, or SBX_EXIT_FAILED after a message. */

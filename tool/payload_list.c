@@ -324,6 +324,11 @@ static void learn_modules(const struct sbx_snapshot *snapshot, struct sbx_symbol
                     snapshot->watches[i].name);
         }
     }
+    char app_name[SBX_APP_NAME_MAX + 1] = "";
+    memcpy(app_name, snapshot->header.app_name, SBX_APP_NAME_MAX);
+    if (app_name[0] != '\0' && strchr(app_name, '\n') == NULL) {
+        fprintf(index, "=%010llx %s\n", (unsigned long long)sbx_app_what(app_name), app_name);
+    }
     for (uint32_t m = 0; m < snapshot->module_count; m++) {
         const struct sbx_module_entry *app = &snapshot->modules[m];
         for (uint32_t i = 1; i < snapshot->kind_count && (app->flags & SBX_MODULE_MAIN) != 0; i++) {

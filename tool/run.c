@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -29,11 +31,17 @@
 #include "recording_folder.h"
 #include "recording_format.h"
 #include "recording_recover.h"
+#include "roster.h"
+#include "run_words.h"
+#include "snapshot_fates.h"
 
 extern char **environ;
 
 enum {
     DELIVERY_GRACE_MS = 5000, /* after the program's end; what is not delivered then waits in the spool */
+    FIRST_LOOK_MS = 1000,     /* a program that could not be recorded has said so by then */
+    EXIT_NOT_RUN = 126,       /* the command is there and cannot be run */
+    EXIT_NOT_FOUND = 127,
 };
 
 enum {
@@ -43,6 +51,8 @@ enum {
     OPTION_AFTER,
     OPTION_MAX_CPU,
     OPTION_NO_CRASH,
+    OPTION_APP,
+    OPTION_APP_VERSION,
     OPTION_QUIET,
     OPTION_COUNT
 };
@@ -64,6 +74,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                         "record less when it costs more than N thousandths of the program's CPU time\n"
                         "(1 to 50, default 5)"},
     [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
+    [OPTION_APP] = {"--app", 0, "NAME",
+                    "what the application is called, where its executable does not tell (python3);\n"
+                    "a payload has a number for it"},
+    [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
     [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
 };
 
@@ -71,6 +85,8 @@ struct run {
     struct sbx_delivery_options delivery;
     bool is_told[OPTION_COUNT]; /* on the command line: that holds over any policy */
     char **command;
+    const char *app_name; /* NULL: not told */
+    uint32_t app_version[3];
     bool is_quiet;
     struct sbx_policy policy; /* in force */
     struct sbx_policy told;   /* the default with what the command line says */
@@ -83,6 +99,10 @@ struct run {
     struct sbx_sealer *sealer;        /* NULL: neither a key nor a KEYSET to seal to */
     int raw_watch;                    /* inotify on SPOOL/raw, and on SPOOL for what the user says; -1: none */
     int root_watch;                   /* which of the two is SPOOL's; -1: neither */
+    int roster;                       /* descriptor of what the programs tell (roster.h); -1: there is none */
+    uint64_t roster_number;           /* 0: there is none */
+    uint64_t started_ms;              /* when the program was started */
+    bool has_told_off;                /* it was said that nothing is recorded */
 };
 
 void sbx_usage_run(FILE *out)
@@ -117,6 +137,41 @@ static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
     }
 }
 
+static bool read_app_name(struct run *run, const char *name)
+{
+    size_t bytes = strlen(name);
+    bool is_fine = bytes < SBX_APP_NAME_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        is_fine = is_fine && (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+    }
+    if (!is_fine) {
+        sbx_usage_error("run", "--app '%s': a name has up to %d letters, and no control characters", name,
+                        SBX_APP_NAME_MAX - 1);
+    }
+    run->app_name = name;
+    return is_fine;
+}
+
+/* Nothing else than numbers: what a payload has no room for would be lost in silence. */
+static bool read_app_version(struct run *run, const char *version)
+{
+    int used = 0, count = 0;
+    for (const char *at = version; count < 3; count++) {
+        if (sscanf(at, "%6u%n", &run->app_version[count], &used) != 1 || *at < '0' || *at > '9') {
+            break;
+        }
+        at += used;
+        if (*at == '\0') {
+            return true;
+        }
+        if (*at++ != '.') {
+            break;
+        }
+    }
+    sbx_usage_error("run", "--app-version '%s' is not one to three numbers, as in 1.4.2", version);
+    return false;
+}
+
 static int read_options(struct run *run, int argc, char **argv)
 {
     struct sbx_option_reader reader;
@@ -140,6 +195,16 @@ static int read_options(struct run *run, int argc, char **argv)
             run->policy.capture.crash = SBX_CRASH_OFF;
             run->is_told[option] = true;
             break;
+        case OPTION_APP:
+            if (!read_app_name(run, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
+        case OPTION_APP_VERSION:
+            if (!read_app_version(run, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
         case OPTION_QUIET:
             run->is_quiet = true;
             break;
@@ -162,7 +227,7 @@ static int read_options(struct run *run, int argc, char **argv)
             break;
         }
     }
-    if (run->delivery.server_url != NULL && !sbx_option_is_server("run", run->delivery.server_url)) {
+    if (!sbx_delivery_options_check_server(&run->delivery, "run")) {
         return SBX_EXIT_USAGE;
     }
     const char *wrong = sbx_policy_check(&run->policy);
@@ -201,6 +266,34 @@ static bool find_library(char *path_out)
     return false;
 }
 
+/* As env(1), nice(1) and timeout(1) say it. */
+static int cannot_start(const struct run *run, int error)
+{
+    (void)sbx_failure("run", "%s: %s", run->command[0], strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+}
+
+/* A program is started whatever becomes of the recorder. Here it takes our place, so that nothing of us is around it. */
+static int run_without(const struct run *run, const char *why, const char *remedy)
+{
+    sbx_run_tell_off(run->command[0], why, remedy);
+    execvp(run->command[0], run->command);
+    return cannot_start(run, errno);
+}
+
+/* Those who tell the roster; without it they run as well, and the numbers at the end are those of the whole spool. */
+static bool open_roster(struct run *run)
+{
+    char why[SBX_RECORDING_PATH_MAX + 128];
+    run->roster = sbx_roster_create(run->recordings, &run->roster_number);
+    if (run->roster == -ENOSPC || run->roster == -EDQUOT || run->roster == -EROFS) {
+        snprintf(why, sizeof why, "%s: %s", run->recordings, strerror(-run->roster));
+        sbx_run_tell_off(run->command[0], why, "make room there, or name another folder with STALLBOX_RECORDINGS");
+        return false;
+    }
+    return true;
+}
+
 static bool prepare_recording(struct run *run)
 {
     const char *given = getenv(SBX_ENV_RECORDINGS);
@@ -219,15 +312,14 @@ static bool prepare_recording(struct run *run)
         }
     }
     if (result != 0) {
-        fprintf(stderr, "stallbox run: recordings: %s; running without the recorder\n", why);
+        sbx_run_tell_off(run->command[0], why, "name a folder of your own with STALLBOX_RECORDINGS");
         return false;
     }
     if (!find_library(run->library)) {
-        fprintf(stderr, "stallbox run: libstallbox.so is not beside this program and STALLBOX_LIBRARY names none; "
-                        "running without the recorder\n");
+        sbx_run_tell_off(run->command[0], "libstallbox.so is not beside this program", "name it with STALLBOX_LIBRARY");
         return false;
     }
-    return true;
+    return open_roster(run);
 }
 
 /* Is that a variable that we give the program? One of another `stallbox run` around us is not handed on. */
@@ -262,8 +354,11 @@ static char **make_environment(const struct run *run)
         }
     }
     bool is_first = preloaded == NULL || preloaded[0] == 0;
-    struct sbx_preload_orders orders = {.layout_hash = sbx_layout_hash(), .companion_key = run->key};
+    struct sbx_preload_orders orders = {
+        .layout_hash = sbx_layout_hash(), .companion_key = run->key, .roster = run->roster_number};
     char orders_text[SBX_ORDERS_TEXT_BYTES];
+    snprintf(orders.app_name, sizeof orders.app_name, "%s", run->app_name != NULL ? run->app_name : "");
+    memcpy(orders.app_version, run->app_version, sizeof orders.app_version);
     sbx_policy_settings(&run->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
     /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
@@ -340,18 +435,64 @@ static bool read_events(const struct run *run)
     return has_news;
 }
 
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+/* The shortest stall that is reported; 0: none is. */
+static uint32_t judged_ms(const struct sbx_capture_settings *settings)
+{
+    uint32_t anr_ms = settings->anr_ms != 0 ? settings->anr_ms : UINT32_MAX;
+    uint32_t slow_ms = settings->slow_message_ms != 0 ? settings->slow_message_ms : UINT32_MAX;
+    uint32_t least_ms = anr_ms < slow_ms ? anr_ms : slow_ms;
+    return least_ms != UINT32_MAX ? least_ms : 0;
+}
+
+static void set_told(const struct run *run, const struct sbx_child *child, struct sbx_run_told *told_out)
+{
+    *told_out = (struct sbx_run_told){.program = run->command[0],
+                                      .pid = (uint32_t)child->pid,
+                                      .recordings = run->recordings,
+                                      .spool = run->spool_absolute,
+                                      .server_url = run->delivery.server_url,
+                                      .server_error = "",
+                                      .lived_ms = now_ms() - run->started_ms,
+                                      .judged_ms = judged_ms(&run->policy.capture),
+                                      .is_quiet = run->is_quiet};
+}
+
+/* A service may run for weeks: that nothing of it is recorded is said now, and not at its end. */
+static void look_whether_it_records(struct run *run, const struct sbx_child *child)
+{
+    static struct sbx_roster roster;
+    struct sbx_run_told told;
+    set_told(run, child, &told);
+    if (sbx_roster_read(run->roster, &roster)) {
+        run->has_told_off = sbx_run_tell_state(&told, &roster, false);
+    }
+}
+
 /* Wait for the program's end, telling the courier of snapshots meanwhile. */
 static void attend(struct run *run, struct sbx_child *child, struct sbx_courier *courier)
 {
     struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN}, {.fd = run->raw_watch, .events = POLLIN}};
+    bool has_looked = run->roster_number == 0;
     while (!child->has_ended) {
         /* Without inotify a look every two seconds has to do. */
-        int count = poll(fds, 2, run->raw_watch < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS);
+        int timeout_ms = !has_looked ? FIRST_LOOK_MS : run->raw_watch < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS;
+        int count = poll(fds, 2, timeout_ms);
         if (count < 0 && errno != EINTR) {
             break;
         }
         if (count == 0) {
             sbx_child_look(child);
+        }
+        if (!has_looked && now_ms() - run->started_ms >= FIRST_LOOK_MS) {
+            has_looked = true;
+            look_whether_it_records(run, child);
         }
         sbx_child_on_signal(child);
         if (run->raw_watch < 0 || read_events(run)) {
@@ -418,16 +559,28 @@ static void tell(const struct run *run, const struct sbx_courier_counts *counts)
         fprintf(stderr, "stallbox run: %s: %llu had waited for too long and were removed unsent\n", run->spool_absolute,
                 (unsigned long long)counts->expired);
     }
-    if (run->is_quiet || counts->packed == 0) {
+}
+
+/* What became of the program's own snapshots, whoever packed and sent them, and what was not recorded. */
+static void tell_program(const struct run *run, const struct sbx_child *child, const struct sbx_courier_counts *counts,
+                         bool is_recording)
+{
+    static struct sbx_roster roster;
+    struct sbx_snapshot_fates fates = {
+        .made = (uint32_t)counts->packed, .delivered = (uint32_t)counts->sent, .waiting = (uint32_t)counts->waiting};
+    struct sbx_run_told told;
+    set_told(run, child, &told);
+    told.server_error = counts->error;
+    if (!sbx_roster_read(run->roster, &roster)) {
+        memset(&roster, 0, sizeof roster);
+        sbx_run_tell_end(&told, &roster, &fates);
         return;
     }
-    fprintf(stderr, "stallbox run: %llu stall%s recorded", (unsigned long long)counts->packed,
-            counts->packed == 1 ? "" : "s");
-    if (run->delivery.server_url != NULL) {
-        fprintf(stderr, ", %llu delivered to %s, %llu waiting", (unsigned long long)counts->sent,
-                run->delivery.server_url, (unsigned long long)counts->waiting);
+    sbx_snapshot_fates_find(run->spool_absolute, &roster, &fates);
+    if (is_recording && !run->has_told_off) {
+        (void)sbx_run_tell_state(&told, &roster, true);
     }
-    fprintf(stderr, "; see: stallbox report %s\n", run->spool_absolute);
+    sbx_run_tell_end(&told, &roster, &fates);
 }
 
 /* Another policy is in force: what is packed from now on, and what may be sent, follows it. */
@@ -508,7 +661,7 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
         .context = run,
     };
     if (sbx_follower_open(&follower_options, &run->follower, &run->policy, why, sizeof why) != 0) {
-        fprintf(stderr, "stallbox run: %s; running without the recorder\n", why);
+        sbx_run_tell_off(run->command[0], why, "give --policy a file that begins with its KEYSET");
         return false;
     }
     return true;
@@ -520,7 +673,7 @@ static void start_taker(struct run *run)
 {
     uint64_t key = 0;
     if (getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key && key != 0) {
-        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, key);
+        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, key, run->roster_number);
         run->key = run->taker != NULL ? key : 0;
     }
 }
@@ -532,13 +685,16 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     struct sbx_child child;
     int result = sbx_child_prepare(&child);
     if (result != 0) {
-        return sbx_failure("run", "signals: %s", strerror(-result));
+        return run_without(run, strerror(-result), "raise the limit on open files (ulimit -n)");
     }
-    run->raw_watch = -1;
+    run->raw_watch = run->roster = -1;
     bool is_recording = prepare_recording(run);
     recover(run, NULL); /* what an earlier run left behind */
     if (is_recording && run->delivery.policy_path != NULL) {
         is_recording = open_policy(run, spool);
+    }
+    if (!run->is_quiet) {
+        (void)sbx_delivery_options_tell_unsealed(&run->delivery, "run", run->spool_absolute, run->sealer);
     }
     if (is_recording) {
         start_taker(run);
@@ -551,7 +707,13 @@ static int run_command(struct run *run, struct sbx_spool *spool)
                           run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
     run->courier = courier;
     if (courier == NULL || environment == NULL) {
-        return sbx_failure("run", "out of memory");
+        if (run->follower != NULL) {
+            sbx_follower_ended(run->follower, 0); /* what follows is no start under this policy */
+        }
+        sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+        sigprocmask(SIG_SETMASK, &child.mask_before, NULL);
+        return run_without(run, "there is no memory, or no thread, for its companion",
+                           "raise the limits on memory and processes (ulimit -v, ulimit -u)");
     }
     for (size_t i = 0; is_recording && environment[i] != NULL;
          i++) { /* what it starts is recorded later (late_start.h) */
@@ -559,6 +721,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
             child.number_text = environment[i] + sizeof SBX_ENV_AUTOSTART;
         }
     }
+    run->started_ms = now_ms();
     result = sbx_child_start(&child, run->command, environment);
     if (result == 0) {
         if (run->follower != NULL && sbx_follower_start(run->follower) != 0) {
@@ -577,11 +740,15 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     }
     struct sbx_courier_counts counts;
     sbx_courier_finish(courier, result == 0 ? DELIVERY_GRACE_MS : 0, &counts);
-    if (result != 0) {
-        return sbx_failure("run", "%s: %s", run->command[0], strerror(-result));
+    if (result == 0) {
+        tell_failures(&handed_over);
+        tell(run, &counts);
+        tell_program(run, &child, &counts, is_recording);
     }
-    tell_failures(&handed_over);
-    tell(run, &counts);
+    sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+    if (result != 0) {
+        return cannot_start(run, -result);
+    }
     sbx_child_end_likewise(&child);
 }
 
@@ -601,18 +768,20 @@ int sbx_command_run(int argc, char **argv)
     }
     if (run.delivery.spool_path == NULL) {
         if (sbx_spool_default_path(default_spool, sizeof default_spool) != 0) {
-            return sbx_failure("run", "neither XDG_STATE_HOME nor HOME says where the spool is; use --spool DIR");
+            return run_without(&run, "neither XDG_STATE_HOME nor HOME says where its spool is",
+                               "name a folder with --spool DIR");
         }
         run.delivery.spool_path = default_spool;
     }
     if (sbx_spool_open(run.delivery.spool_path, NULL, &spool, why, sizeof why) != 0) {
-        return sbx_failure("run", "%s", why);
+        return run_without(&run, why, "name a folder of your own with --spool DIR");
     }
     if (realpath(run.delivery.spool_path, run.spool_absolute) == NULL) {
-        return sbx_failure("run", "%s: %s", run.delivery.spool_path, strerror(errno));
+        return run_without(&run, strerror(errno), "name a folder of your own with --spool DIR");
     }
     if (strlen(run.spool_absolute) + 1 > SBX_PATH_MAX) {
-        return sbx_failure("run", "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
+        snprintf(why, sizeof why, "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
+        return run_without(&run, why, "name another folder with --spool DIR");
     }
     status = run_command(&run, spool);
     sbx_sealer_destroy(run.sealer);

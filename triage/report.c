@@ -237,7 +237,7 @@ static int name_modules(struct naming *naming, const uint32_t *order, const uint
         }
         naming->module_names[m] = module_name(naming, module, path);
         if (is_executable(stall, module) && path != NULL) {
-            snprintf(naming->report->app_name, sizeof naming->report->app_name, "%s", base_name_of(path));
+            snprintf(naming->report->executable_name, sizeof naming->report->executable_name, "%s", base_name_of(path));
         }
         for (uint32_t i = begin[m]; i < begin[m + 1] && result == 0; i++) {
             result = name_frame(naming, order[i], file);
@@ -351,6 +351,29 @@ void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char t
     }
 }
 
+/* What the application is called: as it was told, else as its executable. A name that was told and that nobody here knows is
+ * told apart by its number, because the executable may be python's. */
+static void name_application(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
+{
+    const struct sbx_stall *stall = report->stall;
+    if (report->executable_name[0] == '\0') {
+        char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+        sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
+        snprintf(report->executable_name, sizeof report->executable_name, "%s%.8s",
+                 stall->app_build_id_bytes > 0 ? "build-id " : "unknown application", hex);
+    }
+    const char *told =
+        stall->app_what != 0 && symbolizer != NULL ? sbx_symbolizer_watch_name(symbolizer, stall->app_what) : NULL;
+    if (told != NULL) {
+        snprintf(report->app_name, sizeof report->app_name, "%s", told);
+    } else if (stall->app_what != 0) {
+        snprintf(report->app_name, sizeof report->app_name, "%.40s #%010llx", report->executable_name,
+                 (unsigned long long)stall->app_what);
+    } else {
+        memcpy(report->app_name, report->executable_name, sizeof report->app_name);
+    }
+}
+
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out)
 {
     struct sbx_report *report = calloc(1, sizeof *report);
@@ -368,12 +391,7 @@ int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symb
     if (result == 0) {
         result = name_kinds(report, symbolizer);
     }
-    if (report->app_name[0] == '\0') {
-        char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
-        sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
-        snprintf(report->app_name, sizeof report->app_name, "%s%.8s",
-                 stall->app_build_id_bytes > 0 ? "build-id " : "unknown application", hex);
-    }
+    name_application(report, symbolizer);
     if (result != 0) {
         sbx_report_destroy(report);
         return result;

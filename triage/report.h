@@ -80,8 +80,9 @@ struct sbx_report {
     uint32_t message_kind;          /* of the judged message, as the application numbers them; 0: not told */
     struct sbx_verdict verdict;
     int64_t packed_ns; /* when the payload's file was written, by the wall clock; 0 not known. The caller's to set */
-    char app_name[64]; /* from the executable's symbol file, else its build-id in short hex */
-    struct sbx_arena *arena; /* owns every string */
+    char app_name[64]; /* as it was called (run --app), else the executable's name */
+    char executable_name[64]; /* where a path says it, else its build-id in short hex */
+    struct sbx_arena *arena;  /* owns every string */
 };
 
 /* The name of a watch of the stall; NULL where only its hash is known. */

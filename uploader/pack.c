@@ -57,6 +57,11 @@ static void note_modules(struct sbx_spool *spool, const struct sbx_snapshot *sna
             return;
         }
     }
+    char app_name[SBX_APP_NAME_MAX + 1] = "";
+    memcpy(app_name, snapshot->header.app_name, SBX_APP_NAME_MAX);
+    if (app_name[0] != '\0' && sbx_spool_note_watch(spool, sbx_app_what(app_name), app_name) == -ENOMEM) {
+        return;
+    }
     const struct sbx_module_entry *app = app_of(snapshot);
     for (uint32_t i = 1; i < snapshot->kind_count && app != NULL; i++) {
         uint64_t what = sbx_message_kind_what(app->build_id, app->build_id_bytes, i);

@@ -23,6 +23,7 @@
 #include "recording_check.h"
 #include "recording_name.h"
 #include "recovery_place.h"
+#include "roster.h"
 
 /* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Starting takes
  * milliseconds; what is still empty after this long never began. */
@@ -70,9 +71,14 @@ union head {
     uint8_t bytes[SBX_CONTROL_AT + 4096];
 };
 
+static const struct sbx_control_page *control_of(const union head *head)
+{
+    return (const struct sbx_control_page *)(const void *)(head->bytes + SBX_CONTROL_AT);
+}
+
 static const struct sbx_capture_settings *settings_of(const union head *head)
 {
-    return &((const struct sbx_control_page *)(const void *)(head->bytes + SBX_CONTROL_AT))->in_force;
+    return &control_of(head)->in_force;
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -304,9 +310,15 @@ static void settle(struct recovery *recovery, struct dead *dead)
         return;
     }
     recovery->counts.named += has_name;
+    if (has_name) {
+        sbx_roster_add_to(recovery->folder, control_of(&head)->handover.roster, head.header.pending.snapshot_id);
+    }
     if ((has_snapshot && !save(recovery, dead, &head, verdict)) ||
         (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, dead, &head.header))) {
         return; /* it stays; the next recoverer tries again */
+    }
+    if (has_snapshot || verdict == SBX_RECOVERY_PUBLISHED) {
+        sbx_roster_add_to(recovery->folder, control_of(&head)->handover.roster, dead->id);
     }
     if (unlinkat(recovery->folder, dead->name, 0) != 0) {
         fail(recovery, dead->path, "cannot be removed: %s", strerror(errno));

@@ -65,6 +65,7 @@ enum {
     SBX_THREADS_MAX = 1024,
     SBX_WATCHES_MAX = 256, /* a watch's id has its index in its lowest byte */
     SBX_WATCH_NAME_MAX = 48,
+    SBX_APP_NAME_MAX = 48,
     SBX_MESSAGE_KINDS = 224,  /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
     SBX_FRAMES_MAX = 1 << 17, /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
                                      one frame, so frames are never what fills up first by much */
@@ -244,6 +245,9 @@ struct sbx_recording_header {
     struct sbx_overhead overhead;
     struct sbx_pending pending;
     struct sbx_section kinds;
+    char app_name[SBX_APP_NAME_MAX]; /* what `stallbox run --app` calls the application; "": not told. Local only */
+    uint32_t app_version[3];         /* the same, major, minor, patch; all 0: not told */
+    uint32_t reserved_app;
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 
@@ -251,7 +255,9 @@ static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one pa
  * watch thread fills it, bumps `request` and writes one byte of `wake` through a descriptor, which inotify(7) tells the
  * companion; that one bumps the bell when it has answered. Who reads it outside of the process believes nothing of it. */
 struct sbx_handover {
-    uint64_t key;      /* the companion's (preload.h): whose recording this is; 0: nobody's */
+    uint64_t key; /* the companion's (preload.h): whose recording this is; 0: nobody's */
+    uint64_t
+        roster; /* the companion's (agent/snapshot/roster.h), for who makes the snapshot of a dead process; 0: none */
     uint32_t request;  /* bumped by the watch thread when the rest is whole */
     uint32_t answer;   /* last request that was answered, by the companion; release-stored */
     uint32_t result;   /* 0, or errno of that answer */

@@ -14,7 +14,8 @@
 #include "pages.h"
 
 enum {
-    PAGE_ISSUES_MAX = 25,
+    PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
+    PAGE_ISSUES_MAX = 1000,
     PAGE_SNAPSHOTS_MAX = 50,
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
@@ -106,7 +107,9 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     (void)target;
     struct sbx_list_page list = {0};
     struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
-    struct sbx_issue_row *issues = calloc(PAGE_ISSUES_MAX, sizeof(*issues));
+    int64_t limit = read_number(request->limit, PAGE_ISSUES_MAX, PAGE_ISSUES);
+    size_t issues_max = limit > 0 ? (size_t)limit : PAGE_ISSUES;
+    struct sbx_issue_row *issues = calloc(issues_max, sizeof(*issues));
     int result = rows && issues ? fill_snapshots(routes, request, NULL, rows, &list) : -ENOMEM;
     list.issues = issues;
     if (result == 0)
@@ -116,7 +119,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
         result = sbx_sealed_store_count(routes->sealed, &sealed);
     list.counts.sealed = sealed.waiting;
     if (result == 0)
-        result = sbx_store_issues(routes->store, issues, PAGE_ISSUES_MAX, &list.issue_count);
+        result = sbx_store_issues(routes->store, issues, issues_max, &list.issue_count);
     if (result == 0) {
         give_html(reply);
         sbx_page_list(&list, &reply->body);

@@ -89,6 +89,16 @@ static void put_issue_row(struct sbx_byte_buffer *page, const struct sbx_issue_r
     }
 }
 
+/* The way to those that the first page has no room for. */
+static void put_rest(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
+{
+    SBX_FILL(page, list_rest, at) {
+    case LIST_REST_COUNT:
+        sbx_fill_textf(&at, "%lld", (long long)list->counts.issues);
+        break;
+    }
+}
+
 static void put_issues(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
 {
     SBX_FILL(page, list_issues, at) {
@@ -98,6 +108,10 @@ static void put_issues(struct sbx_byte_buffer *page, const struct sbx_list_page 
     case LIST_ISSUES_ROW:
         for (size_t i = 0; i < list->issue_count; i++)
             put_issue_row(page, &list->issues[i], list->now_ms);
+        break;
+    case LIST_ISSUES_REST:
+        if (list->counts.issues > (int64_t)list->issue_count)
+            put_rest(page, list);
         break;
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cause.h"
+#include "cost_words.h"
 #include "hot.h"
 #include "names.h"
 #include "page_history.h"
@@ -312,8 +313,9 @@ static void put_cost(struct sbx_fill *at, const struct sbx_stall *stall)
     if (stall->overhead.budget_permille == 0 && stall->overhead.cost_ppm == 0) {
         return;
     }
-    sbx_fill_textf(at, " Recording cost %.2f %% of the application's CPU time, of a budget of %.1f %%",
-                   stall->overhead.cost_ppm / 1e4, stall->overhead.budget_permille / 10.0);
+    char words[SBX_COST_WORDS_BYTES];
+    sbx_cost_words(stall, words);
+    sbx_fill_textf(at, " Recording cost %s", words);
     if (stall->overhead.changes != 0) {
         sbx_fill_text(at, "; to hold that, a sample was taken each ");
         sbx_page_duration(at, (int64_t)stall->overhead.interval_us * 1000);

@@ -26,6 +26,11 @@ enum {
 
 int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid)
 {
+    return sbx_attachment_open_of(attachment, path, pid, geteuid());
+}
+
+int sbx_attachment_open_of(struct sbx_attachment *attachment, const char *path, uint32_t pid, uid_t owner)
+{
     struct stat status;
     int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (file < 0) {
@@ -35,7 +40,7 @@ int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uin
     void *mapping = NULL;
     if (fstat(file, &status) != 0) {
         result = -errno;
-    } else if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_size >= SBX_CONTROL_AT + 4096 &&
+    } else if (S_ISREG(status.st_mode) && status.st_uid == owner && status.st_size >= SBX_CONTROL_AT + 4096 &&
                (uint64_t)status.st_size <= BYTES_MAX) {
         mapping = sbx_shared_map(file, (size_t)status.st_size, PROT_READ | PROT_WRITE); /* it may be cut short */
         result = mapping == NULL ? -errno : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attachment.h - the control page of a running agent, held by a process of the same user: `ctl` and the policy's companion.
+/* attachment.h - the control page of a running agent, held by a process of the same user, or of root: `ctl` and the policy's companion.
  *
  * Several may give orders; each waits until the one before was taken over, under a lock on the recording's file. */
 #ifndef SBX_ATTACHMENT_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "marks.h"
 #include "recording_file.h"
@@ -23,6 +24,9 @@ struct sbx_attachment {
 /* Map the recording at `path` when it is process `pid`'s and live. Returns 0, -ESRCH when it is somebody else's or not
  * live, -EPROTO when another version wrote it, or -errno. */
 SBX_MUST_CHECK int sbx_attachment_open(struct sbx_attachment *attachment, const char *path, uint32_t pid);
+/* The same for a file of user `owner`, whose process it is: for root. What is in it is that user's word. */
+SBX_MUST_CHECK int sbx_attachment_open_of(struct sbx_attachment *attachment, const char *path, uint32_t pid,
+                                          uid_t owner);
 void sbx_attachment_close(struct sbx_attachment *attachment);
 
 /* Wake the agent's watch thread. */

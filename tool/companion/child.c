@@ -26,7 +26,9 @@ int sbx_child_prepare(struct sbx_child *child)
     for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++) {
         sigaddset(&wanted, passed_on[i]);
     }
-    if (sigprocmask(SIG_BLOCK, &wanted, &child->mask_before) != 0) {
+    sigset_t blocked = wanted; /* a limit on files that is meant for the program must not end us: the write fails */
+    sigaddset(&blocked, SIGXFSZ);
+    if (sigprocmask(SIG_BLOCK, &blocked, &child->mask_before) != 0) {
         return -errno;
     }
     child->signal_fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -131,6 +133,7 @@ void sbx_child_end_likewise(const struct sbx_child *child)
         const struct rlimit none = {0, 0};
         sigset_t all;
         setrlimit(RLIMIT_CORE, &none); /* the program's core is the one that matters */
+        signal(SIGXFSZ, SIG_IGN);      /* one of ours may be pending */
         signal(WTERMSIG(child->status), SIG_DFL);
         sigfillset(&all);
         sigprocmask(SIG_UNBLOCK, &all, NULL);

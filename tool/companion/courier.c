@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -180,21 +181,22 @@ static int count_one(void *context, const char *path, const uint8_t id[16])
 
 void sbx_courier_finish(struct sbx_courier *courier, uint64_t grace_ms, struct sbx_courier_counts *counts_out)
 {
-    struct sbx_deliver_counts delivered = {0};
     pthread_mutex_lock(&courier->lock);
     courier->end_ms = now_ms() + grace_ms;
     courier->finishing = true;
     pthread_cond_broadcast(&courier->word);
     pthread_mutex_unlock(&courier->lock);
     pthread_join(courier->thread, NULL);
-    if (courier->deliverer != NULL) {
-        sbx_deliverer_counts(courier->deliverer, &delivered);
-        sbx_deliverer_destroy(courier->deliverer);
-    }
     *counts_out = courier->counts;
-    counts_out->sent = delivered.sent;
     counts_out->waiting = 0;
     (void)sbx_spool_each(courier->spool, count_one, &counts_out->waiting);
+    if (courier->deliverer != NULL) {
+        struct sbx_deliver_counts delivered;
+        sbx_deliverer_counts(courier->deliverer, &delivered);
+        counts_out->sent = delivered.sent;
+        snprintf(counts_out->error, sizeof counts_out->error, "%s", sbx_deliverer_last_error(courier->deliverer));
+        sbx_deliverer_destroy(courier->deliverer);
+    }
     pthread_cond_destroy(&courier->word);
     pthread_mutex_destroy(&courier->lock);
     free(courier);

@@ -21,6 +21,7 @@
 #include "consent.h"
 #include "order.h"
 #include "raw_snapshot.h"
+#include "roster.h"
 #include "recording_check.h"
 #include "recording_file.h"
 #include "shared_mapping.h"
@@ -291,6 +292,9 @@ bool sbx_handover_serve(struct sbx_handovers *handovers, int folder, const char 
     }
     work.result = result != 0 ? result : write_snapshot(handovers, file, &work);
     count(handovers, work.result);
+    if (work.result == 0) {
+        sbx_roster_add_to(folder, handovers->roster, work.id);
+    }
     (void)sbx_mapping_survive(answer, &work); /* a process that cut its file short gets none */
     munmap(work.live, work.bytes);
 close_file:

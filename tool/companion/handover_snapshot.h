@@ -32,6 +32,7 @@ enum {
 struct sbx_handovers {
     const char *spool_path; /* absolute, borrowed */
     uint64_t key;           /* of the recordings that are ours; never 0 */
+    uint64_t roster;        /* where their snapshots are noted (roster.h); 0: nowhere */
     uint32_t left;          /* tokens of the bucket that holds them to the limit */
     uint64_t filled_ns;     /* when the last of them fell due */
     uint64_t waiting_max;   /* bytes in raw/ at which nothing is added */

@@ -112,13 +112,15 @@ static void release(struct sbx_handover_taker *taker)
     free(taker);
 }
 
-struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key)
+struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key,
+                                                    uint64_t roster)
 {
     struct sbx_handover_taker *taker = calloc(1, sizeof *taker);
     if (taker == NULL) {
         return NULL;
     }
     sbx_handovers_init(&taker->handovers, spool_path, key, sbx_now_ns());
+    taker->handovers.roster = roster;
     taker->folder = open(recordings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     taker->word = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     taker->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -13,8 +13,9 @@
 struct sbx_handover_taker;
 
 /* `recordings` and `spool_path` are absolute, and borrowed until finish. Returns NULL without memory, threads or
- * descriptors: then nobody is to be given the key. */
-struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key);
+ * descriptors: then nobody is to be given the key. `roster` is where the snapshots are noted; 0: nowhere. */
+struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key,
+                                                    uint64_t roster);
 
 struct sbx_handover_counts {
     uint64_t made, failed; /* snapshots */

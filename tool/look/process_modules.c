@@ -56,7 +56,7 @@ static void read_notes(struct sbx_process_module *module, pid_t pid, const Elf64
     }
 }
 
-/* As capture/module_map.c describes a module of its own process, so that both find the same rows in the cache. */
+/* As capture/modules/module_map.c describes a module of its own process, so that both find the same rows in the cache. */
 static void describe(struct sbx_process_module *module, pid_t pid, const Elf64_Phdr *headers, unsigned count)
 {
     struct sbx_eh_frame_place *place = &module->place;

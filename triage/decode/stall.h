@@ -107,6 +107,7 @@ struct sbx_stall {
     bool has_rotating_id;
     uint8_t rotating_id[16]; /* proto/erasure_format.h */
     uint32_t app_version[3];
+    uint64_t app_what; /* sbx_app_what() of the name it was given; 0: none */
     uint32_t created_day, uptime_bucket;
     struct {
         uint32_t os, os_major, kernel_major, kernel_minor, arch, log2_cores, log2_ram_gib;
@@ -132,7 +133,7 @@ struct sbx_stall {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
     } redactions;
     struct { /* what recording cost, in millionths of the program's CPU time; all 0: not told */
-        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, shed, changes;
+        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, shed, changes, cost_ms;
     } overhead;
     struct {
         uint32_t weight; /* how many stalls this one stands for, 1 to SBX_WEIGHT_MAX */

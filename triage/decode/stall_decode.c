@@ -71,6 +71,7 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     for (size_t i = 0; i < payload->n_app_version && i < 3; i++) {
         stall->app_version[i] = payload->app_version[i];
     }
+    stall->app_what = payload->app_name & ((UINT64_C(1) << 40) - 1);
     stall->created_day = payload->created_day;
     stall->uptime_bucket = payload->uptime_bucket;
     return 0;
@@ -126,6 +127,7 @@ static void take_circumstances(struct sbx_stall *stall, const Stallbox__V1__Payl
         stall->overhead.gap_us = overhead->gap_us;
         stall->overhead.shed = overhead->shed & SBX_POINTS_KNOWN;
         stall->overhead.changes = overhead->changes;
+        stall->overhead.cost_ms = overhead->cost_ms < 1000 ? overhead->cost_ms : 1000;
         if (overhead->interval_us > stall->policy.interval_us) {
             stall->policy.interval_us = overhead->interval_us; /* samples are as far apart as that */
         }

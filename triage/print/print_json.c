@@ -132,6 +132,7 @@ static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
     sbx_json_begin_object(json);
     put_unsigned(json, "budget_permille", stall->overhead.budget_permille);
     put_number(json, "cost_permille", stall->overhead.cost_ppm / 1e3);
+    put_unsigned(json, "cost_ms", stall->overhead.cost_ms);
     put_number(json, "window_permille", stall->overhead.window_ppm / 1e3);
     put_number(json, "modules_permille", stall->overhead.modules_ppm / 1e3);
     put_unsigned(json, "interval_us", stall->overhead.interval_us);

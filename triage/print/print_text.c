@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "cause.h"
+#include "cost_words.h"
 #include "history.h"
 #include "hot.h"
 #include "names.h"
@@ -236,24 +237,15 @@ static void put_losses(FILE *text, const struct sbx_stall *stall)
     }
 }
 
-enum {
-    LITTLE_CPU_PPM = 50000 /* recording costs more only of a program that has hardly run */
-};
-
 /* Only when it is more than nothing: what recording cost, and what was given up for that. */
 static void put_overhead(FILE *text, const struct sbx_stall *stall)
 {
-    char line[256];
+    char words[SBX_COST_WORDS_BYTES], line[SBX_COST_WORDS_BYTES + 160];
     int used;
     if (stall->overhead.budget_permille != 0 || stall->overhead.cost_ppm != 0) {
         sbx_text_heading(text, "The recorder");
-        /* A program that mostly waits uses a few milliseconds, and the start of the recorder some, too. */
-        bool is_little = stall->overhead.cost_ppm > LITTLE_CPU_PPM;
-        used = snprintf(line, sizeof line,
-                        "%.2f %% of the program's CPU time%s (%.2f %% in the last second), budget %.1f %%",
-                        stall->overhead.cost_ppm / 1e4,
-                        is_little ? ", which is little: the start of the recorder counts for much of it" : "",
-                        stall->overhead.window_ppm / 1e4, stall->overhead.budget_permille / 10.0);
+        sbx_cost_words(stall, words);
+        used = snprintf(line, sizeof line, "%s (%.2f %% in the last second)", words, stall->overhead.window_ppm / 1e4);
         if (stall->overhead.changes != 0) {
             used += snprintf(line + used, sizeof line - (size_t)used, "; changed %u times, interval %u us, gap %u us",
                              stall->overhead.changes, stall->overhead.interval_us, stall->overhead.gap_us);

@@ -16,7 +16,7 @@ enum {
 
 static bool is_own_code(const struct sbx_report *report, const struct sbx_location *location)
 {
-    return location->named && location->app && !sbx_is_interpreter(report->app_name);
+    return location->named && location->app && !sbx_is_interpreter(report->executable_name);
 }
 
 /* Everything is called by main: it is the answer only where no library's function lies below it. */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "durable_file.h"
 #include "envelope.h"
 #include "names.h"
 #include "payload_verify.h"
@@ -214,6 +215,36 @@ int sbx_audit_expired(struct sbx_spool *spool, unsigned count, unsigned hours)
 }
 
 /* ---- reading ---- */
+
+static int each_of_file(int spool, const char *name, int (*each)(void *context, const char *line), void *context)
+{
+    uint8_t *bytes;
+    size_t count;
+    int result = sbx_durable_file_read(spool, name, SBX_AUDIT_BYTES_MAX, &bytes, &count);
+    if (result == -ENOENT) {
+        return 0;
+    }
+    char *text = result == 0 ? realloc(bytes, count + 1) : NULL;
+    if (text == NULL) {
+        if (result == 0) {
+            free(bytes);
+        }
+        return result == 0 ? -ENOMEM : result;
+    }
+    text[count] = '\0';
+    char *rest = text;
+    for (char *line = strsep(&rest, "\n"); line != NULL && result == 0; line = strsep(&rest, "\n")) {
+        result = each(context, line);
+    }
+    free(text);
+    return result;
+}
+
+int sbx_audit_each(int spool, int (*each)(void *context, const char *line), void *context)
+{
+    int result = each_of_file(spool, SBX_AUDIT_OLD_FILE, each, context);
+    return result != 0 ? result : each_of_file(spool, SBX_AUDIT_FILE, each, context);
+}
 
 void sbx_audit_value(const char *line, const char *key, char *value_out, size_t value_bytes)
 {

@@ -55,6 +55,10 @@ SBX_MUST_CHECK int sbx_audit_expired(struct sbx_spool *spool, unsigned count, un
 
 /* ---- reading ---- */
 
+/* Each line of the log in the open folder `spool`, oldest first, without its end, until `each` returns something else than 0,
+ * and returns that; else 0, or -errno. No log has no lines. */
+int sbx_audit_each(int spool, int (*each)(void *context, const char *line), void *context);
+
 /* The value of `key` in a line, copied and cut; "" when it is not there. Never reads beyond the line. */
 void sbx_audit_value(const char *line, const char *key, char *value_out, size_t value_bytes);
 

@@ -184,6 +184,12 @@ static const char *check_url(const char *url, bool *is_local_out)
     return reason;
 }
 
+const char *sbx_http_refusal(const char *server_url, bool *is_local_out)
+{
+    *is_local_out = false;
+    return check_url(server_url, is_local_out);
+}
+
 /* A token goes into a header: printable, so that it cannot end the line. */
 static bool is_header_text(const char *token)
 {

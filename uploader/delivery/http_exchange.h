@@ -44,6 +44,10 @@ struct sbx_http_reply {
 bool sbx_http_exchange(const struct sbx_http_question *question, uint8_t *body_out, size_t room,
                        struct sbx_http_reply *answer_out);
 
+/* Why nothing would be sent to this address, which is known before anything is tried; NULL: it may be. *is_local_out: it is
+ * this machine's own. */
+const char *sbx_http_refusal(const char *server_url, bool *is_local_out);
+
 /* From now on believe only servers whose certificate one of these authorities has signed, instead of those of the
  * system. `pem` is copied; NULL: those of the system again. Not while an exchange is going on. 0, or -ENOMEM, or
  * -EINVAL when it is no text with a certificate in it. */

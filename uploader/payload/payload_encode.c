@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* payload_encode.c - rows become columns, values become deltas. It decides nothing: redacted.c has. */
+#include "names.h"
 #include "payload_encode.h"
 
 #include <errno.h>
@@ -246,12 +247,13 @@ static void encode_policy(const struct sbx_snapshot *snapshot, uint32_t detail_l
     out->async_interval_us = at_most(snapshot->header.async_interval_ns / 1000, MICROSECONDS_MAX);
 }
 
-/* Shares, not times: how long the process has run is told in steps alone. */
+/* Shares, and a time only while it is small: how long the process has run is told in steps alone. */
 static void encode_overhead(const struct sbx_snapshot *snapshot, Stallbox__V1__Overhead *out)
 {
     enum {
         PERMILLE_MAX = 1000
     };
+    static const uint32_t steps_ms[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000};
     const struct sbx_overhead *overhead = &snapshot->header.overhead;
     uint64_t cost_ns = overhead->watch_ns + overhead->captures_ns + overhead->calls_ns;
     out->budget_permille = at_most(overhead->budget_permille, PERMILLE_MAX);
@@ -260,6 +262,9 @@ static void encode_overhead(const struct sbx_snapshot *snapshot, Stallbox__V1__O
     out->modules_ppm = share_ppm(overhead->modules_ns, overhead->application_ns);
     out->interval_us = at_most(overhead->interval_us, MICROSECONDS_MAX);
     out->gap_us = at_most(overhead->gap_us, MICROSECONDS_MAX);
+    for (uint32_t step = 0; step < sizeof steps_ms / sizeof steps_ms[0] && out->cost_ms == 0; step++) {
+        out->cost_ms = cost_ns <= steps_ms[step] * UINT64_C(1000000) ? steps_ms[step] : 0;
+    }
     out->shed = overhead->shed & SBX_POINTS_KNOWN;
     out->changes = overhead->changes;
 }
@@ -351,6 +356,21 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
         struct sbx_redacted_module *app = &redacted->modules[redacted->app_module - 1];
         payload.app_build_id = (ProtobufCBinaryData){.len = app->build_id_bytes, .data = app->build_id};
     }
+    enum {
+        VERSION_MAX = 999999
+    };
+    uint32_t version[3];
+    memcpy(version, snapshot->header.app_version, sizeof version);
+    for (unsigned i = 0; i < 3; i++) {
+        version[i] = at_most(version[i], VERSION_MAX);
+    }
+    if (version[0] + version[1] + version[2] != 0) {
+        payload.app_version = version;
+        payload.n_app_version = 3;
+    }
+    char app_name[SBX_APP_NAME_MAX + 1] = "";
+    memcpy(app_name, snapshot->header.app_name, SBX_APP_NAME_MAX);
+    payload.app_name = sbx_app_what(app_name);
     if (redacted->has_rotating_id) {
         memcpy(ids[2], redacted->rotating_id, sizeof ids[2]);
         payload.rotating_id = (ProtobufCBinaryData){.len = sizeof ids[2], .data = ids[2]};

@@ -10,6 +10,7 @@ enum {
     ROWS_MAX = SBX_PAYLOAD_BYTES_MAX, /* a row takes a byte at least */
     MILLISECONDS_MAX = 86400000,
     MICROSECONDS_MAX = 1000000000,
+    COST_MS_MAX = 1000,
     SHARE_MAX = 1000000000, /* a thousand times what the program used itself */
     FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL,
     SBX_BURST_MAX = 32, /* frames among which a burst is looked for */
@@ -152,6 +153,8 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_SAMPLING, 2, "one_in", SBX_WEIGHT_MAX, "it was picked with the chance of one in so many"),
     {SBX_IN_PAYLOAD, 30, SBX_FIELD_ID, 0, false, false, 0, "rotating_id",
      "a machine's for 90 days: to count machines, and to delete what carries it on request"},
+    NUMBER(SBX_IN_PAYLOAD, 22, "app_name", SBX_NUMBER_MAX, "40 bits of a hash of the name that --app gave the program"),
+    NUMBER(SBX_IN_OVERHEAD, 9, "cost_ms", COST_MS_MAX, "the CPU time it cost, in steps; 0 when that is over a second"),
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 

@@ -53,6 +53,9 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
     fprintf(out, "%sprogram%s    build-id ", style->bold, style->plain);
     print_hex(out, payload->app_build_id.data, payload->app_build_id.len);
     fprintf(out, "%s", payload->app_build_id.len == 0 ? "none" : "");
+    if (payload->app_name != 0) {
+        fprintf(out, ", name #%010" PRIx64, payload->app_name);
+    }
     for (size_t i = 0; i < payload->n_app_version; i++) {
         fprintf(out, "%s%" PRIu32, i == 0 ? ", version " : ".", payload->app_version[i]);
     }
@@ -93,10 +96,11 @@ static void print_overhead(FILE *out, const struct sbx_show_style *style, const 
         fprintf(
             out,
             "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
-            "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32 " changes\n",
+            "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32
+            " changes; at most %" PRIu32 " ms (0: more)\n",
             style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
             overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,
-            overhead->shed, overhead->changes);
+            overhead->shed, overhead->changes, overhead->cost_ms);
     }
     if (payload->sampling != NULL) {
         fprintf(out, "%ssampling%s   one in %" PRIu32 ", stands for %" PRIu64 "\n", style->bold, style->plain,

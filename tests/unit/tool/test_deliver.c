@@ -16,6 +16,8 @@
 
 /* Port 9 (discard) of loopback: nobody listens there. */
 #define NOBODY "http://127.0.0.1:9"
+/* Of a net that there is in examples only (RFC 5737). */
+#define ELSEWHERE "https://192.0.2.7:9"
 
 static char *spool;
 
@@ -76,9 +78,31 @@ static void test_missing_options_are_named(void **state)
 static void test_what_is_not_sealed_is_said_so(void **state)
 {
     (void)state;
-    struct tool_result result = RUN_TOOL("deliver", "--spool", spool, "--server", NOBODY, "--once");
+    struct tool_result result = RUN_TOOL("deliver", "--spool", spool, "--server", ELSEWHERE, "--once");
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.err, "payloads are not sealed"));
+}
+
+/* Symptom: it was said at each start, also where nothing leaves the machine. */
+static void test_that_is_said_until_a_payload_has_left_and_not_to_this_machine(void **state)
+{
+    static const char log[] = "2026-01-01T00:00:00Z leaving id=00 bytes=1 sha256=00 consent=granted to=" ELSEWHERE "\n";
+    (void)state;
+    struct tool_result result = RUN_TOOL("deliver", "--spool", spool, "--server", NOBODY, "--once");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.err, "");
+    free(write_file(spool, "audit.log", log, sizeof log - 1, 0600));
+    result = RUN_TOOL("deliver", "--spool", spool, "--server", ELSEWHERE, "--once");
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.err, "");
+}
+
+static void test_plain_http_to_another_machine_is_refused_at_once(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN_TOOL("deliver", "--spool", spool, "--server", "http://192.0.2.7:7311", "--once");
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.err, "use https"));
 }
 
 static void test_an_impossible_spool_is_named(void **state)
@@ -109,6 +133,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_waits_for_work_and_ends_on_either_signal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_options_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_sealed_is_said_so, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_that_is_said_until_a_payload_has_left_and_not_to_this_machine, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_plain_http_to_another_machine_is_refused_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_impossible_spool_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_token_that_others_may_read_is_refused, set_up, tear_down),
     };

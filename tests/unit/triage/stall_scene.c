@@ -220,6 +220,7 @@ const struct sbx_report *sbx_scene_report(struct sbx_stall_scene *scene)
     report->location_begin = calloc(stall->frame_count + 1, sizeof *report->location_begin);
     require(report->arena != NULL && report->locations != NULL && report->location_begin != NULL, "memory");
     strcpy(report->app_name, "app");
+    strcpy(report->executable_name, "app");
     for (uint32_t i = 0; i < stall->frame_count; i++) {
         report->locations[i] = location_of(scene, &stall->frames[i]);
         report->location_begin[i + 1] = i + 1;

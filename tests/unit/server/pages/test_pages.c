@@ -100,6 +100,24 @@ static void test_lists_and_pages_tell_one_verdict(void **state)
     envelope_finish(&second);
 }
 
+/* Symptom: "Top issues 29" showed 25, and there was no way to the other four. */
+static void test_issues_that_the_first_page_has_no_room_for_are_a_link_away(void **state)
+{
+    (void)state;
+    struct envelope first = envelope_of(SBX_SCENARIO_SLEEP, 1), second = envelope_of(SBX_SCENARIO_CPU, 2);
+    post_triaged(&first);
+    post_triaged(&second);
+    struct answer some = get(fixture.port, "/?limit=1");
+    assert_has(&some, "<a href=\"?limit=1000\">All 2 issues");
+    answer_finish(&some);
+    struct answer all = get(fixture.port, "/?limit=1000");
+    assert_false(answer_has(&all, "All 2 issues"));
+    assert_has(&all, "class=\"list issues\"");
+    answer_finish(&all);
+    envelope_finish(&first);
+    envelope_finish(&second);
+}
+
 static void test_downloads_are_what_they_are_called(void **state)
 {
     (void)state;
@@ -265,6 +283,7 @@ int main(void)
         STARTED(test_the_first_page_says_what_to_do_when_there_is_nothing),
         STARTED(test_every_scenario_has_a_page_with_its_cause_and_evidence),
         STARTED(test_lists_and_pages_tell_one_verdict),
+        STARTED(test_issues_that_the_first_page_has_no_room_for_are_a_link_away),
         STARTED(test_downloads_are_what_they_are_called),
         STARTED(test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed),
         STARTED(test_a_module_index_that_appears_later_is_used),

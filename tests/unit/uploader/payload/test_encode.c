@@ -16,6 +16,7 @@
 #include "encode.h"
 #include "envelope.h"
 #include "id_table.h"
+#include "names.h"
 #include "payload_verify.h"
 #include "scene.h"
 #include "test_folder.h"
@@ -118,6 +119,49 @@ static void test_what_recording_cost_leaves_as_shares_in_bounds(void **state)
     assert_int_equal(it.decoded->overhead->budget_permille, 1000);
     assert_int_equal(it.decoded->overhead->window_ppm, 1000000000);
     assert_int_equal(it.decoded->overhead->shed, SBX_POINTS_KNOWN);
+    close_opened(&it);
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_a_cost_in_time_leaves_in_steps_and_only_while_it_is_small(void **state)
+{
+    static const struct {
+        uint64_t cost_us;
+        uint32_t told_ms;
+    } cases[] = {{1, 1}, {1000, 1}, {1001, 2}, {4900, 5}, {10001, 20}, {999999, 1000}, {1000001, 0}};
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        builder->header->overhead = (struct sbx_overhead){.application_ns = 1, .watch_ns = cases[i].cost_us * 1000};
+        struct opened it = encode(builder, 1);
+        assert_int_equal(it.decoded->overhead->cost_ms, cases[i].told_ms);
+        close_opened(&it);
+    }
+    sbx_recording_builder_destroy(builder);
+}
+
+static void test_what_the_application_is_called_leaves_as_a_number_and_its_version_as_three(void **state)
+{
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    struct opened it = encode(builder, 1);
+    assert_int_equal(it.decoded->app_name, 0); /* it was not told */
+    assert_int_equal(it.decoded->n_app_version, 0);
+    close_opened(&it);
+    strcpy(builder->header->app_name, "orders-service");
+    builder->header->app_version[0] = 1;
+    builder->header->app_version[1] = 4;
+    it = encode(builder, 1);
+    assert_int_equal(it.decoded->app_name, sbx_app_what("orders-service"));
+    assert_true(it.decoded->app_name != sbx_app_what("orders-servicf") && it.decoded->app_name < UINT64_C(1) << 40);
+    assert_int_equal(it.decoded->n_app_version, 3);
+    assert_int_equal(it.decoded->app_version[1], 4);
+    assert_null(memmem(it.payload, it.payload_bytes, "orders", 6));
+    close_opened(&it);
+    memset(builder->header->app_name, 0xff, sizeof builder->header->app_name); /* a damaged recording: no end */
+    memset(builder->header->app_version, 0xff, sizeof builder->header->app_version);
+    it = encode(builder, 1);
+    assert_int_equal(it.decoded->app_version[2], 999999);
     close_opened(&it);
     sbx_recording_builder_destroy(builder);
 }
@@ -455,6 +499,8 @@ int main(void)
         cmocka_unit_test(test_signal_and_kind_of_fault_of_a_crash_come_back_and_numbers_that_are_none_do_not),
         cmocka_unit_test(test_logical_frames_leave_as_numbers_that_a_provider_made),
         cmocka_unit_test(test_what_recording_cost_leaves_as_shares_in_bounds),
+        cmocka_unit_test(test_a_cost_in_time_leaves_in_steps_and_only_while_it_is_small),
+        cmocka_unit_test(test_what_the_application_is_called_leaves_as_a_number_and_its_version_as_three),
         cmocka_unit_test(test_what_was_recorded_comes_back),
         cmocka_unit_test(test_a_row_without_cpu_time_does_not_break_the_deltas),
         cmocka_unit_test(test_no_string_of_the_process_is_in_the_payload),

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_run.c - `stallbox run` as a newcomer meets it: the program starts whatever becomes of the recorder, and what is said at
+ * the end is about that program, and says what was not recorded.
+ *
+ * Judge and recorded program in one: `--body NAME` is the program. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tool_folder.h"
+
+static char own_path[512];
+
+/* ---- bodies ---- */
+
+static void pause_ms(long ms)
+{
+    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
+}
+
+/* One message loop, each 40th message of which takes `stall_ms`, `stalls` times. */
+static void be_stalling(int stalls, long stall_ms, long between_ms)
+{
+    for (int turn = 1; turn <= 40 * stalls + 20; turn++) {
+        (void)poll(NULL, 0, 1);
+        if (turn % 40 == 0) {
+            pause_ms(stall_ms);
+            (void)poll(NULL, 0, 1);
+            pause_ms(between_ms); /* shorter than the limit: a message like others */
+        }
+    }
+}
+
+static void be_forking(void)
+{
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            (void)poll(NULL, 0, 50);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+    if (fork() == 0) { /* one that calls exec waits for nothing before */
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    while (wait(NULL) > 0) {
+    }
+}
+
+static int be(const char *body)
+{
+    if (strcmp(body, "stalls") == 0) {
+        be_stalling(2, 700, 450);
+    } else if (strcmp(body, "stalls_often") == 0) {
+        be_stalling(6, 600, 0);
+    } else if (strcmp(body, "sleeps") == 0) {
+        pause_ms(3500);
+    } else if (strcmp(body, "forks") == 0) {
+        be_forking();
+    } else {
+        puts("it ran");
+    }
+    return 0;
+}
+
+/* ---- judges ---- */
+
+static int set_up(void **state)
+{
+    if (begin_folder(state) != 0) {
+        return -1;
+    }
+    setenv("STALLBOX_RECORDINGS", path_of("recordings"), 1);
+    setenv("STALLBOX_ROWS", "/tmp/stallbox-test-rows", 1);
+    setenv("XDG_STATE_HOME", path_of("state"), 1);
+    unsetenv("STALLBOX_DISABLE");
+    return 0;
+}
+
+#define RUN(...) RUN_TOOL("run", "--slow-message-ms", "500", "--anr-ms", "0", __VA_ARGS__)
+
+/* Symptom: env -i stallbox run -- /bin/echo x, as a systemd unit starts it: status 1, and echo never ran. */
+static void test_without_a_home_the_program_runs_and_one_line_says_what_is_missing(void **state)
+{
+    (void)state;
+    char *home = strdup(getenv("HOME") != NULL ? getenv("HOME") : "/");
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    struct tool_result result = RUN("--", own_path, "--body", "speaks");
+    setenv("HOME", home, 1);
+    free(home);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "it ran\n");
+    assert_non_null(strstr(result.err, "nothing is recorded of test_tool_run: "));
+    assert_non_null(strstr(result.err, "--spool DIR"));
+    assert_ptr_equal(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
+}
+
+static void test_a_spool_that_cannot_be_made_keeps_no_program_from_starting(void **state)
+{
+    (void)state;
+    free(write_file(folder, "file", "x", 1, 0600));
+    char *spool = NULL;
+    assert_true(asprintf(&spool, "%s/file/spool", folder) > 0);
+    struct tool_result result = RUN("--spool", spool, "--", own_path, "--body", "speaks");
+    free(spool);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "it ran\n");
+    assert_non_null(strstr(result.err, "nothing is recorded of test_tool_run: "));
+    assert_ptr_equal(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
+}
+
+static void test_the_exit_status_of_what_cannot_be_started_is_that_of_env(void **state)
+{
+    (void)state;
+    char *plain = write_file(folder, "plain", "x", 1, 0600);
+    struct tool_result result = RUN("--", "/no/such/program");
+    assert_int_equal(result.status, 127);
+    assert_string_equal(result.err, "stallbox run: /no/such/program: No such file or directory\n");
+    result = RUN("--", plain);
+    assert_int_equal(result.status, 126);
+    unsetenv("XDG_STATE_HOME");
+    char *home = strdup(getenv("HOME") != NULL ? getenv("HOME") : "/");
+    unsetenv("HOME"); /* also where the recorder is not around it */
+    assert_int_equal(RUN("--", "/no/such/program").status, 127);
+    assert_int_equal(RUN("--", plain).status, 126);
+    setenv("HOME", home, 1);
+    free(home);
+    free(plain);
+}
+
+static void test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both(void **state)
+{
+    (void)state;
+    struct rlimit before, low;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    low = before;
+    low.rlim_cur = 100 * 1024;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    struct tool_result result = RUN("--", own_path, "--body", "speaks");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.out, "it ran\n");
+    assert_non_null(strstr(result.err, "nothing is recorded of test_tool_run: "));
+    assert_non_null(strstr(result.err, "ulimit -f"));
+}
+
+/* Symptom: in a container with a /dev/shm of 5 MiB nothing was recorded, and nothing said so. */
+static void test_a_file_system_that_has_no_room_for_the_recording_is_told(void **state)
+{
+    (void)state;
+    char command[1600], text[4096] = "";
+    if (geteuid() != 0 || system("unshare -m true 2>/dev/null") != 0) {
+        fputs("skipped: mounting needs root\n", stderr);
+        skip();
+    }
+    snprintf(command, sizeof command,
+             "unshare -m sh -c 'mkdir %1$s/small && mount -t tmpfs -o size=3m,mode=0700 none %1$s/small && "
+             "STALLBOX_RECORDINGS=%1$s/small exec %2$s run -- %3$s --body speaks' >%1$s/out 2>&1",
+             folder, STALLBOX_BINARY, own_path);
+    assert_int_equal(system(command), 0);
+    FILE *said = fopen(path_of("out"), "re");
+    assert_non_null(said);
+    text[fread(text, 1, sizeof text - 1, said)] = '\0';
+    fclose(said);
+    assert_non_null(strstr(text, "it ran\n"));
+    assert_non_null(strstr(text, "nothing is recorded of test_tool_run: there is no room for its recording in "));
+    assert_non_null(strstr(text, "--shm-size"));
+}
+
+/* Symptom: `sleep 8` beside a redis that stalled twice in the same spool ended with "2 stalls recorded". */
+static void test_each_of_two_runs_in_one_spool_tells_its_own_stalls(void **state)
+{
+    (void)state;
+    int err;
+    unsigned recorded = 0;
+    char text[4096], command[256];
+    const char *const stalling[] = {
+        "run", "--slow-message-ms", "500", "--anr-ms", "0", "--", own_path, "--body", "stalls", NULL};
+    pid_t pid = start_tool(stalling, &err);
+    struct tool_result result = RUN("--", own_path, "--body", "sleeps");
+    assert_int_equal(result.status, 0);
+    assert_null(strstr(result.err, "recorded;"));
+    assert_true(read_until(err, "recorded; see: ", text, sizeof text));
+    assert_int_equal(wait_for_tool(pid), 0);
+    close(err);
+    assert_int_equal(sscanf(strstr(text, "stallbox run: "), "stallbox run: %u stall", &recorded), 1);
+    assert_in_range(recorded, 1, 2); /* a machine that starves it takes the blame for one */
+    snprintf(command, sizeof command, "[ $(ls %s/state/stallbox/spool/*.sbx | wc -l) = %u ]", folder, recorded);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_a_program_without_a_message_loop_is_told_when_it_lived_long_enough(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--", own_path, "--body", "sleeps");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "no message loop was found in the main thread of test_tool_run"));
+    result = RUN("--", own_path, "--body", "speaks"); /* too short for any stall: not a word */
+    assert_string_equal(result.err, "");
+    result = RUN("--quiet", "--", own_path, "--body", "sleeps");
+    assert_string_equal(result.err, "");
+}
+
+static void test_children_that_were_forked_are_counted_and_those_that_called_exec_are_not(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--", own_path, "--body", "forks");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "3 children forked and were not recorded"));
+}
+
+static void test_stalls_that_the_pace_left_out_are_counted(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--", own_path, "--body", "stalls_often");
+    unsigned recorded = 0, left_out = 0;
+    assert_int_equal(result.status, 0);
+    const char *first = strstr(result.err, "stallbox run: "), *second = strstr(result.err, "\nstallbox run: ");
+    assert_true(first != NULL && second != NULL);
+    assert_int_equal(sscanf(first, "stallbox run: %u stall", &recorded), 1);
+    assert_int_equal(sscanf(second, "\nstallbox run: %u more stall", &left_out), 1);
+    assert_true(recorded > 0 && left_out > 0); /* six, but for what a machine that starves it takes the blame for */
+}
+
+/* Symptom: "0 delivered, 1 waiting", status 0, and the reason in audit.log alone. */
+static void test_a_server_that_nothing_may_be_sent_to_is_refused_at_the_start(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--server", "http://192.0.2.7:7311", "--", own_path, "--body", "speaks");
+    assert_int_equal(result.status, 2);
+    assert_string_equal(result.out, "");
+    assert_non_null(strstr(result.err, "use https"));
+}
+
+static void test_why_nothing_was_delivered_is_told_at_the_end(void **state)
+{
+    (void)state;
+    struct tool_result result = RUN("--server", "https://127.0.0.1:9", "--", own_path, "--body", "stalls");
+    assert_int_equal(result.status, 0);
+    unsigned recorded = 0, waiting = 0;
+    const char *said = strstr(result.err, "stallbox run: ");
+    assert_non_null(said);
+    assert_int_equal(sscanf(said, "stallbox run: %u %*s recorded, 0 delivered to https://127.0.0.1:9, %u waiting",
+                            &recorded, &waiting),
+                     2);
+    assert_true(recorded > 0);
+    assert_int_equal(recorded, waiting);
+    assert_non_null(strstr(result.err, "stallbox run: not delivered: "));
+}
+
+/* Symptom: two Python programs were one issue, "_PyEval_EvalFrameDefault, python3". */
+static void test_a_program_is_called_as_it_was_told_and_no_payload_has_the_name(void **state)
+{
+    (void)state;
+    char command[1200];
+    struct tool_result result = RUN("--spool", path_of("spool"), "--app", "orders-service", "--app-version", "1.4.2",
+                                    "--", own_path, "--body", "stalls");
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("report", "--format", "json", path_of("spool"));
+    assert_non_null(strstr(result.out, "\"name\":\"orders-service\",\"version\":\"1.4.2\""));
+    snprintf(command, sizeof command, "mkdir %1$s/elsewhere && cp %1$s/spool/*.sbx %1$s/elsewhere", folder);
+    assert_int_equal(system(command), 0);
+    result =
+        RUN_TOOL("report", path_of("elsewhere")); /* who does not know the name tells applications apart all the same */
+    assert_null(strstr(result.out, "orders-service"));
+    assert_non_null(strstr(result.out, "#c628061012"));
+}
+
+static void test_a_name_or_a_version_that_cannot_be_told_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(RUN("--app", "a name that has more letters than there is any room for", "--", "true").status, 2);
+    assert_int_equal(RUN("--app", "two\nlines", "--", "true").status, 2);
+    assert_int_equal(RUN("--app-version", "1.2-rc1", "--", "true").status, 2);
+    assert_int_equal(RUN("--app-version", "1.2.3.4", "--", "true").status, 2);
+    assert_int_equal(RUN("--app-version", "", "--", "true").status, 2);
+    assert_int_equal(RUN("--app-version", "7", "--app", "x", "--", "true").status, 0);
+}
+
+#define RUN_TEST(test)                        \
+    {                                         \
+#test, test, set_up, end_folder, NULL \
+    }
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        RUN_TEST(test_without_a_home_the_program_runs_and_one_line_says_what_is_missing),
+        RUN_TEST(test_a_spool_that_cannot_be_made_keeps_no_program_from_starting),
+        RUN_TEST(test_the_exit_status_of_what_cannot_be_started_is_that_of_env),
+        RUN_TEST(test_a_limit_on_the_size_of_files_is_told_and_harms_neither_of_both),
+        RUN_TEST(test_a_file_system_that_has_no_room_for_the_recording_is_told),
+        RUN_TEST(test_each_of_two_runs_in_one_spool_tells_its_own_stalls),
+        RUN_TEST(test_a_program_without_a_message_loop_is_told_when_it_lived_long_enough),
+        RUN_TEST(test_children_that_were_forked_are_counted_and_those_that_called_exec_are_not),
+        RUN_TEST(test_stalls_that_the_pace_left_out_are_counted),
+        RUN_TEST(test_a_server_that_nothing_may_be_sent_to_is_refused_at_the_start),
+        RUN_TEST(test_why_nothing_was_delivered_is_told_at_the_end),
+        RUN_TEST(test_a_program_is_called_as_it_was_told_and_no_payload_has_the_name),
+        RUN_TEST(test_a_name_or_a_version_that_cannot_be_told_is_refused),
+    };
+    if (argc == 3 && strcmp(argv[1], "--body") == 0) {
+        return be(argv[2]);
+    }
+    ssize_t length = readlink("/proc/self/exe", own_path, sizeof own_path - 1);
+    return length > 0 ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+}
