@@ -116,6 +116,8 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     }
     if (stall->trigger.signal != 0) { /* that ended the process; other triggers have no such field */
         put_text(json, "signal", sbx_signal_name(stall->trigger.signal));
+        put_text(json, "fault",
+                 stall->trigger.fault != SBX_FAULT_UNKNOWN ? sbx_fault_text(stall->trigger.fault) : NULL);
     }
     sbx_json_end_object(json);
     sbx_json_key(json, "interval");
