@@ -35,6 +35,8 @@ int sbx_command_deliver(int argc, char **argv);
 void sbx_usage_deliver(FILE *out);
 int sbx_command_ctl(int argc, char **argv);
 void sbx_usage_ctl(FILE *out);
+int sbx_command_look(int argc, char **argv);
+void sbx_usage_look(FILE *out);
 int sbx_command_serve(int argc, char **argv);
 void sbx_usage_serve(FILE *out);
 

@@ -21,6 +21,7 @@ static const struct sbx_command commands[] = {
     {"deliver", "send a spool's payloads to a server, now and whenever some arrive", sbx_command_deliver,
      sbx_usage_deliver},
     {"ctl", "talk to the recorder of a running process", sbx_command_ctl, sbx_usage_ctl},
+    {"look", "say what a running process does now, without stopping it", sbx_command_look, sbx_usage_look},
     {"serve", "collect payloads and show them as pages", sbx_command_serve, sbx_usage_serve},
 };
 enum {

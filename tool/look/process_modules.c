@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process_modules.c - ELF headers in another process's memory, its unwind rows, and the files that name its functions. */
+#include "process_modules.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process_memory.h"
+#include "registers.h"
+
+enum {
+    HEADERS_MAX = 64, /* program headers of a module; linkers write some 15 */
+    NOTES_BYTES = 4096,
+    PAGE_BYTES = 4096
+};
+
+/* ---- one module, out of its headers ---- */
+
+static uint64_t align_up(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) & ~(to - 1);
+}
+
+static void read_notes(struct sbx_process_module *module, pid_t pid, const Elf64_Phdr *header)
+{
+    uint8_t notes[NOTES_BYTES];
+    size_t bytes = header->p_memsz < sizeof notes ? header->p_memsz : sizeof notes;
+    if (sbx_process_memory_read(pid, module->bias + header->p_vaddr, notes, bytes) != 0) {
+        return;
+    }
+    uint64_t padding = header->p_align == 8 ? 8 : 4;
+    for (size_t at = 0; bytes - at >= sizeof(Elf64_Nhdr);) {
+        Elf64_Nhdr note;
+        memcpy(&note, notes + at, sizeof note);
+        uint64_t name = at + sizeof note, text = align_up(name + note.n_namesz, padding);
+        if (text > bytes || note.n_descsz > bytes - text) {
+            return;
+        }
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            note.n_descsz <= sizeof module->build_id) {
+            memcpy(module->build_id, notes + text, note.n_descsz);
+            module->build_id_bytes = note.n_descsz;
+            return;
+        }
+        at = align_up(text + note.n_descsz, padding);
+        if (at > bytes) {
+            return;
+        }
+    }
+}
+
+/* As capture/module_map.c describes a module of its own process, so that both find the same rows in the cache. */
+static void describe(struct sbx_process_module *module, pid_t pid, const Elf64_Phdr *headers, unsigned count)
+{
+    struct sbx_eh_frame_place *place = &module->place;
+    const Elf64_Phdr *frames = NULL;
+    place->text_begin = UINT64_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        const Elf64_Phdr *header = &headers[i];
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_X) != 0) {
+            uint64_t end = header->p_vaddr + header->p_memsz;
+            if (header->p_vaddr < place->text_begin) {
+                place->text_begin = header->p_vaddr;
+                place->text_bytes = SBX_HAS_LINK_REGISTER && (header->p_flags & PF_R) != 0 ? header->p_filesz : 0;
+            }
+            place->text_end = end > place->text_end ? end : place->text_end;
+        } else if (header->p_type == PT_GNU_EH_FRAME) {
+            frames = header;
+        } else if (header->p_type == PT_NOTE && module->build_id_bytes == 0) {
+            read_notes(module, pid, header);
+        }
+    }
+    for (unsigned i = 0; frames != NULL && i < count; i++) {
+        const Elf64_Phdr *header = &headers[i];
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_R) != 0 && frames->p_vaddr >= header->p_vaddr &&
+            frames->p_vaddr + frames->p_memsz <= header->p_vaddr + header->p_memsz) {
+            place->eh_frame_hdr_address = frames->p_vaddr;
+            place->eh_frame_hdr_bytes = frames->p_memsz;
+            place->image_address = header->p_vaddr;
+            place->image_bytes = header->p_memsz;
+        }
+    }
+}
+
+/* A file that is only read may be mapped whole, too: its code is not where its headers say. */
+static bool has_code_in_place(const struct sbx_process_module *module, const struct sbx_process_maps *maps,
+                              const struct sbx_mapping *headers)
+{
+    const struct sbx_mapping *code = sbx_process_maps_find(maps, module->bias + module->place.text_begin);
+    return module->place.text_begin < module->place.text_end && code != NULL && code->is_executable &&
+           code->inode == headers->inode && code->device == headers->device;
+}
+
+/* Is an ELF image of this machine mapped there, to be run? */
+static bool read_module(struct sbx_process_module *module, pid_t pid, const struct sbx_process_maps *maps,
+                        const struct sbx_mapping *mapping)
+{
+    Elf64_Ehdr elf;
+    Elf64_Phdr headers[HEADERS_MAX];
+    if (sbx_process_memory_read(pid, mapping->begin, &elf, sizeof elf) != 0 ||
+        memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
+        elf.e_phentsize != sizeof headers[0] || elf.e_phnum == 0 || elf.e_phnum > HEADERS_MAX ||
+        sbx_process_memory_read(pid, mapping->begin + elf.e_phoff, headers, elf.e_phnum * sizeof headers[0]) != 0) {
+        return false;
+    }
+    const char *slash = strrchr(mapping->path, '/');
+    *module = (struct sbx_process_module){.path = mapping->path,
+                                          .name = slash != NULL ? slash + 1 : mapping->path,
+                                          .map_begin = mapping->begin,
+                                          .map_end = mapping->end};
+    for (unsigned i = 0; i < elf.e_phnum; i++) {
+        if (headers[i].p_type == PT_LOAD) { /* the first: in order of their addresses, and the headers lie in it */
+            module->bias = mapping->begin - ((headers[i].p_vaddr - headers[i].p_offset) & ~(uint64_t)(PAGE_BYTES - 1));
+            describe(module, pid, headers, elf.e_phnum);
+            return has_code_in_place(module, maps, mapping);
+        }
+    }
+    return false;
+}
+
+/* ---- all of them ---- */
+
+static bool is_our_own(pid_t pid)
+{
+    char path[32];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct sbx_code_range *a = left, *b = right;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+static int make_map(struct sbx_process_modules *modules)
+{
+    modules->map = calloc(1, sizeof *modules->map + (modules->count + 1) * sizeof modules->map->ranges[0]);
+    if (modules->map == NULL) {
+        return -ENOMEM;
+    }
+    struct sbx_code_map *map = modules->map;
+    map->generation = 1;
+    for (size_t i = 0; i < modules->count; i++) {
+        const struct sbx_process_module *module = &modules->modules[i];
+        map->ranges[map->count++] = (struct sbx_code_range){.start = module->bias + module->place.text_begin,
+                                                            .end = module->bias + module->place.text_end,
+                                                            .bias = module->bias,
+                                                            .module = (uint32_t)i,
+                                                            .flags = SBX_CODE_ROWS_PENDING};
+    }
+    qsort(map->ranges, map->count, sizeof map->ranges[0], compare_ranges);
+    return 0;
+}
+
+int sbx_process_modules_read(struct sbx_process_modules *modules_out, pid_t pid, struct sbx_rows_cache *cache,
+                             const char *const *symbol_dirs, size_t symbol_dir_count)
+{
+    *modules_out = (struct sbx_process_modules){.pid = pid,
+                                                .cache = cache,
+                                                .may_fill_cache = is_our_own(pid),
+                                                .symbol_dirs = symbol_dirs,
+                                                .symbol_dir_count = symbol_dir_count};
+    int result = sbx_process_maps_read(pid, &modules_out->maps);
+    if (result < 0) {
+        return result;
+    }
+    modules_out->modules = calloc(modules_out->maps.count + 1, sizeof *modules_out->modules);
+    if (modules_out->modules == NULL) {
+        sbx_process_modules_release(modules_out);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < modules_out->maps.count; i++) {
+        const struct sbx_mapping *mapping = &modules_out->maps.mappings[i];
+        bool may_be_module = mapping->is_readable && mapping->offset == 0 &&
+                             (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
+        if (may_be_module && read_module(&modules_out->modules[modules_out->count], pid, &modules_out->maps, mapping)) {
+            modules_out->count++;
+        }
+    }
+    result = make_map(modules_out);
+    if (result != 0) {
+        sbx_process_modules_release(modules_out);
+    }
+    return result;
+}
+
+void sbx_process_modules_release(struct sbx_process_modules *modules)
+{
+    for (size_t i = 0; i < modules->count; i++) {
+        if (modules->modules[i].has_rows) {
+            sbx_unwind_rows_release(&modules->modules[i].rows);
+        }
+        sbx_symbol_file_close(modules->modules[i].symbols);
+        free(modules->modules[i].eh_frame_hdr);
+    }
+    free(modules->modules);
+    free(modules->map);
+    sbx_process_maps_release(&modules->maps);
+    memset(modules, 0, sizeof *modules);
+}
+
+/* ---- rows ---- */
+
+struct remote {
+    pid_t pid;
+    uint64_t bias;
+};
+
+/* sbx_module_read */
+static int read_remote(void *context, uint64_t address, void *to, size_t bytes)
+{
+    const struct remote *remote = context;
+    return sbx_process_memory_read(remote->pid, remote->bias + address, to, bytes);
+}
+
+static bool get_rows(struct sbx_process_modules *modules, struct sbx_process_module *module)
+{
+    struct sbx_rows_key key = {.build_id_bytes = (uint32_t)module->build_id_bytes,
+                               .text_begin = module->place.text_begin,
+                               .text_end = module->place.text_end,
+                               .eh_frame_hdr_address = module->place.eh_frame_hdr_address,
+                               .eh_frame_hdr_bytes = module->place.eh_frame_hdr_bytes};
+    memcpy(key.build_id, module->build_id, sizeof key.build_id);
+    if (module->place.eh_frame_hdr_bytes == 0) {
+        return false;
+    }
+    if (modules->cache != NULL && sbx_rows_cache_get(modules->cache, &key, &module->rows) == 0) {
+        return true;
+    }
+    struct remote remote = {modules->pid, module->bias};
+    struct sbx_eh_frame_copy copy;
+    uint32_t skipped = 0;
+    if (sbx_eh_frame_copy_take(&copy, &module->place, read_remote, &remote) != 0) {
+        return false;
+    }
+    int result = sbx_unwind_rows_build(&copy.source, &module->rows, &skipped);
+    sbx_eh_frame_copy_release(&copy);
+    if (result == 0 && modules->cache != NULL && modules->may_fill_cache) {
+        (void)sbx_rows_cache_put(modules->cache, &key, &module->rows); /* else the next look builds them again */
+    }
+    return result == 0;
+}
+
+bool sbx_process_modules_want_rows(struct sbx_process_modules *modules, uint64_t address)
+{
+    const struct sbx_code_range *found = sbx_code_map_find(modules->map, address);
+    struct sbx_process_module *module = found != NULL ? &modules->modules[found->module] : NULL;
+    if (module == NULL || module->rows_were_asked) {
+        return false;
+    }
+    module->rows_were_asked = true;
+    module->has_rows = get_rows(modules, module);
+    for (uint32_t i = 0; i < modules->map->count; i++) {
+        struct sbx_code_range *range = &modules->map->ranges[i];
+        if (range->module == found->module) {
+            range->flags &= ~(uint32_t)SBX_CODE_ROWS_PENDING;
+            range->rows = module->has_rows ? &module->rows : NULL;
+        }
+    }
+    modules->map->generation++; /* what walks remember of this module's code is out of date */
+    return true;
+}
+
+/* ---- names ---- */
+
+static void add_path(struct sbx_elf_paths *paths, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_path(struct sbx_elf_paths *paths, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *to = paths->paths[paths->count];
+    int length = paths->count < SBX_ELF_PATHS_MAX ? vsnprintf(to, PATH_MAX, format, arguments) : -1;
+    va_end(arguments);
+    paths->count += length > 0 && length < PATH_MAX;
+}
+
+/* The files are asked for their build-id when they are opened: a path is only a place to look. */
+static struct sbx_symbol_file *open_symbols(const struct sbx_process_modules *modules,
+                                            const struct sbx_process_module *module)
+{
+    struct sbx_elf_paths *paths = calloc(1, sizeof *paths);
+    char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+    if (paths == NULL || module->build_id_bytes < 2) {
+        free(paths);
+        return NULL;
+    }
+    sbx_build_id_format(module->build_id, module->build_id_bytes, hex);
+    for (size_t i = 0; i < modules->symbol_dir_count && paths->count < 3; i++) {
+        add_path(paths, "%s/.build-id/%.2s/%s.debug", modules->symbol_dirs[i], hex, hex + 2);
+        add_path(paths, "%s/%s.debug", modules->symbol_dirs[i], module->name);
+        add_path(paths, "%s/%s", modules->symbol_dirs[i], module->name);
+    }
+    /* The mapped file itself, also when it was deleted, replaced, or lies below another root. */
+    add_path(paths, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)modules->pid, module->map_begin, module->map_end);
+    add_path(paths, "/proc/%d/root%s", (int)modules->pid, module->path);
+    add_path(paths, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+    struct sbx_symbol_file *file = sbx_symbol_file_open(paths, module->build_id, module->build_id_bytes);
+    free(paths);
+    return file;
+}
+
+struct sbx_symbol_file *sbx_process_module_symbols(struct sbx_process_modules *modules,
+                                                   struct sbx_process_module *module)
+{
+    if (!module->symbols_were_asked) {
+        module->symbols_were_asked = true;
+        module->symbols = open_symbols(modules, module);
+    }
+    return module->symbols;
+}
