@@ -63,5 +63,5 @@ for cases in pol:20 spl:13 net:13 loc:14; do
         done < <(grep -oE "\`test_[a-z_]+\`" <<<"$row" | tr -d "\`" | sort -u || true)
     done
 done
-[ "$status" -eq 0 ] && echo "security_cases: 59 cases, $(grep -c . <<<"$run") tests"
+[ "$status" -eq 0 ] && echo "security_cases: ${#rows[@]} cases, $(grep -c . <<<"$run") tests"
 exit "$status"

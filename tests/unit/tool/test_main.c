@@ -14,7 +14,7 @@
 #include "run_tool.h"
 
 static const char *const command_names[] = {"run",    "report", "show",    "audit", "consent", "symbols",
-                                            "policy", "seal",   "deliver", "ctl",   "look",  "serve"};
+                                            "policy", "seal",   "deliver", "ctl",   "look",    "serve"};
 enum {
     COMMAND_COUNT = sizeof command_names / sizeof command_names[0]
 };
