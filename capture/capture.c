@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -322,6 +323,24 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
     }
     uint8_t class_ = sbx_class_of_mode(status.st_mode);
     return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
+}
+
+SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
+{
+    enum {
+        CONSOLE_MAJOR = 4, /* the first 64 minors; serial lines have the rest */
+        CONSOLES = 64,
+        OWN_TERMINAL_MAJOR = 5, /* minor 0: /dev/tty */
+        PTY_FIRST_MAJOR = 136,
+        PTY_LAST_MAJOR = 143
+    };
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
+        return false;
+    }
+    unsigned kind = major(status.st_rdev), which = minor(status.st_rdev);
+    return (kind >= PTY_FIRST_MAJOR && kind <= PTY_LAST_MAJOR) || (kind == CONSOLE_MAJOR && which < CONSOLES) ||
+           (kind == OWN_TERMINAL_MAJOR && which == 0);
 }
 
 /* Record a call that took long enough to be told. */

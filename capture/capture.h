@@ -99,6 +99,9 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd);
 /* The same of what stat(2) says; a socket of either kind is SOCKET. */
 SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
 
+/* Is it a terminal that somebody types at? Not a serial line. One system call. */
+SBX_HOOK_SAFE bool sbx_is_terminal(int fd);
+
 /* Walk the calling thread's stack from `start` and intern it, replaying what has not changed; returns the callstack id.
  * The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);

@@ -2,24 +2,24 @@
 /* message_loop.h - messages: of the main thread, understood from its poll calls alone, and those that any thread says
  * it handles.
  *
- * A message is the time from a return of the outermost loop's poll call to its next call. The loop is recognised by the
- * place of the call: same return address, same stack pointer, met twice. A poll call from elsewhere is either nested in
- * the loop (a handler that polls: part of the message) or the loop has changed; a walk of the stack tells which: the
- * loop is alive when one of its innermost activations is still on the stack (DESIGN.md 3.3). Where the stack alone does not
- * tell, the next pass does: see adopt_site(). */
+ * A message is the time from a return of the loop's poll call to its next call. Which poll call is the loop's says
+ * loop_call.h: that of the outermost loop, and that of a loop which turns inside one of its handlers, as a modal dialog's
+ * does. A handler that polls for something of its own, a reply, waits, and that is part of its message. */
 #ifndef SBX_MESSAGE_LOOP_H
 #define SBX_MESSAGE_LOOP_H
 
 #include <stdint.h>
 
 #include "capture.h"
+#include "poll_set.h"
 
-/* A poll-family function is about to be called from return address `pc`, stack pointer `sp`. Like sbx_blocking_begin().
- * Without descriptors and away from the loop it is recorded as a sleep. */
-SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp, bool has_fds);
+/* A poll-family function is about to be called from return address `pc`, stack pointer `sp`, for what is `polled`. Like
+ * sbx_blocking_begin(). Without descriptors and away from the loop it is recorded as a sleep. */
+SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
+                                  const struct sbx_polled *polled);
 
 /* It returned. Like sbx_blocking_end(). `fd`: one of the descriptors, away from the loop; -1 not known. */
-SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd);
+SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd);
 
 /* Has the function with the loop been left in the open message of `thread`, although it handled all of those before? Then the
  * loop has probably ended, and what the program does now is no message. For the watch thread, which may be wrong by one
