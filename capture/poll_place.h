@@ -17,6 +17,7 @@ struct sbx_poll_place {
     uint64_t ready;             /* what was ready the last time, and in turns inside of its handlers since */
     uint64_t waited_ns;         /* how long its calls took, all together */
     uint32_t passes;
+    uint32_t met; /* when the thread came or went there last, in such moves */
 };
 
 #endif

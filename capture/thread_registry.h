@@ -67,6 +67,7 @@ struct sbx_message_loop {
         places[SBX_POLL_PLACES]; /* from where the thread polls, outside of what is known to lie in the
                                                       loop */
     uint32_t place;              /* the loop's own among them */
+    uint32_t moves;              /* between them so far */
     uint32_t inner_run;          /* calls at inner places since the loop's last */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */

@@ -113,12 +113,19 @@ static struct sbx_poll_place *find_place(struct sbx_message_loop *loop, uint64_t
     return NULL;
 }
 
-/* A place that has not been met: in the seat of the one that was met least, but not of the loop's. */
+/* Has the thread polled there before, and then where the loop is now? */
+static bool takes_turns(struct sbx_thread *thread, uint64_t key)
+{
+    const struct sbx_poll_place *place = find_place(&thread->loop, key);
+    return place != NULL && place != &thread->loop.places[thread->loop.place];
+}
+
+/* A place that has not been met: in the seat of the one that was left first, but not of the loop's. */
 static struct sbx_poll_place *new_place(struct sbx_message_loop *loop, uint64_t key)
 {
     struct sbx_poll_place *place = &loop->places[loop->place == 0];
     for (uint32_t i = 0; i < SBX_COUNT_OF(loop->places); i++) {
-        if (i != loop->place && loop->places[i].passes < place->passes) {
+        if (i != loop->place && loop->places[i].met < place->met) {
             place = &loop->places[i];
         }
     }
@@ -197,11 +204,13 @@ static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, ui
     struct sbx_message_loop *loop = &thread->loop;
     uint64_t key = key_of(thread, pc, sp);
     struct sbx_poll_place *place = find_place(loop, key), *current = &loop->places[loop->place];
+    current->met = ++loop->moves;
     if (place == NULL || place == current || loop->hits == 0) {
         sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
         adopt_site(thread, pc, sp, place != NULL ? place : new_place(loop, key));
         return SBX_LOOP_CALL_SITE;
     }
+    place->met = ++loop->moves;
     if (sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
         return SBX_LOOP_CALL_NONE;
     }
@@ -241,8 +250,10 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     if (loop->site_pc == 0 || loop->hits == 0) {
         return judge_place(thread, pc, sp);
     }
-    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. */
-    bool is_inside = loop_is_alive(thread, loop->poller_returns);
+    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. That a caller of
+     * the helper is there says the less: two places below it that take turns lie in each other's message, by that. */
+    bool is_known = !loop_is_alive(thread, false) && takes_turns(thread, key_of(thread, pc, sp));
+    bool is_inside = !is_known && loop_is_alive(thread, loop->poller_returns);
     enum sbx_poll_role role = role_of(thread, pc, polled, is_inside);
     if (role == SBX_POLL_IS_TURN) {
         if (is_inside) {
@@ -257,9 +268,12 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     if (role == SBX_POLL_IS_WAIT) {
         return SBX_LOOP_CALL_NONE;
     }
+    if (is_known) {
+        return judge_place(thread, pc, sp);
+    }
     bool may_be_inside = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
                          (loop->is_unclear || loop_is_alive(thread, true));
-    loop->maybe_pc = pc;
+    sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
     loop->maybe_sp = sp;
     return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp);
 }

@@ -18,11 +18,17 @@ enum {
     MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
 };
 
-/* The stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
+/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on.
+ *
+ * Else the stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
  * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
+    if (sbx_load_relaxed(&loop->maybe_pc) != 0 &&
+        sbx_load_relaxed(&thread->entry->call_kind) == SBX_RECORD_POLL) { /* relaxed: it may be wrong by one look */
+        return true;
+    }
     if (loop->slot_count == 0 || loop->poller_returns || loop->is_entered ||
         sbx_load_relaxed(&loop->poller_kept) < SBX_POLLER_KEPT_ENOUGH) {
         return false;

@@ -22,7 +22,8 @@ SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_
 SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd);
 
 /* Has the function with the loop been left in the open message of `thread`, although it handled all of those before? Then the
- * loop has probably ended, and what the program does now is no message. For the watch thread, which may be wrong by one
+ * loop has probably ended, and what the program does now is no message. Nor is it known to be one while the thread waits in what may
+ * be the first call of another loop. For the watch thread, which may be wrong by one
  * look. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
 
