@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -325,7 +326,7 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
     return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
 }
 
-SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
+static bool is_terminal(const struct stat *status)
 {
     enum {
         CONSOLE_MAJOR = 4, /* the first 64 minors; serial lines have the rest */
@@ -334,13 +335,49 @@ SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
         PTY_FIRST_MAJOR = 136,
         PTY_LAST_MAJOR = 143
     };
+    unsigned kind = major(status->st_rdev), which = minor(status->st_rdev);
+    return S_ISCHR(status->st_mode) &&
+           ((kind >= PTY_FIRST_MAJOR && kind <= PTY_LAST_MAJOR) || (kind == CONSOLE_MAJOR && which < CONSOLES) ||
+            (kind == OWN_TERMINAL_MAJOR && which == 0));
+}
+
+SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
+{
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISCHR(status.st_mode)) {
-        return false;
+    return fd >= 0 && fstat(fd, &status) == 0 && is_terminal(&status);
+}
+
+/* The watch thread has descriptors of its own. */
+bool sbx_is_terminal_of(const struct sbx_thread *thread, int fd)
+{
+    char path[48];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/self/task/%u/fd/%d", thread->tid, fd);
+    return stat(path, &status) == 0 && is_terminal(&status);
+}
+
+/* The main thread paused, or a key was awaited: what that says of its message loop says message_loop.h. The watch
+ * thread reads it, and may be wrong by one look. */
+static void note_pause(struct sbx_thread *thread, const struct sbx_record *record)
+{
+    enum {
+        LONG_PAUSE_NS = 100000000 /* a handler may nap in each message, and one that sleeps for seconds hangs */
+    };
+    struct sbx_message_loop *loop = &thread->loop;
+    uint64_t took_ns = record->end_ns - record->begin_ns, message = thread->entry->message;
+    if (sbx_is_pause(record->kind, record->op)) {
+        loop->pauses = true;
+        if (took_ns < LONG_PAUSE_NS) {
+            return;
+        }
+        loop->paused += loop->paused_in != message;
+        sbx_store_relaxed(&loop->paused_in, message);
+        sbx_store_relaxed(&loop->paused_ns, loop->paused_ns + took_ns);
+    } else if (SBX_UNLIKELY(record->fd_class == SBX_FD_TTY) && record->op == SBX_OP_READ &&
+               sbx_is_terminal((int)(record->object - 1))) {
+        sbx_store_relaxed(&loop->key_ns, (loop->key_in == message ? loop->key_ns : 0) + took_ns);
+        sbx_store_relaxed(&loop->key_in, message);
     }
-    unsigned kind = major(status.st_rdev), which = minor(status.st_rdev);
-    return (kind >= PTY_FIRST_MAJOR && kind <= PTY_LAST_MAJOR) || (kind == CONSOLE_MAJOR && which < CONSOLES) ||
-           (kind == OWN_TERMINAL_MAJOR && which == 0);
 }
 
 /* Record a call that took long enough to be told. */
@@ -366,6 +403,9 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     record.flags = failed ? SBX_FLAG_FAILED : 0;
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
+    if (thread->has_loop) {
+        note_pause(thread, &record);
+    }
     charge_passes(thread, call->group);
     thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
     sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);

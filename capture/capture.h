@@ -102,6 +102,16 @@ SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
 /* Is it a terminal that somebody types at? Not a serial line. One system call. */
 SBX_HOOK_SAFE bool sbx_is_terminal(int fd);
 
+/* The same of a descriptor of another thread, for the watch thread. Two system calls. */
+bool sbx_is_terminal_of(const struct sbx_thread *thread, int fd);
+
+/* Does a call of this kind let time pass, or wait for what the program itself has started? Programs without a message loop get
+ * their pace from such calls (points/loop_turn.h). Not system() and the like, by which a handler runs a program. */
+static inline bool sbx_is_pause(uint32_t kind, uint32_t op)
+{
+    return kind == SBX_RECORD_SLEEP || (kind == SBX_RECORD_PROCESS && (op == SBX_OP_WAITPID || op == SBX_OP_WAITID));
+}
+
 /* Walk the calling thread's stack from `start` and intern it, replaying what has not changed; returns the callstack id.
  * The caller holds `inside`. */
 SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const struct sbx_walk_registers *start);

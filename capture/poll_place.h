@@ -15,7 +15,7 @@ struct sbx_poll_place {
     uint64_t key;               /* of the functions that lead to the call; 0: free */
     struct sbx_poll_set always; /* what every call there has looked at */
     uint64_t ready;             /* what was ready the last time, and in turns inside of its handlers since */
-    uint64_t waited_ns;         /* how long its calls took, all together */
+    uint64_t waited_ns;         /* how long its calls took, those that took a millisecond */
     uint32_t passes;
     uint32_t met; /* when the thread came or went there last, in such moves */
 };

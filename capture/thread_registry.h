@@ -69,6 +69,11 @@ struct sbx_message_loop {
     uint32_t place;              /* the loop's own among them */
     uint32_t moves;              /* between them so far */
     uint32_t inner_run;          /* calls at inner places since the loop's last */
+    /* Pauses: sleeps and waits for children (sbx_is_pause()), of messages since the loop was adopted */
+    uint64_t paused_ns, paused_in; /* how long long ones took, and the last message with one */
+    uint32_t paused;               /* messages with a long one */
+    bool pauses;                   /* there was one */
+    uint64_t key_ns, key_in;       /* how long keys were awaited in that message, at a terminal */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint32_t hits; /* passes at this site; judged from the second on */

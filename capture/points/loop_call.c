@@ -9,7 +9,8 @@ enum {
     WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
     /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
     LOOP_PASSES = 4,
-    KEY_FRAMES = 3, /* functions that name a place: a helper that polls is called for this and for that */
+    WAIT_NS = 1000000, /* a call that takes less has only looked */
+    KEY_FRAMES = 3,    /* functions that name a place: a helper that polls is called for this and for that */
     /* The sets of select() must be copied before the call: in the first passes, and then in one of so many. */
     SETS_PASSES = 4,
     SETS_EVERY = 64,
@@ -151,6 +152,9 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, stru
 {
     move_site(thread, pc, sp);
     thread->loop.hits = 0;
+    thread->loop.paused = 0;
+    thread->loop.paused_ns = 0;
+    thread->loop.pauses = false;
     thread->loop.place = (uint32_t)(place - thread->loop.places);
 }
 
@@ -304,7 +308,9 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
     enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
     if (loop->site_sp == sp && loop->site_pc == pc) {
         learn_at_site(thread);
-    } else if (loop->site_sp != sp || loop->other_pc != pc) {
+    } else if (loop->site_sp == sp && loop->other_pc == pc) {
+        role = SBX_LOOP_CALL_AGAIN;
+    } else {
         if (loop->turn_pc == pc && loop->turn_sp == sp && loop->turn_what == what_of(polled)) {
             return SBX_LOOP_CALL_NESTED;
         }
@@ -350,6 +356,6 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
         narrow(place, &set);
     }
     place->ready = ready;
-    place->waited_ns += took_ns;
+    place->waited_ns += took_ns >= WAIT_NS ? took_ns : 0;
     place->passes += place->passes != UINT32_MAX;
 }

@@ -16,6 +16,7 @@
 enum sbx_loop_call {
     SBX_LOOP_CALL_NONE,     /* a wait of a handler, or the first of what may become a loop */
     SBX_LOOP_CALL_SITE,     /* the loop's */
+    SBX_LOOP_CALL_AGAIN,    /* the loop's, once more from the other place of its function */
     SBX_LOOP_CALL_IN_DOUBT, /* the loop's, from another place of its function: or the first of another loop there */
     SBX_LOOP_CALL_NESTED    /* a turn of the loop that a handler makes */
 };

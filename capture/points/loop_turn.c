@@ -3,8 +3,10 @@
 #include "loop_turn.h"
 
 enum {
-    PLACE_PASSES = 4, /* before so many calls at either place nothing is said of the two */
-    IDLE_SHARE = 3,   /* the loop's place has waited so many times longer */
+    PLACE_PASSES = 4,   /* before so many calls at either place nothing is said of the two */
+    IDLE_SHARE = 3,     /* the loop's place has waited so many times longer */
+    FEW_MESSAGES = 1,   /* a thread that has polled so seldom and pauses has shown no loop */
+    WAITS_NS = 5000000, /* nor has one that has waited for less than that in all its polls: it only looks */
 };
 
 static bool is_epoll(const struct sbx_poll_set *set)
@@ -45,4 +47,12 @@ SBX_HOOK_SAFE bool sbx_place_is_inner(const struct sbx_poll_place *place, const 
 {
     return place->passes >= PLACE_PASSES && loop->passes >= PLACE_PASSES &&
            loop->waited_ns / IDLE_SHARE >= place->waited_ns && loop->waited_ns != 0;
+}
+
+SBX_HOOK_SAFE bool sbx_pace_is_its_own(const struct sbx_pace *pace)
+{
+    if (pace->messages <= FEW_MESSAGES || pace->waited_ns < WAITS_NS) {
+        return pace->pauses;
+    }
+    return pace->paused * 2 >= pace->messages && pace->paused_ns > pace->waited_ns;
 }

@@ -35,4 +35,17 @@ SBX_HOOK_SAFE enum sbx_poll_role sbx_poll_role(const struct sbx_poll_facts *fact
  * work, which is most of the time; where it does not, both are taken for turns, which misses a stall and invents none. */
 SBX_HOOK_SAFE bool sbx_place_is_inner(const struct sbx_poll_place *place, const struct sbx_poll_place *loop);
 
+/* What is known of a thread that polls, and pauses. */
+struct sbx_pace {
+    uint64_t waited_ns; /* at the loop's place, all together */
+    uint64_t paused_ns; /* in long pauses, with the one that is still going on */
+    uint32_t messages;  /* so far, with the open one */
+    uint32_t paused;    /* those with a long pause, with the open one */
+    bool pauses;        /* it has paused, however shortly */
+};
+
+/* Has the thread its pace from its pauses, and not from its poll calls? `watch`, xargs, a shell: they poll to look, and do
+ * their work by sleeping and by waiting for children. What they do between two polls is no message. */
+SBX_HOOK_SAFE bool sbx_pace_is_its_own(const struct sbx_pace *pace);
+
 #endif

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "frame_pace.h"
 #include "loop_call.h"
+#include "loop_turn.h"
 #include "process_barrier.h"
 #include "stack_copy.h"
 #include "thread_seats.h"
@@ -44,6 +45,43 @@ SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
     }
     return slot < sp || (sbx_copy_stack(slot, sizeof word, (uint8_t *)&word) == sizeof word &&
                          sbx_plain_address(word) != loop->callers[0]);
+}
+
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_thread_entry *entry = thread->entry;
+    if (!thread->has_loop || loop->is_entered) { /* who says what a message is knows it */
+        return false;
+    }
+    struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,
+                            .paused_ns = sbx_load_relaxed(&loop->paused_ns),
+                            .messages = loop->hits != 0 ? loop->hits - 1 : 0,
+                            .paused = loop->paused,
+                            .pauses = loop->pauses};
+    /* order: acquire entry.call - the fields of that call or of a later one */
+    if (now_ns != 0 && sbx_is_pause(sbx_load_acquire(&entry->call_kind), entry->call_op)) {
+        uint64_t begin_ns = entry->call_begin_ns;
+        pace.paused_ns += now_ns > begin_ns ? now_ns - begin_ns : 0;
+        pace.paused += sbx_load_relaxed(&loop->paused_in) != entry->message;
+        pace.pauses = true;
+    }
+    return sbx_pace_is_its_own(&pace);
+}
+
+SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    const struct sbx_thread_entry *entry = thread->entry;
+    const struct sbx_message_loop *loop = &thread->loop;
+    uint64_t sum_ns = sbx_load_relaxed(&loop->key_in) == entry->message ? sbx_load_relaxed(&loop->key_ns) : 0;
+    /* order: acquire entry.call - the fields of that call or of a later one */
+    bool is_read = sbx_load_acquire(&entry->call_kind) == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;
+    uint64_t begin_ns = entry->call_begin_ns;
+    if (is_read && now_ns > begin_ns && entry->call_object != 0 &&
+        sbx_is_terminal_of(thread, (int)(entry->call_object - 1))) {
+        sum_ns += now_ns - begin_ns;
+    }
+    return sum_ns;
 }
 
 /* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
@@ -134,7 +172,8 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_d
     uint8_t kind = loop->kind;
     sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
-    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u) {
+    uint64_t key_ns = SBX_UNLIKELY(loop->key_in == entry->message) ? loop->key_ns : 0;
+    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u + key_ns || sbx_message_is_paced(thread, 0)) {
         return;
     }
     if (is_in_doubt) {
@@ -263,8 +302,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
         return;
     }
     int saved_errno = errno;
-    loop->is_entered = false;
     end_message(thread, sbx_thread_wall_ns(thread), false);
+    loop->is_entered = false;
     errno = saved_errno;
 }
 

@@ -27,6 +27,13 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_poll
  * look. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
 
+/* Does the time between two polls of `thread` not count as a message, because it has its pace from pauses (loop_turn.h)? `now_ns`:
+ * for the watch thread, of the message that is open and the call that the thread is in; 0 of one that just ended. */
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns);
+
+/* For how long of the open message of `thread` somebody at a terminal was awaited, for the watch thread. That is nobody's stall. */
+SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns);
+
 /* The calling thread begins to handle a message of this kind (at most SBX_MESSAGE_KIND_MAX, else 0), and has handled it.
  * What is entered inside another message, or inside one that a poll call began, is part of that; a poll call inside one
  * is a wait. A leave without its enter does nothing. For any thread; takes no lock; errno is kept. */

@@ -109,12 +109,47 @@ static void test_a_few_passes_tell_nothing_of_two_places(void **state)
     assert_false(sbx_place_is_inner(&reply, &loop));
 }
 
+/* Milliseconds: waited in polls, paused; messages, and those with a pause; is the pace its own. */
+static const struct {
+    const char *what;
+    uint64_t waited, paused;
+    uint32_t messages, with_pause;
+    bool naps, is_own;
+} paces[] = {
+    {"watch polls to look, and sleeps in each turn", 0, 60000, 60, 60, false, true},
+    {"xargs polls at its start, and waits for children", 0, 5000, 3, 1, false, true},
+    {"a shell waits for input once, and then for a child", 6000, 5000, 1, 1, false, true},
+    {"a shell waits for input and for children in turns", 20000, 30000, 10, 9, false, true},
+    {"a server sleeps once", 1000, 5000, 10, 1, false, false},
+    {"a server sleeps in every message, and waits for work for longer", 10000, 4000, 100, 100, false, false},
+    {"a server waits for work, and computes", 1000, 0, 3, 0, false, false},
+    {"a loop that never waits, and computes", 0, 0, 100, 0, false, false},
+    {"a server naps in every message, and waits for work", 1000, 1200, 100, 1, true, false},
+    {"what polled twice as it began, and naps", 1, 0, 1, 0, true, true},
+};
+
+static void test_what_sleeps_and_waits_for_children_as_its_work_has_no_messages(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(paces); i++) {
+        struct sbx_pace pace = {.waited_ns = paces[i].waited * 1000000,
+                                .paused_ns = paces[i].paused * 1000000,
+                                .messages = paces[i].messages,
+                                .paused = paces[i].with_pause,
+                                .pauses = paces[i].with_pause != 0 || paces[i].naps};
+        if (sbx_pace_is_its_own(&pace) != paces[i].is_own) {
+            fail_msg("%s", paces[i].what);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_polled_and_where_from_tells_a_turn_from_a_wait),
         cmocka_unit_test(test_the_place_that_waits_longer_is_the_loop),
         cmocka_unit_test(test_a_few_passes_tell_nothing_of_two_places),
+        cmocka_unit_test(test_what_sleeps_and_waits_for_children_as_its_work_has_no_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

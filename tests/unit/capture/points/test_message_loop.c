@@ -7,11 +7,16 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
@@ -381,6 +386,108 @@ static void test_a_modal_poll_is_found_where_no_sample_was_taken_before(void **s
     sbx_snapshot_destroy(snapshot);
 }
 
+/* As `watch` does it: it polls to look, and sleeps. */
+static void child_sleeps_in_each_turn(void)
+{
+    child_start_with(400, 300);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 4; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        struct pollfd watched = {.fd = wake_fd, .events = POLLIN};
+        poll(&watched, 1, 0);
+        poll(&watched, 1, 0);
+        child_sleep_ms(turn == 2 ? 700 : 350);
+    }
+    stallbox_stop(5000);
+}
+
+/* As xargs and shells do it. */
+static void child_waits_for_children_after_it_polled(void)
+{
+    child_start_with(400, 300);
+    child_sleep_ms(100);
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 6; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        poll(&none, 1, turn - turn);
+    }
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            child_pause_ms(800);
+            _exit(0);
+        }
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    stallbox_stop(5000);
+}
+
+static void test_what_sleeps_in_each_of_its_turns_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_sleeps_in_each_turn), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_what_waits_for_children_as_its_work_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_waits_for_children_after_it_polled), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+/* A terminal is waited at by read(), in a handler of a loop that polls something else. */
+static int terminal = -1, keyboard = -1;
+
+__attribute__((noinline)) static void handler_that_awaits_a_key(void)
+{
+    char key;
+    child_expect(read(terminal, &key, 1) == 1, "a key comes");
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void handler_that_polls_for_a_key(void)
+{
+    struct pollfd watched = {.fd = terminal, .events = POLLIN};
+    poll(&watched, 1, 900);
+    KEEP_FRAME();
+}
+
+static void *press_a_key(void *unused)
+{
+    child_pause_ms(1400);
+    child_expect(write(keyboard, "x\n", 2) == 2, "a key is pressed");
+    return unused;
+}
+
+static void child_awaits_keys(void)
+{
+    pthread_t thread;
+    char name[64];
+    child_start_with(400, 400);
+    child_sleep_ms(100);
+    keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    child_expect(keyboard >= 0 && grantpt(keyboard) == 0 && unlockpt(keyboard) == 0 &&
+                     ptsname_r(keyboard, name, sizeof name) == 0,
+                 "there is a terminal");
+    terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    child_expect(terminal >= 0, "it opens");
+    child_run_loop(60, 40, handler_that_polls_for_a_key);
+    child_expect(pthread_create(&thread, NULL, press_a_key, NULL) == 0, "a thread");
+    child_run_loop(60, 40, handler_that_awaits_a_key);
+    pthread_join(thread, NULL);
+    stallbox_stop(5000);
+}
+
+static void test_a_handler_that_awaits_a_key_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_awaits_keys), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
 static void test_a_loop_that_turns_in_a_handler_raises_no_alarm(void **state)
 {
     (void)state;
@@ -444,6 +551,9 @@ int main(void)
         CASE(test_a_handler_that_polls_is_part_of_its_message),
         CASE(test_a_modal_poll_is_found_where_the_polling_function_returns),
         CASE(test_a_modal_poll_is_found_where_no_sample_was_taken_before),
+        CASE(test_what_sleeps_in_each_of_its_turns_raises_no_alarm),
+        CASE(test_what_waits_for_children_as_its_work_raises_no_alarm),
+        CASE(test_a_handler_that_awaits_a_key_raises_no_alarm),
         CASE(test_a_loop_that_turns_in_a_handler_raises_no_alarm),
         CASE(test_a_slow_message_of_a_loop_inside_a_handler_is_its_own),
         CASE(test_a_reply_awaited_in_every_message_is_never_the_loop),
