@@ -149,6 +149,30 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     keep_signal_away(thread, how_of(op));
 }
 
+/* The main thread paused, or a key was awaited: what that says of its message loop says message_loop.h. The watch
+ * thread reads it, and may be wrong by one look. */
+static void note_pause(struct sbx_thread *thread, const struct sbx_record *record)
+{
+    enum {
+        LONG_PAUSE_NS = 100000000 /* a handler may nap in each message, and one that sleeps for seconds hangs */
+    };
+    struct sbx_message_loop *loop = &thread->loop;
+    uint64_t took_ns = record->end_ns - record->begin_ns, message = thread->entry->message;
+    if (sbx_is_pause(record->kind, record->op)) {
+        loop->pauses = true;
+        if (took_ns < LONG_PAUSE_NS) {
+            return;
+        }
+        loop->paused += loop->paused_in != message;
+        sbx_store_relaxed(&loop->paused_in, message);
+        sbx_store_relaxed(&loop->paused_ns, loop->paused_ns + took_ns);
+    } else if (SBX_UNLIKELY(record->fd_class == SBX_FD_TTY) && record->op == SBX_OP_READ &&
+               sbx_is_terminal((int)(record->object - 1))) {
+        sbx_store_relaxed(&loop->key_ns, (loop->key_in == message ? loop->key_ns : 0) + took_ns);
+        sbx_store_relaxed(&loop->key_in, message);
+    }
+}
+
 /* Record a call that took long enough to be told. */
 SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t amount,
                                      bool failed, int fd)
@@ -172,6 +196,9 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
     record.flags = failed ? SBX_FLAG_FAILED : 0;
     sbx_capture_read_usage(&record);
     sbx_capture_put(thread, &record);
+    if (thread->has_loop) {
+        note_pause(thread, &record);
+    }
     sbx_leaf_charge(thread, call->group);
     thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
     sbx_store_relaxed(&thread->cost.group[call->group].captures, thread->cost.group[call->group].captures + 1);

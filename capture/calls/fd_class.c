@@ -3,8 +3,10 @@
 #include "fd_class.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "payload_numbers.h"
 
@@ -43,4 +45,34 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd)
     }
     uint8_t class_ = sbx_class_of_mode(status.st_mode);
     return class_ == SBX_FD_SOCKET && is_local_socket(fd) ? SBX_FD_UNIX : class_;
+}
+
+static bool is_terminal(const struct stat *status)
+{
+    enum {
+        CONSOLE_MAJOR = 4, /* the first 64 minors; serial lines have the rest */
+        CONSOLES = 64,
+        OWN_TERMINAL_MAJOR = 5, /* minor 0: /dev/tty */
+        PTY_FIRST_MAJOR = 136,
+        PTY_LAST_MAJOR = 143
+    };
+    unsigned kind = major(status->st_rdev), which = minor(status->st_rdev);
+    return S_ISCHR(status->st_mode) &&
+           ((kind >= PTY_FIRST_MAJOR && kind <= PTY_LAST_MAJOR) || (kind == CONSOLE_MAJOR && which < CONSOLES) ||
+            (kind == OWN_TERMINAL_MAJOR && which == 0));
+}
+
+SBX_HOOK_SAFE bool sbx_is_terminal(int fd)
+{
+    struct stat status;
+    return fd >= 0 && fstat(fd, &status) == 0 && is_terminal(&status);
+}
+
+/* The watch thread has descriptors of its own. */
+bool sbx_is_terminal_of(uint32_t tid, int fd)
+{
+    char path[48];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/self/task/%u/fd/%d", tid, fd);
+    return stat(path, &status) == 0 && is_terminal(&status);
 }

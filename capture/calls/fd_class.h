@@ -3,6 +3,7 @@
 #ifndef SBX_FD_CLASS_H
 #define SBX_FD_CLASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "marks.h"
@@ -12,5 +13,11 @@ SBX_HOOK_SAFE uint8_t sbx_classify_fd(int fd);
 
 /* The same of what stat(2) says; a socket of either kind is SOCKET. */
 SBX_HOOK_SAFE uint8_t sbx_class_of_mode(uint32_t mode);
+
+/* Is it a terminal that somebody types at? Not a serial line. One system call. */
+SBX_HOOK_SAFE bool sbx_is_terminal(int fd);
+
+/* The same of a descriptor of thread `tid`, for the watch thread. Two system calls. */
+bool sbx_is_terminal_of(uint32_t tid, int fd);
 
 #endif

@@ -7,8 +7,11 @@
 #include "blocking_call.h"
 #include "capture_record.h"
 #include "clock.h"
+#include "fd_class.h"
 #include "frame_pace.h"
 #include "left_code.h"
+#include "loop_call.h"
+#include "loop_turn.h"
 #include "open_calls.h"
 #include "process_barrier.h"
 #include "registers.h"
@@ -22,108 +25,20 @@ enum {
     /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
      * for what could explain a stall. */
     SHORT_MESSAGE_NS = 1000000,
-    WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
-    MERGE_NS = 5000000,       /* so far at most do merged messages reach, and idle time goes untold */
-    /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
-    LOOP_PASSES = 4,
+    MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
 };
 
-/* Walk the caller's stack into thread->replay. */
-static void walk_here(struct sbx_thread *thread)
-{
-    struct sbx_walk_registers here;
-    sbx_registers_here(&here);
-    if (thread->stack_high == 0) {
-        sbx_thread_find_stack(thread);
-    }
-    sbx_capture_stack(thread, &here);
-}
-
-static bool is_our_code(uint64_t pc)
-{
-    return pc - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin;
-}
-
-/* Remember the innermost activations at the loop's poll call. An activation is named by the stack slot of
- * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
- * itself: they are alive whatever the program does.
+/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on.
  *
- * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the
- * loop itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is
- * handled (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the
- * helper gone, and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and
- * returns for good, would make every later loop of its caller look like a handler of it.
- *
- * A loop whose messages are too short for any sample never proves it. There a poll call from elsewhere is taken for a
- * handler's when the loop has gone on for some passes and a function that led to the poller is still active: for one
- * call. Is the loop's own place met next, that was right, and the habit is proven; is the new place met again, it is the
- * loop. */
-static void name_activations(struct sbx_thread *thread)
-{
-    struct sbx_message_loop *loop = &thread->loop;
-    const struct sbx_replay *replay = &thread->replay;
-    loop->slot_count = 0;
-    loop->walked_ns = sbx_thread_wall_ns(thread);
-    loop->is_unclear = replay->end == SBX_WALK_ROWS_PENDING || replay->depth == 0; /* no modules yet */
-    loop->poller_gone_in = 0;
-    loop->poller_asked = false;
-    loop->poller_returns = false;
-    sbx_store_relaxed(&loop->poller_kept, 0); /* relaxed: the watch thread only looks */
-    loop->poller_kept_in = 0;
-    /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
-     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
-     * begins with the marker of code without rows, libc's, main. */
-    uint32_t inmost = replay->depth;
-    while (inmost > 0 && is_our_code(replay->frames[inmost - 1].pc)) {
-        inmost--;
-    }
-    uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
-    if (replay->end == SBX_WALK_NO_ROW && inmost >= 3) {
-        main_at = 2;
-    }
-    loop->root_sp = sbx_replay_root_sp(replay);
-    for (uint32_t i = 0; i < SBX_COUNT_OF(loop->slots) && i + 2 <= inmost; i++) {
-        uint32_t frame = inmost - 1 - i; /* the activation; its caller is one further out */
-        if (i > 0 && frame <= main_at) {
-            break;
-        }
-        uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is of the return address */
-        loop->slots[i] = replay->checks[check].address;
-        loop->callers[i] = replay->frames[frame - 1].pc;
-        loop->slot_count++;
-    }
-}
-
-/* This poll call is the loop's from now on. */
-static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
-{
-    thread->loop.site_pc = pc;
-    thread->loop.site_sp = sp;
-    thread->loop.hits = 0;
-    thread->loop.other_pc = 0;
-    thread->loop.doubt_message = 0;
-    thread->loop.maybe_pc = 0;
-    name_activations(thread);
-}
-
-/* Is one of the loop's innermost activations on the stack just walked: the poller, or with `callers` one of those that
- * led to it? */
-static bool loop_is_alive(const struct sbx_thread *thread, bool callers)
-{
-    const struct sbx_message_loop *loop = &thread->loop;
-    for (uint32_t k = 0; k < loop->slot_count && (k == 0 || callers); k++) {
-        if (sbx_replay_has_frame(&thread->replay, loop->slots[k], loop->callers[k])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
+ * Else the stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
  * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
+    if (sbx_load_relaxed(&loop->maybe_pc) != 0 &&
+        sbx_load_relaxed(&thread->entry->call_kind) == SBX_RECORD_POLL) { /* relaxed: it may be wrong by one look */
+        return true;
+    }
     if (loop->slot_count == 0 || loop->poller_returns || loop->is_entered ||
         sbx_load_relaxed(&loop->poller_kept) < SBX_POLLER_KEPT_ENOUGH) {
         return false;
@@ -139,6 +54,43 @@ SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
     }
     return slot < sp || (sbx_copy_stack(slot, sizeof word, (uint8_t *)&word) == sizeof word &&
                          sbx_plain_address(word) != loop->callers[0]);
+}
+
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_thread_entry *entry = thread->entry;
+    if (!thread->has_loop || loop->is_entered) { /* who says what a message is knows it */
+        return false;
+    }
+    struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,
+                            .paused_ns = sbx_load_relaxed(&loop->paused_ns),
+                            .messages = loop->hits != 0 ? loop->hits - 1 : 0,
+                            .paused = loop->paused,
+                            .pauses = loop->pauses};
+    /* order: acquire entry.call - the fields of that call or of a later one */
+    if (now_ns != 0 && sbx_is_pause(sbx_load_acquire(&entry->call_kind), entry->call_op)) {
+        uint64_t begin_ns = entry->call_begin_ns;
+        pace.paused_ns += now_ns > begin_ns ? now_ns - begin_ns : 0;
+        pace.paused += sbx_load_relaxed(&loop->paused_in) != entry->message;
+        pace.pauses = true;
+    }
+    return sbx_pace_is_its_own(&pace);
+}
+
+SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    const struct sbx_thread_entry *entry = thread->entry;
+    const struct sbx_message_loop *loop = &thread->loop;
+    uint64_t sum_ns = sbx_load_relaxed(&loop->key_in) == entry->message ? sbx_load_relaxed(&loop->key_ns) : 0;
+    /* order: acquire entry.call - the fields of that call or of a later one */
+    bool is_read = sbx_load_acquire(&entry->call_kind) == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;
+    uint64_t begin_ns = entry->call_begin_ns;
+    if (is_read && now_ns > begin_ns && entry->call_object != 0 &&
+        sbx_is_terminal_of(thread->tid, (int)(entry->call_object - 1))) {
+        sum_ns += now_ns - begin_ns;
+    }
+    return sum_ns;
 }
 
 /* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
@@ -201,6 +153,13 @@ static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t k
     sbx_capture_ring_bell();
 }
 
+/* It was a message: its loop polls from two places. */
+static void tell_doubted(struct sbx_message_loop *loop)
+{
+    tell_slow(loop, loop->doubt_message, loop->doubt_kind, loop->doubt_begin_ns, loop->doubt_end_ns);
+    loop->doubt_message = 0;
+}
+
 /* is_in_doubt: whether it was a message is not known yet. */
 static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
 {
@@ -222,7 +181,8 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_d
     uint8_t kind = loop->kind;
     sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
-    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u) {
+    uint64_t key_ns = SBX_UNLIKELY(loop->key_in == entry->message) ? loop->key_ns : 0;
+    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u + key_ns || sbx_message_is_paced(thread, 0)) {
         return;
     }
     if (is_in_doubt) {
@@ -249,65 +209,11 @@ static void begin_message(struct sbx_thread *thread, uint64_t now_ns)
     }
 }
 
-/* Decide whether this poll call is the outermost loop's.
- *
- * A loop may poll from several places of its function: a compiler that sees a rare turn makes two loops of one. So a
- * call from another place of the same activation is the loop's as well. But it may also be the first of the function's
- * next loop, and what lay between the two then was no message: a slow one is told when the first place is met again. */
-static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp, bool *in_doubt_out)
-{
-    struct sbx_message_loop *loop = &thread->loop;
-    *in_doubt_out = false;
-    if (loop->other_pc == pc && loop->site_sp == sp) {
-        return true;
-    }
-    if (loop->site_pc == pc && loop->site_sp == sp) {
-        if (SBX_UNLIKELY(loop->doubt_message != 0)) {
-            tell_slow(loop, loop->doubt_message, loop->doubt_kind, loop->doubt_begin_ns, loop->doubt_end_ns);
-            loop->doubt_message = 0;
-        }
-        /* A loop that begins as soon as the program does is met before there are rows to walk it with: once more then,
-         * or else no poll call from a handler could be told from the loop's. */
-        if (SBX_UNLIKELY(loop->is_unclear) && sbx_thread_wall_ns(thread) - loop->walked_ns >= WALK_AGAIN_NS) {
-            sbx_thread_enter(thread);
-            walk_here(thread);
-            name_activations(thread);
-            sbx_thread_leave(thread);
-        }
-        loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
-        loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
-        loop->maybe_pc = 0;
-        return true;
-    }
-    sbx_thread_enter(thread);
-    walk_here(thread);
-    if (sp == loop->site_sp && loop->hits >= 2 && loop->slot_count != 0 &&
-        sbx_replay_has_frame(&thread->replay, loop->slots[0], loop->callers[0])) {
-        loop->other_pc = pc;
-        *in_doubt_out = true;
-        sbx_thread_leave(thread);
-        return true;
-    }
-    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. */
-    bool nested = loop->site_pc != 0 && loop->hits >= 1;
-    if (nested && !loop_is_alive(thread, loop->poller_returns)) {
-        nested = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
-                 (loop->is_unclear || loop_is_alive(thread, true));
-        loop->maybe_pc = pc;
-        loop->maybe_sp = sp;
-    }
-    if (!nested) {
-        sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
-        adopt_site(thread, pc, sp);
-    }
-    sbx_thread_leave(thread);
-    return !nested;
-}
-
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
-                                               bool has_fds)
+                                               const struct sbx_polled *polled)
 {
-    sbx_blocking_begin(call, SBX_GROUP_POLL, has_fds ? SBX_RECORD_POLL : SBX_RECORD_SLEEP, op, 0, 0);
+    uint8_t kind = sbx_polled_has_fds(polled) ? SBX_RECORD_POLL : SBX_RECORD_SLEEP;
+    sbx_blocking_begin(call, SBX_GROUP_POLL, kind, op, 0, 0);
     struct sbx_thread *thread = call->thread;
     if (thread != NULL) { /* the hook is our caller, not that of the function above */
         sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
@@ -316,20 +222,24 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         return;
     }
     int saved_errno = errno;
-    bool is_in_doubt;
-    if (is_loop_call(thread, pc, sp, &is_in_doubt)) {
+    enum sbx_loop_call role = sbx_loop_call(thread, pc, sp, polled);
+    if (role != SBX_LOOP_CALL_NONE) {
         call->is_loop = true;
+        call->is_nested = role == SBX_LOOP_CALL_NESTED;
         call->kind = SBX_RECORD_IDLE;
         thread->calls[call->depth].kind = SBX_RECORD_IDLE;
         sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE);
-        end_message(thread, call->begin_ns, is_in_doubt);
+        if (SBX_UNLIKELY(role == SBX_LOOP_CALL_SITE && thread->loop.doubt_message != 0)) {
+            tell_doubted(&thread->loop);
+        }
+        end_message(thread, call->begin_ns, role == SBX_LOOP_CALL_IN_DOUBT);
         thread->loop.hits++;
         thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
     }
     errno = saved_errno;
 }
 
-SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
+SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd)
 {
     struct sbx_thread *thread = call->thread;
     if (thread == NULL || !call->is_loop || SBX_UNLIKELY(sbx_call_entry(call) == NULL)) {
@@ -350,6 +260,7 @@ SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd)
         sbx_capture_put(thread, &record);
         sbx_thread_leave(thread);
     }
+    sbx_loop_call_ended(thread, call, polled, now_ns - call->begin_ns, failed);
     sbx_calls_pop(thread, call);                       /* the record was made here, not by sbx_blocking_end() */
     if (now_ns - call->begin_ns >= SHORT_MESSAGE_NS) { /* a loop that only looks, as games do, has not rested */
         sbx_frame_rested(thread, now_ns);
@@ -400,8 +311,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
         return;
     }
     int saved_errno = errno;
-    loop->is_entered = false;
     end_message(thread, sbx_thread_wall_ns(thread), false);
+    loop->is_entered = false;
     errno = saved_errno;
 }
 

@@ -2,30 +2,38 @@
 /* message_loop.h - messages: of the main thread, understood from its poll calls alone, and those that any thread says
  * it handles.
  *
- * A message is the time from a return of the outermost loop's poll call to its next call. The loop is recognised by the
- * place of the call: same return address, same stack pointer, met twice. A poll call from elsewhere is either nested in
- * the loop (a handler that polls: part of the message) or the loop has changed; a walk of the stack tells which: the
- * loop is alive when one of its innermost activations is still on the stack (DESIGN.md 3.3). Where the stack alone does not
- * tell, the next pass does: see adopt_site(). */
+ * A message is the time from a return of the loop's poll call to its next call. Which poll call is the loop's says
+ * loop_call.h: that of the outermost loop, and that of a loop which turns inside one of its handlers, as a modal dialog's
+ * does. A handler that polls for something of its own, a reply, waits, and that is part of its message. */
 #ifndef SBX_MESSAGE_LOOP_H
 #define SBX_MESSAGE_LOOP_H
 
 #include <stdint.h>
 
 #include "open_calls.h"
+#include "poll_set.h"
 #include "thread_block.h"
 
-/* A poll-family function is about to be called from return address `pc`, stack pointer `sp`. Like sbx_blocking_begin().
- * Without descriptors and away from the loop it is recorded as a sleep. */
-SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp, bool has_fds);
+/* A poll-family function is about to be called from return address `pc`, stack pointer `sp`, for what is `polled`. Like
+ * sbx_blocking_begin(). Without descriptors and away from the loop it is recorded as a sleep. */
+SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_t pc, uint64_t sp,
+                                  const struct sbx_polled *polled);
 
 /* It returned. Like sbx_blocking_end(). `fd`: one of the descriptors, away from the loop; -1 not known. */
-SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, bool failed, int fd);
+SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd);
 
 /* Has the function with the loop been left in the open message of `thread`, although it handled all of those before? Then the
- * loop has probably ended, and what the program does now is no message. For the watch thread, which may be wrong by one
+ * loop has probably ended, and what the program does now is no message. Nor is it known to be one while the thread waits in what may
+ * be the first call of another loop. For the watch thread, which may be wrong by one
  * look. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
+
+/* Does the time between two polls of `thread` not count as a message, because it has its pace from pauses (loop_turn.h)? `now_ns`:
+ * for the watch thread, of the message that is open and the call that the thread is in; 0 of one that just ended. */
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns);
+
+/* For how long of the open message of `thread` somebody at a terminal was awaited, for the watch thread. That is nobody's stall. */
+SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns);
 
 /* The calling thread begins to handle a message of this kind (at most SBX_MESSAGE_KIND_MAX, else 0), and has handled it.
  * What is entered inside another message, or inside one that a poll call began, is part of that; a poll call inside one

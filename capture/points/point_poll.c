@@ -5,6 +5,7 @@
 #include "point.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -53,50 +54,68 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 #endif
 }
 
+/* What is polled, from the parameters of each kind of call. */
+#define POLLED_FDS                                                                             \
+    (struct sbx_polled)                                                                        \
+    {                                                                                          \
+        .first = fds, .count = count <= INT_MAX ? (uint32_t)count : 0, .form = SBX_POLLED_POLL \
+    }
+#define POLLED_SETS                                                                                     \
+    (struct sbx_polled)                                                                                 \
+    {                                                                                                   \
+        .first = in, .second = out, .count = count > 0 ? (uint32_t)count : 0, .form = SBX_POLLED_SELECT \
+    }
+#define POLLED_EPOLL                                    \
+    (struct sbx_polled)                                 \
+    {                                                   \
+        .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL \
+    }
+
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
  * for the time that is left, where the kernel goes on with it after an interruption that no handler was called for
  * (sbx_call_was_cut()); epoll_wait() it ends then. */
-#define POLL_HOOK(name, parameters, arguments, op, has_fds, fd, again)                                              \
+#define POLL_HOOK(name, parameters, arguments, op, what, fd, again)                                                 \
     static int(*real_##name) parameters;                                                                            \
     static int hook_##name parameters                                                                               \
     {                                                                                                               \
         struct sbx_blocking call;                                                                                   \
+        const struct sbx_polled polled = what;                                                                      \
         SBX_SAVE_FRAME_POINTER();                                                                                   \
-        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(), has_fds); \
+        sbx_poll_begin(&call, op, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(), &polled); \
         int result = real_##name arguments;                                                                         \
         while (SBX_UNLIKELY(result < 0) && errno == EINTR && sbx_call_was_cut(&call)) {                             \
             again                                                                                                   \
         }                                                                                                           \
-        sbx_poll_end(&call, result < 0, result < 0 || call.is_loop ? -1 : (fd));                                    \
+        sbx_poll_end(&call, &polled, result < 0, result < 0 || call.is_loop ? -1 : (fd));                           \
         return result;                                                                                              \
     }
 
-POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL, count > 0,
+POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL, POLLED_FDS,
           first_polled(fds, count), result = real_poll(fds, count, ms_left(&call, timeout_ms));)
 POLL_HOOK(poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes),
-          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, count > 0, first_polled(fds, count),
+          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, POLLED_FDS, first_polled(fds, count),
           result = real_poll_chk(fds, count, ms_left(&call, timeout_ms), fds_bytes);)
 POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-          (fds, count, timeout, mask), SBX_OP_PPOLL, count > 0, first_polled(fds, count), struct timespec left;
+          (fds, count, timeout, mask), SBX_OP_PPOLL, POLLED_FDS, first_polled(fds, count), struct timespec left;
           result = real_ppoll(fds, count, sbx_call_left(&call, timeout, &left), mask);)
 POLL_HOOK(ppoll_chk,
           (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t fds_bytes),
-          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, count > 0, first_polled(fds, count),
+          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, POLLED_FDS, first_polled(fds, count),
           struct timespec left;
           result = real_ppoll_chk(fds, count, sbx_call_left(&call, timeout, &left), mask, fds_bytes);)
 POLL_HOOK(epoll_wait, (int fd, struct epoll_event *events, int count, int timeout_ms), (fd, events, count, timeout_ms),
-          SBX_OP_EPOLL_WAIT, true, fd, break;)
+          SBX_OP_EPOLL_WAIT, POLLED_EPOLL, fd, break;)
 POLL_HOOK(epoll_pwait, (int fd, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
-          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, true, fd, break;)
+          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, POLLED_EPOLL, fd, break;)
 POLL_HOOK(epoll_pwait2,
           (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, true, fd, break;)
+          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, POLLED_EPOLL, fd, break;)
 POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
-          (count, in, out, odd, timeout), SBX_OP_SELECT, count > 0, first_ready(count, in, out), struct timeval left;
+          (count, in, out, odd, timeout), SBX_OP_SELECT, POLLED_SETS, first_ready(count, in, out), struct timeval left;
           result = real_select(count, in, out, odd, time_left(&call, timeout, &left));)
 POLL_HOOK(pselect,
           (int count, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout, const sigset_t *mask),
-          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, count > 0, first_ready(count, in, out),
+          (count, in, out, odd, timeout, mask), SBX_OP_PSELECT, POLLED_SETS, first_ready(count, in, out),
           struct timespec left;
           result = real_pselect(count, in, out, odd, sbx_call_left(&call, timeout, &left), mask);)
 

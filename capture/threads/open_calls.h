@@ -60,8 +60,9 @@ struct sbx_blocking {
     uint32_t peer;
     uint32_t wait;
     uint8_t kind, op, group;
-    bool is_loop;  /* the outermost loop waits for work */
-    uint8_t depth; /* calls around it */
+    bool is_loop;   /* the loop waits for work */
+    bool is_nested; /* in a turn that a handler of it makes */
+    uint8_t depth;  /* calls around it */
 };
 
 /* May what lies at `place` of the thread's stacks be around a caller at `here`? See above. Asks the kernel where addresses do

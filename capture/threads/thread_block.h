@@ -13,6 +13,7 @@
 #include "marks.h"
 #include "open_calls.h"
 #include "order.h"
+#include "poll_place.h"
 #include "providers.h"
 #include "recording_format.h"
 #include "ring_writer.h"
@@ -32,7 +33,11 @@ enum {
     SBX_POLLER_KEPT_ENOUGH = 8
 };
 
-/* The messages of a thread: of the main thread those of its outermost loop, of any those it enters (message_loop.h). */
+enum {
+    SBX_POLL_PLACES = 4
+};
+
+/* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t other_pc;         /* another place in the same activation from which it polls; 0: none seen */
@@ -48,6 +53,19 @@ struct sbx_message_loop {
     bool poller_returns;     /* proven: that function returns before the message is handled */
     uint64_t poller_kept_in; /* last message in which a sample found that function still on the stack; 0: none */
     uint32_t poller_kept;    /* how many such messages there were, up to SBX_POLLER_KEPT_ENOUGH */
+    uint64_t turn_pc, turn_sp, turn_what; /* a poll call inside of a handler that is a turn of the loop, and what tells
+                                             its set from another; 0: none since the last pass */
+    struct sbx_poll_place
+        places[SBX_POLL_PLACES]; /* from where the thread polls, outside of what is known to lie in the
+                                                      loop */
+    uint32_t place;              /* the loop's own among them */
+    uint32_t moves;              /* between them so far */
+    uint32_t inner_run;          /* calls at inner places since the loop's last */
+    /* Pauses: sleeps and waits for children (sbx_is_pause()), of messages since the loop was adopted */
+    uint64_t paused_ns, paused_in; /* how long long ones took, and the last message with one */
+    uint32_t paused;               /* messages with a long one */
+    bool pauses;                   /* there was one */
+    uint64_t key_ns, key_in;       /* how long keys were awaited in that message, at a terminal */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint32_t hits; /* passes at this site; judged from the second on */

@@ -7,11 +7,16 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "recorded_process.h"
 #include "stallbox/stallbox.h"
@@ -53,6 +58,35 @@ static void child_polls_in_a_message(void)
     child_start_with(60000, 300);
     child_sleep_ms(100);
     child_run_loop(20, 10, handler_that_polls);
+    stallbox_stop(5000);
+}
+
+/* A dialog: the loop's own function turns in a handler, and answers for longer than a message may take. */
+__attribute__((noinline)) static void handler_with_a_dialog(void)
+{
+    child_run_loop(80, -1, NULL);
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void handler_with_a_dialog_that_sleeps(void)
+{
+    child_run_loop(80, 40, handler_that_sleeps);
+    KEEP_FRAME();
+}
+
+static void child_answers_in_a_dialog(void)
+{
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    child_run_loop(20, 10, handler_with_a_dialog);
+    stallbox_stop(5000);
+}
+
+static void child_sleeps_in_a_dialog(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    child_run_loop(20, 10, handler_with_a_dialog_that_sleeps);
     stallbox_stop(5000);
 }
 
@@ -121,6 +155,28 @@ static void child_polls_in_a_message_no_sample_was_taken_in(void)
     for (int i = 0; i < 30; i++) {
         volatile int turn = i; /* see child_run_loop() */
         iterate_without_a_point(turn == 10 ? handler_that_polls_once : NULL);
+    }
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void wait_for_reply(int ms)
+{
+    struct pollfd none = {.fd = -1};
+    poll(&none, 1, ms);
+    KEEP_FRAME();
+}
+
+/* A handler waits for a reply in every message, and for one of them long. Nothing between the two places and main is left
+ * on the stack that would tell which of them is the loop's. */
+static void child_waits_for_a_reply_in_every_message(void)
+{
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 60; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        wait_for_work();
+        wait_for_reply(turn == 50 ? 450 : 1);
     }
     stallbox_stop(5000);
 }
@@ -330,6 +386,149 @@ static void test_a_modal_poll_is_found_where_no_sample_was_taken_before(void **s
     sbx_snapshot_destroy(snapshot);
 }
 
+/* As `watch` does it: it polls to look, and sleeps. */
+static void child_sleeps_in_each_turn(void)
+{
+    child_start_with(400, 300);
+    child_sleep_ms(100);
+    wake_fd = eventfd(0, EFD_CLOEXEC);
+    for (int i = 0; i < 4; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        struct pollfd watched = {.fd = wake_fd, .events = POLLIN};
+        poll(&watched, 1, 0);
+        poll(&watched, 1, 0);
+        child_sleep_ms(turn == 2 ? 700 : 350);
+    }
+    stallbox_stop(5000);
+}
+
+/* As xargs and shells do it. */
+static void child_waits_for_children_after_it_polled(void)
+{
+    child_start_with(400, 300);
+    child_sleep_ms(100);
+    struct pollfd none = {.fd = -1};
+    for (int i = 0; i < 6; i++) {
+        volatile int turn = i; /* see child_run_loop() */
+        poll(&none, 1, turn - turn);
+    }
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            child_pause_ms(800);
+            _exit(0);
+        }
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    stallbox_stop(5000);
+}
+
+static void test_what_sleeps_in_each_of_its_turns_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_sleeps_in_each_turn), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_what_waits_for_children_as_its_work_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_waits_for_children_after_it_polled), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+/* A terminal is waited at by read(), in a handler of a loop that polls something else. */
+static int terminal = -1, keyboard = -1;
+
+__attribute__((noinline)) static void handler_that_awaits_a_key(void)
+{
+    char key;
+    child_expect(read(terminal, &key, 1) == 1, "a key comes");
+    KEEP_FRAME();
+}
+
+__attribute__((noinline)) static void handler_that_polls_for_a_key(void)
+{
+    struct pollfd watched = {.fd = terminal, .events = POLLIN};
+    poll(&watched, 1, 900);
+    KEEP_FRAME();
+}
+
+static void *press_a_key(void *unused)
+{
+    child_pause_ms(1400);
+    child_expect(write(keyboard, "x\n", 2) == 2, "a key is pressed");
+    return unused;
+}
+
+static void child_awaits_keys(void)
+{
+    pthread_t thread;
+    char name[64];
+    child_start_with(400, 400);
+    child_sleep_ms(100);
+    keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    child_expect(keyboard >= 0 && grantpt(keyboard) == 0 && unlockpt(keyboard) == 0 &&
+                     ptsname_r(keyboard, name, sizeof name) == 0,
+                 "there is a terminal");
+    terminal = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    child_expect(terminal >= 0, "it opens");
+    child_run_loop(60, 40, handler_that_polls_for_a_key);
+    child_expect(pthread_create(&thread, NULL, press_a_key, NULL) == 0, "a thread");
+    child_run_loop(60, 40, handler_that_awaits_a_key);
+    pthread_join(thread, NULL);
+    stallbox_stop(5000);
+}
+
+static void test_a_handler_that_awaits_a_key_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_awaits_keys), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_a_loop_that_turns_in_a_handler_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_answers_in_a_dialog), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_a_slow_message_of_a_loop_inside_a_handler_is_its_own(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_sleeps_in_a_dialog), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    int sleeps = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        sleeps += record->kind == SBX_RECORD_SLEEP && record->message == snapshot->header.trigger.message &&
+                  passes_through(snapshot, record, (void *)handler_that_sleeps);
+        /* polls of the dialog are idle time, and belong to no message */
+        assert_false(record->kind == SBX_RECORD_POLL && record->end_ns - record->begin_ns >= 5000000);
+    }
+    assert_int_equal(sleeps, 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void test_a_reply_awaited_in_every_message_is_never_the_loop(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_waits_for_a_reply_in_every_message), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, SBX_TRIGGER_SLOW_MESSAGE);
+    int waits = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        waits += record->kind == SBX_RECORD_POLL && record->message == snapshot->header.trigger.message &&
+                 passes_through(snapshot, record, (void *)wait_for_reply);
+    }
+    assert_int_equal(waits, 1);
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void test_a_program_that_changes_its_loop_raises_no_alarm(void **state)
 {
     (void)state;
@@ -352,6 +551,12 @@ int main(void)
         CASE(test_a_handler_that_polls_is_part_of_its_message),
         CASE(test_a_modal_poll_is_found_where_the_polling_function_returns),
         CASE(test_a_modal_poll_is_found_where_no_sample_was_taken_before),
+        CASE(test_what_sleeps_in_each_of_its_turns_raises_no_alarm),
+        CASE(test_what_waits_for_children_as_its_work_raises_no_alarm),
+        CASE(test_a_handler_that_awaits_a_key_raises_no_alarm),
+        CASE(test_a_loop_that_turns_in_a_handler_raises_no_alarm),
+        CASE(test_a_slow_message_of_a_loop_inside_a_handler_is_its_own),
+        CASE(test_a_reply_awaited_in_every_message_is_never_the_loop),
         CASE(test_a_program_that_changes_its_loop_raises_no_alarm),
         CASE(test_what_follows_a_loop_that_ended_raises_no_alarm),
         CASE(test_a_message_that_hangs_below_the_loop_fires),

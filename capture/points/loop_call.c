@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop_call.c - the loop recognised, and its turns. */
+#include "loop_call.h"
+
+#include "capture_record.h"
+#include "clock.h"
+#include "loop_turn.h"
+#include "registers.h"
+#include "the_capture.h"
+#include "thread_stack.h"
+
+enum {
+    WALK_AGAIN_NS = 10000000, /* a loop whose activations are not known yet is walked so often */
+    /* After so many passes at one place a loop is taken for one that goes on; what connects at start-up polls less. */
+    LOOP_PASSES = 4,
+    WAIT_NS = 1000000, /* a call that takes less has only looked */
+    KEY_FRAMES = 3,    /* functions that name a place: a helper that polls is called for this and for that */
+    /* The sets of select() must be copied before the call: in the first passes, and then in one of so many. */
+    SETS_PASSES = 4,
+    SETS_EVERY = 64,
+    /* A handler waited so often in a row, and the loop was never met: then it is the loop by now. Many, because a handler
+     * may wait by calls of some milliseconds each. */
+    INNER_MOST = 4096,
+};
+
+/* Walk the caller's stack into thread->replay. */
+static void walk_here(struct sbx_thread *thread)
+{
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    if (thread->stack_high == 0) {
+        sbx_thread_find_stack(thread);
+    }
+    sbx_capture_stack(thread, &here);
+}
+
+static bool is_our_code(uint64_t pc)
+{
+    return pc - sbx_the_capture.agent_begin < sbx_the_capture.agent_end - sbx_the_capture.agent_begin;
+}
+
+/* How many frames there are outside of our own code. */
+static uint32_t inmost_of(const struct sbx_replay *replay)
+{
+    uint32_t inmost = replay->depth;
+    while (inmost > 0 && is_our_code(replay->frames[inmost - 1].pc)) {
+        inmost--;
+    }
+    return inmost;
+}
+
+/* Remember the innermost activations at the loop's poll call. An activation is named by the stack slot of
+ * its return address and what that slot holds. `main` and what called it do not count unless the loop is in main
+ * itself: they are alive whatever the program does.
+ *
+ * Whether a poll call from elsewhere is nested hangs on the function that polls: is it still on the stack? Where the
+ * loop itself polls (redis, libuv) that is the whole answer. Where a helper polls and returns before the message is
+ * handled (GLib), its callers are asked instead, but only once that habit is proven: a sample in a message found the
+ * helper gone, and the helper polled again after it. Otherwise connect_to_server() of a start-up, which polls and
+ * returns for good, would make every later loop of its caller look like a handler of it.
+ *
+ * A loop whose messages are too short for any sample never proves it. There a poll call from elsewhere is taken for a
+ * handler's when the loop has gone on for some passes and a function that led to the poller is still active: for one
+ * call. Is the loop's own place met next, that was right, and the habit is proven; is the new place met again, it is the
+ * loop. */
+static void name_activations(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_replay *replay = &thread->replay;
+    loop->slot_count = 0;
+    loop->walked_ns = sbx_thread_wall_ns(thread);
+    loop->is_unclear = replay->end == SBX_WALK_ROWS_PENDING || replay->depth == 0; /* no modules yet */
+    loop->poller_gone_in = 0;
+    loop->poller_asked = false;
+    loop->poller_returns = false;
+    sbx_store_relaxed(&loop->poller_kept, 0); /* relaxed: the watch thread only looks */
+    loop->poller_kept_in = 0;
+    /* Frames are root first. A complete walk of the first thread begins _start, __libc_start_main,
+     * __libc_start_call_main, main: the slot of main's own return address is where main's caller was read. With musl it
+     * begins with the marker of code without rows, libc's, main. */
+    uint32_t inmost = inmost_of(replay);
+    uint32_t main_at = replay->end == SBX_WALK_COMPLETE && inmost >= 4 ? 3 : 0;
+    if (replay->end == SBX_WALK_NO_ROW && inmost >= 3) {
+        main_at = 2;
+    }
+    loop->root_sp = sbx_replay_root_sp(replay);
+    for (uint32_t i = 0; i < SBX_COUNT_OF(loop->slots) && i + 2 <= inmost; i++) {
+        uint32_t frame = inmost - 1 - i; /* the activation; its caller is one further out */
+        if (i > 0 && frame <= main_at) {
+            break;
+        }
+        uint32_t check = frame >= 2 ? replay->frames[frame - 2].checks : 0; /* the first is of the return address */
+        loop->slots[i] = replay->checks[check].address;
+        loop->callers[i] = replay->frames[frame - 1].pc;
+        loop->slot_count++;
+    }
+}
+
+/* Names a place by the functions that lead to it; never 0. For the stack just walked. */
+static uint64_t key_of(const struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    const struct sbx_replay *replay = &thread->replay;
+    uint32_t inmost = inmost_of(replay);
+    uint64_t key = pc;
+    for (uint32_t i = 1; i < KEY_FRAMES; i++) {
+        key = key * UINT64_C(0x9e3779b97f4a7c15) ^ (inmost > i ? replay->frames[inmost - 1 - i].pc : sp);
+    }
+    return key != 0 ? key : 1;
+}
+
+static struct sbx_poll_place *find_place(struct sbx_message_loop *loop, uint64_t key)
+{
+    for (uint32_t i = 0; i < SBX_COUNT_OF(loop->places); i++) {
+        if (loop->places[i].key == key) {
+            return &loop->places[i];
+        }
+    }
+    return NULL;
+}
+
+/* Has the thread polled there before, and then where the loop is now? */
+static bool takes_turns(struct sbx_thread *thread, uint64_t key)
+{
+    const struct sbx_poll_place *place = find_place(&thread->loop, key);
+    return place != NULL && place != &thread->loop.places[thread->loop.place];
+}
+
+/* A place that has not been met: in the seat of the one that was left first, but not of the loop's. */
+static struct sbx_poll_place *new_place(struct sbx_message_loop *loop, uint64_t key)
+{
+    struct sbx_poll_place *place = &loop->places[loop->place == 0];
+    for (uint32_t i = 0; i < SBX_COUNT_OF(loop->places); i++) {
+        if (i != loop->place && loop->places[i].met < place->met) {
+            place = &loop->places[i];
+        }
+    }
+    *place = (struct sbx_poll_place){.key = key, .always = {.epoll_fd = -1}};
+    return place;
+}
+
+/* This poll call is the loop's from now on. The stack has just been walked. */
+static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    thread->loop.site_pc = pc;
+    thread->loop.site_sp = sp;
+    thread->loop.other_pc = 0;
+    thread->loop.turn_pc = 0;
+    thread->loop.inner_run = 0;
+    thread->loop.doubt_message = 0;
+    thread->loop.maybe_pc = 0;
+    name_activations(thread);
+}
+
+/* The same, and it is another loop. */
+static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, struct sbx_poll_place *place)
+{
+    move_site(thread, pc, sp);
+    thread->loop.hits = 0;
+    thread->loop.paused = 0;
+    thread->loop.paused_ns = 0;
+    thread->loop.pauses = false;
+    thread->loop.place = (uint32_t)(place - thread->loop.places);
+}
+
+/* Is one of the loop's innermost activations on the stack just walked: the poller, or with `callers` one of those that
+ * led to it? */
+static bool loop_is_alive(const struct sbx_thread *thread, bool callers)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    for (uint32_t k = 0; k < loop->slot_count && (k == 0 || callers); k++) {
+        if (sbx_replay_has_frame(&thread->replay, loop->slots[k], loop->callers[k])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Was the call that is being made reached through the same functions as the loop's, called in the same places? Those count
+ * that return before a message is handled: inside of the function that calls the handlers it is one and the same, and who
+ * called that does not matter (gtk_main() or gtk_dialog_run()). How many they are tells the stack that was just walked,
+ * where the loop's own activations are still there. */
+static bool is_same_machinery(const struct sbx_thread *thread, uint64_t pc)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_replay *replay = &thread->replay;
+    uint32_t inmost = inmost_of(replay), alive = 0;
+    while (alive < loop->slot_count && !sbx_replay_has_frame(replay, loop->slots[alive], loop->callers[alive])) {
+        alive++;
+    }
+    if (pc != loop->site_pc) {
+        return false;
+    }
+    for (uint32_t i = 0; i + 1 < alive; i++) {
+        if (inmost < i + 2 || replay->frames[inmost - 2 - i].pc != loop->callers[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What tells the set of a call from that of another one made at the same place: GLib and Qt keep an array for each of their
+ * contexts, and an epoll descriptor is its own name. */
+static uint64_t what_of(const struct sbx_polled *polled)
+{
+    return polled->form == SBX_POLLED_EPOLL ? polled->count : (uint64_t)(uintptr_t)polled->first;
+}
+
+/* Nothing on the stack tells: a loop that begins, or a handler's wait in a loop whose function has main for a caller. Places
+ * that take turns tell by how long they wait. */
+static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    uint64_t key = key_of(thread, pc, sp);
+    struct sbx_poll_place *place = find_place(loop, key), *current = &loop->places[loop->place];
+    current->met = ++loop->moves;
+    if (place == NULL || place == current || loop->hits == 0) {
+        sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
+        adopt_site(thread, pc, sp, place != NULL ? place : new_place(loop, key));
+        return SBX_LOOP_CALL_SITE;
+    }
+    place->met = ++loop->moves;
+    if (sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
+        return SBX_LOOP_CALL_NONE;
+    }
+    move_site(thread, pc, sp);
+    loop->place = (uint32_t)(place - loop->places);
+    return SBX_LOOP_CALL_SITE;
+}
+
+static enum sbx_poll_role role_of(const struct sbx_thread *thread, uint64_t pc, const struct sbx_polled *polled,
+                                  bool is_inside)
+{
+    const struct sbx_poll_place *place = &thread->loop.places[thread->loop.place];
+    struct sbx_poll_facts facts = {.polled = sbx_poll_set_before(polled),
+                                   .always = place->always,
+                                   .ready = place->ready,
+                                   .is_same_machinery = is_same_machinery(thread, pc),
+                                   .is_inside = is_inside};
+    facts.awaits_key = is_inside && sbx_polled_awaits_key(polled);
+    return sbx_poll_role(&facts);
+}
+
+/* A call that is not at the loop's place.
+ *
+ * A loop may poll from several places of its function: a compiler that sees a rare turn makes two loops of one. So a
+ * call from another place of the same activation is the loop's as well. But it may also be the first of the function's
+ * next loop, and what lay between the two then was no message: a slow one is told when the first place is met again. */
+static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                       const struct sbx_polled *polled)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    walk_here(thread);
+    if (sp == loop->site_sp && loop->hits >= 2 && loop->slot_count != 0 &&
+        sbx_replay_has_frame(&thread->replay, loop->slots[0], loop->callers[0])) {
+        loop->other_pc = pc;
+        return SBX_LOOP_CALL_IN_DOUBT;
+    }
+    if (loop->site_pc == 0 || loop->hits == 0) {
+        return judge_place(thread, pc, sp);
+    }
+    /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. That a caller of
+     * the helper is there says the less: two places below it that take turns lie in each other's message, by that. */
+    bool is_known = !loop_is_alive(thread, false) && takes_turns(thread, key_of(thread, pc, sp));
+    bool is_inside = !is_known && loop_is_alive(thread, loop->poller_returns);
+    enum sbx_poll_role role = role_of(thread, pc, polled, is_inside);
+    if (role == SBX_POLL_IS_TURN) {
+        if (is_inside) {
+            loop->turn_pc = pc;
+            loop->turn_sp = sp;
+            loop->turn_what = what_of(polled);
+            return SBX_LOOP_CALL_NESTED;
+        }
+        move_site(thread, pc, sp); /* the same loop, run from elsewhere */
+        return SBX_LOOP_CALL_SITE;
+    }
+    if (role == SBX_POLL_IS_WAIT) {
+        return SBX_LOOP_CALL_NONE;
+    }
+    if (is_known) {
+        return judge_place(thread, pc, sp);
+    }
+    bool may_be_inside = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
+                         (loop->is_unclear || loop_is_alive(thread, true));
+    sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
+    loop->maybe_sp = sp;
+    return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp);
+}
+
+/* The loop's place was met again: what that tells of the calls since. */
+static void learn_at_site(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    /* A loop that begins as soon as the program does is met before there are rows to walk it with: once more then,
+     * or else no poll call from a handler could be told from the loop's. */
+    if (SBX_UNLIKELY(loop->is_unclear) && sbx_thread_wall_ns(thread) - loop->walked_ns >= WALK_AGAIN_NS) {
+        sbx_thread_enter(thread);
+        walk_here(thread);
+        name_activations(thread);
+        sbx_thread_leave(thread);
+    }
+    loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
+    loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
+    loop->maybe_pc = 0;
+    loop->turn_pc = 0;
+    loop->inner_run = 0;
+}
+
+SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                               const struct sbx_polled *polled)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
+    if (loop->site_sp == sp && loop->site_pc == pc) {
+        learn_at_site(thread);
+    } else if (loop->site_sp == sp && loop->other_pc == pc) {
+        role = SBX_LOOP_CALL_AGAIN;
+    } else {
+        if (loop->turn_pc == pc && loop->turn_sp == sp && loop->turn_what == what_of(polled)) {
+            return SBX_LOOP_CALL_NESTED;
+        }
+        sbx_thread_enter(thread);
+        role = look_at_call(thread, pc, sp, polled);
+        sbx_thread_leave(thread);
+    }
+    struct sbx_poll_place *place = &loop->places[loop->place];
+    if (role == SBX_LOOP_CALL_SITE && polled->form == SBX_POLLED_SELECT &&
+        (place->passes < SETS_PASSES || place->passes % SETS_EVERY == 0)) {
+        uint64_t fds = sbx_poll_set_before(polled).fds;
+        place->always.fds = place->passes == 0 ? fds : place->always.fds & fds;
+    }
+    return role;
+}
+
+/* A turn from now on is compared with what all turns had in common. */
+static void narrow(struct sbx_poll_place *place, const struct sbx_poll_set *set)
+{
+    if (place->passes == 0) {
+        place->always = *set;
+    } else if (set->epoll_fd != place->always.epoll_fd) {
+        place->always = (struct sbx_poll_set){.epoll_fd = -1};
+    } else {
+        place->always.fds &= set->fds;
+    }
+}
+
+SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                       const struct sbx_polled *polled, uint64_t took_ns, bool failed)
+{
+    struct sbx_poll_place *place = &thread->loop.places[thread->loop.place];
+    if (SBX_UNLIKELY(failed)) {
+        return;
+    }
+    uint64_t ready;
+    struct sbx_poll_set set = sbx_poll_set_after(polled, &ready);
+    if (SBX_UNLIKELY(call->is_nested)) {
+        place->ready |= ready;
+        return;
+    }
+    if (polled->form != SBX_POLLED_SELECT) {
+        narrow(place, &set);
+    }
+    place->ready = ready;
+    place->waited_ns += took_ns >= WAIT_NS ? took_ns : 0;
+    place->passes += place->passes != UINT32_MAX;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop_call.h - which poll call of the main thread is its message loop's.
+ *
+ * The loop is recognised by the place of the call: same return address, same stack pointer, met twice. Of a call from
+ * elsewhere a walk of the stack tells whether it lies in the loop: it does when one of the loop's innermost activations is
+ * still on the stack (DESIGN.md 3.3). Where the stack alone does not tell, the next pass does: see name_activations().
+ *
+ * A call that lies in the loop is made by a handler. What is polled and where from says whether the loop turns there as
+ * well (a modal dialog, a nested g_main_loop_run()) or the handler waits for a reply: loop_turn.h has the rule. */
+#ifndef SBX_LOOP_CALL_H
+#define SBX_LOOP_CALL_H
+
+#include "poll_set.h"
+#include "thread_block.h"
+
+enum sbx_loop_call {
+    SBX_LOOP_CALL_NONE,     /* a wait of a handler, or the first of what may become a loop */
+    SBX_LOOP_CALL_SITE,     /* the loop's */
+    SBX_LOOP_CALL_AGAIN,    /* the loop's, once more from the other place of its function */
+    SBX_LOOP_CALL_IN_DOUBT, /* the loop's, from another place of its function: or the first of another loop there */
+    SBX_LOOP_CALL_NESTED    /* a turn of the loop that a handler makes */
+};
+
+/* A poll call is about to be made from return address `pc`, stack pointer `sp`. For the loop thread itself. */
+SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                               const struct sbx_polled *polled);
+
+/* A call of the loop returned after `took_ns`. Learns what the loop looks at, unless it failed. */
+SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                       const struct sbx_polled *polled, uint64_t took_ns, bool failed);
+
+#endif
