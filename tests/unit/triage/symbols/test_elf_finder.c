@@ -161,8 +161,10 @@ static bool may_follow_mappings(void)
     unsigned long long begin, end;
     FILE *maps = fopen("/proc/self/maps", "re");
     assert_non_null(maps);
-    if (fgets(line, sizeof line, maps) != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2) {
-        snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", begin, end);
+    while (path[0] == '\0' && fgets(line, sizeof line, maps) != NULL) {
+        if (strchr(line, '/') != NULL && sscanf(line, "%llx-%llx", &begin, &end) == 2) { /* of a file */
+            snprintf(path, sizeof path, "/proc/self/map_files/%llx-%llx", begin, end);
+        }
     }
     fclose(maps);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
