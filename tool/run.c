@@ -372,6 +372,7 @@ static void recover(struct run *run, const struct sbx_child *child)
             .pid = (uint32_t)child->pid,
             .start_ticks = child->start_ticks,
             .signal = WIFSIGNALED(child->status) ? (uint32_t)WTERMSIG(child->status) : 0,
+            .at_ns = child->ended_ns,
         };
     }
     struct sbx_recording_folders folders;

@@ -353,6 +353,9 @@ void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char t
 
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out)
 {
+    if (sbx_stall_is_end(stall)) {
+        return -EINVAL;
+    }
     struct sbx_report *report = calloc(1, sizeof *report);
     if (report == NULL) {
         return -ENOMEM;

@@ -193,6 +193,18 @@ static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t k
     sbx_capture_ring_bell();
 }
 
+/* The message that has just been closed was told while it went on: its end is news, and at once. */
+static void tell_end(struct sbx_thread *thread, uint64_t end_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    /* order: acquire loop.anr_message - the end of another is not overwritten any more */
+    if (SBX_LIKELY(sbx_load_acquire(&loop->anr_message) != thread->entry->message)) {
+        return;
+    }
+    sbx_store_release(&loop->anr_end_ns, end_ns); /* order: release loop.anr_end_ns - the message is closed */
+    sbx_capture_ring_bell();
+}
+
 /* is_in_doubt: whether it was a message is not known yet. */
 static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
 {
@@ -205,6 +217,7 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_d
     sbx_store_release(&entry->message_begin_ns,
                       0); /* order: release entry.message_begin_ns - closed before it is judged */
     uint64_t took_ns = now_ns - begin_ns;
+    tell_end(thread, now_ns);
     if (took_ns >= SHORT_MESSAGE_NS) {
         flush_merged(thread);
         put_message(thread, begin_ns, now_ns);
@@ -289,7 +302,11 @@ static bool is_loop_call(struct sbx_thread *thread, uint64_t pc, uint64_t sp, bo
         loop->maybe_sp = sp;
     }
     if (!nested) {
-        sbx_store_release(&thread->entry->message_begin_ns, 0); /* what was open belonged to a loop that is no more */
+        if (thread->entry->message_begin_ns != 0) {
+            sbx_store_release(&thread->entry->message_begin_ns,
+                              0); /* what was open belonged to a loop that is no more */
+            tell_end(thread, sbx_thread_wall_ns(thread));
+        }
         adopt_site(thread, pc, sp);
     }
     sbx_thread_leave(thread);
@@ -395,6 +412,16 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
     loop->is_entered = false;
     end_message(thread, sbx_thread_wall_ns(thread), false);
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_message_exit(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (sbx_thread_is_registered(thread) && sbx_load_relaxed(&thread->entry->message_begin_ns) != 0 &&
+        sbx_load_relaxed(&thread->loop.anr_message) == thread->entry->message) {
+        sbx_store_release(&thread->entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+        tell_end(thread, sbx_thread_wall_ns(thread));
+    }
 }
 
 SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "recording_file.h"
 
 /* What a supervisor may be sent and means for the program. SIGKILL and SIGSTOP cannot be passed on. */
@@ -98,6 +99,7 @@ static void reap(struct sbx_child *child)
         return;
     }
     child->has_ended = true;
+    child->ended_ns = sbx_now_ns();
     child->status = status;
 }
 

@@ -18,7 +18,8 @@ struct sbx_child {
     uint64_t start_ticks; /* with the pid names the process; 0: not known */
     int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
     bool has_ended;
-    int status; /* as waitpid gave it */
+    int status;        /* as waitpid gave it */
+    uint64_t ended_ns; /* CLOCK_MONOTONIC of that */
     sigset_t mask_before;
     char *
         number_text; /* NULL, or SBX_CHILD_DIGITS characters of its environment where it writes its number before exec */

@@ -42,7 +42,8 @@ void sbx_handovers_init(struct sbx_handovers *handovers, const char *spool_path,
 
 static bool is_sound(const struct sbx_trigger_entry *trigger, const struct sbx_recording_header *header)
 {
-    bool is_living = trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_DEADLINE ||
+    bool is_end = trigger->kind == SBX_TRIGGER_END && trigger->ended > SBX_END_NONE && trigger->ended < SBX_END_KINDS;
+    bool is_living = is_end || trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_DEADLINE ||
                      trigger->kind == SBX_TRIGGER_SLOW_MESSAGE || trigger->kind == SBX_TRIGGER_SLOW_FRAME ||
                      trigger->kind == SBX_TRIGGER_WATCHDOG || trigger->kind == SBX_TRIGGER_MANUAL;
     return is_living && (trigger->thread < header->threads.count || trigger->thread == UINT32_MAX) &&
@@ -138,6 +139,7 @@ static void answer(void *context)
     struct sbx_control_page *control = (struct sbx_control_page *)(void *)((uint8_t *)work->live + SBX_CONTROL_AT);
     if (work->result == 0) {
         control->handover.made++;
+        memcpy(control->handover.snapshot_id, work->id, sizeof work->id);
         /* It has its name: should its process die now, nobody is to make it once more (recording_recover.h).
          * order: release pending.state - the process leaves it alone until it has its answer */
         sbx_store_release(&work->live->pending.state, SBX_PENDING_NONE);
