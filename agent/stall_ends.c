@@ -9,11 +9,18 @@
 #include "snapshot_maker.h"
 #include "told_stalls.h"
 
+/* When the thread ended whose place this was; by now, where that is not known any more. */
+static uint64_t thread_end_ns(const struct sbx_told *told, uint64_t now_ns)
+{
+    uint64_t died_ns = sbx_load_relaxed(&sbx_the_capture.threads[told->thread].died_ns); /* relaxed: one word */
+    return died_ns > told->begin_ns ? died_ns : now_ns;
+}
+
 /* When a told message ended: as its thread said, or by now; 0: it is open. */
 static uint64_t message_end_ns(const struct sbx_told *told, const struct sbx_thread *thread, uint64_t now_ns)
 {
     if (thread == NULL) {
-        return now_ns; /* its thread has ended */
+        return thread_end_ns(told, now_ns);
     }
     /* order: acquire entry.message_begin_ns - told before it is closed would be told too early */
     bool is_open = sbx_load_acquire(&thread->entry->message_begin_ns) == told->begin_ns;
@@ -27,7 +34,7 @@ static uint64_t message_end_ns(const struct sbx_told *told, const struct sbx_thr
 static uint64_t frame_end_ns(const struct sbx_told *told, const struct sbx_thread *thread, uint64_t now_ns)
 {
     if (thread == NULL) {
-        return now_ns;
+        return thread_end_ns(told, now_ns);
     }
     /* order: acquire frame.entered_ns */
     if (sbx_load_acquire(&thread->frame.entered_ns) == told->begin_ns) {
@@ -60,7 +67,10 @@ static uint64_t watch_end_ns(const struct sbx_told *told, uint64_t now_ns)
 
 static uint64_t end_ns_of(const struct sbx_told *told, uint64_t now_ns)
 {
-    const struct sbx_thread *thread = told->thread < SBX_THREADS_MAX ? sbx_thread_at(told->thread) : NULL;
+    if (told->thread >= SBX_THREADS_MAX) {
+        return now_ns; /* no thread is known that could end it */
+    }
+    const struct sbx_thread *thread = sbx_thread_at(told->thread);
     switch (told->kind) {
     case SBX_TRIGGER_ANR:
         return message_end_ns(told, thread, now_ns);

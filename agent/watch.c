@@ -345,7 +345,10 @@ static void stand_by(uint32_t bell)
     }
     watch.stand_by_ns = watch.stand_by_ns == 0 ? STAND_BY_NS : watch.stand_by_ns * 2;
     watch.stand_by_ns = watch.stand_by_ns < STAND_BY_MAX_NS ? watch.stand_by_ns : STAND_BY_MAX_NS;
-    uint64_t due_ns = say_when(lay_down_ns + watch.stand_by_ns);
+    /* Nobody rings when the last of the program's threads ends, nor when it has survived a fatal signal. */
+    uint64_t most_ns = sbx_thread_main() == NULL ? LAST_THREAD_EVERY_NS : watch.stand_by_ns;
+    uint64_t fatal_ns = sbx_crash_signals_due_ns(&watch.settings), end_ns = lay_down_ns + most_ns;
+    uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
     sleep_until(bell, due_ns);
     uint64_t now_ns = sbx_now_ns();
     sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);

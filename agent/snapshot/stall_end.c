@@ -17,11 +17,23 @@ struct sbx_trigger_entry sbx_stall_end_trigger(const struct sbx_told *told, enum
     return trigger;
 }
 
+/* The first's, turned by TURN bytes and changed in a fixed way: from either the other follows, and never the same. */
+enum {
+    TURN = 5
+};
+static const uint8_t ended[16] = {'t', 'h', 'i', 's', ' ', 's', 't', 'a', 'l', 'l', ' ', 'e', 'n', 'd', 'e', 'd'};
+
 void sbx_stall_end_id(const uint8_t first_id[16], uint8_t id_out[16])
 {
-    static const uint8_t ended[16] = {'t', 'h', 'i', 's', ' ', 's', 't', 'a', 'l', 'l', ' ', 'e', 'n', 'd', 'e', 'd'};
     for (unsigned i = 0; i < sizeof ended; i++) {
-        id_out[i] = first_id[i] ^ ended[i];
+        id_out[i] = first_id[(i + TURN) % sizeof ended] ^ ended[i];
+    }
+}
+
+void sbx_stall_end_first_id(const uint8_t id[16], uint8_t first_id_out[16])
+{
+    for (unsigned i = 0; i < sizeof ended; i++) {
+        first_id_out[(i + TURN) % sizeof ended] = id[i] ^ ended[i];
     }
 }
 

@@ -16,6 +16,9 @@ struct sbx_trigger_entry sbx_stall_end_trigger(const struct sbx_told *told, enum
 /* The id of that snapshot: always the same for one stall, so that it is kept and sent once however often it is made. */
 void sbx_stall_end_id(const uint8_t first_id[16], uint8_t id_out[16]);
 
+/* The other way: the id of the stall, if `id` is that of an end. */
+void sbx_stall_end_first_id(const uint8_t id[16], uint8_t first_id_out[16]);
+
 /* Is the stall of this note told already, whatever became of it since? */
 bool sbx_stall_was_told(const struct sbx_recording_header *header, const struct sbx_note *note);
 

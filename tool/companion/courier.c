@@ -170,11 +170,17 @@ void sbx_courier_call(struct sbx_courier *courier)
     pthread_mutex_unlock(&courier->lock);
 }
 
+struct waiting {
+    const struct sbx_spool *spool;
+    uint64_t count;
+};
+
+/* Stalls are counted: how one ended goes with it. */
 static int count_one(void *context, const char *path, const uint8_t id[16])
 {
+    struct waiting *waiting = context;
     (void)path;
-    (void)id;
-    ++*(uint64_t *)context;
+    waiting->count += !sbx_spool_is_end(waiting->spool, id);
     return 0;
 }
 
@@ -193,8 +199,9 @@ void sbx_courier_finish(struct sbx_courier *courier, uint64_t grace_ms, struct s
     }
     *counts_out = courier->counts;
     counts_out->sent = delivered.sent;
-    counts_out->waiting = 0;
-    (void)sbx_spool_each(courier->spool, count_one, &counts_out->waiting);
+    struct waiting waiting = {.spool = courier->spool};
+    (void)sbx_spool_each(courier->spool, count_one, &waiting);
+    counts_out->waiting = waiting.count;
     pthread_cond_destroy(&courier->word);
     pthread_mutex_destroy(&courier->lock);
     free(courier);

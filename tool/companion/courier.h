@@ -31,7 +31,7 @@ struct sbx_courier_counts {
     uint64_t packed, unreadable; /* snapshots encoded, and those that could not be */
     uint64_t unsealed;           /* snapshots not encoded, for want of a key to seal to, when it was last tried */
     uint64_t expired;            /* removed unsent: they had waited for too long */
-    uint64_t sent, waiting;      /* payloads delivered, and left in the spool */
+    uint64_t sent, waiting;      /* stalls delivered, and left in the spool: how one ended goes with it */
 };
 
 /* Encode what is there, try to deliver it for at most `grace_ms`, end the thread and release. */

@@ -25,6 +25,7 @@
 #include "recording_file.h"
 #include "shared_mapping.h"
 #include "snapshot_copy.h"
+#include "stall_end.h"
 #include "temporary_file.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -202,7 +203,10 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
     if (result != 0) {
         goto close_folder;
     }
-    if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
+    const struct sbx_trigger_entry *trigger = &work->control.handover.trigger;
+    if (trigger->kind == SBX_TRIGGER_END) { /* its word; a file of that name is not written to */
+        sbx_stall_end_id(trigger->first_id, work->id);
+    } else if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
         result = -errno;
         goto close_folder;
     }
