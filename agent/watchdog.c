@@ -10,14 +10,14 @@
 #include "tracer.h"
 #include "watch_table.h"
 
-#define STANDING_NS \
-    UINT64_C(10000000000) /* open for so long, and for its limit, a message is not near to anything any more */
-
-#define GRACE_NS        UINT64_C(1000000000) /* and for so much longer */
-#define TRACER_EVERY_NS UINT64_C(100000000)  /* how often we ask for a debugger while something is over a limit */
+/* Open for so long, and for its limit and some more, a message that did not fire is not near to anything any more. */
+#define STANDING_NS     UINT64_C(60000000000)
+#define GRACE_NS        UINT64_C(1000000000)
+#define TRACER_EVERY_NS UINT64_C(100000000) /* how often we ask for a debugger while something is over a limit */
 
 enum {
     NEAR_MESSAGE_GAPS = 2, /* a message open for so many gaps is near to being slow */
+    LIMIT_MAX_MS = 600000, /* the longest that may be set */
     NEAR_SHARE = 8,        /* and a watch or a deadline that has used up one in so many parts of its time */
 };
 
@@ -144,7 +144,8 @@ static void judge_slow_message(const struct look *look, struct sbx_thread *threa
  * see is its end, which its thread tells. */
 static bool stands(const struct look *look, const struct sbx_thread *thread, uint64_t message, uint64_t begin_ns)
 {
-    uint64_t limit_ns = (uint64_t)look->settings->anr_ms * 1000000u + GRACE_NS;
+    bool is_judged = look->settings->anr_ms <= LIMIT_MAX_MS; /* 0 and what is longer than any limit: never */
+    uint64_t limit_ns = is_judged ? (uint64_t)look->settings->anr_ms * 1000000u + GRACE_NS : 0;
     limit_ns = limit_ns > STANDING_NS ? limit_ns : STANDING_NS;
     return thread->loop.anr_message == message || look->now_ns - begin_ns >= limit_ns;
 }
