@@ -24,6 +24,7 @@
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "locked_memory.h"
+#include "message_loop.h"
 #include "module_map.h"
 #include "module_thread.h"
 #include "own_folder.h"
@@ -39,6 +40,7 @@
 #include "thread_clock.h"
 #include "thread_end.h"
 #include "thread_seats.h"
+#include "told_stalls.h"
 #include "watch.h"
 #include "watchdog.h"
 
@@ -294,12 +296,13 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     return 0;
 }
 
-/* Wait for what was promised: a snapshot being made, or something slow told but not judged yet. */
+/* Wait for what was promised: a snapshot being made, something slow told but not judged yet, the end of a told stall. */
 static bool wait_for_snapshot(uint32_t timeout_ms)
 {
     sbx_store_release(&sbx_the_agent.hurry, 1); /* order: release agent.hurry */
     sbx_capture_ring_bell();
-    for (uint32_t waited_ms = 0; waited_ms < timeout_ms && sbx_capture_is_open() && sbx_watchdog_has_news();
+    for (uint32_t waited_ms = 0;
+         waited_ms < timeout_ms && sbx_capture_is_open() && (sbx_watchdog_has_news() || sbx_told_is_open());
          waited_ms++) {
         uint32_t nobodys_word =
             0; /* an exit is the program's thread: it makes no call that a filter was not judged by */
@@ -415,6 +418,7 @@ void sbx_agent_process_exits(void)
         return;
     }
     sbx_attendance_look();
+    sbx_message_exit();
     wait_for_snapshot(EXIT_WAIT_MS);
     bool is_killed = ends_in_a_stall();
     sbx_store_relaxed(sbx_the_capture.gate, 0);

@@ -19,11 +19,13 @@
 #include "raw_snapshot.h"
 #include "sampler.h"
 #include "snapshot_copy.h"
+#include "stall_end.h"
 #include "temporary_file.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_registry.h"
+#include "told_stalls.h"
 #include "trigger_decision.h"
 
 enum {
@@ -64,6 +66,12 @@ static void make_id(uint8_t id[16])
     }
 }
 
+/* One that nobody announces: who asked by hand is gone with the process, and what ended is in the table of told stalls. */
+static bool is_unannounced(void)
+{
+    return maker.trigger.kind == SBX_TRIGGER_MANUAL || maker.trigger.kind == SBX_TRIGGER_END;
+}
+
 static void set_pending(enum sbx_pending_state state)
 {
     /* order: release pending.state - a reader after a kill finds whole fields only */
@@ -74,7 +82,7 @@ static void set_pending(enum sbx_pending_state state)
 static void announce(void)
 {
     struct sbx_pending *pending = &sbx_the_capture.header->pending;
-    if (maker.trigger.kind == SBX_TRIGGER_MANUAL) {
+    if (is_unannounced()) {
         return;
     }
     set_pending(SBX_PENDING_NONE);
@@ -106,7 +114,7 @@ static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t
     if (close(file) != 0 && result == 0) {
         result = -errno;
     }
-    if (result == 0 && maker.trigger.kind != SBX_TRIGGER_MANUAL) {
+    if (result == 0 && !is_unannounced()) {
         set_pending(SBX_PENDING_DURABLE);
     }
     if (result == 0 && renameat(folder, temporary, folder, name) != 0) {
@@ -144,12 +152,30 @@ static bool has_consent(void)
     return sbx_load_acquire(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED;
 }
 
+/* The snapshot is durable, under this id; of a stall that goes on, its end is awaited from now on. */
+static void keep_in_mind(void)
+{
+    /* The companion makes its own ids, because it believes none of ours. */
+    sbx_told_begin(&maker.trigger, maker.is_handed_over ? sbx_the_capture.control->handover.snapshot_id : maker.id);
+}
+
 /* What was pending has come to this: count it, and tell who waits. */
 static int conclude(int result)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
+    bool is_end = maker.trigger.kind == SBX_TRIGGER_END;
+    if (is_end) {
+        sbx_told_settle(&maker.trigger);
+    } else if (result == 0) {
+        keep_in_mind(); /* before it is not pending any more: who finds us dead finds one of the two */
+    }
     set_pending(SBX_PENDING_NONE); /* it has its name, or was dropped and counted */
-    if (result == 0) {
+    if (is_end) {
+        header->last_error = result != 0 && result != -ENOKEY ? (uint32_t)-result : header->last_error;
+        if (result != 0) {
+            sbx_count_drop(result == -ENOKEY ? SBX_DROP_NO_CONSENT : SBX_DROP_STALL_END);
+        }
+    } else if (result == 0) {
         maker.last_ns[maker.trigger.kind] = maker.trigger.end_ns;
         header->snapshots_made++;
         if (!maker.is_handed_over) { /* else it has an id of the companion's, which said it */
@@ -186,7 +212,7 @@ static int finish(void)
     int result = write_snapshot(&maker.trigger, maker.id, begin_ns);
     maker.busy_ns += sbx_now_ns() - begin_ns;
     if (result != 0 && sbx_handover_begin(&maker.trigger, (uint32_t)-result, sbx_now_ns())) {
-        if (maker.trigger.kind != SBX_TRIGGER_MANUAL) {
+        if (!is_unannounced()) {
             set_pending(SBX_PENDING_FIRED); /* nothing of it is durable, after all */
         }
         maker.is_handed_over = true;
@@ -251,6 +277,21 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
         sbx_attendance_left_out();
     }
     return result != 0 ? result : begin(trigger, settings->after_ms, now_ns);
+}
+
+int sbx_snapshot_maker_end(const struct sbx_trigger_entry *trigger)
+{
+    if (maker.is_handed_over) {
+        (void)settle_handover();
+    }
+    if (maker.is_pending) {
+        return -EBUSY;
+    }
+    maker.trigger = *trigger;
+    maker.is_pending = true;
+    sbx_stall_end_id(trigger->first_id, maker.id);
+    sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
+    return finish();
 }
 
 /* What the main thread was in the middle of, or nothing. */

@@ -24,6 +24,10 @@ bool sbx_snapshot_maker_start(void);
 int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struct sbx_capture_settings *settings,
                             uint64_t now_ns);
 
+/* Make the snapshot of how a told stall ended; at once, whatever the pace. Returns 0 when it is made or handed over, -EBUSY
+ * while another is in flight, else -errno: then it is counted, and settled as what is made is (told_stalls.h). */
+int sbx_snapshot_maker_end(const struct sbx_trigger_entry *trigger);
+
 /* Answer who asks by hand (stallbox_snapshot, `stallbox ctl`), and make what has waited long enough. */
 void sbx_snapshot_maker_step(const struct sbx_capture_settings *settings, uint64_t now_ns);
 

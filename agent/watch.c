@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.c - sbx-watch: the tick, the rest, the settings.
  *
- * It ticks only while the application works or something is open that could become a stall. When the process has used no
+ * It ticks only while the application works or something is open that could become a stall. While a stall goes on that has been
+ * judged, it stands by: it looks every few seconds, and the end of the stall rings the bell. When the process has used no
  * CPU time for a few ticks and no message and no frame is open, it sleeps on the bell: until the next watch or deadline is
  * due, and without a time-out when there is none. The next record or message rings. */
 #include "watch.h"
@@ -29,6 +30,7 @@
 #include "sample_signal.h"
 #include "sampler.h"
 #include "snapshot_maker.h"
+#include "stall_ends.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_clock.h"
@@ -49,6 +51,9 @@ enum {
     PAUSE_MIN_NS = 100000,            /* so far apart at least are two looks, whatever is due */
     LAST_THREAD_EVERY_NS = 500000000, /* how often we look for the others' end once the first thread is gone */
 };
+/* How far apart looks are while a stall stands: at first, and at most. Each is twice as far as the one before. */
+#define STAND_BY_NS      UINT64_C(1000000000)
+#define STAND_BY_MAX_NS  UINT64_C(4000000000)
 #define CONSENT_EVERY_NS UINT64_C(5000000000) /* how often the spool is asked what the user said, while we are awake */
 
 static struct {
@@ -63,6 +68,7 @@ static struct {
     uint64_t process_cpu_ns, own_cpu_ns; /* at the last tick */
     uint64_t ran_ns;                     /* CPU time of the application in it */
     uint64_t random;                     /* xorshift state for the phase of the ticks */
+    uint64_t stand_by_ns;                /* how long it sleeps next when it stands by; 0: it does not */
     uint32_t quiet_ticks;
     uint32_t tick_gaps;   /* gaps until the next tick: 1 when something is near to being a stall */
     uint32_t paused_gaps; /* gaps since the last one; 0: it lay down since */
@@ -99,7 +105,7 @@ static void put_in_force(void)
     sbx_the_capture.control->in_force = wanted;
     sbx_watchdog_withdraw_note();
     if (wanted.enabled == 0 || sbx_load_relaxed(sbx_the_capture.gate) == 0) {
-        sbx_watchdog_forget();
+        sbx_watchdog_forget(sbx_now_ns());
     }
     bool is_stopping = sbx_load_acquire(&sbx_the_agent.stopping) != 0; /* order: acquire agent.stopping */
     sbx_store_relaxed(sbx_the_capture.gate, wanted.enabled != 0 && !is_stopping);
@@ -290,8 +296,8 @@ static void rest(uint32_t bell)
 {
     uint64_t lay_down_ns = sbx_now_ns(), doubt_ns = doubt_rest(lay_down_ns);
     sbx_crash_signals_learn();
-    sbx_store_seq_cst(&sbx_the_capture.resting, 1); /* order: seq_cst resting - Dekker with message_begin_ns */
-    bool may_rest = sbx_process_barrier_between();  /* else a message might begin and not see that we rest */
+    sbx_store_seq_cst(&sbx_the_capture.resting, SBX_RESTS); /* order: seq_cst resting - Dekker with message_begin_ns */
+    bool may_rest = sbx_process_barrier_between();          /* else a message might begin and not see that we rest */
     if (!may_rest) {
         pause_for_a_tick(bell);
     }
@@ -320,11 +326,39 @@ static void rest(uint32_t bell)
         }
         sbx_snapshot_maker_step(&watch.settings, now_ns);
     }
-    sbx_store_seq_cst(&sbx_the_capture.resting, 0);
+    sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
     watch.quiet_ticks = 0;
     watch.paused_gaps = 0;
     watch.last_tick_ns = 0; /* the time asleep was no gap of ours */
     sbx_governor_has_rested(lay_down_ns, sbx_now_ns());
+}
+
+/* Sleep for seconds: a stall goes on that is told already, and its thread rings when it ends. Who begins a message or a frame
+ * rings as well; records do not, so that a program whose other threads work is not followed at a tick's cost without end. */
+static void stand_by(uint32_t bell)
+{
+    uint64_t lay_down_ns = sbx_now_ns();
+    /* order: seq_cst resting - Dekker with message_begin_ns */
+    sbx_store_seq_cst(&sbx_the_capture.resting, SBX_STANDS_BY);
+    if (!sbx_process_barrier_between() || !sbx_watchdog_stands_by()) {
+        sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
+        pause_for_a_tick(bell);
+        return;
+    }
+    watch.stand_by_ns = watch.stand_by_ns == 0 ? STAND_BY_NS : watch.stand_by_ns * 2;
+    watch.stand_by_ns = watch.stand_by_ns < STAND_BY_MAX_NS ? watch.stand_by_ns : STAND_BY_MAX_NS;
+    /* Nobody rings when the last of the program's threads ends, nor when it has survived a fatal signal. */
+    uint64_t most_ns = sbx_thread_main() == NULL ? LAST_THREAD_EVERY_NS : watch.stand_by_ns;
+    uint64_t fatal_ns = sbx_crash_signals_due_ns(&watch.settings), end_ns = lay_down_ns + most_ns;
+    uint64_t due_ns = say_when(fatal_ns < end_ns ? fatal_ns : end_ns);
+    sleep_until(bell, due_ns);
+    uint64_t now_ns = sbx_now_ns();
+    sbx_gaps_look(&watch.gaps, watch.asleep_ns, due_ns, now_ns, true);
+    sbx_store_seq_cst(&sbx_the_capture.resting, SBX_AWAKE);
+    watch.quiet_ticks = 0;
+    watch.paused_gaps = 0;
+    watch.last_tick_ns = 0;
+    sbx_governor_has_rested(lay_down_ns, now_ns);
 }
 
 static void calibrate(uint64_t now_ns)
@@ -378,6 +412,11 @@ static void tick(uint64_t now_ns)
         sbx_sample_show_frame();
     }
     watch.tick_gaps = gaps_to_next_tick(sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns));
+    /* order: acquire agent.hurry - from here on nobody sees how told stalls end. Behind the look: what has ended has */
+    if (SBX_UNLIKELY(sbx_load_acquire(&sbx_the_agent.hurry) != 0)) {
+        bool exits = sbx_load_acquire(&sbx_the_agent.is_running) != 0; /* order: acquire agent.is_running */
+        sbx_stall_ends_close(exits ? SBX_END_DIED : SBX_END_UNSEEN, now_ns);
+    }
     sbx_sampler_step(&watch.governed, now_ns);
     govern(now_ns);
     sbx_upkeep_callstacks();
@@ -449,7 +488,11 @@ void *sbx_watch_main(void *unused)
         watch.ran_ns = application_cpu_ns();
         bool is_quiet = watch.ran_ns < QUIET_CPU_NS && !sbx_watchdog_is_armed();
         watch.quiet_ticks = is_quiet ? watch.quiet_ticks + watch.paused_gaps : 0;
-        if (watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0) {
+        bool stands_by = watch.settings.enabled != 0 && sbx_watchdog_stands_by();
+        watch.stand_by_ns = stands_by ? watch.stand_by_ns : 0;
+        if (stands_by) {
+            stand_by(bell);
+        } else if (watch.quiet_ticks >= REST_AFTER_TICKS || watch.settings.enabled == 0) {
             rest(bell);
         } else {
             pause_for_a_tick(bell);

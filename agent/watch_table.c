@@ -91,6 +91,7 @@ uint64_t sbx_watch_begin(enum sbx_watch_kind kind, const char *what, uint32_t ti
         entry->what = sbx_watch_what(what);
         entry->opened_ns = now_ns;
         entry->end_ns = 0;
+        sbx_store_relaxed(&entry->told_begin_ns, 0);
         sbx_store_relaxed(&entry->beats, 0);
         sbx_store_relaxed(&entry->begin_ns, now_ns);
         set_thread(entry, thread);
@@ -127,7 +128,15 @@ void sbx_watch_beat(uint64_t id)
         set_thread(entry, thread);
     }
     sbx_store_relaxed(&entry->beats, sbx_load_relaxed(&entry->beats) + 1);
+    uint64_t silent_ns = sbx_load_relaxed(&entry->begin_ns);
+    bool ends_told = SBX_UNLIKELY(sbx_load_relaxed(&entry->told_begin_ns) == silent_ns); /* relaxed: late by a beat */
+    if (ends_told) {
+        sbx_store_relaxed(&entry->end_ns, now_ns);
+    }
     sbx_store_relaxed(&entry->begin_ns, now_ns); /* relaxed: one word; an old one is looked at again before it fires */
+    if (ends_told) {
+        sbx_capture_ring_bell();
+    }
     if (state == SBX_WATCH_RESTING) {
         /* order: acq_rel watch.word - who sees it open sees the new time */
         if (sbx_cas_acq_rel(&entry->word, &word, sbx_watch_word(generation_of(id), SBX_WATCH_OPEN))) {

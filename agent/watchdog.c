@@ -4,16 +4,22 @@
 
 #include "message_loop.h"
 #include "snapshot_maker.h"
+#include "stall_ends.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_registry.h"
+#include "told_stalls.h"
 #include "tracer.h"
 #include "watch_table.h"
 
+/* Open for so long, and for its limit and some more, a message that did not fire is not near to anything any more. */
+#define STANDING_NS     UINT64_C(60000000000)
+#define GRACE_NS        UINT64_C(1000000000)
 #define TRACER_EVERY_NS UINT64_C(100000000) /* how often we ask for a debugger while something is over a limit */
 
 enum {
     NEAR_MESSAGE_GAPS = 2, /* a message open for so many gaps is near to being slow */
+    LIMIT_MAX_MS = 600000, /* the longest that may be set */
     NEAR_SHARE = 8,        /* and a watch or a deadline that has used up one in so many parts of its time */
 };
 
@@ -23,6 +29,7 @@ struct look {
     const struct sbx_gaps *gaps;
     uint64_t now_ns;
     bool is_near; /* found: something is near to being a stall */
+    bool stands;  /* found: a stall that has been judged goes on */
     /* the message that would be noted: the one that has been open longest */
     const struct sbx_thread *noted;
     uint64_t noted_message, noted_begin_ns;
@@ -32,8 +39,9 @@ struct look {
 /* The beat, or the begin, for which a watch or a deadline has fired, by index: one report a silence. Watch thread only. */
 static uint64_t fired_begin_ns[SBX_WATCHES_MAX];
 
-static uint32_t seen_news; /* of sbx_the_capture.news */
-static bool has_left_news; /* something ended while we looked: the next look judges it */
+static uint32_t seen_news;  /* of sbx_the_capture.news */
+static bool has_left_news;  /* something ended while we looked: the next look judges it */
+static bool is_standing_by; /* by the last look: a stall stands, and nothing else wants to be looked at closely */
 
 /* Blocks of threads lie far apart: what none of them uses is not looked for in each. */
 static bool has_frames(void)
@@ -134,6 +142,16 @@ static void judge_slow_message(const struct look *look, struct sbx_thread *threa
     }
 }
 
+/* Has it been judged, or open for so long that it is not judged any more? It goes on, and that is known: what is left to
+ * see is its end, which its thread tells. */
+static bool stands(const struct look *look, const struct sbx_thread *thread, uint64_t message, uint64_t begin_ns)
+{
+    bool is_judged = look->settings->anr_ms <= LIMIT_MAX_MS; /* 0 and what is longer than any limit: never */
+    uint64_t limit_ns = is_judged ? (uint64_t)look->settings->anr_ms * 1000000u + GRACE_NS : 0;
+    limit_ns = limit_ns > STANDING_NS ? limit_ns : STANDING_NS;
+    return thread->loop.anr_message == message || look->now_ns - begin_ns >= limit_ns;
+}
+
 /* Look at the message that is open now. */
 static void judge_open_message(struct look *look, struct sbx_thread *thread)
 {
@@ -143,7 +161,12 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
     if (begin_ns == 0 || look->now_ns <= begin_ns) {
         return;
     }
-    look->is_near |= look->now_ns - begin_ns >= (uint64_t)look->settings->gap_us * 1000u * NEAR_MESSAGE_GAPS;
+    if (stands(look, thread, message, begin_ns)) {
+        thread->loop.standing = message;
+        look->stands = true;
+    } else {
+        look->is_near |= look->now_ns - begin_ns >= (uint64_t)look->settings->gap_us * 1000u * NEAR_MESSAGE_GAPS;
+    }
     struct sbx_open_view view = view_of(look->gaps, begin_ns, look->now_ns, false);
     bool is_long = sbx_is_over(&view, look->settings->note_ms) || sbx_is_over(&view, look->settings->anr_ms);
     if (is_long && (sbx_message_loop_was_left(thread) || sbx_message_is_paced(thread, look->now_ns))) {
@@ -167,7 +190,9 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
                                             .message_kind = kind,
                                             .threshold_ms = look->settings->anr_ms,
                                             .in_progress = 1};
-        thread->loop.anr_message = message; /* one report a message */
+        sbx_store_relaxed(&thread->loop.anr_end_ns, 0);
+        /* order: release loop.anr_message - one report a message; an end that is told from now on is of this one */
+        sbx_store_release(&thread->loop.anr_message, message);
         sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
     }
 }
@@ -200,13 +225,14 @@ static void judge_slow_frame(const struct look *look, struct sbx_thread *thread)
 
 /* A frame that the application began and does not end has hung when a message would have. Frames known by their presents
  * alone are not asked: who does not present may have nothing to show. */
-static void judge_open_frame(const struct look *look, struct sbx_thread *thread)
+static void judge_open_frame(struct look *look, struct sbx_thread *thread)
 {
     struct sbx_frame_pace *pace = &thread->frame;
     uint64_t begin_ns = sbx_load_acquire(&pace->entered_ns); /* order: acquire frame.entered_ns */
     if (begin_ns == 0 || look->settings->slow_frame_ms == 0) {
         return;
     }
+    look->stands |= begin_ns == pace->hung_ns;
     struct sbx_open_view view = view_of(look->gaps, begin_ns, look->now_ns, begin_ns == pace->hung_ns);
     if (is_over(&view, look->settings->anr_ms, look->now_ns)) {
         struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_SLOW_FRAME,
@@ -280,6 +306,9 @@ static void judge_watch(struct look *look, uint32_t index)
         trigger.message = sbx_load_acquire(&thread->entry->message_begin_ns) != 0 ? thread->entry->message : 0;
     }
     fired_begin_ns[index] = begin_ns;
+    if (is_watch) {
+        sbx_store_relaxed(&entry->told_begin_ns, begin_ns); /* relaxed: the beat that ends it rings the bell */
+    }
     sbx_snapshot_maker_fire(&trigger, look->settings, look->now_ns);
 }
 
@@ -346,7 +375,14 @@ bool sbx_watchdog_look(const struct sbx_capture_settings *settings, const struct
     }
     leave_note(&look);
     judge_watches(&look);
-    return look.is_near || has_left_news || has_frames();
+    sbx_stall_ends_look(now_ns);
+    is_standing_by = look.stands && !look.is_near && !has_left_news;
+    return look.is_near || has_left_news || (has_frames() && !look.stands);
+}
+
+bool sbx_watchdog_stands_by(void)
+{
+    return is_standing_by && !sbx_snapshot_maker_is_busy() && !sbx_watchdog_is_armed();
 }
 
 void sbx_watchdog_look_at_watches(const struct sbx_capture_settings *settings, const struct sbx_gaps *gaps,
@@ -356,13 +392,25 @@ void sbx_watchdog_look_at_watches(const struct sbx_capture_settings *settings, c
     judge_watches(&look);
 }
 
+/* Open, and not one that is known to stand. */
+static bool has_open_message(const struct sbx_thread *thread)
+{
+    return sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0 &&
+           thread->loop.standing != sbx_load_relaxed(&thread->entry->message);
+}
+
+static bool has_open_frame(const struct sbx_thread *thread)
+{
+    uint64_t begin_ns = has_frames() ? sbx_load_seq_cst(&thread->frame.entered_ns) : 0;
+    return begin_ns != 0 && begin_ns != thread->frame.hung_ns;
+}
+
 bool sbx_watchdog_is_armed(void)
 {
     uint32_t count = sbx_thread_count();
     for (uint32_t i = 0; i < count && !has_left_news; i++) {
         const struct sbx_thread *thread = sbx_thread_at(i);
-        if (thread != NULL && (sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0 ||
-                               (has_frames() && sbx_load_seq_cst(&thread->frame.entered_ns) != 0))) {
+        if (thread != NULL && (has_open_message(thread) || has_open_frame(thread))) {
             return true;
         }
     }
@@ -389,10 +437,15 @@ bool sbx_watchdog_has_news(void)
     return false;
 }
 
-void sbx_watchdog_forget(void)
+void sbx_watchdog_forget(uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
-    has_left_news = false;
+    has_left_news = is_standing_by = false;
+    if (sbx_load_relaxed(&sbx_the_capture.header->consent) == SBX_CONSENT_GRANTED) { /* relaxed: it is this thread's */
+        sbx_stall_ends_close(SBX_END_UNSEEN, now_ns);
+    } else {
+        sbx_told_forget();
+    }
     sbx_watchdog_withdraw_note();
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_thread *thread = block_at(i);

@@ -22,7 +22,11 @@ bool sbx_watchdog_look(const struct sbx_capture_settings *settings, const struct
 void sbx_watchdog_look_at_watches(const struct sbx_capture_settings *settings, const struct sbx_gaps *gaps,
                                   uint64_t now_ns);
 
-/* Is a message or a frame open on any thread? What could become a stall is then looked at tick by tick. Ordered by
+/* By the last look: a stall goes on that has been judged, and nothing else that could become one. Whether it ends tells its
+ * thread; it is looked at rarely. */
+bool sbx_watchdog_stands_by(void);
+
+/* Is a message or a frame open on any thread that does not stand? What could become a stall is then looked at tick by tick. Ordered by
  * sequential consistency behind the caller's store of `resting`. */
 bool sbx_watchdog_is_armed(void);
 
@@ -32,8 +36,9 @@ uint64_t sbx_watchdog_due_ns(const struct sbx_gaps *gaps);
 /* Something ended badly and has not been judged yet. Any thread. */
 bool sbx_watchdog_has_news(void);
 
-/* Recording was switched off: what is open is nobody's business, and what was told is forgotten. */
-void sbx_watchdog_forget(void);
+/* Recording was switched off: what is open is nobody's business, and what was told is forgotten. How told stalls end nobody
+ * sees from now on: with consent that is told as well. */
+void sbx_watchdog_forget(uint64_t now_ns);
 
 /* Settings changed: the note is left anew by the new limit. */
 void sbx_watchdog_withdraw_note(void);

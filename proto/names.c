@@ -274,8 +274,20 @@ const char *sbx_trigger_name(uint32_t kind)
         [SBX_TRIGGER_MANUAL] = "manual",
         [SBX_TRIGGER_KILLED] = "killed",
         [SBX_TRIGGER_CRASH] = "crash",
+        [SBX_TRIGGER_END] = "stall_end",
     };
     return name_at(table, ENTRIES(table), kind);
+}
+
+const char *sbx_stall_end_name(uint32_t how)
+{
+    static const char *const table[] = {
+        [SBX_END_NONE] = "none",
+        [SBX_END_ANSWERED] = "answered",
+        [SBX_END_DIED] = "died",
+        [SBX_END_UNSEEN] = "unseen",
+    };
+    return name_at(table, ENTRIES(table), how);
 }
 
 const char *sbx_signal_name(uint32_t number)
@@ -542,6 +554,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_CALL_CUT] = "call_cut",
         [SBX_DROP_THREAD_UNMET] = "thread_unmet",
         [SBX_DROP_CALL_MOVED] = "call_moved",
+        [SBX_DROP_STALL_END] = "stall_end",
     };
     return name_at(table, ENTRIES(table), drop);
 }

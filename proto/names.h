@@ -23,6 +23,7 @@ const char *sbx_trigger_name(uint32_t kind);
 const char *sbx_record_name(uint32_t kind);
 const char *sbx_signal_name(uint32_t number); /* "SIGSEGV"; of real-time signals "SIGRT" */
 const char *sbx_fault_text(uint32_t fault);   /* enum sbx_fault in a few words: "no memory at the address" */
+const char *sbx_stall_end_name(uint32_t how); /* "answered", "died", "unseen" */
 const char *sbx_op_name(uint32_t op);
 const char *sbx_watch_kind_name(uint32_t kind);   /* "watch", "deadline" */
 const char *sbx_watch_state_name(uint32_t state); /* "open", "resting", "late" */

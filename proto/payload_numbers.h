@@ -49,6 +49,7 @@ enum sbx_drop {
     SBX_DROP_CALL_CUT = 26,    /* calls that a sample's signal ended with EINTR: on kernels before 5.11 only */
     SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
     SBX_DROP_CALL_MOVED = 28, /* calls that ended elsewhere than they began: their stack was left or switched inside */
+    SBX_DROP_STALL_END = 29,  /* stalls told while they went on whose end could not be kept or written */
     SBX_DROP_COUNT = 32
 };
 
@@ -78,7 +79,17 @@ enum sbx_trigger_kind {
     SBX_TRIGGER_MANUAL = 6,
     SBX_TRIGGER_KILLED = 7,
     SBX_TRIGGER_CRASH = 8,
-    SBX_TRIGGER_KINDS = 9
+    SBX_TRIGGER_END = 9, /* no stall: how one ended that was told while it went on */
+    SBX_TRIGGER_KINDS = 10
+};
+
+/* How a stall ended that was told while it went on. */
+enum sbx_stall_end {
+    SBX_END_NONE = 0,
+    SBX_END_ANSWERED = 1, /* the thread came back */
+    SBX_END_DIED = 2,     /* the process ended first, by a signal or of itself */
+    SBX_END_UNSEEN = 3,   /* recording stopped first */
+    SBX_END_KINDS = 4
 };
 
 /* What was promised by a time (recording_format.h, struct sbx_watch_entry). */

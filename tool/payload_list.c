@@ -131,8 +131,8 @@ static int look(const char *path, struct sbx_payload_entry *entry, char *why, si
         snprintf(why, why_bytes, "%s", strerror(-result));
         return result;
     }
-    /* Enough of either format to hold its id: an envelope's header, a recording's up to its snapshot id. */
-    uint8_t head[offsetof(struct sbx_recording_header, snapshot_id) + SBX_PAYLOAD_ID_BYTES];
+    /* Enough of either format to hold its id: an envelope's header, a recording's up to the kind of its trigger, which lies behind. */
+    uint8_t head[offsetof(struct sbx_recording_header, trigger) + sizeof(uint32_t)];
     struct stat status;
     int result = 0;
     ssize_t got = fstat(descriptor, &status) != 0 ? -errno
@@ -146,9 +146,13 @@ static int look(const char *path, struct sbx_payload_entry *entry, char *why, si
         snprintf(why, why_bytes, "no regular file");
     } else if (got >= SBX_ENVELOPE_HEADER_BYTES && memcmp(head, SBX_ENVELOPE_MAGIC, 4) == 0) {
         print_id(head + 16, entry->id);
+        entry->may_be_end = status.st_size <= SBX_SEALED_BYTES_MIN;
     } else if ((size_t)got == sizeof head && memcmp(head, SBX_RECORDING_MAGIC, 8) == 0) {
         entry->raw = true;
+        uint32_t kind;
+        memcpy(&kind, head + offsetof(struct sbx_recording_header, trigger.kind), sizeof kind);
         print_id(head + offsetof(struct sbx_recording_header, snapshot_id), entry->id);
+        entry->may_be_end = kind == SBX_TRIGGER_END;
     } else {
         result = -EPROTO;
         snprintf(why, why_bytes, "neither a payload nor a raw snapshot (%lld bytes)", (long long)status.st_size);

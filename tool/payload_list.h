@@ -20,6 +20,7 @@ struct sbx_payload_entry {
     char *root;  /* the folder it was found through, where it may have moved to meanwhile; NULL: named by the user */
     char id[33]; /* payload id in lower hex as its first bytes claim; "" when they do not */
     bool raw;    /* a snapshot that is not encoded yet */
+    bool may_be_end; /* it may be no stall, but how one ended: by its size, or the word of its header */
     int64_t time_ns; /* file time */
 };
 

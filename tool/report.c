@@ -14,6 +14,7 @@
 #include "command.h"
 #include "exporters.h"
 #include "options.h"
+#include "payload_ends.h"
 #include "payload_list.h"
 #include "print_json.h"
 #include "print_text.h"
@@ -83,6 +84,7 @@ struct request {
     const char **ids; /* id_count beginnings of ids to choose; borrowed from argv. None: all there is */
     size_t id_count;
     struct sbx_unseal_keys unseal_keys;
+    struct sbx_payload_ends ends; /* of the stalls in the list */
 };
 
 void sbx_usage_report(FILE *out)
@@ -248,8 +250,8 @@ static void set_time(struct sbx_report *report, const struct sbx_payload_entry *
 static void note_row(const struct sbx_report *report, struct row *row)
 {
     row->packed_ns = report->packed_ns;
-    row->duration_ns = report->stall->trigger.duration_ns;
-    row->in_progress = report->stall->trigger.in_progress;
+    row->duration_ns = sbx_stall_lasted_ns(report->stall);
+    row->in_progress = report->stall->trigger.in_progress && report->stall->end.how != SBX_END_ANSWERED;
     row->is_crash = report->verdict.cause == SBX_CAUSE_CRASH && row->duration_ns == 0;
     snprintf(row->application, sizeof row->application, "%s", report->app_name);
     snprintf(row->headline, sizeof row->headline, "%s", report->verdict.headline);
@@ -362,6 +364,7 @@ static int report_one(const struct request *request, const struct sbx_payload_en
         return 0;
     }
     if (result == 0) {
+        sbx_payload_ends_complete(&request->ends, stall);
         result = sbx_report_create(stall, symbolizer, &report);
         result = result == 0 ? sbx_attribute(report) : result;
         snprintf(why, sizeof why, "%s", strerror(-result));
@@ -513,6 +516,18 @@ static int report_paths(struct request *request)
             goto finish_list;
         }
     }
+    if (sbx_payload_ends_take(&request->ends, &list, &request->unseal_keys) != 0) {
+        status = sbx_failure("report", "%s", strerror(ENOMEM));
+        goto finish_list;
+    }
+    if (list.count == 0 && request->ends.count > 0) {
+        char of[33];
+        for (size_t i = 0; i < 16; i++) {
+            snprintf(of + 2 * i, 3, "%02x", request->ends.ends[0]->completes[i]);
+        }
+        status = sbx_failure("report", "it tells how stall %s ended, and nothing else", of);
+        goto finish_list;
+    }
     status = list.count > 0 ? choose(request, &list) : SBX_EXIT_DONE;
     if (list.count > 0 && status == SBX_EXIT_DONE) {
         status = write_reports(request, &list);
@@ -522,6 +537,7 @@ static int report_paths(struct request *request)
     }
 
 finish_list:
+    sbx_payload_ends_finish(&request->ends);
     sbx_payload_list_finish(&list);
     return status;
 }

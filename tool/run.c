@@ -518,6 +518,7 @@ static void recover(struct run *run, const struct sbx_child *child)
             .start_ticks = child->start_ticks,
             .signal = WIFSIGNALED(child->status) ? (uint32_t)WTERMSIG(child->status) : 0,
             .had_no_memory = child->had_no_memory,
+            .at_ns = child->ended_ns,
         };
     }
     struct sbx_recording_folders folders;

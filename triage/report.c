@@ -376,6 +376,9 @@ static void name_application(struct sbx_report *report, const struct sbx_symboli
 
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out)
 {
+    if (sbx_stall_is_end(stall)) {
+        return -EINVAL;
+    }
     struct sbx_report *report = calloc(1, sizeof *report);
     if (report == NULL) {
         return -ENOMEM;

@@ -98,7 +98,7 @@ enum {
 /* What messages of a kind are called: "render" in quotes, or "of kind 7" where only its number is known. "" for kind 0. */
 void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char text_out[SBX_KIND_TEXT_BYTES]);
 
-/* Give every frame its names. Returns 0 and a report (given), or -ENOMEM. Missing symbols are no error. `symbolizer` (may be
+/* Give every frame its names. Returns 0 and a report (given), -EINVAL when this is no stall but how one ended, or -ENOMEM. Missing symbols are no error. `symbolizer` (may be
  * NULL) is borrowed until it returns. The verdict is empty until sbx_attribute() (attribute.h) has filled it. */
 int sbx_report_create(const struct sbx_stall *stall, struct sbx_symbolizer *symbolizer, struct sbx_report **report_out);
 void sbx_report_destroy(struct sbx_report *report);

@@ -20,6 +20,7 @@
 #include "names.h"
 #include "spool_ages.h"
 #include "spool_folders.h"
+#include "raw_snapshot.h"
 #include "stall_sampling.h"
 
 enum {
@@ -94,6 +95,31 @@ static int ask_gate(const struct sbx_spool *spool, const struct sbx_snapshot *sn
     return result;
 }
 
+/* The end of a stall may leave when the stall itself did, and not before: what sampling or a budget kept back stays untold to
+ * its end. It counts as no snapshot, because it is part of one that was counted. 0 or -errno; -EAGAIN: not decided yet. */
+static int ask_gate_of_end(const struct sbx_spool *spool, const struct sbx_snapshot *snapshot,
+                           const struct sbx_delivery_gate *gate, uint32_t detail_level, bool *withheld_out)
+{
+    const uint8_t *first_id = snapshot->header.trigger.first_id;
+    char name[SBX_RAW_NAME_BYTES];
+    sbx_raw_name_print(first_id, name);
+    *withheld_out = detail_level == 0;
+    if (faccessat(spool->raw, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        return -EAGAIN;
+    }
+    if (gate == NULL || *withheld_out) {
+        return 0;
+    }
+    if (gate->terms == NULL) {
+        *withheld_out = !gate->may_pack(gate->context, SBX_TRIGGER_END);
+        return 0;
+    }
+    enum sbx_stall_fate fate = SBX_FATE_UNKNOWN;
+    int result = sbx_stall_sampling_recall(spool->root, first_id, &fate);
+    *withheld_out = fate == SBX_FATE_THINNED || fate == SBX_FATE_WITHHELD;
+    return result;
+}
+
 /* Seal a plain envelope when that is demanded, note in the audit log what was made of the snapshot, and put it. */
 static int put(struct sbx_spool *spool, struct sbx_sealer *sealer, const uint8_t *id, const uint8_t *plain,
                size_t plain_bytes, size_t raw_bytes, char *why, size_t why_bytes)
@@ -119,10 +145,17 @@ static int put(struct sbx_spool *spool, struct sbx_sealer *sealer, const uint8_t
     return result;
 }
 
+/* What became of a snapshot that could be packed. */
+enum outcome {
+    PACKED,
+    PACKED_END, /* it tells how a stall ended */
+    WITHHELD
+};
+
 /* One snapshot's bytes to a durable payload. 0 or -errno with `why`. */
 static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redaction,
                       const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, const uint8_t *raw,
-                      size_t raw_bytes, bool *withheld_out, char *why, size_t why_bytes)
+                      size_t raw_bytes, enum outcome *outcome_out, char *why, size_t why_bytes)
 {
     struct sbx_snapshot *snapshot;
     bool is_sealing = sealer != NULL && sbx_sealer_is_demanded(sealer);
@@ -135,8 +168,11 @@ static int pack_bytes(struct sbx_spool *spool, const struct sbx_redaction *redac
         return result;
     }
     struct sbx_sampled sampled = {0, 0};
-    result = ask_gate(spool, snapshot, gate, withheld_out, &sampled);
-    if (result != 0 || *withheld_out) {
+    bool is_end = snapshot->header.trigger.kind == SBX_TRIGGER_END, is_withheld;
+    result = is_end ? ask_gate_of_end(spool, snapshot, gate, redaction->detail_level, &is_withheld)
+                    : ask_gate(spool, snapshot, gate, &is_withheld, &sampled);
+    *outcome_out = is_withheld ? WITHHELD : is_end ? PACKED_END : PACKED;
+    if (result != 0 || is_withheld) {
         snprintf(why, why_bytes, "what is sent of it cannot be decided: %s", strerror(-result));
         sbx_snapshot_destroy(snapshot);
         return result;
@@ -179,7 +215,7 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
                      const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, const char *name,
                      struct sbx_pack_counts *counts)
 {
-    bool is_withheld = false;
+    enum outcome outcome = PACKED;
     char why[200] = "";
     uint8_t *raw;
     size_t raw_bytes;
@@ -190,15 +226,21 @@ static void pack_one(struct sbx_spool *spool, const struct sbx_redaction *redact
     if (result != 0) {
         snprintf(why, sizeof why, "%s", strerror(-result));
     } else {
-        result = pack_bytes(spool, redaction, gate, sealer, raw, raw_bytes, &is_withheld, why, sizeof why);
+        result = pack_bytes(spool, redaction, gate, sealer, raw, raw_bytes, &outcome, why, sizeof why);
         free(raw);
     }
     if (result == 0) {
-        counts->withheld += is_withheld;
-        counts->packed += !is_withheld;
+        counts->withheld += outcome == WITHHELD;
+        counts->packed += outcome == PACKED;
+        counts->ends += outcome == PACKED_END;
         if (unlinkat(spool->raw, name, 0) != 0 && errno != ENOENT) {
             report(spool, name, strerror(errno), counts); /* it will be packed again into the same payload */
         }
+        return;
+    }
+    if (result == -EAGAIN) {
+        counts->later++;
+        counts->early++;
         return;
     }
     report(spool, name, why, counts);
@@ -242,13 +284,10 @@ static bool is_raw_name(const char *name)
     return name[0] != '.' && length > suffix && strcmp(name + length - suffix, SBX_RAW_SUFFIX) == 0;
 }
 
-int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *redaction,
-                        const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer,
-                        struct sbx_pack_counts *counts_out)
+/* Everything in raw/, in the order of the folder. */
+static int pack_all(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                    const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer, struct sbx_pack_counts *counts_out)
 {
-    *counts_out = (struct sbx_pack_counts){.packed = 0};
-    take_limits(spool, gate);
-    drop_what_is_old(spool, counts_out);
     DIR *listing;
     int result = sbx_spool_list(spool->raw, &listing);
     if (result != 0) {
@@ -272,6 +311,21 @@ int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *red
         }
     }
     closedir(listing);
+    return result;
+}
+
+int sbx_pack_raw_folder(struct sbx_spool *spool, const struct sbx_redaction *redaction,
+                        const struct sbx_delivery_gate *gate, struct sbx_sealer *sealer,
+                        struct sbx_pack_counts *counts_out)
+{
+    *counts_out = (struct sbx_pack_counts){.packed = 0};
+    take_limits(spool, gate);
+    drop_what_is_old(spool, counts_out);
+    int result = pack_all(spool, redaction, gate, sealer, counts_out);
+    if (result == 0 && counts_out->early != 0) { /* the end of a stall was met before the stall itself */
+        counts_out->later = counts_out->unsealed = counts_out->early = 0;
+        result = pack_all(spool, redaction, gate, sealer, counts_out);
+    }
     /* He who says no writes the word before he deletes: a payload that was put meanwhile is either seen by him, or he is
      * heard here. */
     (void)sbx_spool_empty_when_refused(spool);

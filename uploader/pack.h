@@ -15,6 +15,8 @@
 
 struct sbx_pack_counts {
     uint32_t packed;     /* are payloads now */
+    uint32_t ends;       /* are payloads now that tell how a stall ended, which another payload told before */
+    uint32_t early;      /* of `later`: ends whose stall is not packed yet */
     uint32_t unreadable; /* moved to bad/: nobody can read them, or nothing of them may leave */
     uint32_t withheld;   /* removed because the gate said so */
     uint32_t expired;    /* payloads and snapshots removed unsent: they had waited for too long (spool_ages.h) */

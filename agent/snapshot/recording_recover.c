@@ -24,6 +24,7 @@
 #include "recording_name.h"
 #include "recovery_place.h"
 #include "roster.h"
+#include "stall_end.h"
 
 /* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Starting takes
  * milliseconds; what is still empty after this long never began. */
@@ -139,27 +140,31 @@ static bool has_not_begun(const struct sbx_recording_header *header)
     return memcmp(header->magic, no_magic, sizeof no_magic) == 0;
 }
 
+/* Is it the one whose death its parent tells? */
+static bool is_known_death(const struct recovery *recovery, const struct sbx_recording_header *header)
+{
+    const struct sbx_known_death *death = recovery->order->death;
+    return death != NULL && death->start_ticks != 0 && death->pid == header->pid &&
+           death->start_ticks == header->process_start_ticks;
+}
+
 /* What its parent knows of its death. */
 static void learn_death(const struct recovery *recovery, const struct sbx_recording_header *header,
                         struct sbx_process_facts *facts)
 {
-    const struct sbx_known_death *death = recovery->order->death;
-    bool is_it = death != NULL && death->start_ticks != 0 && death->pid == header->pid &&
-                 death->start_ticks == header->process_start_ticks;
-    facts->signal = is_it ? death->signal : 0;
-    facts->had_no_memory = is_it && death->had_no_memory;
+    bool is_it = is_known_death(recovery, header);
+    facts->signal = is_it ? recovery->order->death->signal : 0;
+    facts->had_no_memory = is_it && recovery->order->death->had_no_memory;
 }
 
-/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
-static bool save(struct recovery *recovery, const struct dead *dead, const union head *head, enum sbx_recovery verdict)
+/* The whole recording in memory of our own, of dead->status.st_size bytes; NULL: it could not be had (told). Given: munmap(). */
+static struct sbx_recording_header *load(struct recovery *recovery, const struct dead *dead, const union head *head)
 {
-    int error = 0;
-    bool has_named;
     size_t bytes = (size_t)dead->status.st_size;
     struct sbx_recording_header *data = take_memory(bytes);
     if (data == NULL) {
         fail(recovery, dead->path, "does not fit into memory");
-        return false;
+        return NULL;
     }
     /* No byte is read twice: what was judged is what is kept. */
     memcpy(data, head, sizeof *head);
@@ -167,8 +172,17 @@ static bool save(struct recovery *recovery, const struct dead *dead, const union
     if (got < 0 || (uint64_t)got + sizeof *head < data->file_bytes) {
         fail(recovery, dead->path, "%s", got < 0 ? strerror((int)-got) : "is a truncated recording");
         munmap(data, bytes);
-        return false;
+        return NULL;
     }
+    return data;
+}
+
+/* Make the snapshot of a dead process's recording. False when it could not be made (told). */
+static bool save(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *data,
+                 const union head *head, enum sbx_recovery verdict)
+{
+    int error = 0;
+    bool has_named;
     struct sbx_trigger_entry trigger =
         sbx_recovery_trigger(data, settings_of(head), verdict, &dead->facts, sbx_recovery_last_sign_ns(data));
     error = sbx_recovery_place_open(&recovery->place);
@@ -188,8 +202,76 @@ static bool save(struct recovery *recovery, const struct dead *dead, const union
                                               : "dead",
              recovery->place.spool, strerror(-error));
     }
-    munmap(data, bytes);
     return error == 0;
+}
+
+/* When the process died, as its parent saw it, or the last sign of life. */
+static uint64_t end_ns_of(const struct recovery *recovery, const struct sbx_recording_header *data)
+{
+    uint64_t sign_ns = sbx_recovery_last_sign_ns(data);
+    return is_known_death(recovery, data) && recovery->order->death->at_ns > sign_ns ? recovery->order->death->at_ns
+                                                                                     : sign_ns;
+}
+
+/* The signal that ended it, as it told itself or its parent saw. */
+static uint32_t signal_of(const struct dead *dead, const struct sbx_recording_header *data)
+{
+    return sbx_signal_is_fatal(data->crash.signal) ? data->crash.signal : dead->facts.signal;
+}
+
+/* Tell how the stalls ended that the process had told while they went on. Nothing remembers that this was done: who does it
+ * again makes the same snapshot under the same id, which is packed and sent once. False when one could not be made (told). */
+static bool save_ends(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *data)
+{
+    for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
+        struct sbx_trigger_entry trigger;
+        uint8_t id[16];
+        bool has_named;
+        if (!sbx_stall_end_of_dead(&data->told[i], end_ns_of(recovery, data), signal_of(dead, data), &trigger)) {
+            continue;
+        }
+        sbx_stall_end_id(trigger.first_id, id);
+        int error = sbx_recovery_place_open(&recovery->place);
+        if (error == 0) {
+            error = sbx_recovery_place_write(&recovery->place, data, id, &trigger);
+        }
+        if (error == 0) {
+            error = sbx_recovery_place_name(&recovery->place, id, data->session_id, &has_named);
+        }
+        if (error != 0) {
+            fail(recovery, dead->path, "tells how a stall ended, but %.255s/raw cannot take that: %s",
+                 recovery->place.spool, strerror(-error));
+            return false;
+        }
+        recovery->counts.ends++;
+    }
+    return true;
+}
+
+static bool has_ends(const struct sbx_recording_header *header)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
+        has |= header->told[i].state == SBX_TOLD_STANDS || header->told[i].state == SBX_TOLD_ENDED;
+    }
+    return has && header->consent == SBX_CONSENT_GRANTED;
+}
+
+/* All that is to be made of it. False when something could not be (told); then it stays, for the next recoverer. */
+static bool keep(struct recovery *recovery, const struct dead *dead, const union head *head, enum sbx_recovery verdict,
+                 bool has_snapshot, bool tells_ends)
+{
+    if (!has_snapshot && !tells_ends) {
+        return true;
+    }
+    struct sbx_recording_header *data = load(recovery, dead, head);
+    if (data == NULL) {
+        return false;
+    }
+    bool is_kept = (!tells_ends || save_ends(recovery, dead, data)) &&
+                   (!has_snapshot || save(recovery, dead, data, head, verdict));
+    munmap(data, (size_t)dead->status.st_size);
+    return is_kept;
 }
 
 /* End what a recoverer began that was broken off. False when it could not be ended (told). */
@@ -238,6 +320,9 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
     }
     header->spool_path[sizeof header->spool_path - 1] = 0;
     const char *complaint = sbx_recording_check(header, (uint64_t)dead->status.st_size, &error);
+    if (complaint != NULL) {
+        memset(header->told, 0, sizeof header->told); /* it is none, or another version's */
+    }
     if (complaint != NULL && has_not_begun(header)) {
         /* A young one is somebody's who starts at this moment. */
         *verdict_out = is_older_than(&dead->status, EMPTY_KEPT_S) ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
@@ -289,18 +374,18 @@ static void settle(struct recovery *recovery, struct dead *dead)
     }
     bool has_snapshot =
         verdict == SBX_RECOVERY_KILLED || verdict == SBX_RECOVERY_CRASHED || verdict == SBX_RECOVERY_FIRED;
-    bool is_pending = head.header.pending.state != SBX_PENDING_NONE;
-    if (!is_ours(recovery, dead) && (has_snapshot || is_pending || verdict == SBX_RECOVERY_PUBLISHED)) {
+    bool is_pending = head.header.pending.state != SBX_PENDING_NONE, tells_ends = has_ends(&head.header);
+    if (!is_ours(recovery, dead) && (has_snapshot || is_pending || tells_ends || verdict == SBX_RECOVERY_PUBLISHED)) {
         recovery->counts.others++;
         if (!has_waited(dead)) {
             return;
         }
-        has_snapshot = is_pending = false;
+        has_snapshot = is_pending = tells_ends = false;
         verdict = SBX_RECOVERY_QUIET;
     }
     if (recovery->is_denied) { /* what the user said in the spool holds over what the recording says he said */
         head.header.consent = SBX_CONSENT_DENIED;
-        has_snapshot = false;
+        has_snapshot = tells_ends = false;
         verdict = verdict == SBX_RECOVERY_CLEAN ? verdict : SBX_RECOVERY_QUIET;
     }
     bool has_name = false;
@@ -313,7 +398,7 @@ static void settle(struct recovery *recovery, struct dead *dead)
     if (has_name) {
         sbx_roster_add_to(recovery->folder, control_of(&head)->handover.roster, head.header.pending.snapshot_id);
     }
-    if ((has_snapshot && !save(recovery, dead, &head, verdict)) ||
+    if (!keep(recovery, dead, &head, verdict, has_snapshot, tells_ends) ||
         (verdict == SBX_RECOVERY_PUBLISHED && !finish(recovery, dead, &head.header))) {
         return; /* it stays; the next recoverer tries again */
     }

@@ -19,7 +19,10 @@
  *
  * Before all that comes what the dead process itself had begun: a snapshot that it had made durable, and not yet named
  * (SBX_PENDING_DURABLE), is given its name; one that is gone has it. What had fired and is not durable has left half a
- * file, which goes away; its snapshot is made as above, with its own trigger. */
+ * file, which goes away; its snapshot is made as above, with its own trigger.
+ *
+ * A stall that it had told while it went on (struct sbx_told) is told to have ended with it, in place of a second snapshot.
+ * That is a file with an id of its own, which follows from the first's: it is made before step 2, and as often as needed. */
 #ifndef SBX_RECORDING_RECOVER_H
 #define SBX_RECORDING_RECOVER_H
 
@@ -35,6 +38,7 @@ struct sbx_recovery_counts {
     uint32_t crashed;                    /* died of a fatal signal */
     uint32_t fired;                      /* died before the snapshot of what had fired was durable */
     uint32_t named;                      /* died before the durable snapshot of it had its name: now it has */
+    uint32_t ends;                       /* stalls told by the dead whose end was told for them */
     uint32_t published;                  /* what an earlier recoverer had begun was ended */
     uint32_t locked;                     /* its process lives, or another recoverer is at it */
     uint32_t failed;                     /* unreadable, or the snapshot could not be written: still there */
@@ -51,6 +55,7 @@ struct sbx_known_death {
     uint64_t start_ticks; /* sbx_process_start_ticks() while it lived; 0: not known, and then nothing is believed */
     uint32_t signal;      /* that ended it; 0: it exited */
     bool had_no_memory;   /* the kernel killed it for want of memory, as far as its parent can know */
+    uint64_t at_ns;       /* CLOCK_MONOTONIC when that was seen; 0: not known */
 };
 
 /* What to do; strings and `death` are borrowed until the call returns. */

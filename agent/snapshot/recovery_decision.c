@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "stall_end.h"
+
 bool sbx_signal_is_fatal(uint32_t number)
 {
     switch (number) {
@@ -76,7 +78,7 @@ enum sbx_recovery sbx_recovery_decide(const struct sbx_recording_header *header,
     if (has_crashed && settings->enabled != 0 && settings->crash != SBX_CRASH_OFF) {
         return SBX_RECOVERY_CRASHED;
     }
-    if (header->note.open == 1) {
+    if (header->note.open == 1 && !sbx_stall_was_told(header, &header->note)) {
         return SBX_RECOVERY_KILLED;
     }
     return header->pending.state == SBX_PENDING_FIRED ? SBX_RECOVERY_FIRED : SBX_RECOVERY_QUIET;

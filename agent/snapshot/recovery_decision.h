@@ -13,7 +13,7 @@ enum sbx_recovery {
     SBX_RECOVERY_LIVE = 0,      /* its process is running, or nobody can tell: leave it */
     SBX_RECOVERY_CLEAN = 1,     /* stopped in order: unlink */
     SBX_RECOVERY_KILLED = 2,    /* died with a message open too long: make a snapshot, then unlink */
-    SBX_RECOVERY_QUIET = 3,     /* died, but not in a stall: unlink */
+    SBX_RECOVERY_QUIET = 3,     /* died, but not in a stall that nobody was told of: unlink */
     SBX_RECOVERY_CRASHED = 4,   /* died of a fatal signal: make a snapshot, then unlink */
     SBX_RECOVERY_FIRED = 6,     /* died before the snapshot of what had fired was durable: make it, then unlink */
     SBX_RECOVERY_PUBLISHED = 5, /* an earlier recoverer was broken off: give its snapshot its name, then unlink */

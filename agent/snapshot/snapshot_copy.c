@@ -341,6 +341,11 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
     if (truncated != 0) {
         return (int)truncated;
     }
+    if (trigger != NULL && trigger->kind == SBX_TRIGGER_END) { /* of an end nothing is kept but that, and whose it is */
+        error = copy_modules(&copy, live);
+        error = error == 0 ? copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page)) : error;
+        return error == 0 ? write_header(&copy, trigger, snapshot_id, now_ns) : error;
+    }
     /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
     if ((error = copy_runs(&copy, live)) != 0 || (error = copy_chunks(&copy, live)) != 0 ||
         (error = copy_threads(&copy, live)) != 0 ||

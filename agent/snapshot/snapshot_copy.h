@@ -14,7 +14,9 @@
  *       be there in both places; the reader knows the two by their thread, stack, kind and begin (chunk_reader.c). A
  *       run that is written again and again while it is read stays odd in the copy, and the reader counts it.
  *   C4  The header is written last: a copy that was broken off is no recording.
- *   C5  Nothing recorded before the user's consent (header.consent_ns) is in the copy. */
+ *   C5  Nothing recorded before the user's consent (header.consent_ns) is in the copy.
+ *
+ * How a stall ended (SBX_TRIGGER_END) is a copy as well, of the header, the control page and the modules alone. */
 #ifndef SBX_SNAPSHOT_COPY_H
 #define SBX_SNAPSHOT_COPY_H
 

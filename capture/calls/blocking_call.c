@@ -206,7 +206,7 @@ SBX_NOINLINE static void record_call(struct sbx_thread *thread, const struct sbx
         sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
     }
     sbx_thread_leave(thread);
-    if (sbx_load_relaxed(&sbx_the_capture.resting) != 0) {
+    if (sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS) {
         sbx_capture_ring_bell();
     }
     errno = saved_errno;

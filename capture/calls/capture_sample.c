@@ -58,7 +58,7 @@ static bool take_sample(struct sbx_thread *thread, uint8_t kind, uint8_t op, con
     } else {
         sbx_capture_put(thread, &record);
     }
-    return sbx_load_relaxed(&sbx_the_capture.resting) != 0;
+    return sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS;
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_leaf_ask(struct sbx_thread *thread, uint8_t kind, uint8_t op, uint8_t group)

@@ -109,7 +109,7 @@ SBX_HOOK_SAFE void sbx_logical_safepoint(void)
         if (record.kind == SBX_RECORD_ASYNC) {
             sbx_add_relaxed(&sbx_the_capture.header->captures_async, 1); /* relaxed: statistics */
         }
-        was_resting = sbx_load_relaxed(&sbx_the_capture.resting) != 0; /* relaxed: late by a sample */
+        was_resting = sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS; /* relaxed: late by a sample */
     }
     sbx_thread_leave(thread);
     if (was_resting) {

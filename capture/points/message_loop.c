@@ -160,6 +160,18 @@ static void tell_doubted(struct sbx_message_loop *loop)
     loop->doubt_message = 0;
 }
 
+/* The message that has just been closed was told while it went on: its end is news, and at once. */
+static void tell_end(struct sbx_thread *thread, uint64_t end_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    /* order: acquire loop.anr_message - the end of another is not overwritten any more */
+    if (SBX_LIKELY(sbx_load_acquire(&loop->anr_message) != thread->entry->message)) {
+        return;
+    }
+    sbx_store_release(&loop->anr_end_ns, end_ns); /* order: release loop.anr_end_ns - the message is closed */
+    sbx_capture_ring_bell();
+}
+
 /* is_in_doubt: whether it was a message is not known yet. */
 static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
 {
@@ -172,6 +184,7 @@ static void end_message(struct sbx_thread *thread, uint64_t now_ns, bool is_in_d
     sbx_store_release(&entry->message_begin_ns,
                       0); /* order: release entry.message_begin_ns - closed before it is judged */
     uint64_t took_ns = now_ns - begin_ns;
+    tell_end(thread, now_ns);
     if (took_ns >= SHORT_MESSAGE_NS) {
         flush_merged(thread);
         put_message(thread, begin_ns, now_ns);
@@ -222,7 +235,11 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         return;
     }
     int saved_errno = errno;
+    bool was_open = thread->entry->message_begin_ns != 0;
     enum sbx_loop_call role = sbx_loop_call(thread, pc, sp, polled);
+    if (was_open && thread->entry->message_begin_ns == 0) {
+        tell_end(thread, call->begin_ns); /* it belonged to a loop that is no more */
+    }
     if (role != SBX_LOOP_CALL_NONE) {
         call->is_loop = true;
         call->is_nested = role == SBX_LOOP_CALL_NESTED;
@@ -314,6 +331,16 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
     end_message(thread, sbx_thread_wall_ns(thread), false);
     loop->is_entered = false;
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_message_exit(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (sbx_thread_is_registered(thread) && sbx_load_relaxed(&thread->entry->message_begin_ns) != 0 &&
+        sbx_load_relaxed(&thread->loop.anr_message) == thread->entry->message) {
+        sbx_store_release(&thread->entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+        tell_end(thread, sbx_thread_wall_ns(thread));
+    }
 }
 
 SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)

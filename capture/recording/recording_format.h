@@ -55,7 +55,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 9u
+#define SBX_RECORDING_VERSION 10u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -111,6 +111,10 @@ struct sbx_trigger_entry {
     uint32_t signal;       /* number of the signal that ended the process; 0: none, or not known */
     uint32_t fault;        /* enum sbx_fault: what kind of signal that was */
     uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
+    /* SBX_TRIGGER_END alone: how the stall ended, which its snapshot told while it went on */
+    uint32_t ended; /* enum sbx_stall_end */
+    uint32_t reserved;
+    uint8_t first_id[16]; /* of that snapshot */
 };
 
 /* What the user said about recording (docs: stallbox.h). Only what was recorded after GRANTED may be kept. */
@@ -130,6 +134,32 @@ struct sbx_note {
     uint32_t message_kind;
     uint32_t reserved;
 };
+
+enum {
+    SBX_TOLD_MAX = 8, /* stalls that are told and go on, at a time */
+};
+
+enum sbx_told_state {
+    SBX_TOLD_FREE = 0,
+    SBX_TOLD_STANDS = 1,  /* it goes on */
+    SBX_TOLD_ENDED = 2,   /* it has ended, and nothing durable says so yet */
+    SBX_TOLD_SETTLED = 3, /* its end is durable, or was given up: the place may be used again */
+};
+
+/* A stall that was told in a durable snapshot while it went on. Its end becomes a snapshot of its own, without records, that
+ * names the first (SBX_TRIGGER_END); its id follows from the first's, so that who makes it twice makes it once. Written by the
+ * watch thread: fields first, then `state` with release. Whoever finds the recording of a dead process ends what stands. */
+struct sbx_told {
+    uint32_t state; /* enum sbx_told_state */
+    uint32_t kind;  /* enum sbx_trigger_kind of the first */
+    uint32_t thread, watch;
+    uint64_t message, begin_ns;
+    uint64_t end_ns; /* ENDED */
+    uint32_t ended;  /* ENDED: enum sbx_stall_end */
+    uint32_t reserved;
+    uint8_t snapshot_id[16]; /* of the first */
+};
+static_assert(sizeof(struct sbx_told) == 64, "no padding");
 
 /* Where the kernel makes the signals of our timers (capture/signals/sample_signal.h). */
 enum sbx_signal_place {
@@ -245,6 +275,7 @@ struct sbx_recording_header {
     struct sbx_overhead overhead;
     struct sbx_pending pending;
     struct sbx_section kinds;
+    struct sbx_told told[SBX_TOLD_MAX];
     char app_name[SBX_APP_NAME_MAX]; /* what `stallbox run --app` calls the application; "": not told. Local only */
     uint32_t app_version[3];         /* the same, major, minor, patch; all 0: not told */
     uint32_t reserved_app;
@@ -265,6 +296,7 @@ struct sbx_handover {
     uint64_t until_ns; /* CLOCK_MONOTONIC: nobody waits for it any more */
     uint32_t made;     /* snapshots that the companion made */
     uint32_t wake;     /* its first byte is written, with what it holds */
+    uint8_t snapshot_id[16]; /* of the snapshot that was made, by the companion, before `answer` */
     struct sbx_trigger_entry trigger;
 };
 
@@ -385,16 +417,17 @@ static_assert(sizeof(struct sbx_thread_entry) == 448, "seven cache lines a threa
 struct sbx_watch_entry {
     uint64_t word;     /* generation << 8 | enum sbx_watch_state; the generation is 0 until it is first used */
     uint64_t begin_ns; /* CLOCK_MONOTONIC: when it was begun, or the newest beat */
-    uint64_t end_ns;   /* LATE: when it was kept */
+    uint64_t end_ns;   /* LATE: when it was kept; of a watch: the beat that ended the silence that was told */
     uint32_t kind;     /* enum sbx_watch_kind */
     uint32_t timeout_ms;
     uint32_t thread; /* index of the thread that began it or beat last; UINT32_MAX: not known */
     uint32_t thread_generation;
-    uint64_t what; /* its name as a number: FNV-1a, 64 bits */
-    uint64_t opened_ns;
+    uint64_t what;          /* its name as a number: FNV-1a, 64 bits */
+    uint64_t told_begin_ns; /* of a watch: begin_ns of the silence that was told; 0: none was */
     uint64_t beats;
     char name[SBX_WATCH_NAME_MAX]; /* local only */
-    uint64_t reserved[2];
+    uint64_t opened_ns;
+    uint64_t reserved;
 };
 static_assert(sizeof(struct sbx_watch_entry) == 128, "two cache lines");
 

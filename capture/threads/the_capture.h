@@ -20,6 +20,13 @@
 
 struct sbx_code_map;
 
+/* What the watch thread sleeps for. A message or a frame that begins rings the bell of either. */
+enum sbx_resting {
+    SBX_AWAKE = 0,
+    SBX_RESTS = 1,     /* nothing happens: whoever records something rings as well */
+    SBX_STANDS_BY = 2, /* a stall stands that has been told: it looks rarely, and records of other threads do not wake it */
+};
+
 struct sbx_capture {
     struct sbx_recording_header *header;
     struct sbx_control_page *control;
@@ -45,7 +52,7 @@ struct sbx_capture {
     uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
     uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
     uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */
-    uint32_t resting;        /* 1: the watch thread sleeps until somebody rings the bell */
+    uint32_t resting;        /* enum sbx_resting */
     uint64_t wake_ns;        /* when it wakes by itself; UINT64_MAX: never */
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */

@@ -72,6 +72,8 @@ struct sbx_message_loop {
     struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
     uint64_t idle_ns;         /* end of the last record of idle time */
     uint64_t anr_message;     /* last message for which `anr` fired: written by the watch thread */
+    uint64_t anr_end_ns;      /* when that one ended, written by the loop thread; 0: not yet */
+    uint64_t standing;        /* last message that is no longer looked at closely: the watch thread's own */
     uint32_t entered;         /* sbx_message_enter() calls not yet left */
     uint8_t kind;             /* what the application calls the open message; 0: nothing */
     bool is_entered;          /* the open message was begun by sbx_message_enter(), not by a poll call */

@@ -34,6 +34,14 @@ static void put_conditions(struct sbx_fill *at, const struct sbx_report *report)
     }
     if (stall->trigger.kind == SBX_TRIGGER_MANUAL)
         sbx_fill_text(at, ", asked for by hand");
+    else if (stall->end.how == SBX_END_ANSWERED)
+        sbx_fill_text(at, ", told while it went on");
+    else if (stall->end.how == SBX_END_DIED && stall->end.signal != 0)
+        sbx_fill_textf(at, ", still hung when it was killed by %s", sbx_signal_name(stall->end.signal));
+    else if (stall->end.how == SBX_END_DIED)
+        sbx_fill_text(at, ", still hung when the process ended");
+    else if (stall->end.how == SBX_END_UNSEEN)
+        sbx_fill_text(at, ", still hung when recording stopped");
     else if (stall->trigger.in_progress)
         sbx_fill_text(at, ", not over when recorded");
     sbx_report_kind_text(report, report->message_kind, kind);
@@ -132,7 +140,7 @@ void sbx_page_verdict(struct sbx_byte_buffer *page, const struct sbx_report *rep
         break;
     case VERDICT_AFTER:
         if (stall->trigger.duration_ns > 0 && stall->trigger.kind != SBX_TRIGGER_MANUAL)
-            put_after(page, stall->trigger.duration_ns);
+            put_after(page, sbx_stall_lasted_ns(stall));
         break;
     case VERDICT_CONDITIONS:
         put_conditions(&at, report);

@@ -19,6 +19,10 @@
  *     seq INTEGER PRIMARY KEY, envelope BLOB
  *   rotating                                    the machine's id in it, for 90 days (proto/erasure_format.h)
  *     seq INTEGER PRIMARY KEY, id BLOB(16)
+ *   stall_end                                   how a stall ended that was told while it went on; it may come before that
+ *     first         BLOB(16) PRIMARY KEY        payload id of the stall
+ *     id, session   BLOB(16)                    of the payload that told the end; joined where the session is the stall's
+ *     how, signal, duration_ns, received_ms; rotating BLOB(16) or NULL
  *   erased                                      ids whose machine wants to be forgotten
  *     id BLOB(16) PRIMARY KEY, at_ms
  *   issue                                       an aggregate of snapshot, renewed in the transaction that changes it
@@ -67,6 +71,11 @@ static const char writer_setup[] =
     "CREATE TABLE IF NOT EXISTS payload(seq INTEGER PRIMARY KEY REFERENCES snapshot(seq), envelope BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS rotating(seq INTEGER PRIMARY KEY REFERENCES snapshot(seq), id BLOB NOT NULL);"
     "CREATE INDEX IF NOT EXISTS rotating_id ON rotating(id);"
+    "CREATE TABLE IF NOT EXISTS stall_end(first BLOB PRIMARY KEY, id BLOB NOT NULL, session BLOB NOT NULL,"
+    " how INTEGER NOT NULL, signal INTEGER NOT NULL, duration_ns INTEGER NOT NULL, received_ms INTEGER NOT NULL,"
+    " rotating BLOB) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS stall_end_rotating ON stall_end(rotating) WHERE rotating IS NOT NULL;"
+    "CREATE INDEX IF NOT EXISTS stall_end_received ON stall_end(received_ms);"
     "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS issue(id BLOB PRIMARY KEY, hits INTEGER NOT NULL, sessions INTEGER NOT NULL,"
     " builds INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, longest_ns INTEGER NOT NULL,"
@@ -125,6 +134,17 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
     [LEAVE_PAYLOAD] = "UPDATE snapshot SET bytes = 0 WHERE seq = ?1",
     [FORGET_ERASED] = "DELETE FROM erased WHERE at_ms < ?1",
     [SET_RIGHT] = "UPDATE snapshot SET received_ms = ?1 WHERE received_ms > ?2",
+    [FIND_END] = "SELECT 1 FROM stall_end WHERE first = ?1",
+    [ADD_END] = "INSERT INTO stall_end(first, id, session, how, signal, duration_ns, received_ms, rotating)"
+                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    /* What was said of it without its end is said anew, while there are bytes to say it of. */
+    [COMPLETE_SNAPSHOT] = "UPDATE snapshot SET duration_ns = MAX(snapshot.duration_ns, e.duration_ns),"
+                          " state = CASE WHEN state = 1 AND bytes > 0 THEN 0 ELSE state END"
+                          " FROM stall_end e"
+                          " WHERE snapshot.id = ?1 AND e.first = ?1 AND e.session = snapshot.session",
+    [DROP_END] = "DELETE FROM stall_end WHERE first = (SELECT id FROM snapshot WHERE seq = ?1)",
+    [ERASE_ENDS] = "DELETE FROM stall_end WHERE rotating = ?1",
+    [FORGET_ENDS] = "DELETE FROM stall_end WHERE received_ms < ?1 AND first NOT IN (SELECT id FROM snapshot)",
 };
 
 /* ---- open and close ---- */
@@ -244,6 +264,16 @@ static int64_t duration_of(const struct sbx_stall *stall)
     return stall->trigger.kind == SBX_TRIGGER_MANUAL ? judged.end_ns - judged.begin_ns : stall->trigger.duration_ns;
 }
 
+/* Give a stall its end, where both are there. The writer's transaction is open. */
+static int complete(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COMPLETE_SNAPSHOT);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                        int64_t received_ms)
 {
@@ -281,6 +311,43 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
         sqlite3_bind_int64(statement, 1, seq);
         sqlite3_bind_blob(statement, 2, stall->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
         result = sbx_store_step(statement);
+    }
+    return result == 0 ? complete(store, stall->payload_id) : result;
+}
+
+/* Keep how a stall ended, the first that is told of it, and complete the stall if it is there. The same. */
+static int add_end(struct sbx_store *store, const struct sbx_stall *end, int64_t received_ms,
+                   enum sbx_stored *stored_out)
+{
+    uint8_t issue[SBX_ID_BYTES];
+    static const uint8_t none[SBX_ID_BYTES];
+    int64_t seq;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_END);
+    sqlite3_bind_blob(statement, 1, end->completes, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_reset(statement);
+    *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW;
+    if (result != 0)
+        return result < 0 ? result : 0;
+    statement = sbx_store_handle_use(&store->writer, ADD_END);
+    sqlite3_bind_blob(statement, 1, end->completes, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 2, end->payload_id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 3, end->session_id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 4, end->end.how);
+    sqlite3_bind_int64(statement, 5, end->end.signal);
+    sqlite3_bind_int64(statement, 6, end->end.duration_ns);
+    sqlite3_bind_int64(statement, 7, received_ms);
+    if (end->has_rotating_id)
+        sqlite3_bind_blob(statement, 8, end->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result == 0)
+        result = complete(store, end->completes);
+    if (result == 0) {
+        result = sbx_store_find(store, end->completes, &seq, NULL, issue);
+        if (result == 0 && memcmp(issue, none, SBX_ID_BYTES) != 0)
+            result = sbx_store_renew_issue(store, issue); /* it may be the longest now */
+        result = result == -ENOENT ? 0 : result;          /* the stall comes later, or never */
     }
     return result;
 }
@@ -337,7 +404,12 @@ int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const 
         if (result == -ENOENT) {
             result = is_erased(store, stall);
             *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* its sender need not try again */
-            result = result != 0 ? (result < 0 ? result : 0) : add_payload(store, stall, envelope, bytes, received_ms);
+            if (result != 0)
+                result = result < 0 ? result : 0;
+            else if (sbx_stall_is_end(stall))
+                result = add_end(store, stall, received_ms, stored_out);
+            else
+                result = add_payload(store, stall, envelope, bytes, received_ms);
         } else if (result == 0) {
             result = compare_payload(store, seq, envelope, bytes, stored_out);
         }

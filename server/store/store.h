@@ -89,9 +89,13 @@ int sbx_store_open(const char *data_dir, const char *version, struct sbx_store *
                    size_t why_bytes);
 void sbx_store_close(struct sbx_store *store);
 
-/* Keep a payload: when this returns 0 with NEW or BEFORE it is durable. CONFLICT: the id is taken by other bytes. */
+/* Keep a payload. How a stall ended is no snapshot: it is joined to its stall, whichever comes first, once, and the stall is
+ * triaged anew. When this returns 0 with NEW or BEFORE it is durable. CONFLICT: the id is taken by other bytes. */
 int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                   int64_t received_ms, enum sbx_stored *stored_out);
+
+/* Give `stall` the end that was told of it, if one was: `stall` is that of a payload that is stored. 0 or -errno. */
+int sbx_store_complete(struct sbx_store *store, struct sbx_stall *stall);
 
 /* The machine that these ids belong to is to be forgotten: whatever carries one goes with all that was made of it, and
  * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. `gone` (may be NULL) is

@@ -33,12 +33,18 @@ enum writer_statement {
     LEAVE_PAYLOAD,
     FORGET_ERASED,
     SET_RIGHT,
+    FIND_END,
+    ADD_END,
+    COMPLETE_SNAPSHOT,
+    DROP_END,
+    ERASE_ENDS,
+    FORGET_ENDS,
     WRITER_STATEMENTS,
 };
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 8
+    SBX_READER_STATEMENTS = 9
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 

@@ -11,7 +11,7 @@
 /* Take one payload away, and what counts it. The writer's transaction is open. */
 static int drop_snapshot(struct sbx_store *store, int64_t seq, const uint8_t *issue)
 {
-    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_SNAPSHOT};
+    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_END, DROP_SNAPSHOT};
     int result = 0;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
@@ -65,6 +65,12 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
     sqlite3_bind_int64(statement, 2, now_ms);
     int result = sbx_store_step(statement);
     sqlite3_clear_bindings(statement);
+    if (result == 0) { /* those whose stall is not here; the others go with it */
+        statement = sbx_store_handle_use(&store->writer, ERASE_ENDS);
+        sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement);
+    }
     while (result == 0 && (result = erase_one(store, rotating_id, id)) > 0) {
         if (gone)
             gone(context, id);
@@ -128,11 +134,17 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
 {
     enum {
         EARLY_MS = 86400000
-    }; /* a clock that is put right by a little moves nothing */
+    };                                                  /* a clock that is put right by a little moves nothing */
+    const int64_t END_KEPT_MS = INT64_C(31) * 86400000; /* longer than a machine keeps a payload */
     sbx_store_handle_lock(&store->writer);
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
     sqlite3_bind_int64(statement, 1, erased_before_ms);
     int result = sbx_store_step(statement);
+    if (result == 0) { /* a stall that has not come after so long does not come any more */
+        statement = sbx_store_handle_use(&store->writer, FORGET_ENDS);
+        sqlite3_bind_int64(statement, 1, now_ms - END_KEPT_MS);
+        result = sbx_store_step(statement);
+    }
     if (result == 0) {
         statement = sbx_store_handle_use(&store->writer, SET_RIGHT);
         sqlite3_bind_int64(statement, 1, now_ms);

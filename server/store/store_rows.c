@@ -41,6 +41,7 @@ enum reader_statement {
     TOP_ISSUES,
     ONE_ISSUE,
     COUNT_ROWS,
+    READ_END,
     READER_STATEMENTS,
 };
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
@@ -59,6 +60,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1 AND " IS_COMMON_ISSUE("i.id"),
     [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
                    " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
+    [READ_END] = "SELECT how, signal, duration_ns FROM stall_end WHERE first = ?1 AND session = ?2",
 };
 
 void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines)
@@ -98,6 +100,26 @@ int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 }
 
 /* ---- triage's side ---- */
+
+int sbx_store_complete(struct sbx_store *store, struct sbx_stall *stall)
+{
+    if (!stall->trigger.in_progress || stall->end.how != SBX_END_NONE)
+        return 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_END);
+    sqlite3_bind_blob(statement, 1, stall->payload_id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(statement, 2, stall->session_id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        stall->end.how = (uint32_t)sqlite3_column_int(statement, 0);
+        stall->end.signal = (uint32_t)sqlite3_column_int(statement, 1);
+        stall->end.duration_ns = sqlite3_column_int64(statement, 2);
+        sqlite3_reset(statement);
+    }
+    sqlite3_clear_bindings(statement);
+    sbx_store_handle_unlock(&store->reader);
+    return result < 0 ? result : 0;
+}
 
 int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES])
 {

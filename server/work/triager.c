@@ -182,18 +182,12 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
     return sbx_store_put_verdict(triager->store, id, &row);
 }
 
-/* Decode and report. Returns 0, or -errno with the reason in `why`. */
-static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES],
-                           const struct sbx_byte_buffer *envelope, char *why, size_t why_bytes)
+/* Name, judge, render, record. As triage_envelope(). */
+static int triage_stall(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES], const struct sbx_stall *stall,
+                        char *why, size_t why_bytes)
 {
-    struct sbx_stall *stall;
     struct sbx_report *report = NULL;
-    int result = sbx_stall_decode(envelope->data, envelope->used, &stall, why, why_bytes);
-    if (result < 0)
-        return result;
-    result = renew_symbolizer(triager);
-    if (result == 0)
-        result = sbx_report_create(stall, triager->symbolizer, &report);
+    int result = sbx_report_create(stall, triager->symbolizer, &report);
     if (result == 0)
         result = sbx_attribute(report);
     if (result < 0) {
@@ -210,6 +204,30 @@ static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_
         snprintf(why, why_bytes, "the verdict could not be stored: %s", strerror(-result));
 destroy:
     sbx_report_destroy(report);
+    return result;
+}
+
+/* Decode and report. Returns 0, or -errno with the reason in `why`. */
+static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES],
+                           const struct sbx_byte_buffer *envelope, char *why, size_t why_bytes)
+{
+    struct sbx_stall *stall;
+    int result = sbx_stall_decode(envelope->data, envelope->used, &stall, why, why_bytes);
+    if (result < 0)
+        return result;
+    result = renew_symbolizer(triager);
+    if (result == 0)
+        result = sbx_store_complete(triager->store, stall);
+    if (result < 0)
+        snprintf(why, why_bytes, "%s", strerror(-result));
+    /* Its end may come while we are at it; it finds the row as not triaged, and leaves it to us. */
+    for (bool is_whole = false; result == 0 && !is_whole;) {
+        uint32_t how = stall->end.how;
+        result = triage_stall(triager, id, stall, why, why_bytes);
+        if (result == 0)
+            result = sbx_store_complete(triager->store, stall);
+        is_whole = stall->end.how == how;
+    }
     sbx_stall_destroy(stall);
     return result;
 }

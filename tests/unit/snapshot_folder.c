@@ -84,12 +84,17 @@ int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, vo
 struct list {
     struct sbx_snapshot **snapshots;
     unsigned count, max;
+    bool with_ends;
 };
 
 static const char *take(void *context, const char *path, struct sbx_snapshot *snapshot)
 {
     struct list *list = context;
     (void)path;
+    if (snapshot->header.trigger.kind == SBX_TRIGGER_END && !list->with_ends) {
+        sbx_snapshot_destroy(snapshot);
+        return NULL;
+    }
     if (list->count == list->max) {
         sbx_snapshot_destroy(snapshot);
         return "is one more than there should be";
@@ -98,10 +103,10 @@ static const char *take(void *context, const char *path, struct sbx_snapshot *sn
     return NULL;
 }
 
-unsigned snapshot_folder_read(const char *folder, struct sbx_snapshot **snapshots_out, unsigned max, char *why,
-                              size_t why_bytes)
+static unsigned read_folder(const char *folder, bool with_ends, struct sbx_snapshot **snapshots_out, unsigned max,
+                            char *why, size_t why_bytes)
 {
-    struct list list = {.snapshots = snapshots_out, .max = max};
+    struct list list = {.snapshots = snapshots_out, .max = max, .with_ends = with_ends};
     if (snapshot_folder_visit(folder, take, &list, why, why_bytes) != 0) {
         while (list.count > 0) {
             sbx_snapshot_destroy(snapshots_out[--list.count]);
@@ -113,6 +118,18 @@ unsigned snapshot_folder_read(const char *folder, struct sbx_snapshot **snapshot
     }
     qsort(snapshots_out, list.count, sizeof *snapshots_out, by_end);
     return list.count;
+}
+
+unsigned snapshot_folder_read(const char *folder, struct sbx_snapshot **snapshots_out, unsigned max, char *why,
+                              size_t why_bytes)
+{
+    return read_folder(folder, false, snapshots_out, max, why, why_bytes);
+}
+
+unsigned snapshot_folder_read_with_ends(const char *folder, struct sbx_snapshot **snapshots_out, unsigned max,
+                                        char *why, size_t why_bytes)
+{
+    return read_folder(folder, true, snapshots_out, max, why, why_bytes);
 }
 
 struct sbx_snapshot *snapshot_folder_read_only(const char *folder, char *why, size_t why_bytes)

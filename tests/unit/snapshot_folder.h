@@ -20,12 +20,16 @@ typedef const char *snapshot_folder_visitor(void *context, const char *path, str
 int snapshot_folder_visit(const char *folder, snapshot_folder_visitor *visit, void *context, char *why,
                           size_t why_bytes);
 
-/* Read every snapshot in it. Returns how many there are, all of them in snapshots_out (given: sbx_snapshot_destroy) ordered by
+/* Read every snapshot in it that tells a stall, and not how one ended (SBX_TRIGGER_END). Returns how many there are, all of them in snapshots_out (given: sbx_snapshot_destroy) ordered by
  * the end of their triggers; on the first one that is damaged, or at more than `max`, 0 and a sentence in `why`. */
 unsigned snapshot_folder_read(const char *folder, struct sbx_snapshot **snapshots_out, unsigned max, char *why,
                               size_t why_bytes);
 
-/* The only one; NULL when there is none, or more, or it is damaged, and a sentence in `why`. */
+/* The same, with the ends. */
+unsigned snapshot_folder_read_with_ends(const char *folder, struct sbx_snapshot **snapshots_out, unsigned max,
+                                        char *why, size_t why_bytes);
+
+/* The only one that tells a stall; NULL when there is none, or more, or it is damaged, and a sentence in `why`. */
 struct sbx_snapshot *snapshot_folder_read_only(const char *folder, char *why, size_t why_bytes);
 
 #endif

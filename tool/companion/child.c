@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "recording_file.h"
 
 /* What a supervisor may be sent and means for the program. SIGKILL and SIGSTOP cannot be passed on. */
@@ -108,6 +109,7 @@ static void reap(struct sbx_child *child)
         return;
     }
     child->has_ended = true;
+    child->ended_ns = sbx_now_ns();
     child->status = status;
     child->had_no_memory =
         WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && sbx_memory_kills_have_grown(&child->memory_kills);

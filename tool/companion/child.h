@@ -20,7 +20,8 @@ struct sbx_child {
     uint64_t start_ticks; /* with the pid names the process; 0: not known */
     int signal_fd;        /* signalfd: SIGCHLD and what is to be passed on */
     bool has_ended;
-    int status; /* as waitpid gave it */
+    int status;        /* as waitpid gave it */
+    uint64_t ended_ns; /* CLOCK_MONOTONIC of that */
     struct sbx_memory_kills memory_kills;
     bool had_no_memory; /* killed, while the kernel counted a kill for want of memory */
     sigset_t mask_before;

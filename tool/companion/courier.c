@@ -171,11 +171,17 @@ void sbx_courier_call(struct sbx_courier *courier)
     pthread_mutex_unlock(&courier->lock);
 }
 
+struct waiting {
+    const struct sbx_spool *spool;
+    uint64_t count;
+};
+
+/* Stalls are counted: how one ended goes with it. */
 static int count_one(void *context, const char *path, const uint8_t id[16])
 {
+    struct waiting *waiting = context;
     (void)path;
-    (void)id;
-    ++*(uint64_t *)context;
+    waiting->count += !sbx_spool_is_end(waiting->spool, id);
     return 0;
 }
 
@@ -188,8 +194,9 @@ void sbx_courier_finish(struct sbx_courier *courier, uint64_t grace_ms, struct s
     pthread_mutex_unlock(&courier->lock);
     pthread_join(courier->thread, NULL);
     *counts_out = courier->counts;
-    counts_out->waiting = 0;
-    (void)sbx_spool_each(courier->spool, count_one, &counts_out->waiting);
+    struct waiting waiting = {.spool = courier->spool};
+    (void)sbx_spool_each(courier->spool, count_one, &waiting);
+    counts_out->waiting = waiting.count;
     if (courier->deliverer != NULL) {
         struct sbx_deliver_counts delivered;
         sbx_deliverer_counts(courier->deliverer, &delivered);

@@ -32,7 +32,7 @@ struct sbx_courier_counts {
         unreadable;         /* snapshots encoded by this courier, of whatever program; and those that could not be */
     uint64_t unsealed;      /* snapshots not encoded, for want of a key to seal to, when it was last tried */
     uint64_t expired;       /* removed unsent: they had waited for too long */
-    uint64_t sent, waiting; /* payloads delivered by this courier, and left in the spool, of whatever program */
+    uint64_t sent, waiting; /* stalls delivered by this courier (how one ended goes with it), and left in the spool, of whatever program */
     char error[256];        /* why the last attempt to send failed; "": it did not, or there was none */
 };
 

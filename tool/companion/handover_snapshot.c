@@ -26,6 +26,7 @@
 #include "recording_file.h"
 #include "shared_mapping.h"
 #include "snapshot_copy.h"
+#include "stall_end.h"
 #include "temporary_file.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -43,7 +44,8 @@ void sbx_handovers_init(struct sbx_handovers *handovers, const char *spool_path,
 
 static bool is_sound(const struct sbx_trigger_entry *trigger, const struct sbx_recording_header *header)
 {
-    bool is_living = trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_DEADLINE ||
+    bool is_end = trigger->kind == SBX_TRIGGER_END && trigger->ended > SBX_END_NONE && trigger->ended < SBX_END_KINDS;
+    bool is_living = is_end || trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_DEADLINE ||
                      trigger->kind == SBX_TRIGGER_SLOW_MESSAGE || trigger->kind == SBX_TRIGGER_SLOW_FRAME ||
                      trigger->kind == SBX_TRIGGER_WATCHDOG || trigger->kind == SBX_TRIGGER_MANUAL;
     return is_living && (trigger->thread < header->threads.count || trigger->thread == UINT32_MAX) &&
@@ -139,6 +141,7 @@ static void answer(void *context)
     struct sbx_control_page *control = (struct sbx_control_page *)(void *)((uint8_t *)work->live + SBX_CONTROL_AT);
     if (work->result == 0) {
         control->handover.made++;
+        memcpy(control->handover.snapshot_id, work->id, sizeof work->id);
         /* It has its name: should its process die now, nobody is to make it once more (recording_recover.h).
          * order: release pending.state - the process leaves it alone until it has its answer */
         sbx_store_release(&work->live->pending.state, SBX_PENDING_NONE);
@@ -201,7 +204,10 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
     if (result != 0) {
         goto close_folder;
     }
-    if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
+    const struct sbx_trigger_entry *trigger = &work->control.handover.trigger;
+    if (trigger->kind == SBX_TRIGGER_END) { /* its word; a file of that name is not written to */
+        sbx_stall_end_id(trigger->first_id, work->id);
+    } else if (getrandom(work->id, sizeof work->id, 0) != (ssize_t)sizeof work->id) {
         result = -errno;
         goto close_folder;
     }

@@ -129,6 +129,14 @@ struct sbx_stall {
         uint32_t frames;       /* frames dropped in a burst; 0: it was none */
         uint32_t message_kind; /* of the judged message, as the application numbers them; 0: not told */
     } trigger;
+    /* How it ended, where it was told while it went on: of kind SBX_TRIGGER_END by the payload itself, else once it was
+     * completed. */
+    struct {
+        uint32_t how;    /* enum sbx_stall_end; NONE: not known */
+        uint32_t signal; /* of DIED: that ended the process; 0 none, or not known */
+        int64_t duration_ns;
+    } end;
+    uint8_t completes[16]; /* SBX_TRIGGER_END alone: the payload_id of the stall. There are no threads then */
     struct {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
     } redactions;
@@ -160,6 +168,16 @@ int sbx_stall_decode(const void *envelope, size_t bytes, struct sbx_stall **stal
 
 /* The frames of callstack `stack`, leaf first, as indexes into stall->frames. Returns how many were written (<= max). */
 size_t sbx_stall_frames(const struct sbx_stall *stall, uint32_t stack, uint32_t *frames_out, size_t max);
+
+/* Is this no stall, but how one ended? Then it has an identity and an end, and nothing to report. */
+bool sbx_stall_is_end(const struct sbx_stall *stall);
+
+/* Complete a stall that was told while it went on by how it ended; nothing happens, and false is returned, when that is not
+ * the end of this stall, or it has one. */
+bool sbx_stall_complete(struct sbx_stall *stall, const struct sbx_stall *end);
+
+/* How long it lasted, as far as that is known. */
+int64_t sbx_stall_lasted_ns(const struct sbx_stall *stall);
 
 void sbx_stall_destroy(struct sbx_stall *stall);
 

@@ -146,7 +146,7 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
         snprintf(why, why_bytes, "the payload has no trigger");
         return -EPROTO;
     }
-    if (trigger->thread >= stall->thread_count) {
+    if (trigger->kind != SBX_TRIGGER_END && trigger->thread >= stall->thread_count) {
         snprintf(why, why_bytes, "the trigger names thread %u of %u", trigger->thread, stall->thread_count);
         return -EPROTO;
     }
@@ -164,6 +164,11 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
     stall->trigger.duration_ns = (int64_t)trigger->duration_us * 1000;
     stall->trigger.history_ns = (int64_t)trigger->history_us * 1000;
     stall->trigger.message = trigger->message;
+    if (trigger->kind == SBX_TRIGGER_END) {
+        stall->end.how = trigger->ended < SBX_END_KINDS ? trigger->ended : SBX_END_UNSEEN;
+        stall->end.signal = stall->trigger.signal;
+        stall->end.duration_ns = stall->trigger.duration_ns;
+    }
     if (trigger->watch > stall->watch_count) {
         snprintf(why, why_bytes, "the trigger names watch %u of %u", trigger->watch, stall->watch_count);
         return -EPROTO;
@@ -172,6 +177,24 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
     stall->trigger.after_ms = trigger->after_ms;
     stall->trigger.frames = trigger->frames;
     stall->trigger.message_kind = trigger->message_kind < SBX_OP_MAX ? trigger->message_kind : 0;
+    return 0;
+}
+
+/* Whose end it is; nobody else names another payload. */
+static int take_completes(struct sbx_stall *stall, const Stallbox__V1__Payload *payload, char *why, size_t why_bytes)
+{
+    bool is_end = stall->trigger.kind == SBX_TRIGGER_END;
+    if (payload->completes.len != (is_end ? sizeof stall->completes : 0)) {
+        snprintf(why, why_bytes, "the stall that it completes has an id of %zu bytes", payload->completes.len);
+        return -EPROTO;
+    }
+    if (is_end) {
+        memcpy(stall->completes, payload->completes.data, sizeof stall->completes);
+        if (stall->end.how == SBX_END_NONE || stall->thread_count != 0 || stall->record_count != 0) {
+            snprintf(why, why_bytes, "it tells how a stall ended, and not how or more than that");
+            return -EPROTO;
+        }
+    }
     return 0;
 }
 
@@ -211,7 +234,10 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
         result =
             sbx_stall_take_watches(stall, payload->watches != NULL ? payload->watches : &no_watches, why, why_bytes);
     }
-    return result != 0 ? result : take_trigger(stall, payload->trigger, why, why_bytes);
+    if (result == 0) {
+        result = take_trigger(stall, payload->trigger, why, why_bytes);
+    }
+    return result != 0 ? result : take_completes(stall, payload, why, why_bytes);
 }
 
 /* Parse a body that passed the scan, and check it. */
@@ -279,6 +305,29 @@ size_t sbx_stall_frames(const struct sbx_stall *stall, uint32_t stack, uint32_t 
         stack = stall->callstacks[stack].parent;
     }
     return count;
+}
+
+bool sbx_stall_is_end(const struct sbx_stall *stall)
+{
+    return stall->trigger.kind == SBX_TRIGGER_END;
+}
+
+bool sbx_stall_complete(struct sbx_stall *stall, const struct sbx_stall *end)
+{
+    if (!sbx_stall_is_end(end) || sbx_stall_is_end(stall) || !stall->trigger.in_progress ||
+        stall->end.how != SBX_END_NONE || memcmp(end->completes, stall->payload_id, sizeof end->completes) != 0 ||
+        memcmp(end->session_id, stall->session_id, sizeof end->session_id) != 0) {
+        return false;
+    }
+    stall->end = end->end;
+    return true;
+}
+
+int64_t sbx_stall_lasted_ns(const struct sbx_stall *stall)
+{
+    return stall->end.how != SBX_END_NONE && stall->end.duration_ns > stall->trigger.duration_ns
+               ? stall->end.duration_ns
+               : stall->trigger.duration_ns;
 }
 
 void sbx_stall_destroy(struct sbx_stall *stall)

@@ -568,7 +568,7 @@ static void print_verdict(struct printer *printer)
     sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, TRACK_STALL, 0, NULL);
     sbx_perfetto_event_name(trace, trigger);
     sbx_perfetto_note_text(trace, "thread", label);
-    sbx_perfetto_note_number(trace, "duration_ms", ms_of(stall->trigger.duration_ns));
+    sbx_perfetto_note_number(trace, "duration_ms", ms_of(sbx_stall_lasted_ns(stall)));
     sbx_perfetto_note_count(trace, "threshold_ms", stall->trigger.threshold_ms);
     sbx_perfetto_event_end(trace);
 }

@@ -82,6 +82,20 @@ static void put_watch(struct sbx_json *json, const struct sbx_report *report, ui
     sbx_json_end_object(json);
 }
 
+/* How a stall ended that was told while it went on; other stalls have no such field. */
+static void put_end(struct sbx_json *json, const struct sbx_stall *stall)
+{
+    if (stall->end.how == SBX_END_NONE) {
+        return;
+    }
+    sbx_json_key(json, "end");
+    sbx_json_begin_object(json);
+    put_text(json, "how", sbx_stall_end_name(stall->end.how));
+    put_text(json, "signal", stall->end.signal != 0 ? sbx_signal_name(stall->end.signal) : NULL);
+    put_number(json, "recorded_ms", (double)stall->trigger.duration_ns / 1e6);
+    sbx_json_end_object(json);
+}
+
 static void put_head(struct sbx_json *json, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -97,11 +111,12 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_key(json, "trigger");
     sbx_json_begin_object(json);
     put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));
-    put_number(json, "duration_ms", (double)stall->trigger.duration_ns / 1e6);
+    put_number(json, "duration_ms", (double)sbx_stall_lasted_ns(stall) / 1e6);
     put_unsigned(json, "threshold_ms", stall->trigger.threshold_ms);
     put_unsigned(json, "thread", stall->trigger.thread);
     sbx_json_key(json, "in_progress");
-    sbx_json_bool(json, stall->trigger.in_progress);
+    sbx_json_bool(json, stall->trigger.in_progress && stall->end.how != SBX_END_ANSWERED);
+    put_end(json, stall);
     put_unsigned(json, "after_ms", stall->trigger.after_ms);
     put_unsigned(json, "frames_dropped", stall->trigger.frames);
     if (report->message_kind != 0) { /* other messages have no such fields */

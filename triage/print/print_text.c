@@ -89,6 +89,29 @@ static int put_identity(FILE *text, const struct sbx_report *report)
     return sbx_text_wrapped(text, "payload", line);
 }
 
+/* How it went on after the trigger, where that was told. */
+static int put_end(FILE *text, const struct sbx_stall *stall)
+{
+    char duration[SBX_DURATION_TEXT_BYTES], line[128];
+    sbx_duration_text((double)sbx_stall_lasted_ns(stall), duration);
+    switch (stall->end.how) {
+    case SBX_END_ANSWERED:
+        snprintf(line, sizeof line, "it ended after %s", duration);
+        break;
+    case SBX_END_DIED:
+        snprintf(line, sizeof line, "still hung after %s, when %s%s", duration,
+                 stall->end.signal != 0 ? "it was killed by " : "the process ended",
+                 stall->end.signal != 0 ? sbx_signal_name(stall->end.signal) : "");
+        break;
+    case SBX_END_UNSEEN:
+        snprintf(line, sizeof line, "still hung after %s, when recording stopped", duration);
+        break;
+    default:
+        return 0;
+    }
+    return sbx_text_wrapped(text, "end", line);
+}
+
 /* What made the recorder look, and what it concludes. */
 static int put_cause(FILE *text, const struct sbx_report *report)
 {
@@ -100,9 +123,10 @@ static int put_cause(FILE *text, const struct sbx_report *report)
         snprintf(line, sizeof line, "%s", sbx_trigger_name(stall->trigger.kind));
     } else {
         snprintf(line, sizeof line, "%s after %s, limit %u ms%s", sbx_trigger_name(stall->trigger.kind), duration,
-                 stall->trigger.threshold_ms, stall->trigger.in_progress ? ", still going on" : "");
+                 stall->trigger.threshold_ms,
+                 stall->trigger.in_progress && stall->end.how == SBX_END_NONE ? ", still going on" : "");
     }
-    int lines = sbx_text_wrapped(text, "trigger", line) + put_promise(text, report);
+    int lines = sbx_text_wrapped(text, "trigger", line) + put_end(text, stall) + put_promise(text, report);
     if (stall->trigger.signal != 0) {
         snprintf(line, sizeof line, "%s, %s", sbx_signal_name(stall->trigger.signal),
                  sbx_fault_text(stall->trigger.fault));

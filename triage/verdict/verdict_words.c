@@ -15,11 +15,12 @@
 #include "short_name.h"
 
 enum {
-    EVIDENCE_NAME = 80,               /* bytes of a function's name in a sentence */
-    CALLER_NAME = 60,                 /* the same of each of three */
-    BYTES_WORTH_TELLING = 1024,       /* moved by calls that took so long: fewer explain nothing */
-    NS_WORTH_TELLING = 1000,          /* shorter reads as 0 us */
-    ALLOCATIONS_WORTH_TELLING = 1000, /* fewer, and less than a MiB, have no part in a stall */
+    EVIDENCE_NAME = 80,                            /* bytes of a function's name in a sentence */
+    CALLER_NAME = 60,                              /* the same of each of three */
+    BYTES_WORTH_TELLING = 1024,                    /* moved by calls that took so long: fewer explain nothing */
+    NS_WORTH_TELLING = 1000,                       /* shorter reads as 0 us */
+    ALLOCATIONS_WORTH_TELLING = 1000,              /* fewer, and less than a MiB, have no part in a stall */
+    SPENT_BYTES = 2 * SBX_DURATION_TEXT_BYTES + 4, /* one duration of another */
 };
 
 void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES])
@@ -300,6 +301,30 @@ static void write_culprit(const struct sbx_verdict *verdict, const char *culprit
     }
 }
 
+/* What became of a stall that nobody saw the end of, behind everything else. */
+static void say_end(const struct sbx_stall *stall, struct sbx_verdict *verdict)
+{
+    size_t used = strlen(verdict->headline), room = sizeof verdict->headline - used;
+    if (stall->end.how == SBX_END_DIED && stall->end.signal != 0) {
+        snprintf(verdict->headline + used, room, "; still hung when it was killed by %s",
+                 sbx_signal_name(stall->end.signal));
+    } else if (stall->end.how == SBX_END_DIED) {
+        snprintf(verdict->headline + used, room, "; still hung when the process ended");
+    } else if (stall->end.how == SBX_END_UNSEEN) {
+        snprintf(verdict->headline + used, room, "; still hung when recording stopped");
+    }
+}
+
+/* "5.00 s", or where it is known how long the stall went on after it was told: "5.00 s of 9.00 s". */
+static void write_spent(const struct sbx_report *report, double spent_ns, char out[SPENT_BYTES])
+{
+    char spent[SBX_DURATION_TEXT_BYTES], lasted[SBX_DURATION_TEXT_BYTES];
+    sbx_duration_text(spent_ns, spent);
+    sbx_duration_text((double)sbx_stall_lasted_ns(report->stall), lasted);
+    bool is_more = report->stall->end.how != SBX_END_NONE && strcmp(spent, lasted) != 0;
+    snprintf(out, SPENT_BYTES, "%s%s%s", spent, is_more ? " of " : "", is_more ? lasted : "");
+}
+
 static void say_unknown(const struct sbx_judgement *judgement, const char *thread, const char *wall,
                         struct sbx_verdict *verdict)
 {
@@ -327,19 +352,19 @@ static void write_lead(const struct sbx_judgement *judgement, double spent_ns, c
 void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgement *judgement,
                         struct sbx_verdict *verdict)
 {
-    char thread[SBX_THREAD_TEXT_BYTES], wall[SBX_DURATION_TEXT_BYTES], spent[SBX_DURATION_TEXT_BYTES];
+    char thread[SBX_THREAD_TEXT_BYTES], wall[SPENT_BYTES], spent[SPENT_BYTES];
     char place[240], function[SBX_SHORT_NAME_BYTES], call[48], culprit[SBX_THREAD_TEXT_BYTES] = "", behind[240];
     char lead[LEAD_BYTES];
     sbx_thread_text(report->stall, report->stall->trigger.thread, thread);
     if (verdict->culprit_thread >= 0) {
         sbx_thread_text(report->stall, (uint32_t)verdict->culprit_thread, culprit);
     }
-    sbx_duration_text(judgement->split.wall_ns, wall);
-    sbx_duration_text(judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, spent);
+    write_spent(report, judgement->split.wall_ns, wall);
+    write_spent(report, judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, spent);
     sbx_call_name(judgement->wait.kind, judgement->wait.op, judgement->wait.amount, call, sizeof call);
     write_place(judgement, place, sizeof place);
     write_lead(judgement, judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, lead);
-    const char *so_far = judgement->wait.open ? " so far" : "";
+    const char *so_far = judgement->wait.open && report->stall->end.how == SBX_END_NONE ? " so far" : "";
     const char *runtime = judgement->location != NULL ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
     const char *language = judgement->location != NULL ? sbx_script_language_of(judgement->location->function) : NULL;
     switch (verdict->cause) {
@@ -421,4 +446,5 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         say_unknown(judgement, thread, wall, verdict);
         break;
     }
+    say_end(report->stall, verdict);
 }

@@ -507,7 +507,7 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
     struct sbx_send_result sent = send_audited(deliverer, &to, id, envelope, bytes);
     switch (sent.verdict) {
     case SBX_SEND_STORED:
-        deliverer->counts.sent++;
+        deliverer->counts.sent += !sbx_spool_is_end(deliverer->spool, id); /* asked before its stall may be pruned */
         if (gate != NULL) {
             gate->was_sent(gate->context, bytes);
         }

@@ -51,7 +51,7 @@ uint64_t sbx_backoff_ms(uint32_t attempt, uint64_t server_ms, uint64_t random);
 
 struct sbx_deliverer;
 struct sbx_deliver_counts {
-    uint64_t sent, later, refused, unreadable;
+    uint64_t sent, later, refused, unreadable; /* sent: stalls; how one ended goes with it */
     uint64_t unsealed; /* times that a payload was kept back: sealing is demanded and no key holds */
 };
 

@@ -298,6 +298,7 @@ static void encode_trigger(const struct sbx_redacted *redacted, Stallbox__V1__Tr
     out->message_kind = redacted->trigger.message_kind;
     out->signal = redacted->trigger.signal;
     out->fault = redacted->trigger.fault;
+    out->ended = redacted->trigger.ended;
 }
 
 static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1__Redactions *out)
@@ -329,13 +330,16 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
     Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
 
-    encode_overhead(snapshot, &overhead);
+    bool is_end = redacted->trigger.kind == SBX_TRIGGER_END; /* the rest was told with its stall */
+    if (!is_end) {
+        encode_overhead(snapshot, &overhead);
+        encode_platform(platform, snapshot, &platform_out);
+        encode_policy(snapshot, detail_level, &policy);
+    }
     if (sampled != NULL) {
         sampling.weight = sampled->weight < SBX_WEIGHT_MAX ? sampled->weight : SBX_WEIGHT_MAX;
         sampling.one_in = at_most(sampled->one_in, SBX_WEIGHT_MAX);
     }
-    encode_platform(platform, snapshot, &platform_out);
-    encode_policy(snapshot, detail_level, &policy);
     encode_trigger(redacted, &trigger);
     encode_redactions(redacted, &redactions);
     encode_modules(redacted, &modules, &columns);
@@ -346,7 +350,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     encode_records(redacted, &records, &columns);
     encode_watches(redacted, &watches, &columns);
 
-    uint8_t ids[3][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
+    uint8_t ids[4][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
     memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
     memcpy(ids[1], snapshot->header.session_id, sizeof ids[1]);
     payload.format = FORMAT;
@@ -375,6 +379,10 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
         memcpy(ids[2], redacted->rotating_id, sizeof ids[2]);
         payload.rotating_id = (ProtobufCBinaryData){.len = sizeof ids[2], .data = ids[2]};
     }
+    if (is_end) {
+        memcpy(ids[3], snapshot->header.trigger.first_id, sizeof ids[3]);
+        payload.completes = (ProtobufCBinaryData){.len = sizeof ids[3], .data = ids[3]};
+    }
     payload.created_day = redacted->created_day;
     payload.uptime_bucket = redacted->uptime_bucket;
     payload.platform = &platform_out;
@@ -392,7 +400,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     payload.functions = redacted->function_count != 0 ? &functions : NULL;
     uint64_t drops[SBX_DROP_COUNT];
     memcpy(drops, redacted->drops, sizeof drops);
-    payload.n_drops = SBX_DROP_COUNT;
+    payload.n_drops = is_end ? 0 : SBX_DROP_COUNT;
     payload.drops = drops;
 
     uint8_t *bytes = NULL;

@@ -79,6 +79,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_TRIGGER, 11, "after_ms", MILLISECONDS_MAX, "how long recording went on afterwards"),
     NUMBER(SBX_IN_TRIGGER, 12, "frames", SBX_BURST_MAX, "how many frames were dropped"),
     NUMBER(SBX_IN_TRIGGER, 13, "message_kind", SBX_OP_MAX - 1, "number the program gives such messages"),
+    NUMBER(SBX_IN_TRIGGER, 14, "ended", SBX_END_KINDS - 1, "how a stall ended that was told before"),
     CHILD(10, SBX_IN_MODULES, "modules", "framing of the group below"),
     COLUMN(SBX_IN_MODULES, 1, SBX_FIELD_UINT, "kind", 6, "app, system, agent, vdso, other, runtime"),
     COLUMN(SBX_IN_MODULES, 2, SBX_FIELD_BUILD_ID, "build_id", 0, "which build of a library, or which kind of runtime"),
@@ -153,8 +154,10 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_SAMPLING, 2, "one_in", SBX_WEIGHT_MAX, "it was picked with the chance of one in so many"),
     {SBX_IN_PAYLOAD, 30, SBX_FIELD_ID, 0, false, false, 0, "rotating_id",
      "a machine's for 90 days: to count machines, and to delete what carries it on request"},
-    NUMBER(SBX_IN_PAYLOAD, 22, "app_name", SBX_NUMBER_MAX, "40 bits of a hash of the name that --app gave the program"),
+    NUMBER(SBX_IN_PAYLOAD, 23, "app_name", SBX_NUMBER_MAX, "40 bits of a hash of the name that --app gave the program"),
     NUMBER(SBX_IN_OVERHEAD, 9, "cost_ms", COST_MS_MAX, "the CPU time it cost, in steps; 0 when that is over a second"),
+    {SBX_IN_PAYLOAD, 22, SBX_FIELD_ID, 0, false, false, 0, "completes",
+     "of the end of a stall: payload_id of the snapshot that told it"},
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 

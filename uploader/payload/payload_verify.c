@@ -441,6 +441,22 @@ static int check_records(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
+/* V7: the end of a stall names the stall and says how, and tells nothing else; nothing else names one. */
+static int check_end(const struct walk *walk, const struct rows *rows)
+{
+    bool is_end = survey_of(walk, SBX_IN_TRIGGER, 1)->max == SBX_TRIGGER_END;
+    if (is_end != (survey_of(walk, SBX_IN_PAYLOAD, 22)->values != 0) ||
+        is_end != (survey_of(walk, SBX_IN_TRIGGER, 14)->max > SBX_END_NONE)) {
+        return refuse(walk, "field payload.completes: is there without the end of a stall, or not with one");
+    }
+    if (is_end &&
+        (rows->modules > 1 ||
+         rows->threads + rows->frames + rows->callstacks + rows->records + rows->watches + rows->functions != 0)) {
+        return refuse(walk, "payload: the end of a stall tells more than that");
+    }
+    return 0;
+}
+
 static int check_whole(const struct walk *walk)
 {
     struct rows rows = {.modules = 0};
@@ -477,9 +493,9 @@ static int check_whole(const struct walk *walk)
     if (survey_of(walk, SBX_IN_PAYLOAD, 17)->values > 3) {
         return refuse(walk, "field payload.app_version: more than three numbers");
     }
-    if ((result = check_references(walk, &rows)) != 0 || (result = check_names(walk)) != 0 ||
-        (result = check_modules(walk)) != 0 || (result = check_frames(walk, &rows)) != 0 ||
-        (result = check_callstacks(walk, &rows)) != 0) {
+    if ((result = check_end(walk, &rows)) != 0 || (result = check_references(walk, &rows)) != 0 ||
+        (result = check_names(walk)) != 0 || (result = check_modules(walk)) != 0 ||
+        (result = check_frames(walk, &rows)) != 0 || (result = check_callstacks(walk, &rows)) != 0) {
         return result;
     }
     return check_records(walk, &rows);

@@ -11,6 +11,7 @@
  *   V4  columns of a table are equally long; thread_rows add up
  *   V5  references (module, frame, callstack, thread, object, name) exist
  *   V6  a module of kind "other" has no build-id and no name, its frames and those of generated code no offset
+ *   V7  the end of a stall names its stall and has no table but the program's module; nothing else names another payload
  *
  * Also counts where the bytes are, for `stallbox show`. Pure; any thread. */
 #ifndef SBX_PAYLOAD_VERIFY_H

@@ -465,6 +465,7 @@ static void fill_trigger(struct work *work)
     redacted->trigger.signal = trigger->signal <= SBX_SIGNAL_MAX ? trigger->signal : 0;
     redacted->trigger.fault = trigger->fault < SBX_FAULT_KINDS ? trigger->fault : 0;
     redacted->trigger.in_progress = trigger->in_progress != 0;
+    redacted->trigger.ended = trigger->ended < SBX_END_KINDS ? trigger->ended : SBX_END_UNSEEN;
     redacted->trigger.after_ms = trigger->after_ms < AFTER_MAX_MS ? trigger->after_ms : AFTER_MAX_MS;
     redacted->trigger.frames = trigger->frames < SBX_BURST_FRAMES_MAX ? trigger->frames : SBX_BURST_FRAMES_MAX;
     redacted->trigger.message_kind = trigger->message_kind < SBX_MESSAGE_KINDS ? trigger->message_kind : 0;
@@ -505,6 +506,15 @@ static void fill_age(struct work *work)
     work->redacted->created_day = (uint32_t)((header->started_real_s + age_s) / 86400u % 100000u);
 }
 
+/* How a stall ended: no thread, no record, no count. */
+static int redact_end(struct work *work)
+{
+    fill_trigger(work);
+    fill_age(work);
+    work->redacted->uptime_bucket = 0; /* told with the stall */
+    return sbx_callstack_forest_write(&work->forest, work->redacted);
+}
+
 static int redact(struct work *work, size_t records_max)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
@@ -514,6 +524,12 @@ static int redact(struct work *work, size_t records_max)
             (uint8_t)sbx_redact_module(work->redaction, &snapshot->modules[i], snapshot->header.executable_path);
     }
     sbx_callstack_forest_init(&work->forest, snapshot, work->verdicts);
+    if (snapshot->header.trigger.kind == SBX_TRIGGER_END) {
+        for (uint32_t i = 0; i < snapshot->thread_count; i++) {
+            work->ordinal[i] = THREAD_NOT_KEPT;
+        }
+        return redact_end(work);
+    }
     choose_records(work, records_max);
     choose_threads(work);
     choose_threads_of_watches(work);

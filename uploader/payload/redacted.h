@@ -76,6 +76,7 @@ struct sbx_redacted {
     uint64_t drops[SBX_DROP_COUNT];
     struct {
         uint32_t kind, thread, threshold_ms, signal, fault;
+        uint32_t ended; /* enum sbx_stall_end */
         bool in_progress;
         uint64_t duration_us, message, history_us;
         uint32_t watch, after_ms, frames, message_kind; /* watch: row + 1; 0 none */
@@ -94,7 +95,7 @@ struct sbx_redacted {
 #define SBX_NUMBER_MAX ((UINT64_C(1) << 40) - 1)
 #define SBX_LONGEST_US (UINT64_C(3600) * 1000000)
 
-/* Apply `redaction`; keep the newest `records_max` records besides those taken at the trigger. Returns 0 and a value
+/* Apply `redaction`. Of the end of a stall (SBX_TRIGGER_END) nothing is kept but the trigger, the program and the day. Else keep the newest `records_max` records besides those taken at the trigger. Returns 0 and a value
  * (given: sbx_redacted_destroy), -EPERM when the rules let nothing leave, -ENOMEM, -EOVERFLOW when a stack is deeper or
  * a table larger than any recording can have. */
 SBX_MUST_CHECK int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_redaction *redaction,

@@ -66,7 +66,15 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
                 platform->kernel_minor, NAME_OF(processors, platform->arch), 1u << (platform->log2_cores & 31),
                 1u << (platform->log2_ram_gib & 31));
     }
-    if (trigger != NULL) {
+    if (trigger != NULL && trigger->kind == SBX_TRIGGER_END) {
+        fprintf(out, "%strigger%s    %s: %s, %.1f ms in all; of the payload ", style->bold, style->plain,
+                sbx_trigger_name(trigger->kind), sbx_stall_end_name(trigger->ended),
+                (double)trigger->duration_us / 1e3);
+        for (size_t i = 0; i < payload->completes.len; i++) {
+            fprintf(out, "%02x", payload->completes.data[i]);
+        }
+        fprintf(out, "\n");
+    } else if (trigger != NULL) {
         fprintf(out,
                 "%strigger%s    %s: %.1f ms, limit %" PRIu32 " ms, thread %" PRIu32 ", message %" PRIu64
                 ", %s; history %.2f s\n",

@@ -108,3 +108,20 @@ int sbx_stall_sampling_decide(int folder, const struct sbx_snapshot *snapshot, c
     free(counts);
     return result;
 }
+
+int sbx_stall_sampling_recall(int folder, const uint8_t id[16], enum sbx_stall_fate *fate_out)
+{
+    struct sbx_sampled ignored;
+    struct sbx_stall_counts *counts = calloc(1, sizeof *counts);
+    if (counts == NULL) {
+        return -ENOMEM;
+    }
+    int lock = take_lock(folder);
+    int result = lock < 0 ? lock : read_counts(folder, counts);
+    *fate_out = result == 0 ? sbx_stall_counts_find(counts, id, &ignored) : SBX_FATE_UNKNOWN;
+    if (lock >= 0) {
+        close(lock);
+    }
+    free(counts);
+    return result;
+}

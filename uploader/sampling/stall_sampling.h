@@ -19,4 +19,7 @@ SBX_MUST_CHECK int sbx_stall_sampling_decide(int folder, const struct sbx_snapsh
                                              const struct sbx_delivery_gate *gate, enum sbx_stall_fate *fate_out,
                                              struct sbx_sampled *sampled_out);
 
+/* What was decided of the snapshot `id`; SBX_FATE_UNKNOWN when that is not known (any more). 0 or -errno. */
+SBX_MUST_CHECK int sbx_stall_sampling_recall(int folder, const uint8_t id[16], enum sbx_stall_fate *fate_out);
+
 #endif

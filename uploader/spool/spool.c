@@ -19,6 +19,7 @@
 #include "durable_file.h"
 #include "recording_format.h"
 #include "spool_folders.h"
+#include "stall_end.h"
 
 enum {
     FUTURE_S = 60, /* a clock that is put right by a little makes nothing old */
@@ -446,6 +447,16 @@ static int move_file(int from, int to, const char *name)
         return -errno;
     }
     return fsync(to) != 0 || fsync(from) != 0 ? -errno : 0;
+}
+
+bool sbx_spool_is_end(const struct sbx_spool *spool, const uint8_t id[16])
+{
+    char name[SBX_SPOOL_NAME_BYTES];
+    uint8_t first_id[16];
+    sbx_stall_end_first_id(id, first_id);
+    sbx_spool_name(first_id, SBX_ENVELOPE_SUFFIX, name);
+    return faccessat(spool->root, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+           faccessat(spool->sent, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int sbx_spool_mark_sent(struct sbx_spool *spool, const uint8_t id[16])

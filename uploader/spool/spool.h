@@ -52,6 +52,9 @@ int sbx_spool_replace(struct sbx_spool *spool, const uint8_t id[16], const void 
 int sbx_spool_each(struct sbx_spool *spool, int (*each)(void *context, const char *path, const uint8_t id[16]),
                    void *context);
 
+/* Does this payload tell how a stall ended that a payload here tells, waiting or sent? Both together are one stall. */
+bool sbx_spool_is_end(const struct sbx_spool *spool, const uint8_t id[16]);
+
 int sbx_spool_mark_sent(struct sbx_spool *spool, const uint8_t id[16]); /* to sent/, durable */
 int sbx_spool_mark_bad(struct sbx_spool *spool, const uint8_t id[16]);  /* to bad/, durable */
 /* Remove every waiting payload and every raw snapshot, unsent. Returns 0 or -errno of the first that could not be. */

@@ -26,6 +26,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
             abort();      \
     } while (0)
 
+/* How a stall ended has nothing to report, and completes nothing but its stall. */
+static void check_end(const struct sbx_stall *end)
+{
+    struct sbx_report *report;
+    CHECK(end->end.how > SBX_END_NONE && end->end.how < SBX_END_KINDS && end->end.duration_ns >= 0);
+    CHECK(end->thread_count == 0 && end->record_count == 0 && sbx_report_create(end, NULL, &report) != 0);
+}
+
+/* Every second one is told with its end. */
+static void complete(struct sbx_stall *stall)
+{
+    struct sbx_stall end = {
+        .trigger = {.kind = SBX_TRIGGER_END},
+        .end = {.how = 1 + stall->payload_id[1] % 3, .signal = 9, .duration_ns = INT64_C(9000000000)}};
+    memcpy(end.completes, stall->payload_id, sizeof end.completes);
+    memcpy(end.session_id, stall->session_id, sizeof end.session_id);
+    bool is_taken = stall->payload_id[0] % 2 == 0 && sbx_stall_complete(stall, &end);
+    CHECK(!is_taken || (stall->trigger.in_progress && sbx_stall_lasted_ns(stall) >= stall->trigger.duration_ns));
+}
+
 static void check_promises(const struct sbx_stall *stall)
 {
     CHECK(stall->trigger.thread < stall->thread_count);
@@ -84,8 +104,13 @@ static void decode(const uint8_t *envelope, size_t bytes)
         CHECK(stall == NULL && why[0] != '\0');
         return;
     }
-    check_promises(stall);
-    use(stall);
+    if (sbx_stall_is_end(stall)) {
+        check_end(stall);
+    } else {
+        complete(stall);
+        check_promises(stall);
+        use(stall);
+    }
     sbx_stall_destroy(stall);
 }
 

@@ -73,6 +73,12 @@ int main(int argc, char **argv)
     struct sbx_recording_builder *builder = make_plain();
     save(builder, argv[1], "plain.raw");
 
+    struct sbx_trigger_entry trigger = builder->header->trigger;
+    builder->header->trigger = (struct sbx_trigger_entry){
+        .kind = SBX_TRIGGER_END, .ended = SBX_END_DIED, .signal = 9, .begin_ns = 1000, .end_ns = 9000, .first_id = {7}};
+    save(builder, argv[1], "ended.raw");
+    builder->header->trigger = trigger;
+
     sbx_recording_reuse_thread(builder, 0, 5000, "second", 9000); /* records of a thread whose entry has been reused */
     save(builder, argv[1], "reused_thread.raw");
 

@@ -62,6 +62,47 @@ static int destroy(void **state)
     return 0;
 }
 
+/* Told at five seconds, and then how it ended. */
+static void test_a_completed_stall_says_how_long_it_was_and_how_it_ended(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t how, signal;
+        const char *holds, *ends, *text;
+    } ends[] = {
+        {SBX_END_NONE, 0, " so far ", ")", "still going on"},
+        {SBX_END_ANSWERED, 0, " of 9.00 s ", ")", "it ended after 9.00 s"},
+        {SBX_END_DIED, 9, " of 9.00 s ", "; still hung when it was killed by SIGKILL",
+         "still hung after 9.00 s, when it was killed by SIGKILL"},
+        {SBX_END_DIED, 0, " of 9.00 s ", "; still hung when the process ended",
+         "still hung after 9.00 s, when the process ended"},
+        {SBX_END_UNSEEN, 0, " of 9.00 s ", "; still hung when recording stopped",
+         "still hung after 9.00 s, when recording stopped"},
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct sbx_payload_builder *builder;
+        char *text = NULL;
+        size_t bytes = 0;
+        assert_true(sbx_scenario_build(SBX_SCENARIO_ANR_ASLEEP, false, 1, &builder));
+        decode(builder);
+        sbx_payload_builder_destroy(builder);
+        stall->end.how = ends[i].how;
+        stall->end.signal = ends[i].signal;
+        stall->end.duration_ns = INT64_C(9000000000);
+        assert_int_equal(sbx_report_create(stall, NULL, &report), 0);
+        assert_int_equal(sbx_attribute(report), 0);
+        const char *headline = report->verdict.headline;
+        assert_non_null(strstr(headline, ends[i].holds));
+        assert_string_equal(headline + strlen(headline) - strlen(ends[i].ends), ends[i].ends);
+        FILE *out = open_memstream(&text, &bytes);
+        assert_int_equal(sbx_print_text(report, out, false), 0);
+        assert_int_equal(fclose(out), 0);
+        assert_non_null(strstr(text, ends[i].text));
+        free(text);
+        destroy(state);
+    }
+}
+
 static bool has_function(uint32_t stack, const char *function)
 {
     const struct sbx_location *locations[64];
@@ -360,6 +401,7 @@ static void test_a_frame_of_a_function_that_is_not_there_is_refused(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_completed_stall_says_how_long_it_was_and_how_it_ended),
         cmocka_unit_test_teardown(test_functions_of_a_script_are_named_by_a_file_and_blamed, destroy),
         cmocka_unit_test_teardown(test_without_names_a_runtime_and_its_functions_are_numbers, destroy),
         cmocka_unit_test_teardown(test_a_frame_of_a_function_that_is_not_there_is_refused, destroy),

@@ -35,6 +35,23 @@ static void leave_raw(const struct place *place, uint8_t number)
     sbx_recording_builder_destroy(builder);
 }
 
+/* Leave how the stall of that snapshot ended, under a name that comes before or behind it in any listing. */
+static void leave_end(const struct place *place, uint8_t number, uint8_t of)
+{
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    struct sbx_trigger_entry *trigger = &builder->header->trigger;
+    memcpy(trigger->first_id, builder->header->snapshot_id, sizeof trigger->first_id);
+    trigger->first_id[0] = of;
+    trigger->kind = SBX_TRIGGER_END;
+    trigger->ended = SBX_END_ANSWERED;
+    trigger->begin_ns = trigger->end_ns - UINT64_C(9000000000);
+    builder->header->snapshot_id[0] = number;
+    char name[40];
+    snprintf(name, sizeof name, "raw/%02x.raw", number);
+    sbx_recording_save(builder, sbx_test_path(place->path, name));
+    sbx_recording_builder_destroy(builder);
+}
+
 static struct sbx_pack_counts pack(struct place *place, uint32_t detail_level)
 {
     struct sbx_redaction redaction = sbx_scene_redaction(detail_level);
@@ -57,6 +74,94 @@ static void test_raw_snapshots_become_payloads_and_go(void **state)
     assert_true(sbx_test_exists(sbx_test_path(place->path, "01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx")));
     counts = pack(place, 1);
     assert_int_equal(counts.packed, 0);
+}
+
+/* It is part of the stall, and nothing of the process goes with it. */
+static void test_the_end_of_a_stall_is_a_small_payload_and_no_stall(void **state)
+{
+    struct place *place = *state;
+    leave_raw(place, 1);
+    leave_end(place, 2, 1);
+    struct sbx_pack_counts counts = pack(place, 1);
+    assert_int_equal(counts.packed, 1);
+    assert_int_equal(counts.ends, 1);
+    assert_int_equal(counts.unreadable + counts.later, 0);
+    size_t bytes, payload_bytes;
+    uint8_t *payload,
+        *envelope = sbx_test_read(sbx_test_path(place->path, "02fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.sbx"), &bytes);
+    struct sbx_envelope header;
+    struct sbx_payload_survey survey;
+    char why[200] = "";
+    assert_true(bytes < 400);
+    assert_int_equal(sbx_envelope_read(envelope, bytes, &header, why, sizeof why), 0);
+    assert_int_equal(sbx_envelope_payload(&header, &payload, &payload_bytes, why, sizeof why), 0);
+    assert_int_equal(sbx_payload_verify(payload, payload_bytes, &survey, why, sizeof why), 0);
+    static const struct {
+        enum sbx_payload_message message;
+        uint32_t number;
+        int64_t value;
+    } told[] = {
+        {SBX_IN_TRIGGER, 1, SBX_TRIGGER_END}, {SBX_IN_TRIGGER, 3, 9000000}, {SBX_IN_TRIGGER, 14, SBX_END_ANSWERED}};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        assert_int_equal(survey.fields[sbx_payload_field_find(told[i].message, told[i].number)].max, told[i].value);
+    }
+    static const enum sbx_payload_message untold[] = {SBX_IN_PLATFORM, SBX_IN_POLICY,   SBX_IN_THREADS,
+                                                      SBX_IN_RECORDS,  SBX_IN_OVERHEAD, SBX_IN_WATCHES};
+    for (size_t i = 0; i < sbx_payload_field_count; i++) {
+        for (size_t k = 0; k < sizeof untold / sizeof untold[0]; k++) {
+            assert_true(sbx_payload_fields[i].message != untold[k] || survey.fields[i].values == 0);
+        }
+    }
+    free(payload);
+    free(envelope);
+}
+
+static void test_an_end_waits_for_its_stall_to_be_packed(void **state)
+{
+    struct place *place = *state;
+    const char *name = sbx_test_path(place->path, "raw/01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.raw");
+    leave_end(place, 2, 1);
+    assert_int_equal(mkdir(name, 0700), 0); /* stands for one that cannot be packed now */
+    struct sbx_pack_counts counts = pack(place, 1);
+    assert_int_equal(counts.ends, 0);
+    assert_int_equal(counts.later, 1);
+    assert_int_equal(rmdir(sbx_test_path(place->path, "raw/01fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.raw")), 0);
+    counts = pack(place, 1);
+    assert_int_equal(counts.ends, 1);
+    assert_int_equal(counts.later, 0);
+}
+
+static bool may_pack_none(void *context, uint32_t kind)
+{
+    (void)context;
+    (void)kind;
+    return false;
+}
+
+static void say_terms(void *context, struct sbx_delivery_terms *terms_out)
+{
+    (void)context;
+    *terms_out = sbx_policy_default()->delivery;
+}
+
+/* What was kept back stays untold to its end, in whatever order the two are met. */
+static void test_the_end_of_a_stall_that_was_withheld_is_withheld(void **state)
+{
+    struct place *place = *state;
+    struct sbx_redaction redaction = sbx_scene_redaction(1);
+    struct sbx_pack_counts counts;
+    const struct sbx_delivery_gate gate = {.context = place, .may_pack = may_pack_none, .terms = say_terms};
+    leave_raw(place, 3);
+    assert_int_equal(rename(sbx_test_path(place->path, "raw/03.raw"),
+                            sbx_test_path(place->path, "raw/03fdfcfbfaf9f8f7f6f5f4f3f2f1f0ef.raw")),
+                     0);
+    leave_end(place, 1, 3);
+    leave_end(place, 9, 3);
+    assert_int_equal(sbx_pack_raw_folder(place->spool, &redaction, &gate, NULL, &counts), 0);
+    assert_int_equal(counts.packed + counts.ends + counts.later, 0);
+    assert_int_equal(counts.withheld, 3);
+    assert_int_equal(sbx_test_count(place->path, ".sbx"), 0);
+    assert_int_equal(sbx_test_count(sbx_test_path(place->path, "raw"), ".raw"), 0);
 }
 
 static void test_where_the_modules_lie_is_remembered_here(void **state)
@@ -273,6 +378,9 @@ int main(void)
 #define PACK_TEST(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
     const struct CMUnitTest tests[] = {
         PACK_TEST(test_raw_snapshots_become_payloads_and_go),
+        PACK_TEST(test_the_end_of_a_stall_is_a_small_payload_and_no_stall),
+        PACK_TEST(test_an_end_waits_for_its_stall_to_be_packed),
+        PACK_TEST(test_the_end_of_a_stall_that_was_withheld_is_withheld),
         PACK_TEST(test_where_the_modules_lie_is_remembered_here),
         PACK_TEST(test_what_watches_are_called_is_remembered_here),
         PACK_TEST(test_a_payload_carries_the_rotating_id_of_its_spool),

@@ -76,6 +76,39 @@ static size_t list_issues(struct sbx_issue_row rows[4])
     return count;
 }
 
+/* How the stall `name` ended, after `ms`. */
+static enum sbx_stored put_end(uint8_t name, uint8_t session, uint32_t how, int64_t ms)
+{
+    struct sbx_stall end = stall_of((uint8_t)(name ^ 0x80), session, 1);
+    enum sbx_stored stored;
+    end.trigger.kind = SBX_TRIGGER_END;
+    end.completes[0] = name;
+    end.end.how = how;
+    end.end.signal = how == SBX_END_DIED ? 9 : 0;
+    end.end.duration_ns = ms * 1000000;
+    end.has_rotating_id = true;
+    end.rotating_id[0] = name;
+    assert_int_equal(sbx_store_put(store, &end, "end", 3, 2000, &stored), 0);
+    return stored;
+}
+
+static struct sbx_snapshot_row row_of(uint8_t name)
+{
+    struct sbx_snapshot_row row;
+    const uint8_t id[SBX_ID_BYTES] = {name};
+    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    return row;
+}
+
+/* How it ended, as triage is told. */
+static struct sbx_stall completed(uint8_t name, uint8_t session)
+{
+    struct sbx_stall stall = stall_of(name, session, 1);
+    stall.trigger.in_progress = true;
+    assert_int_equal(sbx_store_complete(store, &stall), 0);
+    return stall;
+}
+
 static void test_the_same_payload_is_stored_once_and_other_bytes_conflict(void **state)
 {
     (void)state;
@@ -87,6 +120,70 @@ static void test_the_same_payload_is_stored_once_and_other_bytes_conflict(void *
     assert_int_equal(sbx_store_count(store, &counts), 0);
     assert_int_equal(counts.snapshots, 1);
     assert_true(counts.bytes > 0);
+}
+
+static void test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot(void **state)
+{
+    (void)state;
+    struct sbx_store_counts counts;
+    struct sbx_issue_row issues[4];
+    put(5, 1, 1, "abc");
+    put(6, 1, 1, "abc");
+    judge(5, "sleep", "f");
+    judge(6, "sleep", "f");
+    assert_int_equal(put_end(5, 1, SBX_END_ANSWERED, 9000), SBX_STORED_NEW);
+    assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
+    assert_int_equal(row_of(5).state, SBX_TRIAGE_PENDING); /* its headline is to be written anew */
+    assert_int_equal(row_of(6).duration_ns, 6000000);
+    assert_int_equal(row_of(6).state, SBX_TRIAGE_DONE);
+    assert_int_equal(list_issues(issues), 1);
+    assert_int_equal(issues[0].hits, 2);
+    assert_int_equal(issues[0].longest_ns, INT64_C(9000000000));
+    judge(5, "sleep", "f");
+    assert_int_equal(put_end(5, 1, SBX_END_ANSWERED, 9000), SBX_STORED_BEFORE);
+    assert_int_equal(put_end(5, 1, SBX_END_DIED, 99000), SBX_STORED_BEFORE); /* the first counts */
+    assert_int_equal(row_of(5).state, SBX_TRIAGE_DONE);
+    assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
+    assert_int_equal(completed(5, 1).end.how, SBX_END_ANSWERED);
+    assert_int_equal(completed(6, 1).end.how, SBX_END_NONE);
+    assert_int_equal(sbx_store_count(store, &counts), 0);
+    assert_int_equal(counts.snapshots, 2);
+}
+
+static void test_an_end_that_comes_before_its_stall_waits_for_it(void **state)
+{
+    (void)state;
+    assert_int_equal(put_end(5, 1, SBX_END_DIED, 9000), SBX_STORED_NEW);
+    assert_int_equal(put_end(6, 2, SBX_END_ANSWERED, 9000), SBX_STORED_NEW);
+    put(5, 1, 1, "abc");
+    put(6, 1, 1, "abc"); /* of another process than that end is */
+    assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
+    assert_int_equal(row_of(6).duration_ns, 6000000);
+    struct sbx_stall stall = completed(5, 1);
+    assert_int_equal(stall.end.how, SBX_END_DIED);
+    assert_int_equal(stall.end.signal, 9);
+    assert_int_equal(completed(6, 1).end.how, SBX_END_NONE);
+}
+
+static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
+{
+    (void)state;
+    const uint8_t rotating_id[SBX_ROTATING_ID_BYTES] = {6};
+    uint8_t id[SBX_ID_BYTES];
+    put(5, 1, 1, "abc");
+    put_end(5, 1, SBX_END_ANSWERED, 9000);
+    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, 1900, id), 1);
+    assert_int_equal(completed(5, 1).end.how, SBX_END_NONE);
+    put_end(6, 1, SBX_END_ANSWERED, 9000); /* its stall never came */
+    assert_int_equal(sbx_store_erase(store, rotating_id, 3000, NULL, NULL), 0);
+    assert_int_equal(completed(6, 1).end.how, SBX_END_NONE);
+    assert_int_equal(put_end(6, 1, SBX_END_ANSWERED, 9000), SBX_STORED_BEFORE); /* nor is it kept any more */
+    assert_int_equal(completed(6, 1).end.how, SBX_END_NONE);
+    put_end(7, 1, SBX_END_ANSWERED, 9000);
+    assert_int_equal(sbx_store_end_ageing(store, 2000, INT64_MIN, false), 0);
+    assert_int_equal(completed(7, 1).end.how, SBX_END_ANSWERED);
+    assert_int_equal(sbx_store_end_ageing(store, 2001 + INT64_C(31) * 86400000, INT64_MIN, false), 0);
+    assert_int_equal(completed(7, 1).end.how, SBX_END_NONE);
 }
 
 static void test_rows_and_bytes_are_there_after_reopening(void **state)
@@ -342,6 +439,9 @@ int main(void)
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_the_same_payload_is_stored_once_and_other_bytes_conflict),
+        STORE_TEST(test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot),
+        STORE_TEST(test_an_end_that_comes_before_its_stall_waits_for_it),
+        STORE_TEST(test_an_end_goes_with_its_stall_its_machine_or_its_age),
         STORE_TEST(test_rows_and_bytes_are_there_after_reopening),
         STORE_TEST(test_what_is_not_there_is_not_found),
         STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),

@@ -26,6 +26,88 @@ static struct sbx_stall *decode(struct sbx_payload_builder *builder)
     return stall;
 }
 
+/* How a stall ended, as a payload of its own. */
+static struct sbx_payload_builder *build_end(uint8_t first_id[16], uint32_t how)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(9);
+    Stallbox__V1__Payload *payload = sbx_builder_payload(builder);
+    payload->completes = (ProtobufCBinaryData){.len = 16, .data = first_id};
+    payload->trigger->kind = SBX_TRIGGER_END;
+    payload->trigger->duration_us = 9000000;
+    payload->trigger->ended = how;
+    payload->trigger->signal = 9;
+    return builder;
+}
+
+/* Refused, or the stall. */
+static struct sbx_stall *decode_or_null(struct sbx_payload_builder *builder)
+{
+    uint8_t *envelope;
+    size_t bytes;
+    struct sbx_stall *stall = NULL;
+    char why[160] = "";
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    int result = sbx_stall_decode(envelope, bytes, &stall, why, sizeof why);
+    free(envelope);
+    assert_true(result == 0 || (result == -EPROTO && why[0] != '\0' && stall == NULL));
+    return stall;
+}
+
+static void test_a_stall_is_completed_by_its_own_end_and_once(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *first = sbx_payload_builder_create(3);
+    sbx_builder_thread(first, "main", 3);
+    sbx_builder_payload(first)->trigger->in_progress = true;
+    sbx_builder_payload(first)->trigger->duration_us = 5000000;
+    struct sbx_stall *stall = decode(first);
+    struct sbx_payload_builder *builder = build_end(stall->payload_id, SBX_END_DIED);
+    struct sbx_stall *end = decode(builder);
+    assert_true(sbx_stall_is_end(end) && !sbx_stall_is_end(stall));
+    assert_int_equal(sbx_stall_lasted_ns(stall), INT64_C(5000000000));
+    end->completes[0] ^= 1; /* another's */
+    assert_false(sbx_stall_complete(stall, end));
+    end->completes[0] ^= 1;
+    memcpy(end->session_id, stall->session_id, sizeof end->session_id);
+    end->session_id[0] ^= 1; /* of another process */
+    assert_false(sbx_stall_complete(stall, end));
+    end->session_id[0] ^= 1;
+    assert_false(sbx_stall_complete(end, end));
+    assert_false(sbx_stall_complete(stall, stall));
+    assert_true(sbx_stall_complete(stall, end));
+    assert_false(sbx_stall_complete(stall, end));
+    assert_int_equal(stall->end.how, SBX_END_DIED);
+    assert_int_equal(stall->end.signal, 9);
+    assert_int_equal(sbx_stall_lasted_ns(stall), INT64_C(9000000000));
+    assert_int_equal(stall->trigger.duration_ns, INT64_C(5000000000)); /* what was seen of it */
+    sbx_stall_destroy(end);
+    sbx_stall_destroy(stall);
+    sbx_payload_builder_destroy(builder);
+    sbx_payload_builder_destroy(first);
+}
+
+static void test_an_end_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    uint8_t first_id[16] = {1};
+    struct sbx_payload_builder *builder = build_end(first_id, SBX_END_NONE);
+    assert_null(decode_or_null(builder)); /* not how */
+    sbx_payload_builder_destroy(builder);
+    builder = build_end(first_id, SBX_END_ANSWERED);
+    sbx_builder_payload(builder)->completes.len = 15;
+    assert_null(decode_or_null(builder)); /* not whose */
+    sbx_payload_builder_destroy(builder);
+    builder = build_end(first_id, SBX_END_ANSWERED);
+    sbx_builder_thread(builder, "main", 3);
+    assert_null(decode_or_null(builder)); /* more than that */
+    sbx_payload_builder_destroy(builder);
+    builder = build_end(first_id, SBX_END_ANSWERED);
+    sbx_builder_thread(builder, "main", 3);
+    sbx_builder_payload(builder)->trigger->kind = SBX_TRIGGER_ANR;
+    assert_null(decode_or_null(builder)); /* a stall that names another */
+    sbx_payload_builder_destroy(builder);
+}
+
 static void test_every_field_of_a_record_comes_back(void **state)
 {
     (void)state;
@@ -303,6 +385,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_waits_usage_and_cuts_come_back),
         cmocka_unit_test(test_payload_of_an_agent_without_runs_is_read),
+        cmocka_unit_test(test_a_stall_is_completed_by_its_own_end_and_once),
+        cmocka_unit_test(test_an_end_that_is_none_is_refused),
         cmocka_unit_test(test_every_field_of_a_record_comes_back),
         cmocka_unit_test(test_circumstances_come_back),
         cmocka_unit_test(test_a_payload_without_weight_stands_for_itself_and_none_for_more_than_the_wire_allows),

@@ -90,6 +90,25 @@ static void append_and_expect(const void *extra, size_t extra_bytes, const char 
     free(bytes);
 }
 
+/* Only the end of a stall names another payload, and it tells nothing else. */
+static void test_an_end_that_tells_more_and_a_stall_that_names_another_are_refused(void **state)
+{
+    (void)state;
+    Stallbox__V1__Payload *payload = stallbox__v1__payload__unpack(NULL, true_bytes, true_payload);
+    assert_non_null(payload);
+    uint8_t bytes[16384], id[16] = {1};
+    assert_true(stallbox__v1__payload__get_packed_size(payload) + 64 < sizeof bytes);
+    payload->completes = (ProtobufCBinaryData){.len = sizeof id, .data = id};
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "payload.completes");
+    payload->trigger->ended = SBX_END_ANSWERED;
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "payload.completes");
+    payload->trigger->kind = SBX_TRIGGER_END;
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "the end of a stall tells more");
+    payload->completes = (ProtobufCBinaryData){.len = 0};
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "payload.completes");
+    stallbox__v1__payload__free_unpacked(payload, NULL);
+}
+
 static void test_unknown_fields_are_refused(void **state)
 {
     (void)state;
@@ -362,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_true_payload_passes_and_its_bytes_add_up),
+        cmocka_unit_test(test_an_end_that_tells_more_and_a_stall_that_names_another_are_refused),
         cmocka_unit_test(test_unknown_fields_are_refused),
         cmocka_unit_test(test_known_fields_in_another_shape_are_refused),
         cmocka_unit_test(test_cut_off_payloads_are_refused),

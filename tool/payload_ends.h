@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* payload_ends.h - how stalls ended that had been told while they went on: found among payloads, and joined to their stalls. */
+#ifndef SBX_PAYLOAD_ENDS_H
+#define SBX_PAYLOAD_ENDS_H
+
+#include <stddef.h>
+
+#include "payload_list.h"
+
+struct sbx_payload_ends {
+    struct sbx_stall **ends;
+    size_t count;
+};
+
+/* Take those in the list out of it: what is left has a stall to tell, or cannot be read. Zero `ends` before. Returns 0 or
+ * -ENOMEM. */
+int sbx_payload_ends_take(struct sbx_payload_ends *ends, struct sbx_payload_list *list,
+                          const struct sbx_unseal_keys *keys);
+
+/* Complete the stall, if its end is among them. */
+void sbx_payload_ends_complete(const struct sbx_payload_ends *ends, struct sbx_stall *stall);
+
+void sbx_payload_ends_finish(struct sbx_payload_ends *ends);
+
+#endif
