@@ -6,6 +6,7 @@
  * mapping: a file that shrinks under a mapping would kill the server. */
 #include "symbol_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <gelf.h>
 
 #include "build_id.h"
+#include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
 
@@ -30,18 +32,8 @@ struct sbx_symbol_file {
     Dwarf *dwarf; /* NULL: none has debug information */
     struct sbx_dwarf_units *units;
     struct sbx_elf_symbols symtab, dynsym;
+    struct sbx_places *places;
 };
-
-const char *sbx_symbol_source_name(enum sbx_symbol_source source)
-{
-    static const char *const names[] = {
-        [SBX_SYMBOLS_NONE] = "none",
-        [SBX_SYMBOLS_DWARF] = "dwarf",
-        [SBX_SYMBOLS_SYMTAB] = "symtab",
-        [SBX_SYMBOLS_DYNSYM] = "dynsym",
-    };
-    return (size_t)source < sizeof names / sizeof names[0] ? names[source] : names[SBX_SYMBOLS_NONE];
-}
 
 static bool has_section(Elf *elf, const char *wanted)
 {
@@ -59,18 +51,20 @@ static bool has_section(Elf *elf, const char *wanted)
     return false;
 }
 
-/* Where executable code begins: debug information of discarded functions points below. */
-static uint64_t text_begin_of(Elf *elf)
+/* Where executable code begins and ends: debug information of discarded functions points outside. */
+static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
 {
-    uint64_t begin = UINT64_MAX;
+    uint64_t begin = UINT64_MAX, end = 0;
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_EXECINSTR) != 0 &&
-            header.sh_addr < begin) {
-            begin = header.sh_addr;
+            header.sh_size <= UINT64_MAX - header.sh_addr) {
+            begin = header.sh_addr < begin ? header.sh_addr : begin;
+            end = header.sh_addr + header.sh_size > end ? header.sh_addr + header.sh_size : end;
         }
     }
-    return begin == UINT64_MAX ? 0 : begin;
+    *begin_out = end == 0 ? 0 : begin;
+    *end_out = end == 0 ? UINT64_MAX : end;
 }
 
 static void open_one(struct sbx_symbol_file *file, const char *path, const uint8_t *build_id, size_t bytes)
@@ -90,7 +84,11 @@ static void open_one(struct sbx_symbol_file *file, const char *path, const uint8
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
     if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
         file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-        file->units = file->dwarf == NULL ? NULL : sbx_dwarf_units_create(file->dwarf, text_begin_of(elf));
+        uint64_t text_begin, text_end;
+        find_text(elf, &text_begin, &text_end);
+        file->units = file->dwarf == NULL ? NULL
+                                          : sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places,
+                                                                   &file->symtab, &file->dynsym);
         useful = useful || file->units != NULL;
     }
     if (file->symtab.count == 0) {
@@ -115,7 +113,11 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
-    if (file == NULL) {
+    if (file != NULL) {
+        file->places = sbx_places_create();
+    }
+    if (file == NULL || file->places == NULL) {
+        free(file);
         return NULL;
     }
     for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
@@ -143,6 +145,7 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         elf_end(file->opened[i].elf);
         close(file->opened[i].fd);
     }
+    sbx_places_destroy(file->places);
     free(file);
 }
 
@@ -164,86 +167,151 @@ static const struct sbx_elf_symbol *find_symbol(const struct sbx_symbol_file *fi
     return symbol;
 }
 
-/* A symbol's name without its version ("memcpy@@GLIBC_2.14"), demangled. */
-static void write_symbol_name(const struct sbx_elf_symbol *symbol, char *out, size_t out_bytes)
+/* The place that the symbol tables have for an address, on the line of `line_place` (0: none). */
+static uint32_t symbol_place(struct sbx_symbol_file *file, const struct sbx_elf_symbol *symbol,
+                             enum sbx_symbol_source source, uint32_t line_place)
 {
-    char plain[SBX_NAME_BYTES_MAX];
-    size_t bytes = strcspn(symbol->name, "@");
-    if (bytes == 0 || bytes >= sizeof plain) {
-        sbx_demangle(symbol->name, out, out_bytes);
-        return;
+    struct sbx_place place = sbx_places_get(file->places, line_place);
+    place.function = sbx_symbol_function(file->places, symbol, source);
+    place.into = 0;
+    return place.function == 0 ? 0 : sbx_places_add(file->places, place);
+}
+
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address)
+{
+    uint32_t place = file->units == NULL ? 0 : sbx_dwarf_units_find(file->units, address);
+    if (sbx_places_is_named(file->places, place)) {
+        return place;
     }
-    memcpy(plain, symbol->name, bytes);
-    plain[bytes] = '\0';
-    sbx_demangle(plain, out, out_bytes);
-}
-
-/* Whether `alias` is `name` without its decoration: "nanosleep" for "__GI___nanosleep". */
-static bool is_plain_alias(const char *alias, const char *name)
-{
-    size_t alias_bytes = strcspn(alias, "@"), name_bytes = strlen(name);
-    return alias[0] != '_' && alias_bytes < name_bytes &&
-           strncmp(name + name_bytes - alias_bytes, alias, alias_bytes) == 0 &&
-           name[name_bytes - alias_bytes - 1] == '_';
-}
-
-/* For C the plain name, or the exported alias that programs call it by in libraries that decorate their own. For other
- * languages the linkage name, else what the symbol table calls the outermost frame (compilers give functions of an
- * unnamed namespace no linkage name in DWARF, but the symbol has it), else the name behind its scopes. */
-static void write_dwarf_name(const struct sbx_symbol_file *file, const struct sbx_dwarf_frame *frame, uint64_t address,
-                             char *out, size_t out_bytes)
-{
-    bool has_plain_name = frame->is_c && frame->name != NULL;
+    /* A line without any function is hand-written assembly, which the symbols name, or padding behind a function: then
+     * it tells of the neighbour. */
     enum sbx_symbol_source source;
-    const struct sbx_elf_symbol *symbol = frame->inlined ? NULL : find_symbol(file, address, &source);
-    out[0] = '\0';
-    if (has_plain_name) {
-        if (symbol != NULL && is_plain_alias(symbol->name, frame->name)) {
-            write_symbol_name(symbol, out, out_bytes);
-        } else {
-            sbx_demangle(frame->name, out, out_bytes);
-        }
-    } else if (frame->linkage_name != NULL) {
-        sbx_demangle(frame->linkage_name, out, out_bytes);
-    } else if (symbol != NULL) {
-        write_symbol_name(symbol, out, out_bytes);
-    } else if (frame->name != NULL) {
-        size_t used = sbx_dwarf_scope(frame, out, out_bytes);
-        sbx_demangle(frame->name, out + used, out_bytes - used);
+    const struct sbx_elf_symbol *symbol = find_symbol(file, address, &source);
+    return symbol == NULL ? 0 : symbol_place(file, symbol, source, place);
+}
+
+const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file)
+{
+    return file->places;
+}
+
+/* A name as people read it. */
+static void write_name(const struct sbx_code_frame *frame, char *out, size_t out_bytes)
+{
+    if (frame->is_readable) {
+        snprintf(out, out_bytes, "%s", frame->name);
+    } else {
+        sbx_demangle(frame->name, out, out_bytes);
     }
 }
 
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
-    *source_out = SBX_SYMBOLS_NONE;
-    if (max == 0) {
-        return 0;
+    struct sbx_code_frame found[SBX_INLINES_MAX];
+    uint32_t place = sbx_symbol_file_place(file, address);
+    size_t count = sbx_places_chain(file->places, place, found, max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX);
+    *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
+    for (size_t i = 0; i < count; i++) {
+        frames_out[i].file = found[i].file;
+        frames_out[i].line = found[i].line;
+        frames_out[i].inlined = found[i].inlined;
+        write_name(&found[i], frames_out[i].function, sizeof frames_out[i].function);
     }
-    if (file->units != NULL) {
-        struct sbx_dwarf_frame found[SBX_INLINES_MAX];
-        size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
-        size_t count = sbx_dwarf_units_find(file->units, address, found, room);
-        for (size_t i = 0; i < count; i++) {
-            struct sbx_symbol_frame *frame = &frames_out[i];
-            frame->file = found[i].file;
-            frame->line = found[i].line;
-            frame->inlined = found[i].inlined;
-            write_dwarf_name(file, &found[i], address, frame->function, sizeof frame->function);
+    return count;
+}
+
+/* ---- everything at once ---- */
+
+/* Add the code that symbols name in [begin, end), which is of the line of `line_place`. `edges` are the begins and ends
+ * of symbols, sorted. */
+static int add_symbols(struct sbx_symbol_file *file, struct sbx_spans *spans, const uint64_t *edges, size_t edge_count,
+                       uint64_t begin, uint64_t end, uint32_t line_place)
+{
+    size_t low = 0, high = edge_count;
+    while (low < high) { /* the first edge behind `begin` */
+        size_t middle = low + (high - low) / 2;
+        if (edges[middle] <= begin) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        if (count > 0 && frames_out[count - 1].function[0] != '\0') {
-            *source_out = SBX_SYMBOLS_DWARF;
-            return count;
+    }
+    int result = 0;
+    while (begin < end && result == 0) {
+        uint64_t until = low < edge_count && edges[low] < end ? edges[low] : end;
+        enum sbx_symbol_source source;
+        const struct sbx_elf_symbol *symbol = find_symbol(file, begin, &source);
+        if (symbol != NULL) {
+            uint32_t place = symbol_place(file, symbol, source, line_place);
+            result = place == 0 ? -ENOMEM : sbx_spans_add(spans, (struct sbx_span){begin, until, place});
+        } else if (low == edge_count) {
+            break;
         }
-        /* A line without any function is padding behind one: it tells of the neighbour. */
+        begin = until;
+        low++;
     }
-    const struct sbx_elf_symbol *symbol = find_symbol(file, address, source_out);
-    if (symbol == NULL) {
-        return 0;
+    return result;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Begins and ends of all symbols, sorted, each once. NULL without memory. */
+static uint64_t *find_edges(const struct sbx_symbol_file *file, size_t *count_out)
+{
+    const struct sbx_elf_symbols *tables[] = {&file->symtab, &file->dynsym};
+    uint64_t *edges = malloc((2 * (file->symtab.count + file->dynsym.count) + 1) * sizeof *edges);
+    size_t count = 0, kept = 0;
+    if (edges == NULL) {
+        return NULL;
     }
-    frames_out[0].file = NULL;
-    frames_out[0].line = 0;
-    frames_out[0].inlined = false;
-    write_symbol_name(symbol, frames_out[0].function, sizeof frames_out[0].function);
-    return 1;
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            edges[count++] = tables[t]->symbols[i].begin;
+            edges[count++] = tables[t]->symbols[i].end;
+        }
+    }
+    qsort(edges, count, sizeof *edges, compare_addresses);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || edges[i] != edges[i - 1]) {
+            edges[kept++] = edges[i];
+        }
+    }
+    *count_out = kept;
+    return edges;
+}
+
+int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
+                             void (*progress)(void *context, size_t done, size_t total), void *context)
+{
+    struct sbx_spans units = {0};
+    size_t edge_count = 0;
+    *spans_out = (struct sbx_spans){0};
+    uint64_t *edges = find_edges(file, &edge_count), at = 0;
+    int result = edges == NULL ? -ENOMEM : 0;
+    if (result == 0 && file->units != NULL) {
+        result = sbx_dwarf_units_read_all(file->units, &units, progress, context);
+    }
+    for (size_t i = 0; i < units.count && result == 0; i++) {
+        const struct sbx_span *span = &units.spans[i];
+        result = add_symbols(file, spans_out, edges, edge_count, at, span->begin, 0);
+        if (result == 0) {
+            result = sbx_places_is_named(file->places, span->place)
+                         ? sbx_spans_add(spans_out, *span)
+                         : add_symbols(file, spans_out, edges, edge_count, span->begin, span->end, span->place);
+        }
+        at = span->end;
+    }
+    result = result == 0 ? add_symbols(file, spans_out, edges, edge_count, at, UINT64_MAX, 0) : result;
+    result = result == 0 && sbx_places_failed(file->places) ? -ENOMEM : result;
+    free(edges);
+    sbx_spans_finish(&units);
+    if (result != 0) {
+        sbx_spans_finish(spans_out);
+    }
+    return result;
 }
