@@ -20,6 +20,12 @@
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
+#include "mini_debug_info.h"
+
+enum {
+    GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
+    GROWTH_MAX = 100               /* times its size, beyond that */
+};
 
 struct opened {
     int fd;
@@ -33,6 +39,10 @@ struct sbx_symbol_file {
     struct sbx_dwarf_units *units;
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
+    uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
+    Elf *mini_elf;
+    struct sbx_symbol_image *image; /* NULL: there are files */
+    const char *trouble;            /* NULL: none */
 };
 
 static bool has_section(Elf *elf, const char *wanted)
@@ -67,13 +77,58 @@ static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
     *end_out = end == 0 ? UINT64_MAX : end;
 }
 
-static void open_one(struct sbx_symbol_file *file, const char *path, const uint8_t *build_id, size_t bytes)
+/* Whether decompressing the file's sections would take memory that nobody expects of a file of that size. libdw
+ * decompresses what it likes, so it is asked before. Debug information shrinks to a fifth or a tenth; what it takes
+ * without being told is little. */
+static bool has_bomb(struct sbx_symbol_file *file, Elf *elf)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
-    if (fd < 0) {
-        return;
+    size_t names = 0;
+    (void)elf_getshdrstrndx(elf, &names);
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        GElf_Chdr compression;
+        uint64_t bytes = 0;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS) {
+            continue;
+        }
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &compression) != NULL) {
+            bytes = compression.ch_size;
+            if (compression.ch_type != ELFCOMPRESS_ZLIB) {
+                file->trouble = "a section is compressed in a way that this elfutils cannot read; write it anew with "
+                                "objcopy --decompress-debug-sections";
+            }
+        } else if (name != NULL && strncmp(name, ".zdebug_", 8) == 0) {
+            const Elf_Data *content = elf_rawdata(section, NULL);
+            for (size_t i = 4; content != NULL && content->d_size >= 12 && i < 12; i++) { /* "ZLIB", then big-endian */
+                bytes = bytes << 8 | ((const uint8_t *)content->d_buf)[i];
+            }
+        }
+        if (bytes > GROWS_FREELY_BYTES && bytes / GROWTH_MAX > header.sh_size) {
+            file->trouble = "a compressed section claims to be more than a hundred times its size";
+            return true;
+        }
     }
+    return false;
+}
+
+/* The symbols that a stripped file carries in a compressed section. */
+static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
+{
+    size_t bytes;
+    int result = sbx_mini_debug_info_read(elf, &file->mini_bytes, &bytes);
+    if (result == 0) {
+        file->mini_elf = elf_memory((char *)file->mini_bytes, bytes);
+        (void)sbx_elf_symbols_read(file->mini_elf, SHT_SYMTAB, &file->symtab);
+    } else if (result == -EBADMSG) {
+        file->trouble = ".gnu_debugdata is damaged";
+    }
+}
+
+/* Take what is useful of a file; `fd` is taken. */
+static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
+{
+    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
     if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
         goto close_fd;
     }
@@ -82,7 +137,8 @@ static void open_one(struct sbx_symbol_file *file, const char *path, const uint8
         goto close_fd;
     }
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
-    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
+    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info")) &&
+        !has_bomb(file, elf)) {
         file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
         uint64_t text_begin, text_end;
         find_text(elf, &text_begin, &text_end);
@@ -90,9 +146,16 @@ static void open_one(struct sbx_symbol_file *file, const char *path, const uint8
                                           : sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places,
                                                                    &file->symtab, &file->dynsym);
         useful = useful || file->units != NULL;
+        if (file->units == NULL && file->trouble == NULL) {
+            file->trouble = "the debug information is damaged";
+        }
     }
     if (file->symtab.count == 0) {
         (void)sbx_elf_symbols_read(elf, SHT_SYMTAB, &file->symtab); /* without memory: as without symbols */
+        useful = useful || file->symtab.count > 0;
+    }
+    if (file->symtab.count == 0 && file->mini_elf == NULL) {
+        read_mini_debug_info(file, elf);
         useful = useful || file->symtab.count > 0;
     }
     if (file->dynsym.count == 0) {
@@ -109,24 +172,49 @@ close_fd:
     close(fd);
 }
 
-struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, const uint8_t *build_id,
+                                                         size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
         file->places = sbx_places_create();
     }
-    if (file == NULL || file->places == NULL) {
-        free(file);
-        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (file == NULL || file->places == NULL || file->opened_count == SBX_ELF_PATHS_MAX) {
+            close(descriptors[i]);
+        } else {
+            open_one(file, descriptors[i], build_id, bytes);
+        }
     }
-    for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
-        open_one(file, paths->paths[i], build_id, bytes);
-    }
-    if (file->opened_count == 0) {
+    if (file != NULL && file->opened_count == 0) {
         sbx_symbol_file_close(file);
         return NULL;
     }
+    return file;
+}
+
+struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
+{
+    int descriptors[SBX_ELF_PATHS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
+        int fd = open(paths->paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0) {
+            descriptors[count++] = fd;
+        }
+    }
+    return sbx_symbol_file_open_descriptors(descriptors, count, build_id, bytes);
+}
+
+struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
+{
+    struct sbx_symbol_file *file = calloc(1, sizeof *file);
+    if (file == NULL) {
+        sbx_symbol_image_close(image);
+        return NULL;
+    }
+    file->image = image;
     return file;
 }
 
@@ -145,13 +233,21 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         elf_end(file->opened[i].elf);
         close(file->opened[i].fd);
     }
+    elf_end(file->mini_elf);
+    free(file->mini_bytes);
+    sbx_symbol_image_close(file->image);
     sbx_places_destroy(file->places);
     free(file);
 }
 
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file)
 {
-    return file->units != NULL;
+    return file->image != NULL ? sbx_symbol_image_facts(file->image)->best == SBX_SYMBOLS_DWARF : file->units != NULL;
+}
+
+const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
+{
+    return file->trouble;
 }
 
 /* The symbol at the address, .symtab first. */
@@ -209,8 +305,10 @@ size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, stru
                             size_t max, enum sbx_symbol_source *source_out)
 {
     struct sbx_code_frame found[SBX_INLINES_MAX];
-    uint32_t place = sbx_symbol_file_place(file, address);
-    size_t count = sbx_places_chain(file->places, place, found, max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX);
+    size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
+    size_t count = file->image != NULL
+                       ? sbx_symbol_image_find(file->image, address, found, room)
+                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, room);
     *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
     for (size_t i = 0; i < count; i++) {
         frames_out[i].file = found[i].file;

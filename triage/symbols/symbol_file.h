@@ -9,6 +9,7 @@
 
 #include "demangle.h"
 #include "elf_finder.h"
+#include "symbol_image.h"
 #include "symbol_places.h"
 #include "symbol_spans.h"
 
@@ -24,20 +25,28 @@ struct sbx_symbol_frame {
 /* Open what is useful of `paths`, whose build-ids are checked again. NULL when none could be opened, or without memory.
  */
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes);
+/* The same of files that are open already; `descriptors` are taken. */
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, const uint8_t *build_id,
+                                                         size_t bytes);
+/* What was parsed from such files before; `image` is taken, also when there is no memory and NULL is returned. */
+struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image);
 void sbx_symbol_file_close(struct sbx_symbol_file *file);
 
 /* Whether it has full debug information. */
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 
+/* Why something of the files is not used ("..."); NULL when nothing was wrong. */
+const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
+
 /* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it). */
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);
 
-/* The same address as a place in sbx_symbol_file_places(), 0: nothing names it. */
+/* Of files, not of an image: the same address as a place in sbx_symbol_file_places(), 0: nothing names it. */
 uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address);
 const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file);
 
-/* All places: what sbx_symbol_file_place() answers for each address of the spans, which are sorted; for any other it
+/* Of files, not of an image: all places, which is what sbx_symbol_file_place() answers for each address of the spans, which are sorted; for any other it
  * answers 0. `progress` (may be NULL) is told how far it is. Returns 0 or -ENOMEM. */
 int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context);
