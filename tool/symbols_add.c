@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "debug_link.h"
 #include "options.h"
 #include "symbol_groups.h"
 #include "symbol_store_option.h"
@@ -24,13 +25,15 @@ static void show_progress(void *context, size_t done, size_t total)
     sbx_progress_show(context, done, total);
 }
 
-static int open_paths(const struct sbx_symbol_group *group, int *descriptors)
+static int open_paths(const struct sbx_symbol_group *group, int *descriptors, int *alternate_out)
 {
     int count = 0;
+    *alternate_out = -1;
     for (size_t i = 0; i < group->path_count; i++) {
         int fd = open(group->paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0) {
             descriptors[count++] = fd;
+            *alternate_out = *alternate_out < 0 ? sbx_debug_alternate_open(group->paths[i], fd) : *alternate_out;
         }
     }
     return count;
@@ -80,8 +83,11 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     if (result != 0) {
         return sbx_failure("symbols", "the store cannot be written: %s", strerror(-result));
     }
+    int alternate;
+    size_t count = (size_t)open_paths(group, descriptors, &alternate);
     struct sbx_making making = {.descriptors = descriptors,
-                                .descriptor_count = (size_t)open_paths(group, descriptors),
+                                .descriptor_count = count,
+                                .alternate = alternate,
                                 .build_id = group->build_id,
                                 .build_id_bytes = group->build_id_bytes,
                                 .name = name,

@@ -17,14 +17,17 @@
 #include <gelf.h>
 
 #include "build_id.h"
+#include "debug_link.h"
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
 #include "mini_debug_info.h"
+#include "name_cache.h"
 
 enum {
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
-    GROWTH_MAX = 100               /* times its size, beyond that */
+    GROWTH_MAX = 100,              /* times its size, beyond that */
+    NAMES_KEPT_BYTES = 4 << 20     /* demangled, of each file */
 };
 
 struct opened {
@@ -39,8 +42,11 @@ struct sbx_symbol_file {
     struct sbx_dwarf_units *units;
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
+    struct opened alternate; /* what dwz moved out of them; no file: elf is NULL */
+    Dwarf *alternate_dwarf;
     uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
     Elf *mini_elf;
+    struct sbx_name_cache *names;   /* NULL until a name is asked for */
     struct sbx_symbol_image *image; /* NULL: there are files */
     const char *trouble;            /* NULL: none */
 };
@@ -125,6 +131,42 @@ static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
     }
 }
 
+/* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
+ * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
+static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
+{
+    uint64_t text_begin, text_end;
+    if (has_bomb(file, elf)) {
+        return;
+    }
+    if (has_section(elf, ".gnu_debugaltlink") && file->alternate_dwarf == NULL) {
+        file->trouble = "the debug information shares parts with a file that was not found (.gnu_debugaltlink)";
+        return;
+    }
+    find_text(elf, &text_begin, &text_end);
+    file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (file->dwarf != NULL) {
+        dwarf_setalt(file->dwarf, file->alternate_dwarf);
+        file->units =
+            sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places, &file->symtab, &file->dynsym);
+    }
+    if (file->units == NULL && file->trouble == NULL) {
+        file->trouble = "the debug information is damaged";
+    }
+}
+
+static void open_alternate(struct sbx_symbol_file *file, int fd)
+{
+    if (fd < 0) {
+        return;
+    }
+    file->alternate = (struct opened){fd, elf_begin(fd, ELF_C_READ, NULL)};
+    if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
+        !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+        file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
+    }
+}
+
 /* Take what is useful of a file; `fd` is taken. */
 static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
 {
@@ -137,18 +179,9 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         goto close_fd;
     }
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
-    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info")) &&
-        !has_bomb(file, elf)) {
-        file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-        uint64_t text_begin, text_end;
-        find_text(elf, &text_begin, &text_end);
-        file->units = file->dwarf == NULL ? NULL
-                                          : sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places,
-                                                                   &file->symtab, &file->dynsym);
+    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
+        read_dwarf(file, elf);
         useful = useful || file->units != NULL;
-        if (file->units == NULL && file->trouble == NULL) {
-            file->trouble = "the debug information is damaged";
-        }
     }
     if (file->symtab.count == 0) {
         (void)sbx_elf_symbols_read(elf, SHT_SYMTAB, &file->symtab); /* without memory: as without symbols */
@@ -172,13 +205,17 @@ close_fd:
     close(fd);
 }
 
-struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, const uint8_t *build_id,
-                                                         size_t bytes)
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
+        file->alternate.fd = -1;
         file->places = sbx_places_create();
+        open_alternate(file, alternate);
+    } else if (alternate >= 0) {
+        close(alternate);
     }
     for (size_t i = 0; i < count; i++) {
         if (file == NULL || file->places == NULL || file->opened_count == SBX_ELF_PATHS_MAX) {
@@ -198,13 +235,15 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
 {
     int descriptors[SBX_ELF_PATHS_MAX];
     size_t count = 0;
+    int alternate = -1;
     for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
         int fd = open(paths->paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd >= 0) {
             descriptors[count++] = fd;
+            alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
         }
     }
-    return sbx_symbol_file_open_descriptors(descriptors, count, build_id, bytes);
+    return sbx_symbol_file_open_descriptors(descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
@@ -214,6 +253,7 @@ struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
         sbx_symbol_image_close(image);
         return NULL;
     }
+    file->alternate.fd = -1;
     file->image = image;
     return file;
 }
@@ -233,8 +273,16 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         elf_end(file->opened[i].elf);
         close(file->opened[i].fd);
     }
+    if (file->alternate_dwarf != NULL) {
+        dwarf_end(file->alternate_dwarf);
+    }
+    elf_end(file->alternate.elf);
+    if (file->alternate.fd >= 0) {
+        close(file->alternate.fd);
+    }
     elf_end(file->mini_elf);
     free(file->mini_bytes);
+    sbx_name_cache_destroy(file->names);
     sbx_symbol_image_close(file->image);
     sbx_places_destroy(file->places);
     free(file);
@@ -292,13 +340,20 @@ const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *fi
 }
 
 /* A name as people read it. */
-static void write_name(const struct sbx_code_frame *frame, char *out, size_t out_bytes)
+static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame *frame, char *out, size_t out_bytes)
 {
-    if (frame->is_readable) {
-        snprintf(out, out_bytes, "%s", frame->name);
-    } else {
-        sbx_demangle(frame->name, out, out_bytes);
+    bool is_mangled = !frame->is_readable && frame->name[0] == '_';
+    if (is_mangled && file->names == NULL) {
+        file->names = sbx_name_cache_create(NAMES_KEPT_BYTES);
     }
+    if (is_mangled && file->names == NULL) { /* without memory for more */
+        sbx_demangle(frame->name, out, out_bytes);
+        return;
+    }
+    const char *name = is_mangled ? sbx_name_cache_read(file->names, frame->name) : frame->name;
+    size_t bytes = strnlen(name, out_bytes - 1);
+    memcpy(out, name, bytes);
+    out[bytes] = '\0';
 }
 
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
@@ -314,7 +369,7 @@ size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, stru
         frames_out[i].file = found[i].file;
         frames_out[i].line = found[i].line;
         frames_out[i].inlined = found[i].inlined;
-        write_name(&found[i], frames_out[i].function, sizeof frames_out[i].function);
+        write_name(file, &found[i], frames_out[i].function, sizeof frames_out[i].function);
     }
     return count;
 }

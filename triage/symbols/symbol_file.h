@@ -25,9 +25,10 @@ struct sbx_symbol_frame {
 /* Open what is useful of `paths`, whose build-ids are checked again. NULL when none could be opened, or without memory.
  */
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes);
-/* The same of files that are open already; `descriptors` are taken. */
-struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, const uint8_t *build_id,
-                                                         size_t bytes);
+/* The same of files that are open already. `alternate` is what sbx_debug_alternate_open() found, -1: nothing. All
+ * descriptors are taken. */
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes);
 /* What was parsed from such files before; `image` is taken, also when there is no memory and NULL is returned. */
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image);
 void sbx_symbol_file_close(struct sbx_symbol_file *file);

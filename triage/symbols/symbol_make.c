@@ -36,8 +36,8 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
     memcpy(facts.build_id, making->build_id, making->build_id_bytes);
     snprintf(facts.name, sizeof facts.name, "%s", making->name);
     facts.machine = making->descriptor_count == 0 ? 0 : machine_of(making->descriptors[0]);
-    struct sbx_symbol_file *file = sbx_symbol_file_open_descriptors(making->descriptors, making->descriptor_count,
-                                                                    making->build_id, making->build_id_bytes);
+    struct sbx_symbol_file *file = sbx_symbol_file_open_descriptors(
+        making->descriptors, making->descriptor_count, making->alternate, making->build_id, making->build_id_bytes);
     if (file == NULL) {
         snprintf(why, why_bytes, "no ELF file with this build-id");
         return -EBADMSG;

@@ -11,6 +11,7 @@
 struct sbx_making {
     const int *descriptors; /* of the program, its debug file, ...: taken */
     size_t descriptor_count;
+    int alternate;           /* what sbx_debug_alternate_open() found for one of them, -1: nothing; taken */
     const uint8_t *build_id; /* which all of them have, or are not used */
     size_t build_id_bytes;
     const char *name;                                           /* what the program is called, "" when nothing tells */

@@ -241,6 +241,9 @@ int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_byte
     for (size_t i = 0; i < making->descriptor_count; i++) {
         close(making->descriptors[i]);
     }
+    if (making->alternate >= 0) {
+        close(making->alternate);
+    }
     if (result != 0) {
         snprintf(why, why_bytes, "%s", strerror(-result));
         return result;
