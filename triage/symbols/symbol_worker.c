@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MEMORY_BYTES UINT64_C(4294967296) /* 3.7 times what a debug file of 277 MB took; what is larger is refused */
+#define MEMORY_BYTES UINT64_C(4294967296) /* enough for a file of more than 1 GB: one of 38 MB took 93 MiB */
 #define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
 
 enum {
