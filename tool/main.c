@@ -15,7 +15,7 @@ static const struct sbx_command commands[] = {
     {"audit", "show what left this machine, and what the server said", sbx_command_audit, sbx_usage_audit},
     {"consent", "show or set what the user said, and have the server delete what it has", sbx_command_consent,
      sbx_usage_consent},
-    {"symbols", "look up code addresses by build-id", sbx_command_symbols, sbx_usage_symbols},
+    {"symbols", "keep the names of programs, look them up by build-id", sbx_command_symbols, sbx_usage_symbols},
     {"policy", "sign and verify what a fleet records and sends", sbx_command_policy, sbx_usage_policy},
     {"seal", "make keys that payloads are sealed to, and open sealed ones", sbx_command_seal, sbx_usage_seal},
     {"deliver", "send a spool's payloads to a server, now and whenever some arrive", sbx_command_deliver,

@@ -20,6 +20,7 @@
 #include "print_text.h"
 #include "report.h"
 #include "stall.h"
+#include "symbol_store_option.h"
 #include "symbolizer.h"
 #include "terminal.h"
 #include "unseal_key_files.h"
@@ -58,6 +59,7 @@ enum {
     OPTION_OUTPUT,
     OPTION_UNSEAL_KEY,
     OPTION_ALL,
+    OPTION_STORE,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -65,6 +67,8 @@ static const struct sbx_option options[OPTION_COUNT] = {
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
     [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
+    [OPTION_STORE] = {"--store", 'S', "DIR",
+                      "names that `stallbox symbols add` keeps (default: the user's\nown store)"},
     [OPTION_OUTPUT] =
         {"--output", 'o', "PATH",
          "write there instead of to standard output: a file, or a\nfolder that gets one ID.FORMAT a snapshot"},
@@ -76,6 +80,7 @@ struct request {
     const struct format *format;
     const char **symbol_dirs; /* symbol_dir_count; borrowed from argv */
     size_t symbol_dir_count;
+    const char *store;  /* NULL: the user's own */
     const char *output; /* NULL: standard output */
     bool output_is_folder;
     bool all;           /* as text: no list, and no first screen alone */
@@ -102,9 +107,9 @@ void sbx_usage_report(FILE *out)
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\n"
           "perfetto and pprof hold one snapshot a file: for several, name a folder with -o (it is made when missing).\n"
-          "Code is named from the files the spool remembers (SPOOL/modules), from --symbols, and from the usual places "
-          "of\n"
-          "this machine; a file counts only if its build-id is the recorded one.\n"
+          "Code is named from the store of `stallbox symbols add`, the files the spool remembers (SPOOL/modules), "
+          "--symbols,\n"
+          "and the usual places of this machine; a file counts only if its build-id is the recorded one.\n"
           "\n"
           "A PATH that cannot be read is named on standard error; the others are reported all the same, and the exit\n"
           "status is 1.\n",
@@ -158,6 +163,9 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
             break;
         case OPTION_ALL:
             request->all = true;
+            break;
+        case OPTION_STORE:
+            request->store = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (request->path_count > 0 && is_id(reader.value)) {
@@ -409,9 +417,16 @@ static int report_all(const struct request *request, const struct sbx_payload_li
     struct reported reported = {.ids = calloc(list->count, sizeof *reported.ids),
                                 .rows = is_list ? calloc(list->count, sizeof *reported.rows) : NULL};
     struct sbx_symbolizer *symbolizer = sbx_symbolizer_create(request->symbol_dirs, request->symbol_dir_count);
+    struct sbx_symbol_store *store = NULL;
     if (symbolizer == NULL || reported.ids == NULL || (is_list && reported.rows == NULL)) {
         status = sbx_failure("report", "%s", strerror(ENOMEM));
         goto free_both;
+    }
+    if (sbx_symbol_store_option_open("report", request->store, SBX_SYMBOL_TENANT, false, &store) != SBX_EXIT_DONE) {
+        status = SBX_EXIT_FAILED; /* named; names may be missing, the report is wanted all the same */
+    }
+    if (store != NULL) {
+        sbx_symbolizer_use_store(symbolizer, store);
     }
     for (size_t i = 0; i < list->index_count; i++) {
         int result = sbx_symbolizer_add_index(symbolizer, list->indexes[i]);
@@ -436,6 +451,7 @@ static int report_all(const struct request *request, const struct sbx_payload_li
 
 free_both:
     sbx_symbolizer_destroy(symbolizer);
+    sbx_symbol_store_close(store);
     free(reported.rows);
     free(reported.ids);
     return status;

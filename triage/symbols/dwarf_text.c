@@ -17,9 +17,10 @@ static Elf_Data *content_of(Elf_Scn *section)
     return content != NULL && content->d_buf != NULL && content->d_size > 0 ? content : NULL;
 }
 
-/* Calls `each` for every section whose name begins with `.debug_` + `part`, or its compressed form; until it returns
- * false, and returns that. */
-static bool each_section(Elf *elf, const char *part, bool (*each)(const Elf_Data *, void *), void *context)
+/* Calls `each` for every section whose name begins with `.debug_` + `part` (or is that, when it is_whole), or its
+ * compressed form; until it returns false, and returns that. */
+static bool each_section_named(Elf *elf, const char *part, bool is_whole, bool (*each)(const Elf_Data *, void *),
+                               void *context)
 {
     size_t names;
     if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0) {
@@ -32,7 +33,8 @@ static bool each_section(Elf *elf, const char *part, bool (*each)(const Elf_Data
             continue;
         }
         size_t skipped = strncmp(name, ".debug_", 7) == 0 ? 7 : strncmp(name, ".zdebug_", 8) == 0 ? 8 : 0;
-        if (skipped == 0 || strncmp(name + skipped, part, strlen(part)) != 0) {
+        if (skipped == 0 || strncmp(name + skipped, part, strlen(part)) != 0 ||
+            (is_whole && name[skipped + strlen(part)] != '\0')) {
             continue;
         }
         const Elf_Data *content = content_of(section);
@@ -41,6 +43,11 @@ static bool each_section(Elf *elf, const char *part, bool (*each)(const Elf_Data
         }
     }
     return true;
+}
+
+static bool each_section(Elf *elf, const char *part, bool (*each)(const Elf_Data *, void *), void *context)
+{
+    return each_section_named(elf, part, false, each, context);
 }
 
 static bool ends_with_nul(const Elf_Data *content, void *context)
@@ -59,6 +66,20 @@ bool sbx_dwarf_text_ends(Dwarf *dwarf)
 {
     Dwarf *shared = dwarf_getalt(dwarf);
     return strings_end(dwarf) && (shared == NULL || strings_end(shared));
+}
+
+static bool take_content(const Elf_Data *content, void *context)
+{
+    *(const Elf_Data **)context = content;
+    return false;
+}
+
+const uint8_t *sbx_dwarf_section(Dwarf *dwarf, const char *part, size_t *bytes_out)
+{
+    const Elf_Data *content = NULL;
+    (void)each_section_named(dwarf_getelf(dwarf), part, true, take_content, &content);
+    *bytes_out = content == NULL ? 0 : content->d_size;
+    return content == NULL ? NULL : content->d_buf;
 }
 
 /* Where a string begins, and whether it ends within the section that holds it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dwarf_text.h - strings of debug information that are known to end.
+/* dwarf_text.h - strings of debug information that are known to end, and sections.
  *
  * libdw (0.188) checks where a string begins but not that it ends within its section; a damaged file would be read
  * beyond its memory. */
@@ -7,12 +7,17 @@
 #define SBX_DWARF_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <elfutils/libdw.h>
 
 /* Whether the string sections of the file, and of the one it shares strings with, end with a NUL. Without that no
  * string of it may be touched. */
 bool sbx_dwarf_text_ends(Dwarf *dwarf);
+
+/* The content of section ".debug_" + `part`, decompressed, borrowed from the Dwarf; NULL when there is none. */
+const uint8_t *sbx_dwarf_section(Dwarf *dwarf, const char *part, size_t *bytes_out);
 
 /* The string in attribute `name` of `die`, or of what it was made from; NULL when there is none that ends. */
 const char *sbx_dwarf_text(Dwarf_Die *die, unsigned name);

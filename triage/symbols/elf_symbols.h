@@ -13,6 +13,7 @@ struct sbx_elf_symbol {
     uint64_t reach;      /* the largest end of this and all before */
     const char *name;    /* in the string table of the file; may end in "@VERSION" */
     uint32_t rank;       /* smaller is the better name among equals */
+    uint32_t order;      /* place among those kept of the table */
 };
 
 struct sbx_elf_symbols {

@@ -6,6 +6,7 @@
  * mapping: a file that shrinks under a mapping would kill the server. */
 #include "symbol_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,18 @@
 #include <gelf.h>
 
 #include "build_id.h"
+#include "debug_link.h"
+#include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
+#include "mini_debug_info.h"
+#include "name_cache.h"
+
+enum {
+    GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
+    GROWTH_MAX = 100,              /* times its size, beyond that */
+    NAMES_KEPT_BYTES = 4 << 20     /* demangled, of each file */
+};
 
 struct opened {
     int fd;
@@ -30,18 +41,15 @@ struct sbx_symbol_file {
     Dwarf *dwarf; /* NULL: none has debug information */
     struct sbx_dwarf_units *units;
     struct sbx_elf_symbols symtab, dynsym;
+    struct sbx_places *places;
+    struct opened alternate; /* what dwz moved out of them; no file: elf is NULL */
+    Dwarf *alternate_dwarf;
+    uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
+    Elf *mini_elf;
+    struct sbx_name_cache *names;   /* NULL until a name is asked for */
+    struct sbx_symbol_image *image; /* NULL: there are files */
+    const char *trouble;            /* NULL: none */
 };
-
-const char *sbx_symbol_source_name(enum sbx_symbol_source source)
-{
-    static const char *const names[] = {
-        [SBX_SYMBOLS_NONE] = "none",
-        [SBX_SYMBOLS_DWARF] = "dwarf",
-        [SBX_SYMBOLS_SYMTAB] = "symtab",
-        [SBX_SYMBOLS_DYNSYM] = "dynsym",
-    };
-    return (size_t)source < sizeof names / sizeof names[0] ? names[source] : names[SBX_SYMBOLS_NONE];
-}
 
 static bool has_section(Elf *elf, const char *wanted)
 {
@@ -59,27 +67,110 @@ static bool has_section(Elf *elf, const char *wanted)
     return false;
 }
 
-/* Where executable code begins: debug information of discarded functions points below. */
-static uint64_t text_begin_of(Elf *elf)
+/* Where executable code begins and ends: debug information of discarded functions points outside. */
+static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
 {
-    uint64_t begin = UINT64_MAX;
+    uint64_t begin = UINT64_MAX, end = 0;
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_EXECINSTR) != 0 &&
-            header.sh_addr < begin) {
-            begin = header.sh_addr;
+            header.sh_size <= UINT64_MAX - header.sh_addr) {
+            begin = header.sh_addr < begin ? header.sh_addr : begin;
+            end = header.sh_addr + header.sh_size > end ? header.sh_addr + header.sh_size : end;
         }
     }
-    return begin == UINT64_MAX ? 0 : begin;
+    *begin_out = end == 0 ? 0 : begin;
+    *end_out = end == 0 ? UINT64_MAX : end;
 }
 
-static void open_one(struct sbx_symbol_file *file, const char *path, const uint8_t *build_id, size_t bytes)
+/* Whether decompressing the file's sections would take memory that nobody expects of a file of that size. libdw
+ * decompresses what it likes, so it is asked before. Debug information shrinks to a fifth or a tenth; what it takes
+ * without being told is little. */
+static bool has_bomb(struct sbx_symbol_file *file, Elf *elf)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
+    size_t names = 0;
+    (void)elf_getshdrstrndx(elf, &names);
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        GElf_Chdr compression;
+        uint64_t bytes = 0;
+        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS) {
+            continue;
+        }
+        const char *name = elf_strptr(elf, names, header.sh_name);
+        if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &compression) != NULL) {
+            bytes = compression.ch_size;
+            if (compression.ch_type != ELFCOMPRESS_ZLIB) {
+                file->trouble = "a section is compressed in a way that this elfutils cannot read; write it anew with "
+                                "objcopy --decompress-debug-sections";
+            }
+        } else if (name != NULL && strncmp(name, ".zdebug_", 8) == 0) {
+            const Elf_Data *content = elf_rawdata(section, NULL);
+            for (size_t i = 4; content != NULL && content->d_size >= 12 && i < 12; i++) { /* "ZLIB", then big-endian */
+                bytes = bytes << 8 | ((const uint8_t *)content->d_buf)[i];
+            }
+        }
+        if (bytes > GROWS_FREELY_BYTES && bytes / GROWTH_MAX > header.sh_size) {
+            file->trouble = "a compressed section claims to be more than a hundred times its size";
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The symbols that a stripped file carries in a compressed section. */
+static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
+{
+    size_t bytes;
+    int result = sbx_mini_debug_info_read(elf, &file->mini_bytes, &bytes);
+    if (result == 0) {
+        file->mini_elf = elf_memory((char *)file->mini_bytes, bytes);
+        (void)sbx_elf_symbols_read(file->mini_elf, SHT_SYMTAB, &file->symtab);
+    } else if (result == -EBADMSG) {
+        file->trouble = ".gnu_debugdata is damaged";
+    }
+}
+
+/* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
+ * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
+static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
+{
+    uint64_t text_begin, text_end;
+    if (has_bomb(file, elf)) {
+        return;
+    }
+    if (has_section(elf, ".gnu_debugaltlink") && file->alternate_dwarf == NULL) {
+        file->trouble = "the debug information shares parts with a file that was not found (.gnu_debugaltlink)";
+        return;
+    }
+    find_text(elf, &text_begin, &text_end);
+    file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (file->dwarf != NULL) {
+        dwarf_setalt(file->dwarf, file->alternate_dwarf);
+        file->units =
+            sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places, &file->symtab, &file->dynsym);
+    }
+    if (file->units == NULL && file->trouble == NULL) {
+        file->trouble = "the debug information is damaged";
+    }
+}
+
+static void open_alternate(struct sbx_symbol_file *file, int fd)
+{
     if (fd < 0) {
         return;
     }
+    file->alternate = (struct opened){fd, elf_begin(fd, ELF_C_READ, NULL)};
+    if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
+        !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+        file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
+    }
+}
+
+/* Take what is useful of a file; `fd` is taken. */
+static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
+{
+    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
     if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
         goto close_fd;
     }
@@ -89,12 +180,15 @@ static void open_one(struct sbx_symbol_file *file, const char *path, const uint8
     }
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
     if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
-        file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-        file->units = file->dwarf == NULL ? NULL : sbx_dwarf_units_create(file->dwarf, text_begin_of(elf));
+        read_dwarf(file, elf);
         useful = useful || file->units != NULL;
     }
     if (file->symtab.count == 0) {
         (void)sbx_elf_symbols_read(elf, SHT_SYMTAB, &file->symtab); /* without memory: as without symbols */
+        useful = useful || file->symtab.count > 0;
+    }
+    if (file->symtab.count == 0 && file->mini_elf == NULL) {
+        read_mini_debug_info(file, elf);
         useful = useful || file->symtab.count > 0;
     }
     if (file->dynsym.count == 0) {
@@ -111,20 +205,56 @@ close_fd:
     close(fd);
 }
 
-struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
-    if (file == NULL) {
-        return NULL;
+    if (file != NULL) {
+        file->alternate.fd = -1;
+        file->places = sbx_places_create();
+        open_alternate(file, alternate);
+    } else if (alternate >= 0) {
+        close(alternate);
     }
-    for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
-        open_one(file, paths->paths[i], build_id, bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (file == NULL || file->places == NULL || file->opened_count == SBX_ELF_PATHS_MAX) {
+            close(descriptors[i]);
+        } else {
+            open_one(file, descriptors[i], build_id, bytes);
+        }
     }
-    if (file->opened_count == 0) {
+    if (file != NULL && file->opened_count == 0) {
         sbx_symbol_file_close(file);
         return NULL;
     }
+    return file;
+}
+
+struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
+{
+    int descriptors[SBX_ELF_PATHS_MAX];
+    size_t count = 0;
+    int alternate = -1;
+    for (size_t i = 0; i < paths->count && i < SBX_ELF_PATHS_MAX; i++) {
+        int fd = open(paths->paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0) {
+            descriptors[count++] = fd;
+            alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
+        }
+    }
+    return sbx_symbol_file_open_descriptors(descriptors, count, alternate, build_id, bytes);
+}
+
+struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
+{
+    struct sbx_symbol_file *file = calloc(1, sizeof *file);
+    if (file == NULL) {
+        sbx_symbol_image_close(image);
+        return NULL;
+    }
+    file->alternate.fd = -1;
+    file->image = image;
     return file;
 }
 
@@ -143,12 +273,29 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         elf_end(file->opened[i].elf);
         close(file->opened[i].fd);
     }
+    if (file->alternate_dwarf != NULL) {
+        dwarf_end(file->alternate_dwarf);
+    }
+    elf_end(file->alternate.elf);
+    if (file->alternate.fd >= 0) {
+        close(file->alternate.fd);
+    }
+    elf_end(file->mini_elf);
+    free(file->mini_bytes);
+    sbx_name_cache_destroy(file->names);
+    sbx_symbol_image_close(file->image);
+    sbx_places_destroy(file->places);
     free(file);
 }
 
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file)
 {
-    return file->units != NULL;
+    return file->image != NULL ? sbx_symbol_image_facts(file->image)->best == SBX_SYMBOLS_DWARF : file->units != NULL;
+}
+
+const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
+{
+    return file->trouble;
 }
 
 /* The symbol at the address, .symtab first. */
@@ -164,86 +311,160 @@ static const struct sbx_elf_symbol *find_symbol(const struct sbx_symbol_file *fi
     return symbol;
 }
 
-/* A symbol's name without its version ("memcpy@@GLIBC_2.14"), demangled. */
-static void write_symbol_name(const struct sbx_elf_symbol *symbol, char *out, size_t out_bytes)
+/* The place that the symbol tables have for an address, on the line of `line_place` (0: none). */
+static uint32_t symbol_place(struct sbx_symbol_file *file, const struct sbx_elf_symbol *symbol,
+                             enum sbx_symbol_source source, uint32_t line_place)
 {
-    char plain[SBX_NAME_BYTES_MAX];
-    size_t bytes = strcspn(symbol->name, "@");
-    if (bytes == 0 || bytes >= sizeof plain) {
-        sbx_demangle(symbol->name, out, out_bytes);
+    struct sbx_place place = sbx_places_get(file->places, line_place);
+    place.function = sbx_symbol_function(file->places, symbol, source);
+    place.into = 0;
+    return place.function == 0 ? 0 : sbx_places_add(file->places, place);
+}
+
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address)
+{
+    uint32_t place = file->units == NULL ? 0 : sbx_dwarf_units_find(file->units, address);
+    if (sbx_places_is_named(file->places, place)) {
+        return place;
+    }
+    /* A line without any function is hand-written assembly, which the symbols name, or padding behind a function: then
+     * it tells of the neighbour. */
+    enum sbx_symbol_source source;
+    const struct sbx_elf_symbol *symbol = find_symbol(file, address, &source);
+    return symbol == NULL ? 0 : symbol_place(file, symbol, source, place);
+}
+
+const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file)
+{
+    return file->places;
+}
+
+/* A name as people read it. */
+static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame *frame, char *out, size_t out_bytes)
+{
+    bool is_mangled = !frame->is_readable && frame->name[0] == '_';
+    if (is_mangled && file->names == NULL) {
+        file->names = sbx_name_cache_create(NAMES_KEPT_BYTES);
+    }
+    if (is_mangled && file->names == NULL) { /* without memory for more */
+        sbx_demangle(frame->name, out, out_bytes);
         return;
     }
-    memcpy(plain, symbol->name, bytes);
-    plain[bytes] = '\0';
-    sbx_demangle(plain, out, out_bytes);
-}
-
-/* Whether `alias` is `name` without its decoration: "nanosleep" for "__GI___nanosleep". */
-static bool is_plain_alias(const char *alias, const char *name)
-{
-    size_t alias_bytes = strcspn(alias, "@"), name_bytes = strlen(name);
-    return alias[0] != '_' && alias_bytes < name_bytes &&
-           strncmp(name + name_bytes - alias_bytes, alias, alias_bytes) == 0 &&
-           name[name_bytes - alias_bytes - 1] == '_';
-}
-
-/* For C the plain name, or the exported alias that programs call it by in libraries that decorate their own. For other
- * languages the linkage name, else what the symbol table calls the outermost frame (compilers give functions of an
- * unnamed namespace no linkage name in DWARF, but the symbol has it), else the name behind its scopes. */
-static void write_dwarf_name(const struct sbx_symbol_file *file, const struct sbx_dwarf_frame *frame, uint64_t address,
-                             char *out, size_t out_bytes)
-{
-    bool has_plain_name = frame->is_c && frame->name != NULL;
-    enum sbx_symbol_source source;
-    const struct sbx_elf_symbol *symbol = frame->inlined ? NULL : find_symbol(file, address, &source);
-    out[0] = '\0';
-    if (has_plain_name) {
-        if (symbol != NULL && is_plain_alias(symbol->name, frame->name)) {
-            write_symbol_name(symbol, out, out_bytes);
-        } else {
-            sbx_demangle(frame->name, out, out_bytes);
-        }
-    } else if (frame->linkage_name != NULL) {
-        sbx_demangle(frame->linkage_name, out, out_bytes);
-    } else if (symbol != NULL) {
-        write_symbol_name(symbol, out, out_bytes);
-    } else if (frame->name != NULL) {
-        size_t used = sbx_dwarf_scope(frame, out, out_bytes);
-        sbx_demangle(frame->name, out + used, out_bytes - used);
-    }
+    const char *name = is_mangled ? sbx_name_cache_read(file->names, frame->name) : frame->name;
+    size_t bytes = strnlen(name, out_bytes - 1);
+    memcpy(out, name, bytes);
+    out[bytes] = '\0';
 }
 
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
-    *source_out = SBX_SYMBOLS_NONE;
-    if (max == 0) {
-        return 0;
+    struct sbx_code_frame found[SBX_INLINES_MAX];
+    size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
+    size_t count = file->image != NULL
+                       ? sbx_symbol_image_find(file->image, address, found, room)
+                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, room);
+    *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
+    for (size_t i = 0; i < count; i++) {
+        frames_out[i].file = found[i].file;
+        frames_out[i].line = found[i].line;
+        frames_out[i].inlined = found[i].inlined;
+        write_name(file, &found[i], frames_out[i].function, sizeof frames_out[i].function);
     }
-    if (file->units != NULL) {
-        struct sbx_dwarf_frame found[SBX_INLINES_MAX];
-        size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
-        size_t count = sbx_dwarf_units_find(file->units, address, found, room);
-        for (size_t i = 0; i < count; i++) {
-            struct sbx_symbol_frame *frame = &frames_out[i];
-            frame->file = found[i].file;
-            frame->line = found[i].line;
-            frame->inlined = found[i].inlined;
-            write_dwarf_name(file, &found[i], address, frame->function, sizeof frame->function);
+    return count;
+}
+
+/* ---- everything at once ---- */
+
+/* Add the code that symbols name in [begin, end), which is of the line of `line_place`. `edges` are the begins and ends
+ * of symbols, sorted. */
+static int add_symbols(struct sbx_symbol_file *file, struct sbx_spans *spans, const uint64_t *edges, size_t edge_count,
+                       uint64_t begin, uint64_t end, uint32_t line_place)
+{
+    size_t low = 0, high = edge_count;
+    while (low < high) { /* the first edge behind `begin` */
+        size_t middle = low + (high - low) / 2;
+        if (edges[middle] <= begin) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        if (count > 0 && frames_out[count - 1].function[0] != '\0') {
-            *source_out = SBX_SYMBOLS_DWARF;
-            return count;
+    }
+    int result = 0;
+    while (begin < end && result == 0) {
+        uint64_t until = low < edge_count && edges[low] < end ? edges[low] : end;
+        enum sbx_symbol_source source;
+        const struct sbx_elf_symbol *symbol = find_symbol(file, begin, &source);
+        if (symbol != NULL) {
+            uint32_t place = symbol_place(file, symbol, source, line_place);
+            result = place == 0 ? -ENOMEM : sbx_spans_add(spans, (struct sbx_span){begin, until, place});
+        } else if (low == edge_count) {
+            break;
         }
-        /* A line without any function is padding behind one: it tells of the neighbour. */
+        begin = until;
+        low++;
     }
-    const struct sbx_elf_symbol *symbol = find_symbol(file, address, source_out);
-    if (symbol == NULL) {
-        return 0;
+    return result;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Begins and ends of all symbols, sorted, each once. NULL without memory. */
+static uint64_t *find_edges(const struct sbx_symbol_file *file, size_t *count_out)
+{
+    const struct sbx_elf_symbols *tables[] = {&file->symtab, &file->dynsym};
+    uint64_t *edges = malloc((2 * (file->symtab.count + file->dynsym.count) + 1) * sizeof *edges);
+    size_t count = 0, kept = 0;
+    if (edges == NULL) {
+        return NULL;
     }
-    frames_out[0].file = NULL;
-    frames_out[0].line = 0;
-    frames_out[0].inlined = false;
-    write_symbol_name(symbol, frames_out[0].function, sizeof frames_out[0].function);
-    return 1;
+    for (size_t t = 0; t < 2; t++) {
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            edges[count++] = tables[t]->symbols[i].begin;
+            edges[count++] = tables[t]->symbols[i].end;
+        }
+    }
+    qsort(edges, count, sizeof *edges, compare_addresses);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || edges[i] != edges[i - 1]) {
+            edges[kept++] = edges[i];
+        }
+    }
+    *count_out = kept;
+    return edges;
+}
+
+int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
+                             void (*progress)(void *context, size_t done, size_t total), void *context)
+{
+    struct sbx_spans units = {0};
+    size_t edge_count = 0;
+    *spans_out = (struct sbx_spans){0};
+    uint64_t *edges = find_edges(file, &edge_count), at = 0;
+    int result = edges == NULL ? -ENOMEM : 0;
+    if (result == 0 && file->units != NULL) {
+        result = sbx_dwarf_units_read_all(file->units, &units, progress, context);
+    }
+    for (size_t i = 0; i < units.count && result == 0; i++) {
+        const struct sbx_span *span = &units.spans[i];
+        result = add_symbols(file, spans_out, edges, edge_count, at, span->begin, 0);
+        if (result == 0) {
+            result = sbx_places_is_named(file->places, span->place)
+                         ? sbx_spans_add(spans_out, *span)
+                         : add_symbols(file, spans_out, edges, edge_count, span->begin, span->end, span->place);
+        }
+        at = span->end;
+    }
+    result = result == 0 ? add_symbols(file, spans_out, edges, edge_count, at, UINT64_MAX, 0) : result;
+    result = result == 0 && sbx_places_failed(file->places) ? -ENOMEM : result;
+    free(edges);
+    sbx_spans_finish(&units);
+    if (result != 0) {
+        sbx_spans_finish(spans_out);
+    }
+    return result;
 }

@@ -9,20 +9,15 @@
 
 #include "demangle.h"
 #include "elf_finder.h"
+#include "symbol_image.h"
+#include "symbol_places.h"
+#include "symbol_spans.h"
 
 struct sbx_symbol_file;
 
-enum sbx_symbol_source {
-    SBX_SYMBOLS_NONE = 0,
-    SBX_SYMBOLS_DWARF = 1,
-    SBX_SYMBOLS_SYMTAB = 2,
-    SBX_SYMBOLS_DYNSYM = 3,
-};
-const char *sbx_symbol_source_name(enum sbx_symbol_source source); /* "dwarf", "symtab", "dynsym", "none" */
-
 struct sbx_symbol_frame {
     char function[SBX_NAME_BYTES_MAX]; /* demangled; "" when nothing names it */
-    const char *file;                  /* NULL unknown; valid until the symbol file is closed */
+    const char *file;                  /* NULL unknown; valid until the next question, or the symbol file is closed */
     uint32_t line;                     /* 0 unknown */
     bool inlined;                      /* into the next frame */
 };
@@ -30,13 +25,31 @@ struct sbx_symbol_frame {
 /* Open what is useful of `paths`, whose build-ids are checked again. NULL when none could be opened, or without memory.
  */
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes);
+/* The same of files that are open already. `alternate` is what sbx_debug_alternate_open() found, -1: nothing. All
+ * descriptors are taken. */
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes);
+/* What was parsed from such files before; `image` is taken, also when there is no memory and NULL is returned. */
+struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image);
 void sbx_symbol_file_close(struct sbx_symbol_file *file);
 
 /* Whether it has full debug information. */
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 
+/* Why something of the files is not used ("..."); NULL when nothing was wrong. */
+const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
+
 /* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it). */
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);
+
+/* Of files, not of an image: the same address as a place in sbx_symbol_file_places(), 0: nothing names it. */
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address);
+const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file);
+
+/* Of files, not of an image: all places, which is what sbx_symbol_file_place() answers for each address of the spans, which are sorted; for any other it
+ * answers 0. `progress` (may be NULL) is told how far it is. Returns 0 or -ENOMEM. */
+int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
+                             void (*progress)(void *context, size_t done, size_t total), void *context);
 
 #endif

@@ -13,6 +13,7 @@
 
 enum {
     OPEN_MAX = 48,
+    CACHE_BYTES = 32 << 20, /* of chunks, for each image that is open; a large C++ program's code is half of it */
     REMEMBER_S = 60
 };
 
@@ -33,6 +34,7 @@ struct sbx_symbolizer {
     size_t entry_count;
     uint64_t turn;
     struct sbx_provider_map *providers;
+    struct sbx_symbol_store *store; /* NULL: none */
 };
 
 struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count)
@@ -126,6 +128,37 @@ static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t 
     return oldest;
 }
 
+void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store)
+{
+    symbolizer->store = store;
+    forget_missing(symbolizer);
+}
+
+/* What the store has of the entry's build-id, and what that is called. */
+static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    struct sbx_symbol_image *image;
+    if (symbolizer->store == NULL || sbx_symbol_store_find(symbolizer->store, entry->build_id, entry->bytes,
+                                                           (uint64_t)time(NULL), CACHE_BYTES, &image) != 0) {
+        return; /* a damaged image is as none: the files may still be there */
+    }
+    const char *name = sbx_symbol_image_facts(image)->name;
+    entry->path = name[0] == '\0' ? NULL : strdup(name); /* without memory the module stays without a name */
+    entry->file = sbx_symbol_file_of_image(image);
+}
+
+/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index has it. */
+static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    const char *path = NULL;
+    for (size_t i = 0; i < symbolizer->paths->count && path == NULL; i++) {
+        const char *found = symbolizer->paths->paths[i];
+        path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
+    }
+    path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
+    entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
+}
+
 static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, const char *name)
 {
     sbx_symbol_file_close(entry->file);
@@ -133,18 +166,25 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
     entry->file = NULL;
     entry->path = NULL;
     entry->looked_s = now_s();
-    int result = sbx_elf_finder_find(symbolizer->finder, entry->build_id, entry->bytes, name, symbolizer->paths);
-    size_t count = result == 0 ? symbolizer->paths->count : 0;
-    if (count > 0) {
-        entry->file = sbx_symbol_file_open(symbolizer->paths, entry->build_id, entry->bytes);
+    look_in_store(symbolizer, entry);
+    if (entry->file != NULL && entry->path != NULL && sbx_symbol_file_has_dwarf(entry->file)) {
+        return;
     }
-    const char *path = NULL; /* that says what it is called */
-    for (size_t i = 0; i < count && path == NULL; i++) {
-        const char *found = symbolizer->paths->paths[i];
-        path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
+    if (sbx_elf_finder_find(symbolizer->finder, entry->build_id, entry->bytes, name, symbolizer->paths) != 0) {
+        symbolizer->paths->count = 0;
     }
-    path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
-    entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
+    if (symbolizer->paths->count > 0 && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
+        struct sbx_symbol_file *file = sbx_symbol_file_open(symbolizer->paths, entry->build_id, entry->bytes);
+        if (entry->file == NULL || (file != NULL && sbx_symbol_file_has_dwarf(file))) {
+            sbx_symbol_file_close(entry->file);
+            entry->file = file;
+        } else {
+            sbx_symbol_file_close(file);
+        }
+    }
+    if (entry->path == NULL) {
+        name_entry(symbolizer, entry);
+    }
 }
 
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,

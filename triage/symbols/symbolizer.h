@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbolizer.h - where names come from: symbol files by build-id, of which the opened ones are kept. */
+/* symbolizer.h - where names come from: a store, or symbol files by build-id, of which the opened ones are kept. */
 #ifndef SBX_SYMBOLIZER_H
 #define SBX_SYMBOLIZER_H
 
@@ -8,6 +8,7 @@
 
 #include "provider_map.h"
 #include "symbol_file.h"
+#include "symbol_store.h"
 
 struct sbx_symbolizer; /* where debug information comes from, with a cache of opened files; one thread at a time */
 
@@ -21,6 +22,10 @@ struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir
 /* May be called several times. Returns 0 or -errno; a missing file is -ENOENT. */
 int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path);
 void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
+
+/* Ask `store` (borrowed until destroy) before any file. What it has of symbols alone yields to a file with debug
+ * information. */
+void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store);
 
 /* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
  * *path_out (may be NULL as argument) gets the path that says what it is called, also where the

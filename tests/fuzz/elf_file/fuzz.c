@@ -40,6 +40,24 @@ static void check_symbols(Elf *elf, uint32_t type)
     sbx_elf_symbols_finish(&symbols);
 }
 
+/* Everything at once: sorted, and of one mind with the question about an address. */
+static void check_all(struct sbx_symbol_file *file)
+{
+    struct sbx_spans spans;
+    if (sbx_symbol_file_read_all(file, &spans, NULL, NULL) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < spans.count; i++) {
+        MUST(spans.spans[i].begin < spans.spans[i].end);
+        MUST(i == 0 || spans.spans[i - 1].end <= spans.spans[i].begin);
+        if (i < 32) {
+            MUST(sbx_symbol_file_place(file, spans.spans[i].begin) == spans.spans[i].place);
+            MUST(sbx_symbol_file_place(file, spans.spans[i].end - 1) == spans.spans[i].place);
+        }
+    }
+    sbx_spans_finish(&spans);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
@@ -70,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
                 MUST(sbx_symbol_file_find(file, addresses[i], frames, 4, &source) <= 4);
             }
+            check_all(file);
             sbx_symbol_file_close(file);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_symbols.c - looking up code of this very program, which knows its own names. */
+/* test_symbols.c - looking up code of this very program, which knows its own names, and keeping them. */
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
@@ -18,7 +18,7 @@
 
 static char build_id[65];
 static uint64_t load_bias;
-static char own_folder[PATH_MAX];
+static char own_folder[PATH_MAX], own_path[PATH_MAX];
 
 __attribute__((noinline, used)) static int a_function_to_be_found(int number)
 {
@@ -60,6 +60,7 @@ static int set_up(void **state)
         return -1;
     }
     own[length] = '\0';
+    snprintf(own_path, sizeof own_path, "%s", own);
     snprintf(own_folder, sizeof own_folder, "%s", dirname(own));
     dl_iterate_phdr(read_own_image, NULL);
     return build_id[0] == '\0' ? -1 : 0;
@@ -167,6 +168,174 @@ static void test_bad_arguments_are_named_before_anything_is_printed(void **state
     assert_non_null(strstr(result.err, "OFFSET"));
 }
 
+/* ---- the store ---- */
+
+/* FOLDER/NAME, which is made by running `command`, where %s and %s are this program and the file to make. */
+static char *make_file(const char *folder, const char *name, const char *command)
+{
+    char *path = NULL, *line = NULL;
+    assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    assert_true(asprintf(&line, command, own_path, path) > 0);
+#pragma GCC diagnostic pop
+    assert_int_equal(system(line), 0);
+    free(line);
+    return path;
+}
+
+static void test_what_is_added_answers_as_the_file_did_and_needs_it_no_more(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *empty = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&empty, "%s/empty", folder) > 0);
+    char *copy = make_file(folder, "program", "cp %s %s");
+    struct tool_result added = RUN_TOOL("symbols", "add", "--store", store, copy);
+    assert_string_equal(added.err, "");
+    assert_int_equal(added.status, 0);
+    assert_ptr_equal(strstr(added.out, "added "), added.out);
+    assert_non_null(strstr(added.out, build_id));
+    assert_int_equal(unlink(copy), 0);
+    uint64_t begin = (uint64_t)(uintptr_t)a_function_to_be_found - load_bias;
+    for (uint64_t offset = begin - 400; offset < begin + 400; offset += 100) {
+        char *arguments[16] = {NULL};
+        for (unsigned i = 0; i < 10; i++) {
+            arguments[i] = offset_text(offset + 10 * i);
+        }
+#define TEN                                                                                                         \
+    arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], arguments[6], arguments[7], \
+        arguments[8], arguments[9]
+        struct tool_result *from_store = malloc(sizeof *from_store), *from_file = malloc(sizeof *from_file);
+        *from_store = RUN_TOOL("symbols", "lookup", "--store", store, build_id, TEN);
+        *from_file = RUN_TOOL("symbols", "lookup", "--symbols", own_folder, build_id, TEN);
+        assert_int_equal(from_store->status, 0);
+        assert_string_equal(from_store->out, from_file->out);
+        assert_true(offset != begin || strstr(from_store->out, "a_function_to_be_found") != NULL);
+        free(from_store);
+        free(from_file);
+        for (unsigned i = 0; i < 10; i++) {
+            free(arguments[i]);
+        }
+    }
+    free(copy);
+    free(empty);
+    free(store);
+    remove_folder(folder);
+}
+
+static void test_the_list_names_what_is_kept_and_remove_takes_it_away(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0);
+    struct tool_result result = RUN_TOOL("symbols", "list", "--store", store);
+    assert_int_equal(result.status, 1); /* it was named, and is not there */
+    assert_non_null(strstr(result.err, "No such file"));
+    result = RUN_TOOL("symbols", "add", "--store", store, own_path);
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "list", "--store", store);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.out, build_id));
+    assert_non_null(strstr(result.out, "test_tool_symbols\n"));
+    result = RUN_TOOL("symbols", "list", "--json", "--store", store);
+    assert_non_null(strstr(result.out, "\"name\":\"test_tool_symbols\",\"source\":\"dwarf\""));
+    result = RUN_TOOL("symbols", "list", "--json", "--store", store, "--tenant", "another");
+    assert_int_equal(result.status, 1);
+    assert_string_equal(result.out, "");
+    result = RUN_TOOL("symbols", "remove", "--store", store, build_id);
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "remove", "--store", store, build_id);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "no symbols of this build-id"));
+    result = RUN_TOOL("symbols", "lookup", "--store", store, build_id, "10");
+    assert_int_equal(result.status, 1);
+    free(store);
+    remove_folder(folder);
+}
+
+static void test_a_better_file_replaces_and_says_so_and_a_worse_one_is_not_needed(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0);
+    char *symbols_only = make_file(folder, "program", "strip -g %s -o %s");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, symbols_only);
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "add", "--store", store, own_path);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.out, "replaced "));
+    assert_non_null(strstr(result.out, "(what was there: symtab)"));
+    result = RUN_TOOL("symbols", "add", "--store", store, own_path);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.out, "there already "));
+    result = RUN_TOOL("symbols", "add", "--store", store, symbols_only);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.out, "(what is there is better: dwarf)"));
+    free(symbols_only);
+    free(store);
+    remove_folder(folder);
+}
+
+/* A stripped program names its debug file, which lies beside it; and a folder is added with all that is in it. */
+static void test_a_stripped_program_brings_its_debug_file(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *other_store = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&other_store, "%s/store2", folder) > 0);
+    char *debug = make_file(folder, "program.debug", "objcopy --only-keep-debug %s %s");
+    char *stripped =
+        make_file(folder, "program", "cd $(dirname %2$s) && objcopy -S --add-gnu-debuglink=program.debug %1$s %2$s");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, stripped);
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "list", "--json", "--store", store);
+    assert_non_null(strstr(result.out, "\"name\":\"program\",\"source\":\"dwarf\""));
+    write_file(folder, "notes.txt", "no program", 10, 0600);
+    result = RUN_TOOL("symbols", "add", "--store", other_store, folder);
+    assert_string_equal(result.err, "");
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "list", "--json", "--store", other_store);
+    assert_non_null(strstr(result.out, "\"name\":\"program\",\"source\":\"dwarf\""));
+    free(debug);
+    free(stripped);
+    free(other_store);
+    free(store);
+    remove_folder(folder);
+}
+
+static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0);
+    char *text = write_file(folder, "text", "hello", 5, 0600);
+    char *cut = make_file(folder, "cut", "head -c 3000 %s > %s");
+    struct tool_result result =
+        RUN_TOOL("symbols", "add", "--store", store, text, "/nonexistent/program", cut, own_path);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "text: no 64-bit ELF file with a build-id"));
+    assert_non_null(strstr(result.err, "/nonexistent/program: No such file or directory"));
+    assert_non_null(strstr(result.out, build_id));
+    static const char *const bad[][5] = {
+        {"symbols", "add", "--json", "x", "add has no --json"},
+        {"symbols", "list", "--modules", "x", "list has no --modules"},
+        {"symbols", "list", "extra", NULL, "symbols list"},
+        {"symbols", "remove", "xyz", NULL, "'xyz' is no build-id"},
+        {"symbols", "remove", "--tenant=../x", "00", "'../x' is no tenant"},
+        {"symbols", "add", NULL, NULL, "FILE|DIR"},
+        {"symbols", NULL, NULL, NULL, "wants a verb"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        result = RUN_TOOL(bad[i][0], bad[i][1], bad[i][2], bad[i][3]);
+        assert_int_equal(result.status, 2);
+        assert_string_equal(result.out, "");
+        assert_non_null(strstr(result.err, bad[i][4]));
+    }
+    free(cut);
+    free(text);
+    free(store);
+    remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +345,11 @@ int main(void)
         cmocka_unit_test(test_an_unknown_build_id_fails_but_answers_every_offset),
         cmocka_unit_test(test_a_module_index_says_where_the_file_is),
         cmocka_unit_test(test_bad_arguments_are_named_before_anything_is_printed),
+        cmocka_unit_test(test_what_is_added_answers_as_the_file_did_and_needs_it_no_more),
+        cmocka_unit_test(test_the_list_names_what_is_kept_and_remove_takes_it_away),
+        cmocka_unit_test(test_a_better_file_replaces_and_says_so_and_a_worse_one_is_not_needed),
+        cmocka_unit_test(test_a_stripped_program_brings_its_debug_file),
+        cmocka_unit_test(test_what_cannot_be_added_is_named_and_the_rest_is_added),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

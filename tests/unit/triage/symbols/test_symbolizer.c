@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "build_id.h"
+#include "payload_builder.h"
+#include "symbol_make.h"
 #include "symbolizer.h"
 
 static uint8_t sample_id[32];
@@ -106,6 +108,69 @@ static void test_nothing_is_looked_for_without_an_id(void **state)
     sbx_symbolizer_destroy(symbolizer);
 }
 
+/* Put what `path` names into the store as of the sample's build-id, when it is of that. */
+static void put(struct sbx_symbol_store *store, const char *path)
+{
+    struct sbx_store_draft draft;
+    struct sbx_image_facts facts;
+    enum sbx_store_outcome outcome;
+    char why[128];
+    int out, fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(sbx_symbol_store_begin(store, &draft, &out), 0);
+    struct sbx_making making = {.descriptors = &fd,
+                                .descriptor_count = 1,
+                                .alternate = -1,
+                                .build_id = sample_id,
+                                .build_id_bytes = 20,
+                                .name = "kept",
+                                .out = out};
+    assert_int_equal(sbx_symbol_make(&making, &facts, why, sizeof why), 0);
+    close(out);
+    assert_int_equal(sbx_symbol_store_commit(store, &draft, sample_id, 20, &outcome, NULL), 0);
+}
+
+static void test_the_store_is_asked_first_unless_a_file_knows_better(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_symbolizer.XXXXXX", command[64];
+    const char *dirs[] = {SAMPLE_FOLDER}, *path;
+    struct sbx_symbol_store *store;
+    enum sbx_symbol_source source;
+    static struct sbx_symbol_frame frames[4];
+    uint64_t hidden = sbx_build_symbol(SAMPLE_FULL, "sample_hidden");
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(sbx_symbol_store_open(folder, "default", true, &store), 0);
+    put(store, SAMPLE_STRIPPED); /* exported symbols only */
+
+    struct sbx_symbolizer *alone = sbx_symbolizer_create(NULL, 0), *beside = sbx_symbolizer_create(dirs, 1);
+    sbx_symbolizer_use_store(alone, store);
+    sbx_symbolizer_use_store(beside, store);
+    struct sbx_symbol_file *file = sbx_symbolizer_file(alone, sample_id, 20, NULL, &path);
+    assert_non_null(file);
+    assert_string_equal(path, "kept");
+    assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 0);
+    assert_int_equal(sbx_symbol_file_find(file, sbx_build_symbol(SAMPLE_FULL, "sample_last"), frames, 4, &source), 1);
+    assert_int_equal(source, SBX_SYMBOLS_DYNSYM);
+    file = sbx_symbolizer_file(beside, sample_id, 20, NULL, NULL);
+    assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 1);
+    assert_int_equal(source, SBX_SYMBOLS_DWARF);
+    sbx_symbolizer_destroy(alone);
+    sbx_symbolizer_destroy(beside);
+
+    put(store, SAMPLE_DEBUG); /* better: it replaces */
+    alone = sbx_symbolizer_create(NULL, 0);
+    sbx_symbolizer_use_store(alone, store);
+    file = sbx_symbolizer_file(alone, sample_id, 20, NULL, NULL);
+    assert_int_equal(sbx_symbol_file_find(file, hidden, frames, 4, &source), 1);
+    assert_int_equal(source, SBX_SYMBOLS_DWARF);
+    assert_string_equal(frames[0].function, "sample_hidden");
+    assert_in_range(frames[0].line, 400, 404);
+    sbx_symbolizer_destroy(alone);
+    sbx_symbol_store_close(store);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_new_index_brings_what_was_missing),
         cmocka_unit_test(test_a_file_that_is_gone_or_replaced_keeps_its_name),
         cmocka_unit_test(test_nothing_is_looked_for_without_an_id),
+        cmocka_unit_test(test_the_store_is_asked_first_unless_a_file_knows_better),
     };
     return cmocka_run_group_tests(tests, read_id, NULL);
 }

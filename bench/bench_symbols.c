@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_symbols.c - names for code: a lookup in the store against a warm llvm-symbolizer pipe, at equal work (the whole
+ * chain of inlined calls, names demangled); and parsing a program completely against llvm-gsymutil.
+ *
+ * The program looked up is the `stallbox` of the same build, or the one that STALLBOX_BENCH_PROGRAM names. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "build_id.h"
+#include "rounds.h"
+#include "symbol_file.h"
+#include "symbol_store.h"
+
+enum {
+    ADDRESSES = 2000, /* distinct frames of a payload */
+    ROUNDS_DEFAULT = 15,
+    FRAMES_MAX = 64,
+    CACHE_BYTES = 32 << 20,
+    LINE_BYTES = 65536
+};
+
+static struct sbx_symbol_frame frames[FRAMES_MAX];
+static uint64_t addresses[ADDRESSES];
+static char folder[] = "/tmp/bench_symbols.XXXXXX", store_folder[64], gsym_path[64];
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_symbols: %s\n", what);
+    exit(1);
+}
+
+/* Run a program with its output thrown away; its wall time in ms and peak memory in MiB. */
+static void run(char *const *arguments, double *ms_out, double *mib_out)
+{
+    double begin = bench_now_ns();
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execvp(arguments[0], arguments);
+        _exit(127);
+    }
+    int status;
+    struct rusage usage;
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || status != 0) {
+        die(arguments[0]);
+    }
+    *ms_out = (bench_now_ns() - begin) / 1e6;
+    *mib_out = (double)usage.ru_maxrss / 1024;
+}
+
+static struct sbx_symbol_image *open_image(const char *program, uint64_t *bytes_out)
+{
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    struct sbx_symbol_store *store;
+    struct sbx_symbol_image *image;
+    struct sbx_store_entry *entries;
+    size_t count;
+    int fd = open(program, O_RDONLY | O_CLOEXEC);
+    size_t id_bytes = fd < 0 ? 0 : sbx_build_id_read(fd, build_id);
+    if (id_bytes == 0 || sbx_symbol_store_open(store_folder, "default", false, &store) != 0 ||
+        sbx_symbol_store_find(store, build_id, id_bytes, 0, CACHE_BYTES, &image) != 0 ||
+        sbx_symbol_store_list(store, &entries, &count) != 0) {
+        die("the program is not in the store");
+    }
+    *bytes_out = entries[0].file_bytes;
+    free(entries);
+    close(fd);
+    sbx_symbol_store_close(store);
+    return image;
+}
+
+/* Addresses with a name, spread over what the image covers: found by asking everywhere. */
+static void choose_addresses(struct sbx_symbol_image *image)
+{
+    uint64_t begin = UINT64_MAX, end = 0, random = 3;
+    struct sbx_code_frame frame;
+    for (uint64_t at = 0; at < UINT64_C(1) << 28; at += 256) {
+        if (sbx_symbol_image_find(image, at, &frame, 1) > 0) {
+            begin = at < begin ? at : begin;
+            end = at;
+        }
+    }
+    if (end <= begin) {
+        die("nothing is named");
+    }
+    for (size_t i = 0; i < ADDRESSES;) {
+        random = random * UINT64_C(6364136223846793005) + 1;
+        addresses[i] = begin + (random >> 20) % (end - begin);
+        i += sbx_symbol_image_find(image, addresses[i], &frame, 1) > 0;
+    }
+}
+
+/* A running llvm-symbolizer: requests on one pipe, answers on the other. */
+struct pipe_pair {
+    FILE *requests, *answers;
+};
+
+static struct pipe_pair start_symbolizer(const char *program)
+{
+    int to[2], from[2];
+    char object[512];
+    snprintf(object, sizeof object, "--obj=%s", program);
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
+        die("no pipes");
+    }
+    if (fork() == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        execlp("llvm-symbolizer", "llvm-symbolizer", "--inlines", "--output-style=LLVM", object, (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    return (struct pipe_pair){fdopen(to[1], "w"), fdopen(from[0], "r")};
+}
+
+static void ask_symbolizer(struct pipe_pair *pair, uint64_t address)
+{
+    static char line[LINE_BYTES];
+    fprintf(pair->requests, "0x%llx\n", (unsigned long long)address);
+    fflush(pair->requests);
+    do {
+        if (fgets(line, sizeof line, pair->answers) == NULL) {
+            die("llvm-symbolizer is missing, or ended");
+        }
+    } while (line[0] != '\n');
+}
+
+static void look_up_all(struct sbx_symbol_file *file)
+{
+    enum sbx_symbol_source source;
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        if (sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source) == 0) {
+            die("a name was lost");
+        }
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The 99th percentile of the time of single questions, in ns. */
+static double p99_ours(struct sbx_symbol_file *file)
+{
+    static double times[ADDRESSES];
+    enum sbx_symbol_source source;
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        double begin = bench_now_ns();
+        (void)sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source);
+        times[i] = bench_now_ns() - begin;
+    }
+    qsort(times, ADDRESSES, sizeof *times, compare_doubles);
+    return times[ADDRESSES * 99 / 100];
+}
+
+static double p99_theirs(struct pipe_pair *pair, double *mean_out)
+{
+    static double times[ADDRESSES];
+    double all = 0;
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        double begin = bench_now_ns();
+        ask_symbolizer(pair, addresses[i]);
+        times[i] = bench_now_ns() - begin;
+        all += times[i];
+    }
+    qsort(times, ADDRESSES, sizeof *times, compare_doubles);
+    *mean_out = all / ADDRESSES;
+    return times[ADDRESSES * 99 / 100];
+}
+
+enum {
+    MEAN,
+    MEAN_PEER,
+    P99,
+    P99_PEER,
+    PAYLOAD,
+    COLD,
+    PARSE,
+    PARSE_PEER,
+    MEMORY,
+    MEMORY_PEER,
+    BYTES,
+    BYTES_PEER,
+    FILE_BYTES,
+    SERIES
+};
+static struct bench_series series[SERIES];
+
+static void measure_round(const char *program, struct sbx_symbol_file *file, struct pipe_pair *pair)
+{
+    double begin = bench_now_ns(), mean, ms, mib;
+    look_up_all(file);
+    double all = bench_now_ns() - begin;
+    bench_series_add(&series[MEAN], all / ADDRESSES);
+    bench_series_add(&series[PAYLOAD], all / 1e6);
+    bench_series_add(&series[P99], p99_ours(file));
+    bench_series_add(&series[P99_PEER], p99_theirs(pair, &mean));
+    bench_series_add(&series[MEAN_PEER], mean);
+
+    uint64_t bytes;
+    struct sbx_symbol_file *cold = sbx_symbol_file_of_image(open_image(program, &bytes));
+    begin = bench_now_ns();
+    look_up_all(cold);
+    bench_series_add(&series[COLD], (bench_now_ns() - begin) / 1e6);
+    sbx_symbol_file_close(cold);
+    bench_series_add(&series[BYTES], (double)bytes / 1e6);
+
+    char fresh[80], gsym_option[96];
+    snprintf(fresh, sizeof fresh, "%s/fresh", folder);
+    snprintf(gsym_option, sizeof gsym_option, "--out-file=%s", gsym_path);
+    char *remove[] = {"rm", "-rf", fresh, NULL};
+    char *ours[] = {BENCH_STALLBOX, "symbols", "add", "--store", fresh, (char *)program, NULL};
+    char convert[512];
+    snprintf(convert, sizeof convert, "--convert=%s", program);
+    char *theirs[] = {BENCH_GSYMUTIL, "--num-threads=1", convert, gsym_option, NULL};
+    run(ours, &ms, &mib);
+    bench_series_add(&series[PARSE], ms);
+    bench_series_add(&series[MEMORY], mib);
+    run(remove, &ms, &mib);
+    run(theirs, &ms, &mib);
+    bench_series_add(&series[PARSE_PEER], ms);
+    bench_series_add(&series[MEMORY_PEER], mib);
+    struct stat status;
+    bench_series_add(&series[BYTES_PEER], stat(gsym_path, &status) == 0 ? (double)status.st_size / 1e6 : 0);
+    bench_series_add(&series[FILE_BYTES], stat(program, &status) == 0 ? (double)status.st_size / 1e6 : 0);
+}
+
+int main(int count, char **arguments)
+{
+    struct bench_options options = {.rounds = ROUNDS_DEFAULT};
+    if (!bench_read_options(count, arguments, &options)) {
+        return 2;
+    }
+    const char *program = getenv("STALLBOX_BENCH_PROGRAM");
+    program = program == NULL ? BENCH_STALLBOX : program;
+    if (mkdtemp(folder) == NULL) {
+        die(strerror(errno));
+    }
+    snprintf(store_folder, sizeof store_folder, "%s/store", folder);
+    snprintf(gsym_path, sizeof gsym_path, "%s/gsym", folder);
+    double ms, mib;
+    uint64_t bytes;
+    char *add[] = {BENCH_STALLBOX, "symbols", "add", "--store", store_folder, (char *)program, NULL};
+    run(add, &ms, &mib);
+    struct sbx_symbol_image *image = open_image(program, &bytes);
+    choose_addresses(image);
+    struct sbx_symbol_file *file = sbx_symbol_file_of_image(image);
+    struct pipe_pair pair = start_symbolizer(program);
+    look_up_all(file);
+    (void)p99_theirs(&pair, &ms); /* warm */
+    for (int round = 0; round < options.rounds; round++) {
+        measure_round(program, file, &pair);
+    }
+    const char *pipe = "llvm-symbolizer pipe", *gsym = "llvm-gsymutil";
+    const struct {
+        struct bench_line line;
+        int ours, peer;
+    } lines[] = {
+        {{"symbols", "lookup, warm, mean", "ns", pipe, "ratio <= 0.01"}, MEAN, MEAN_PEER},
+        {{"symbols", "lookup, warm, p99", "ns", pipe, NULL}, P99, P99_PEER},
+        {{"symbols", "2,000 frames, warm", "ms", NULL, "value <= 5"}, PAYLOAD, -1},
+        {{"symbols", "2,000 frames, nothing decompressed", "ms", NULL, NULL}, COLD, -1},
+        {{"symbols", "parsed and stored, wall", "ms", gsym, "ratio <= 1"}, PARSE, PARSE_PEER},
+        {{"symbols", "parsed and stored, peak memory", "MiB", gsym, "ratio <= 0.5"}, MEMORY, MEMORY_PEER},
+        {{"symbols", "stored bytes", "MB", "GSYM", NULL}, BYTES, BYTES_PEER},
+        {{"symbols", "stored bytes", "MB", "the program", NULL}, BYTES, FILE_BYTES},
+    };
+    bench_print_heading(options.json, "names for code");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        bench_print(options.json, &lines[i].line, &series[lines[i].ours],
+                    lines[i].peer < 0 ? NULL : &series[lines[i].peer]);
+    }
+    fclose(pair.requests); /* it ends by that */
+    fclose(pair.answers);
+    while (wait(NULL) > 0) {
+    }
+    sbx_symbol_file_close(file);
+    char *remove[] = {"rm", "-rf", folder, NULL};
+    run(remove, &ms, &mib);
+    return 0;
+}

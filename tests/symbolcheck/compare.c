@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare.c - compare FILE [ADDRESSES [SEED]]: our answers to random addresses of FILE's code against llvm-symbolizer's.
+ *
+ * The whole chain of frames is compared: functions (by their linkage names, without what compilers append to clones),
+ * base names of files, lines. Each address is asked once of the file and once of the table that is
+ * parsed from it, which must be the same. Prints one line of counts; exits with 1 when more than one in a thousand
+ * differs, or anything does between file and table. With STALLBOX_SHOW=N the first N differences are printed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gelf.h>
+
+#include "build_id.h"
+#include "demangle.h"
+#include "elf_symbols.h"
+#include "symbol_file.h"
+
+enum {
+    FRAMES_MAX = 64,
+    LINE_BYTES = 65536,
+    SECTIONS_MAX = 16
+};
+
+struct text_section {
+    uint64_t begin, bytes;
+};
+
+struct counts {
+    size_t addresses, inlined, unnamed, differ, aliases, more, table_differs;
+};
+
+static struct sbx_symbol_frame frames[FRAMES_MAX];
+
+static void die(const char *what)
+{
+    fprintf(stderr, "compare: %s\n", what);
+    exit(2);
+}
+
+/* Executable sections other than stubs of the linker's. */
+static size_t find_code(const char *path, struct text_section *sections)
+{
+    elf_version(EV_CURRENT);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+    size_t names, count = 0;
+    if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0) {
+        die("no ELF file");
+    }
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_EXECINSTR) != 0 && count < SECTIONS_MAX &&
+            strncmp(elf_strptr(elf, names, header.sh_name), ".plt", 4) != 0) {
+            sections[count++] = (struct text_section){header.sh_addr, header.sh_size};
+        }
+    }
+    elf_end(elf);
+    close(fd);
+    return count;
+}
+
+static char debug_path[256];
+
+static struct sbx_symbol_file *open_file(const char *path)
+{
+    static struct sbx_elf_paths paths;
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t bytes = fd < 0 ? 0 : sbx_build_id_read(fd, build_id);
+    if (bytes == 0 || strlen(path) >= sizeof paths.paths[0]) {
+        die("no build-id");
+    }
+    close(fd);
+    paths.count = 2; /* the oracle looks there too */
+    char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+    sbx_build_id_format(build_id, bytes, hex);
+    strcpy(paths.paths[0], path);
+    snprintf(debug_path, sizeof debug_path, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+    strcpy(paths.paths[1], debug_path);
+    return sbx_symbol_file_open(&paths, build_id, bytes);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* A linkage name without what compilers append to clones, and without the underscores and versions that libraries
+ * decorate with. */
+static void normalize(const char *name, char *out, size_t bytes)
+{
+    bool is_mangled = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
+    if (!is_mangled) { /* glibc calls its own copy of exit __GI_exit */
+        name += strspn(name, "_");
+        name += strncmp(name, "GI_", 3) == 0 ? 3 + strspn(name + 3, "_") : 0;
+    }
+    size_t kept = is_mangled || strpbrk(name, "<( ") == NULL ? strcspn(name, ".@") : strlen(name);
+    snprintf(out, bytes, "%.*s", (int)kept, name);
+}
+
+static bool same_name(const struct sbx_code_frame *ours, const char *theirs)
+{
+    static char a[SBX_NAME_BYTES_MAX], b[SBX_NAME_BYTES_MAX];
+    normalize(ours->name, a, sizeof a);
+    normalize(theirs, b, sizeof b);
+    if (strcmp(a, b) == 0) {
+        return true;
+    }
+    static char ours_read[SBX_NAME_BYTES_MAX], theirs_read[SBX_NAME_BYTES_MAX];
+    sbx_demangle(a, ours_read, sizeof ours_read); /* the two names of a constructor read alike */
+    sbx_demangle(b, theirs_read, sizeof theirs_read);
+    if (strcmp(ours_read, theirs_read) == 0) {
+        return true;
+    }
+    /* Without a linkage name it has no more than the last name; we have the scopes before. */
+    size_t our_bytes = strlen(ours->name), their_bytes = strlen(theirs);
+    const char *end = ours->name + our_bytes - their_bytes;
+    return ours->is_readable && our_bytes > their_bytes + 2 && strcmp(end, theirs) == 0 &&
+           strncmp(end - 2, "::", 2) == 0;
+}
+
+/* Symbols of the file and of its debug file. */
+static struct sbx_elf_symbols tables[4];
+static size_t table_count;
+
+static void read_symbols(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL); /* open to the end: the names are its */
+    if (elf != NULL && sbx_elf_symbols_read(elf, SHT_SYMTAB, &tables[table_count++]) == 0) {
+        (void)sbx_elf_symbols_read(elf, SHT_DYNSYM, &tables[table_count++]);
+    }
+}
+
+static bool is_called(const struct sbx_elf_symbol *symbol, const char *name)
+{
+    size_t bytes = strcspn(name, "@"); /* one name may have several versions, and each its own code */
+    return strcspn(symbol->name, "@") == bytes && strncmp(symbol->name, name, bytes) == 0;
+}
+
+/* Whether a symbol called `name` begins at `begin`. */
+static bool begins(const char *name, uint64_t begin)
+{
+    for (size_t t = 0; t < table_count; t++) {
+        for (size_t i = 0; i < tables[t].count; i++) {
+            if (tables[t].symbols[i].begin == begin && is_called(&tables[t].symbols[i], name)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether symbol tables have both as names of one piece of code, or `name` as that of what is at `address`. */
+static bool are_aliases(const char *name, const char *ours, uint64_t address)
+{
+    for (size_t t = 0; t < table_count; t++) {
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const struct sbx_elf_symbol *symbol = &tables[t].symbols[i];
+            if (is_called(symbol, name) &&
+                ((symbol->begin <= address && address < symbol->end) || begins(ours, symbol->begin))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* One answer: pairs of lines up to an empty one. */
+static bool compare(FILE *oracle, uint64_t address, const struct sbx_code_frame *raw, size_t count,
+                    struct counts *counts, char *said, size_t said_bytes)
+{
+    static char function[LINE_BYTES], place[LINE_BYTES];
+    size_t theirs = 0, used = 0;
+    bool agrees = true, named = false, has_line = false, is_alias = false;
+    said[0] = '\0';
+    while (fgets(function, sizeof function, oracle) != NULL && function[0] != '\n') {
+        if (fgets(place, sizeof place, oracle) == NULL) {
+            die("llvm-symbolizer ended early");
+        }
+        function[strcspn(function, "\n")] = '\0';
+        place[strcspn(place, "\n")] = '\0';
+        if (used < said_bytes) {
+            used += (size_t)snprintf(said + used, said_bytes - used, " | %.110s %.60s", function, base_name(place));
+        }
+        char *column = strrchr(place, ':');
+        *(column == NULL ? place : column) = '\0';
+        char *line = strrchr(place, ':');
+        unsigned number = line == NULL ? 0 : (unsigned)strtoul(line + 1, NULL, 10);
+        *(line == NULL ? place : line) = '\0';
+        has_line = has_line || number != 0;
+        named = named || strcmp(function, "??") != 0;
+        if (theirs < count) {
+            const struct sbx_code_frame *frame = &raw[theirs];
+            const char *file = frame->file == NULL ? "??" : base_name(frame->file);
+            bool same = same_name(frame, function);
+            if (!same && theirs + 1 == count && are_aliases(function, frame->name, address)) {
+                same = is_alias = true; /* another name of the same code, which a symbol table has */
+            }
+            agrees = agrees && same && frame->line == number && (number == 0 || strcmp(file, base_name(place)) == 0);
+        }
+        theirs++;
+    }
+    if (count == 0 && !named) {
+        return true; /* the oracle may know a line there: it is the neighbour's */
+    }
+    if (theirs == 1 && !named && !has_line) {
+        counts->more++; /* the symbol table is in the debug file, where the oracle does not look for it */
+        return true;
+    }
+    counts->aliases += agrees && theirs == count && is_alias;
+    return agrees && theirs == count;
+}
+
+/* The table of what is read from `path`, as a store keeps it. */
+static struct sbx_symbol_file *make_table(const char *path)
+{
+    static const struct sbx_image_facts no_facts;
+    struct sbx_image_facts facts = no_facts;
+    struct sbx_symbol_image *image = NULL;
+    struct sbx_spans spans = {0};
+    struct sbx_symbol_file *file = open_file(path);
+    int fd = memfd_create("table", MFD_CLOEXEC);
+    facts.build_id_bytes = 20;
+    if (file == NULL || fd < 0 || sbx_symbol_file_read_all(file, &spans, NULL, NULL) != 0 ||
+        sbx_symbol_image_write(fd, &facts, sbx_symbol_file_places(file), spans.spans, spans.count) != 0 ||
+        sbx_symbol_image_open(fd, 1 << 20, &image) != 0) { /* a small cache, so that chunks come and go */
+        die("no table can be made");
+    }
+    sbx_spans_finish(&spans);
+    sbx_symbol_file_close(file);
+    return sbx_symbol_file_of_image(image);
+}
+
+/* Whether the table says of `address` what the file said. */
+static bool is_in_table(struct sbx_symbol_file *table, uint64_t address, size_t count, enum sbx_symbol_source source)
+{
+    static struct sbx_symbol_frame found[FRAMES_MAX];
+    enum sbx_symbol_source found_source;
+    if (sbx_symbol_file_find(table, address, found, FRAMES_MAX, &found_source) != count || found_source != source) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct sbx_symbol_frame *ours = &frames[i], *theirs = &found[i];
+        if (strcmp(ours->function, theirs->function) != 0 || ours->line != theirs->line ||
+            ours->inlined != theirs->inlined || (ours->file == NULL) != (theirs->file == NULL) ||
+            (ours->file != NULL && strcmp(ours->file, theirs->file) != 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void show(uint64_t address, size_t count, const char *said)
+{
+    printf("0x%llx\n  we:  ", (unsigned long long)address);
+    for (size_t i = 0; i < count; i++) {
+        printf(" | %.110s %s:%u", frames[i].function, frames[i].file == NULL ? "??" : base_name(frames[i].file),
+               frames[i].line);
+    }
+    printf("\n  they:%s\n", said);
+}
+
+int main(int argc, char **argv)
+{
+    static struct text_section sections[SECTIONS_MAX];
+    static char said[LINE_BYTES];
+    struct counts counts = {0};
+    if (argc < 2) {
+        die("usage: compare FILE [ADDRESSES [SEED]]");
+    }
+    counts.addresses = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000;
+    uint64_t random = argc > 3 ? strtoull(argv[3], NULL, 10) : 7;
+    const char *shown = getenv("STALLBOX_SHOW");
+    size_t left_to_show = shown == NULL ? 0 : strtoul(shown, NULL, 10);
+    size_t section_count = find_code(argv[1], sections);
+    uint64_t code_bytes = 0;
+    for (size_t i = 0; i < section_count; i++) {
+        code_bytes += sections[i].bytes;
+    }
+    char list[] = "/tmp/stallbox-compare.XXXXXX", *command = NULL;
+    int fd = mkstemp(list);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    uint64_t *addresses = malloc((counts.addresses + 1) * sizeof *addresses);
+    if (out == NULL || addresses == NULL || code_bytes == 0) {
+        die("no code, no memory or no temporary file");
+    }
+    for (size_t i = 0; i < counts.addresses; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint64_t at = (random >> 16) % code_bytes;
+        size_t s = 0;
+        while (at >= sections[s].bytes) {
+            at -= sections[s++].bytes;
+        }
+        addresses[i] = sections[s].begin + at;
+        fprintf(out, "0x%llx\n", (unsigned long long)addresses[i]);
+    }
+    if (fclose(out) != 0 ||
+        asprintf(&command, "llvm-symbolizer --no-demangle --inlines --output-style=LLVM --obj='%s' < %s", argv[1],
+                 list) < 0) {
+        die(strerror(errno));
+    }
+    struct sbx_symbol_file *file = open_file(argv[1]), *table = make_table(argv[1]);
+    if (file == NULL || table == NULL) {
+        die("the file cannot be read");
+    }
+    read_symbols(argv[1]);
+    read_symbols(debug_path);
+    FILE *oracle = popen(command, "r");
+    if (oracle == NULL) {
+        die("no llvm-symbolizer");
+    }
+    for (size_t i = 0; i < counts.addresses; i++) {
+        enum sbx_symbol_source source;
+        size_t count = sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source);
+        struct sbx_code_frame raw[FRAMES_MAX];
+        const struct sbx_places *places = sbx_symbol_file_places(file);
+        if (sbx_places_chain(places, sbx_symbol_file_place(file, addresses[i]), raw, FRAMES_MAX) != count) {
+            die("one address, two answers");
+        }
+        counts.inlined += count > 1;
+        counts.unnamed += count == 0;
+        if (!is_in_table(table, addresses[i], count, source)) {
+            counts.table_differs++;
+            printf("0x%llx: the table differs from the file\n", (unsigned long long)addresses[i]);
+        }
+        if (!compare(oracle, addresses[i], raw, count, &counts, said, sizeof said)) {
+            counts.differ++;
+            if (left_to_show > 0) {
+                left_to_show--;
+                show(addresses[i], count, said);
+            }
+        }
+    }
+    int status = pclose(oracle);
+    unlink(list);
+    printf(
+        "%s: %zu addresses, %zu inlined, %zu of no function, %zu by an alias, %zu we know more, %zu differ (%.3f %%), "
+        "table %zu\n",
+        base_name(argv[1]), counts.addresses, counts.inlined, counts.unnamed, counts.aliases, counts.more,
+        counts.differ, 100.0 * (double)counts.differ / (double)counts.addresses, counts.table_differs);
+    sbx_symbol_file_close(file);
+    sbx_symbol_file_close(table);
+    free(command);
+    free(addresses);
+    if (status != 0) {
+        die("llvm-symbolizer failed");
+    }
+    return counts.differ * 1000 > counts.addresses || counts.table_differs > 0 || counts.unnamed * 2 > counts.addresses;
+}

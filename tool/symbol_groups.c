@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_groups.c - files by build-id. */
+#include "symbol_groups.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "debug_link.h"
+
+/* Open a regular file; does not hang on a pipe. Returns a descriptor or -errno. */
+static int open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    if (fd < 0) {
+        return -errno;
+    }
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return -ENOEXEC;
+    }
+    return fd;
+}
+
+static struct sbx_symbol_group *group_of(struct sbx_symbol_groups *groups, const uint8_t *build_id, size_t bytes)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        struct sbx_symbol_group *group = &groups->groups[i];
+        if (group->build_id_bytes == bytes && memcmp(group->build_id, build_id, bytes) == 0) {
+            return group;
+        }
+    }
+    if (groups->count == groups->room) {
+        size_t room = groups->room == 0 ? 16 : groups->room * 2;
+        struct sbx_symbol_group *grown = realloc(groups->groups, room * sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        groups->groups = grown;
+        groups->room = room;
+    }
+    struct sbx_symbol_group *group = &groups->groups[groups->count++];
+    *group = (struct sbx_symbol_group){.build_id_bytes = bytes};
+    memcpy(group->build_id, build_id, bytes);
+    return group;
+}
+
+static int add_path(struct sbx_symbol_group *group, const char *path)
+{
+    for (size_t i = 0; i < group->path_count; i++) {
+        if (strcmp(group->paths[i], path) == 0) {
+            return 0;
+        }
+    }
+    if (group->path_count == SBX_ELF_PATHS_MAX) {
+        return 0; /* as many copies say nothing new */
+    }
+    group->paths[group->path_count] = strdup(path);
+    if (group->paths[group->path_count] == NULL) {
+        return -ENOMEM;
+    }
+    group->path_count++;
+    return 0;
+}
+
+/* Add `path` if it is there and has the group's build-id. */
+static int offer(struct sbx_symbol_group *group, const char *path)
+{
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int fd = open_file(path);
+    if (fd < 0) {
+        return 0;
+    }
+    size_t bytes = sbx_build_id_read(fd, build_id);
+    close(fd);
+    bool equals = bytes == group->build_id_bytes && memcmp(build_id, group->build_id, bytes) == 0;
+    return equals ? add_path(group, path) : 0;
+}
+
+/* Look for the debug file of `path`, which is open as `fd`, where debuggers look. */
+static int add_debug_file(struct sbx_symbol_group *group, const char *path, int fd)
+{
+    char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1], link[256], tried[PATH_MAX], folder[PATH_MAX];
+    sbx_build_id_format(group->build_id, group->build_id_bytes, hex);
+    snprintf(tried, sizeof tried, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+    int result = offer(group, tried);
+    if (result != 0 || !sbx_debug_link_read(fd, link, sizeof link)) {
+        return result;
+    }
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+    static const char *const forms[] = {"%s/%s", "%s/.debug/%s", "/usr/lib/debug%s/%s"};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && result == 0; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        int length = snprintf(tried, sizeof tried, forms[i], folder, link);
+#pragma GCC diagnostic pop
+        result = length > 0 && (size_t)length < sizeof tried ? offer(group, tried) : 0;
+    }
+    return result;
+}
+
+static int add_file(struct sbx_symbol_groups *groups, const char *path)
+{
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int fd = open_file(path);
+    if (fd < 0) {
+        return fd;
+    }
+    size_t bytes = sbx_build_id_read(fd, build_id);
+    int result = -ENOEXEC;
+    if (bytes > 0) {
+        struct sbx_symbol_group *group = group_of(groups, build_id, bytes);
+        result = group == NULL ? -ENOMEM : add_path(group, path);
+        result = result == 0 ? add_debug_file(group, path, fd) : result;
+    }
+    close(fd);
+    return result;
+}
+
+/* All files below; links are not followed: they could lead in circles. */
+static int add_folder(struct sbx_symbol_groups *groups, const char *path)
+{
+    char *const roots[] = {(char *)path, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (walk == NULL) {
+        return -errno;
+    }
+    int result = 0;
+    const FTSENT *entry;
+    while (result == 0 && (entry = fts_read(walk)) != NULL) {
+        if (entry->fts_info == FTS_F) {
+            result = add_file(groups, entry->fts_path);
+            result = result == -ENOMEM ? result : 0; /* what is no program is none */
+        }
+    }
+    fts_close(walk);
+    return result;
+}
+
+int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return -errno;
+    }
+    return S_ISDIR(status.st_mode) ? add_folder(groups, path) : add_file(groups, path);
+}
+
+void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        for (size_t k = 0; k < groups->groups[i].path_count; k++) {
+            free(groups->groups[i].paths[k]);
+        }
+    }
+    free(groups->groups);
+    *groups = (struct sbx_symbol_groups){0};
+}
+
+void sbx_symbol_group_name(const struct sbx_symbol_group *group, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%s", "");
+    for (size_t i = 0; i < group->path_count; i++) {
+        const char *slash = strrchr(group->paths[i], '/');
+        const char *name = slash == NULL ? group->paths[i] : slash + 1;
+        size_t length = strlen(name);
+        bool is_debug = length > 6 && strcmp(name + length - 6, ".debug") == 0;
+        if (strstr(group->paths[i], ".build-id/") != NULL) {
+            continue; /* it is called by its build-id */
+        }
+        if (!is_debug) {
+            snprintf(out, bytes, "%s", name);
+            return;
+        }
+        snprintf(out, bytes, "%.*s", (int)length - 6, name);
+    }
+}

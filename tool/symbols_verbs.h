@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbols_verbs.h - the verbs of `stallbox symbols`, and what they are asked. */
+#ifndef SBX_SYMBOLS_VERBS_H
+#define SBX_SYMBOLS_VERBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sbx_symbols_request {
+    const char *store;  /* folder; NULL: the usual one */
+    const char *tenant; /* whose symbols */
+    const char **symbol_dirs, **index_paths;
+    size_t symbol_dir_count, index_path_count;
+    const char **operands; /* behind the verb */
+    size_t operand_count;
+    bool json;
+};
+
+/* Each does its verb and returns the exit status; everything of the request is borrowed. */
+int sbx_symbols_lookup(const struct sbx_symbols_request *request);
+int sbx_symbols_add(const struct sbx_symbols_request *request);
+int sbx_symbols_list(const struct sbx_symbols_request *request);
+int sbx_symbols_remove(const struct sbx_symbols_request *request);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_chunk.h - names for 4 KiB of code, complete in themselves: the unit that is stored, fetched and kept.
+ *
+ *   header | ranges | places | functions | texts
+ *
+ * All numbers are 32 bits, little-endian. A range begins at an offset within the chunk and reaches to the next one, or to
+ * the chunk's end; a range of code that spans chunks is in each of them. A place refers to a function, a file and the
+ * place it was inlined into, which stands before it, so that no chain goes round in a circle. Texts end in NUL; number 0
+ * is the empty text, and no place or function.
+ *
+ * A reader trusts nothing: sbx_symbol_chunk_open() checks all of it once, and only then anything is looked up. */
+#ifndef SBX_SYMBOL_CHUNK_H
+#define SBX_SYMBOL_CHUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol_places.h"
+#include "symbol_spans.h"
+
+/* Bytes of code in a chunk. 4 KiB, because a chunk is decompressed for the first address in it (tens of microseconds),
+ * and smaller ones repeat more texts. The format does not depend on it; the keys of a store do. */
+#define SBX_CHUNK_CODE_BYTES UINT64_C(4096)
+
+enum {
+    SBX_CHUNK_BYTES_MAX = 32 << 20 /* of one chunk; a writer that needs more gives up */
+};
+
+/* A checked chunk; arrays point into the bytes. */
+struct sbx_symbol_chunk {
+    uint32_t range_count, place_count, function_count, text_bytes;
+    const uint32_t *ranges;    /* pairs: begin, place (0: nothing is known) */
+    const uint32_t *places;    /* fours: function, file, line, into; [0] is unused */
+    const uint32_t *functions; /* pairs: name, source | readable << 8; [0] is unused */
+    const char *texts;
+};
+
+struct sbx_chunk_writer;
+
+/* `places` is borrowed until destroy. NULL without memory. */
+struct sbx_chunk_writer *sbx_chunk_writer_create(const struct sbx_places *places);
+void sbx_chunk_writer_destroy(struct sbx_chunk_writer *writer);
+
+/* The chunk of [begin, begin + SBX_CHUNK_CODE_BYTES) of the spans, those of `count` that lie in it. *bytes_out is
+ * borrowed until the next call. Equal spans and places give equal bytes. Returns 0, -ENOMEM, or -EFBIG. */
+int sbx_chunk_writer_encode(struct sbx_chunk_writer *writer, uint64_t begin, const struct sbx_span *spans, size_t count,
+                            const uint8_t **bytes_out, size_t *byte_count_out);
+
+/* Check `count` bytes (borrowed, aligned for uint32_t) and make them ready to be asked. Returns 0 or -EBADMSG. */
+int sbx_symbol_chunk_open(const uint8_t *bytes, size_t count, struct sbx_symbol_chunk *chunk_out);
+
+/* The frames at `offset` within the chunk, innermost first; returns how many. Texts are borrowed from the bytes. */
+size_t sbx_symbol_chunk_find(const struct sbx_symbol_chunk *chunk, uint32_t offset, struct sbx_code_frame *frames_out,
+                             size_t max);
+
+#endif

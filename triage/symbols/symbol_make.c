@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_make.c - symbol files of one build-id, parsed completely into an image. */
+#include "symbol_make.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol_file.h"
+
+/* e_machine of the file, 0 when it cannot be read. */
+static uint32_t machine_of(int fd)
+{
+    Elf64_Ehdr header;
+    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header ? header.e_machine : 0;
+}
+
+/* The best source that any code has its name from. */
+static enum sbx_symbol_source best_source(const struct sbx_places *places, const struct sbx_spans *spans)
+{
+    uint8_t best = SBX_SYMBOLS_SOURCES;
+    for (size_t i = 0; i < spans->count; i++) {
+        struct sbx_place place = sbx_places_get(places, spans->spans[i].place);
+        uint8_t source = sbx_places_function(places, place.function).source;
+        best = source != SBX_SYMBOLS_NONE && source < best ? source : best;
+    }
+    return best == SBX_SYMBOLS_SOURCES ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)best;
+}
+
+int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *facts_out, char *why, size_t why_bytes)
+{
+    struct sbx_image_facts facts = {.build_id_bytes = (uint32_t)making->build_id_bytes, .made_s = making->now_s};
+    struct sbx_spans spans = {0};
+    memcpy(facts.build_id, making->build_id, making->build_id_bytes);
+    snprintf(facts.name, sizeof facts.name, "%s", making->name);
+    facts.machine = making->descriptor_count == 0 ? 0 : machine_of(making->descriptors[0]);
+    struct sbx_symbol_file *file = sbx_symbol_file_open_descriptors(
+        making->descriptors, making->descriptor_count, making->alternate, making->build_id, making->build_id_bytes);
+    if (file == NULL) {
+        snprintf(why, why_bytes, "no ELF file with this build-id");
+        return -EBADMSG;
+    }
+    const char *trouble = sbx_symbol_file_trouble(file);
+    snprintf(why, why_bytes, "%s", trouble == NULL ? "" : trouble);
+    int result = sbx_symbol_file_read_all(file, &spans, making->progress, making->context);
+    if (result == 0) {
+        facts.best = best_source(sbx_symbol_file_places(file), &spans);
+        result = facts.best == SBX_SYMBOLS_NONE ? -ENODATA : 0;
+    }
+    if (result == 0) {
+        result = sbx_symbol_image_write(making->out, &facts, sbx_symbol_file_places(file), spans.spans, spans.count);
+    }
+    if (result != 0 && (result != -ENODATA || trouble == NULL)) {
+        snprintf(why, why_bytes, "%s",
+                 result == -ENODATA  ? "it names no code: neither debug information nor symbols"
+                 : result == -EFBIG  ? "it names more than 4 GiB of code"
+                 : result == -ENOMEM ? "it takes more memory than there is for it"
+                                     : strerror(-result));
+    }
+    sbx_spans_finish(&spans);
+    sbx_symbol_file_close(file);
+    *facts_out = facts;
+    return result;
+}

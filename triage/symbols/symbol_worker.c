@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_worker.c - sbx_symbol_make() in a process of its own. */
+#include "symbol_worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MEMORY_BYTES UINT64_C(4294967296) /* enough for a file of more than 1 GB: one of 38 MB took 93 MiB */
+#define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
+
+enum {
+    CPU_BASE_S = 20,
+    FILE_BYTES_PER_S = 4 << 20 /* a tenth of the speed that was measured */
+};
+
+/* What the worker says, and is no longer than a pipe writes at once. */
+struct word {
+    enum {
+        WORD_PROGRESS,
+        WORD_RESULT
+    } kind;
+    int result;
+    uint64_t done, total;
+    char why[240];
+};
+
+/* ---- the worker ---- */
+
+#if defined(__x86_64__)
+#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* Memory, the descriptors it has, and its end; whatever else it asks for is refused, so that libdw goes on without the
+ * files it would open by names that stand in the file. Returns 0 or -errno. */
+static int close_doors(void)
+{
+#ifdef OWN_ARCHITECTURE
+    static struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(read),
+        ALLOW(pread64),
+        ALLOW(write),
+        ALLOW(pwrite64),
+        ALLOW(lseek),
+        ALLOW(fstat),
+        ALLOW(close),
+        ALLOW(mmap),
+        ALLOW(munmap),
+        ALLOW(mremap),
+        ALLOW(mprotect),
+        ALLOW(madvise),
+        ALLOW(brk),
+        ALLOW(futex),
+        ALLOW(getrandom),
+        ALLOW(clock_gettime),
+        ALLOW(rt_sigreturn),
+        ALLOW(rt_sigprocmask),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    const struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+        return -errno;
+    }
+    return 0;
+#else
+    return -ENOSYS;
+#endif
+}
+
+/* A sanitizer's runtime takes terabytes of addresses and opens files: there the limits are its own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool has_limits = false;
+#else
+static const bool has_limits = true;
+#endif
+
+static bool set_limit(int resource, uint64_t limit)
+{
+    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the first ends it, and says why */
+    struct rlimit now;
+    if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < limit) {
+        return true; /* it is narrower already */
+    }
+    return setrlimit((__rlimit_resource_t)resource, &both) == 0;
+}
+
+static void say(int pipe, const struct word *word)
+{
+    while (write(pipe, word, sizeof *word) < 0 && errno == EINTR) {
+    }
+}
+
+struct teller {
+    int pipe;
+    uint64_t last; /* percent */
+};
+
+static void tell_progress(void *context, size_t done, size_t total)
+{
+    struct teller *teller = context;
+    uint64_t percent = total == 0 ? 100 : (uint64_t)done * 100 / total;
+    if (percent != teller->last) {
+        struct word word = {.kind = WORD_PROGRESS, .done = done, .total = total};
+        teller->last = percent;
+        say(teller->pipe, &word);
+    }
+}
+
+static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_t cpu_s, int pipe)
+{
+    struct word word = {.kind = WORD_RESULT, .result = -EPERM};
+    struct teller teller = {.pipe = pipe};
+    struct sbx_making own = *making;
+    struct sbx_image_facts facts;
+    own.progress = tell_progress;
+    own.context = &teller;
+    signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
+    bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0);
+    if (has_limits) {
+        ready = ready && set_limit(RLIMIT_AS, memory_bytes) && set_limit(RLIMIT_CPU, cpu_s) &&
+                set_limit(RLIMIT_FSIZE, OUT_BYTES) && close_doors() == 0;
+    }
+    if (ready) {
+        word.result = sbx_symbol_make(&own, &facts, word.why, sizeof word.why);
+    } else {
+        snprintf(word.why, sizeof word.why, "this machine has no filter of system calls to read it behind");
+    }
+    say(pipe, &word);
+    _exit(0);
+}
+
+/* ---- the caller ---- */
+
+static uint64_t bytes_of(const struct sbx_making *making)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < making->descriptor_count; i++) {
+        struct stat status;
+        if (fstat(making->descriptors[i], &status) == 0 && status.st_size > 0) {
+            bytes += (uint64_t)status.st_size;
+        }
+    }
+    return bytes;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Listen until the result, the worker's end, or `until_ms`. Returns whether there was a result. */
+static bool listen_to(const struct sbx_making *making, int pipe, uint64_t until_ms, struct word *word)
+{
+    for (;;) {
+        uint64_t now = now_ms();
+        struct pollfd wait = {.fd = pipe, .events = POLLIN};
+        int ready = now >= until_ms ? 0 : poll(&wait, 1, until_ms - now > 60000 ? 60000 : (int)(until_ms - now));
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        if (ready == 0 && now_ms() < until_ms) {
+            continue;
+        }
+        if (ready <= 0) {
+            return false;
+        }
+        ssize_t got = read(pipe, word, sizeof *word); /* a word is written at once */
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got != (ssize_t)sizeof *word) {
+            return false;
+        }
+        word->why[sizeof word->why - 1] = '\0';
+        if (word->kind == WORD_RESULT) {
+            return true;
+        }
+        if (making->progress != NULL && word->kind == WORD_PROGRESS) {
+            making->progress(making->context, (size_t)word->done, (size_t)word->total);
+        }
+    }
+}
+
+/* Words for the end of a worker that left no result. */
+static int explain_end(int status, bool too_late, uint64_t memory_bytes, char *why, size_t why_bytes)
+{
+    int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (too_late || signal_number == SIGXCPU) {
+        snprintf(why, why_bytes, "reading it took longer than a file of its size may");
+        return -ETIME;
+    }
+    snprintf(why, why_bytes, "reading it ended by %s (its memory is limited to %llu MiB)",
+             signal_number == 0 ? "an early exit" : strsignal(signal_number), (unsigned long long)(memory_bytes >> 20));
+    return -ECHILD;
+}
+
+int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_bytes, char *why, size_t why_bytes)
+{
+    int pipes[2], status = 0, result;
+    uint64_t cpu_s = CPU_BASE_S + bytes_of(making) / FILE_BYTES_PER_S;
+    memory_bytes = memory_bytes == 0 ? MEMORY_BYTES : memory_bytes;
+    pid_t pid = -1;
+    if (pipe2(pipes, O_CLOEXEC) == 0) {
+        pid = fork();
+        if (pid == 0) {
+            close(pipes[0]);
+            work(making, memory_bytes, cpu_s, pipes[1]);
+        }
+        result = pid < 0 ? -errno : 0;
+        close(pipes[1]);
+    } else {
+        result = -errno;
+    }
+    for (size_t i = 0; i < making->descriptor_count; i++) {
+        close(making->descriptors[i]);
+    }
+    if (making->alternate >= 0) {
+        close(making->alternate);
+    }
+    if (result != 0) {
+        snprintf(why, why_bytes, "%s", strerror(-result));
+        return result;
+    }
+    struct word word = {.kind = WORD_PROGRESS};
+    uint64_t until_ms = now_ms() + cpu_s * 10000; /* on a machine that gives it a tenth of a processor */
+    bool answered = listen_to(making, pipes[0], until_ms, &word);
+    bool too_late = !answered && now_ms() >= until_ms;
+    if (!answered) {
+        kill(pid, SIGKILL); /* it is our child and was not waited for: nobody else has its number */
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    close(pipes[0]);
+    if (!answered) {
+        return explain_end(status, too_late, memory_bytes, why, why_bytes);
+    }
+    snprintf(why, why_bytes, "%s", word.why);
+    return word.result;
+}
