@@ -10,7 +10,8 @@
 #include "demangle.h"
 
 enum {
-    SLOTS = 1 << 14 /* a power of two; a slot keeps the last name that fell into it */
+    BUCKETS = 1 << 12, /* a power of two */
+    WAYS = 4           /* names of one hash that are kept beside one another; a fifth takes the place of one */
 };
 
 struct slot {
@@ -21,7 +22,7 @@ struct slot {
 struct sbx_name_cache {
     struct sbx_arena *arena;
     size_t limit_bytes;
-    struct slot slots[SLOTS];
+    struct slot slots[BUCKETS][WAYS];
     char last[SBX_NAME_BYTES_MAX]; /* what could not be kept */
 };
 
@@ -79,9 +80,15 @@ const char *sbx_name_cache_read(struct sbx_name_cache *cache, const char *name)
 {
     size_t bytes = strlen(name);
     uint64_t hash = hash_of(name, bytes);
-    struct slot *slot = &cache->slots[hash & (SLOTS - 1)];
-    if (slot->name != NULL && slot->hash == hash && strcmp(slot->name, name) == 0) {
-        return slot->readable;
+    struct slot *bucket = cache->slots[hash & (BUCKETS - 1)], *slot = &bucket[hash >> 62];
+    for (size_t way = 0; way < WAYS; way++) {
+        if (bucket[way].name == NULL) {
+            slot = &bucket[way];
+            break;
+        }
+        if (bucket[way].hash == hash && strcmp(bucket[way].name, name) == 0) {
+            return bucket[way].readable;
+        }
     }
     sbx_demangle(name, cache->last, sizeof cache->last);
     size_t readable_bytes = strlen(cache->last);

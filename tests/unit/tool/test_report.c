@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -204,6 +205,59 @@ static void test_json_of_several_stays_one_line_each(void **state)
     assert_true(result.out[0] == '{' && second != NULL && second[1] == '{');
 }
 
+__attribute__((noinline, used)) static int a_function_that_only_the_store_names(int number)
+{
+    return number * 5 + 2;
+}
+
+enum {
+    MODULE_KIND_APP = 1 /* as in the schema */
+};
+
+/* A stall within this program, which lies in no usual place. */
+static void write_stall_of_this_program(const char *own_path)
+{
+    uint8_t *envelope = NULL;
+    size_t bytes = 0;
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(3);
+    uint32_t thread = sbx_builder_thread(builder, "main", 1);
+    int32_t module = sbx_builder_module_file(builder, MODULE_KIND_APP, own_path, NULL);
+    const struct sbx_build_frame frames[] = {
+        {module, sbx_build_symbol(own_path, "a_function_that_only_the_store_names") + 1, true},
+        {SBX_BUILD_END, 1, false},
+    };
+    uint32_t stack = sbx_builder_stack(builder, frames, 2);
+    sbx_builder_record(
+        builder, (struct sbx_build_record){
+                     .thread = thread, .kind = SBX_RECORD_ASYNC, .begin_us = -2000, .end_us = -1000, .stack = stack});
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    free(write_file(folder, "stall.sbx", envelope, bytes, 0600));
+    free(envelope);
+    sbx_payload_builder_destroy(builder);
+}
+
+static void test_code_is_named_from_the_store(void **state)
+{
+    (void)state;
+    char own_path[512] = "", *store = NULL;
+    assert_true(readlink("/proc/self/exe", own_path, sizeof own_path - 1) > 0);
+    assert_true(asprintf(&store, "%s/store", folder) > 0);
+    assert_int_equal(a_function_that_only_the_store_names(1), 7);
+    write_stall_of_this_program(own_path);
+    struct tool_result *result = malloc(sizeof *result);
+    *result = RUN_TOOL("report", "--format", "json", "--store", store, folder);
+    assert_int_equal(result->status, 1); /* named, and not there: said, and the report is there all the same */
+    assert_non_null(strstr(result->err, "No such file"));
+    assert_true(result->out[0] == '{' && strstr(result->out, "a_function_that_only_the_store_names") == NULL);
+    *result = RUN_TOOL("symbols", "add", "--store", store, own_path);
+    assert_int_equal(result->status, 0);
+    *result = RUN_TOOL("report", "--format", "json", "--store", store, folder);
+    assert_int_equal(result->status, 0);
+    assert_non_null(strstr(result->out, "a_function_that_only_the_store_names"));
+    free(result);
+    free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_tells_everything_of_each, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_an_id_that_nothing_has_or_several_have_is_named, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_json_of_several_stays_one_line_each, begin_folder, end_folder),
+        cmocka_unit_test_setup_teardown(test_code_is_named_from_the_store, begin_folder, end_folder),
         cmocka_unit_test_setup_teardown(test_several_snapshots_do_not_fit_one_binary_file, begin_folder, end_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
