@@ -19,7 +19,6 @@
 #include "consent.h"
 #include "consent_order.h"
 #include "courier.h"
-#include "delivery_options.h"
 #include "handover_taker.h"
 #include "marks.h"
 #include "options.h"
@@ -32,6 +31,7 @@
 #include "recording_format.h"
 #include "recording_recover.h"
 #include "roster.h"
+#include "run_options.h"
 #include "run_words.h"
 #include "snapshot_fates.h"
 
@@ -44,52 +44,9 @@ enum {
     EXIT_NOT_FOUND = 127,
 };
 
-enum {
-    OPTION_ANR = SBX_DELIVERY_OPTION_COUNT,
-    OPTION_SLOW_MESSAGE,
-    OPTION_SLOW_FRAME,
-    OPTION_AFTER,
-    OPTION_MAX_CPU,
-    OPTION_NO_CRASH,
-    OPTION_APP,
-    OPTION_APP_VERSION,
-    OPTION_QUIET,
-    OPTION_COUNT
-};
-static const struct sbx_option options[OPTION_COUNT] = {
-    SBX_DELIVERY_OPTION_ROWS("where snapshots and payloads are kept; made when missing\n"
-                             "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)",
-                             "deliver payloads there; without it they wait in the spool",
-                             "obey the signed policy of the application whose KEYSET FILE begins with:\n"
-                             "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"),
-    [OPTION_ANR] = {"--anr-ms", 0, "N", "a message open for N ms is a stall of kind anr (default 5000; 0: never)"},
-    [OPTION_SLOW_MESSAGE] =
-        {"--slow-message-ms", 0, "N",
-         "a message that took N ms is a stall of kind slow_message\nwhen it ends (default 1000; 0: never)"},
-    [OPTION_SLOW_FRAME] = {"--slow-frame-ms", 0, "N",
-                           "a frame that took N ms is a stall of kind slow_frame, and so is a burst of\n"
-                           "dropped ones (default 700; 0: never)"},
-    [OPTION_AFTER] = {"--after-ms", 0, "N", "go on recording for N ms after a stall before it is kept (default 0)"},
-    [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
-                        "record less when it costs more than N thousandths of the program's CPU time\n"
-                        "(1 to 50, default 5)"},
-    [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
-    [OPTION_APP] = {"--app", 0, "NAME",
-                    "what the application is called, where its executable does not tell (python3);\n"
-                    "a payload has a number for it"},
-    [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
-    [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
-};
-
 struct run {
-    struct sbx_delivery_options delivery;
-    bool is_told[OPTION_COUNT]; /* on the command line: that holds over any policy */
-    char **command;
-    const char *app_name; /* NULL: not told */
-    uint32_t app_version[3];
-    bool is_quiet;
+    struct sbx_run_options options;
     struct sbx_policy policy; /* in force */
-    struct sbx_policy told;   /* the default with what the command line says */
     char spool_absolute[PATH_MAX], recordings[SBX_RECORDING_PATH_MAX];
     char library[PATH_MAX];
     struct sbx_policy_follower *follower; /* NULL: no policy to follow */
@@ -104,138 +61,6 @@ struct run {
     uint64_t started_ms;              /* when the program was started */
     bool has_told_off;                /* it was said that nothing is recorded */
 };
-
-void sbx_usage_run(FILE *out)
-{
-    fputs("usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
-          "\n"
-          "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
-          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; "
-          "and\n"
-          "when it dies of a fault of its own (SIGSEGV, abort).\n"
-          "\n",
-          out);
-    sbx_options_print(options, OPTION_COUNT, out);
-    fputs("\nSTALLBOX_DISABLE=1 in the environment runs COMMAND without the recorder.\n"
-          "\nexample: stallbox run --server http://127.0.0.1:7311 -- redis-server --port 7777\n",
-          out);
-}
-
-static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
-{
-    switch (option) {
-    case OPTION_ANR:
-        return &settings->anr_ms;
-    case OPTION_SLOW_MESSAGE:
-        return &settings->slow_message_ms;
-    case OPTION_SLOW_FRAME:
-        return &settings->slow_frame_ms;
-    case OPTION_MAX_CPU:
-        return &settings->max_cpu_permille;
-    default:
-        return &settings->after_ms;
-    }
-}
-
-static bool read_app_name(struct run *run, const char *name)
-{
-    size_t bytes = strlen(name);
-    bool is_fine = bytes < SBX_APP_NAME_MAX;
-    for (size_t i = 0; i < bytes; i++) {
-        is_fine = is_fine && (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
-    }
-    if (!is_fine) {
-        sbx_usage_error("run", "--app '%s': a name has up to %d letters, and no control characters", name,
-                        SBX_APP_NAME_MAX - 1);
-    }
-    run->app_name = name;
-    return is_fine;
-}
-
-/* Nothing else than numbers: what a payload has no room for would be lost in silence. */
-static bool read_app_version(struct run *run, const char *version)
-{
-    int used = 0, count = 0;
-    for (const char *at = version; count < 3; count++) {
-        if (sscanf(at, "%6u%n", &run->app_version[count], &used) != 1 || *at < '0' || *at > '9') {
-            break;
-        }
-        at += used;
-        if (*at == '\0') {
-            return true;
-        }
-        if (*at++ != '.') {
-            break;
-        }
-    }
-    sbx_usage_error("run", "--app-version '%s' is not one to three numbers, as in 1.4.2", version);
-    return false;
-}
-
-static int read_options(struct run *run, int argc, char **argv)
-{
-    struct sbx_option_reader reader;
-    sbx_option_reader_init(&reader, "run", options, OPTION_COUNT, argc, argv);
-    for (;;) {
-        uint64_t number = 0;
-        int option = sbx_option_next(&reader);
-        switch (option) {
-        case OPTION_ANR:
-        case OPTION_SLOW_MESSAGE:
-        case OPTION_SLOW_FRAME:
-        case OPTION_AFTER:
-        case OPTION_MAX_CPU:
-            if (!sbx_option_number(&reader, option, 0, UINT32_MAX, &number)) {
-                return SBX_EXIT_USAGE;
-            }
-            *limit_of(&run->policy.capture, option) = (uint32_t)number;
-            run->is_told[option] = true;
-            break;
-        case OPTION_NO_CRASH:
-            run->policy.capture.crash = SBX_CRASH_OFF;
-            run->is_told[option] = true;
-            break;
-        case OPTION_APP:
-            if (!read_app_name(run, reader.value)) {
-                return SBX_EXIT_USAGE;
-            }
-            break;
-        case OPTION_APP_VERSION:
-            if (!read_app_version(run, reader.value)) {
-                return SBX_EXIT_USAGE;
-            }
-            break;
-        case OPTION_QUIET:
-            run->is_quiet = true;
-            break;
-        case SBX_OPTION_HELP:
-            sbx_usage_run(stdout);
-            return -1;
-        case SBX_OPTION_BAD:
-            return SBX_EXIT_USAGE;
-        case SBX_OPTION_OPERAND:
-            run->command = argv + reader.next - 1;
-            break;
-        case SBX_OPTION_END:
-            return sbx_usage_error("run", "no command to run");
-        default:
-            if (!sbx_delivery_options_take(&run->delivery, &reader, option)) {
-                return SBX_EXIT_USAGE;
-            }
-        }
-        if (run->command != NULL) {
-            break;
-        }
-    }
-    if (!sbx_delivery_options_check_server(&run->delivery, "run")) {
-        return SBX_EXIT_USAGE;
-    }
-    const char *wrong = sbx_policy_check(&run->policy);
-    if (wrong != NULL) {
-        return sbx_usage_error("run", "the value for %s is out of range", wrong);
-    }
-    return 0;
-}
 
 /* The library lies beside us: in the build tree, or where `cmake --install` put both. */
 static bool find_library(char *path_out)
@@ -269,15 +94,15 @@ static bool find_library(char *path_out)
 /* As env(1), nice(1) and timeout(1) say it. */
 static int cannot_start(const struct run *run, int error)
 {
-    (void)sbx_failure("run", "%s: %s", run->command[0], strerror(error));
+    (void)sbx_failure("run", "%s: %s", run->options.command[0], strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
 /* A program is started whatever becomes of the recorder. Here it takes our place, so that nothing of us is around it. */
 static int run_without(const struct run *run, const char *why, const char *remedy)
 {
-    sbx_run_tell_off(run->command[0], why, remedy);
-    execvp(run->command[0], run->command);
+    sbx_run_tell_off(run->options.command[0], why, remedy);
+    execvp(run->options.command[0], run->options.command);
     return cannot_start(run, errno);
 }
 
@@ -288,7 +113,8 @@ static bool open_roster(struct run *run)
     run->roster = sbx_roster_create(run->recordings, &run->roster_number);
     if (run->roster == -ENOSPC || run->roster == -EDQUOT || run->roster == -EROFS) {
         snprintf(why, sizeof why, "%s: %s", run->recordings, strerror(-run->roster));
-        sbx_run_tell_off(run->command[0], why, "make room there, or name another folder with STALLBOX_RECORDINGS");
+        sbx_run_tell_off(run->options.command[0], why,
+                         "make room there, or name another folder with STALLBOX_RECORDINGS");
         return false;
     }
     return true;
@@ -312,11 +138,12 @@ static bool prepare_recording(struct run *run)
         }
     }
     if (result != 0) {
-        sbx_run_tell_off(run->command[0], why, "name a folder of your own with STALLBOX_RECORDINGS");
+        sbx_run_tell_off(run->options.command[0], why, "name a folder of your own with STALLBOX_RECORDINGS");
         return false;
     }
     if (!find_library(run->library)) {
-        sbx_run_tell_off(run->command[0], "libstallbox.so is not beside this program", "name it with STALLBOX_LIBRARY");
+        sbx_run_tell_off(run->options.command[0], "libstallbox.so is not beside this program",
+                         "name it with STALLBOX_LIBRARY");
         return false;
     }
     return open_roster(run);
@@ -357,8 +184,8 @@ static char **make_environment(const struct run *run)
     struct sbx_preload_orders orders = {
         .layout_hash = sbx_layout_hash(), .companion_key = run->key, .roster = run->roster_number};
     char orders_text[SBX_ORDERS_TEXT_BYTES];
-    snprintf(orders.app_name, sizeof orders.app_name, "%s", run->app_name != NULL ? run->app_name : "");
-    memcpy(orders.app_version, run->app_version, sizeof orders.app_version);
+    snprintf(orders.app_name, sizeof orders.app_name, "%s", run->options.app_name != NULL ? run->options.app_name : "");
+    memcpy(orders.app_version, run->options.app_version, sizeof orders.app_version);
     sbx_policy_settings(&run->policy, &orders.settings);
     sbx_orders_print(&orders, orders_text);
     /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
@@ -453,15 +280,15 @@ static uint32_t judged_ms(const struct sbx_capture_settings *settings)
 
 static void set_told(const struct run *run, const struct sbx_child *child, struct sbx_run_told *told_out)
 {
-    *told_out = (struct sbx_run_told){.program = run->command[0],
+    *told_out = (struct sbx_run_told){.program = run->options.command[0],
                                       .pid = (uint32_t)child->pid,
                                       .recordings = run->recordings,
                                       .spool = run->spool_absolute,
-                                      .server_url = run->delivery.server_url,
+                                      .server_url = run->options.delivery.server_url,
                                       .server_error = "",
                                       .lived_ms = now_ms() - run->started_ms,
                                       .judged_ms = judged_ms(&run->policy.capture),
-                                      .is_quiet = run->is_quiet};
+                                      .is_quiet = run->options.is_quiet};
 }
 
 /* A service may run for weeks: that nothing of it is recorded is said now, and not at its end. */
@@ -602,19 +429,10 @@ static void on_keyset(void *context, const struct sbx_keyset *keyset, uint64_t n
     sbx_sealer_follow(run->sealer, keyset->seal_keys, keyset->seal_key_count, now_s);
 }
 
-/* What a person said on the command line holds over any policy. */
-static void hold_to_command_line(void *context, struct sbx_policy *policy)
+static void hold_to_options(void *context, struct sbx_policy *policy)
 {
-    static const int limits[] = {OPTION_ANR, OPTION_SLOW_MESSAGE, OPTION_SLOW_FRAME, OPTION_AFTER, OPTION_MAX_CPU};
-    struct run *run = context;
-    for (size_t i = 0; i < SBX_COUNT_OF(limits); i++) {
-        if (run->is_told[limits[i]]) {
-            *limit_of(&policy->capture, limits[i]) = *limit_of(&run->told.capture, limits[i]);
-        }
-    }
-    if (run->is_told[OPTION_NO_CRASH]) {
-        policy->capture.crash = SBX_CRASH_OFF;
-    }
+    const struct run *run = context;
+    sbx_run_options_hold(&run->options, policy);
 }
 
 /* The file that execvp() will find, for knowing when it is another version. NULL: none. */
@@ -644,25 +462,24 @@ static char *find_program(const char *name)
 static bool open_policy(struct run *run, struct sbx_spool *spool)
 {
     char why[PATH_MAX + 256];
-    run->told = run->policy;
     const struct sbx_follower_options follower_options = {
         .spool = spool,
-        .file = run->delivery.policy_path,
-        .server_url = run->delivery.server_url,
+        .file = run->options.delivery.policy_path,
+        .server_url = run->options.delivery.server_url,
         .recordings = run->recordings,
         .spool_path = run->spool_absolute,
         .only_own = true,
         .judges_starts = true,
-        .program = find_program(run->command[0]),
-        .poll_ms = run->delivery.poll_ms,
-        .adjust = hold_to_command_line,
+        .program = find_program(run->options.command[0]),
+        .poll_ms = run->options.delivery.poll_ms,
+        .adjust = hold_to_options,
         .command = "run",
         .on_change = on_policy,
         .on_keyset = on_keyset,
         .context = run,
     };
     if (sbx_follower_open(&follower_options, &run->follower, &run->policy, why, sizeof why) != 0) {
-        sbx_run_tell_off(run->command[0], why, "give --policy a file that begins with its KEYSET");
+        sbx_run_tell_off(run->options.command[0], why, "give --policy a file that begins with its KEYSET");
         return false;
     }
     return true;
@@ -691,11 +508,11 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     run->raw_watch = run->roster = -1;
     bool is_recording = prepare_recording(run);
     recover(run, NULL); /* what an earlier run left behind */
-    if (is_recording && run->delivery.policy_path != NULL) {
+    if (is_recording && run->options.delivery.policy_path != NULL) {
         is_recording = open_policy(run, spool);
     }
-    if (!run->is_quiet) {
-        (void)sbx_delivery_options_tell_unsealed(&run->delivery, "run", run->spool_absolute, run->sealer);
+    if (!run->options.is_quiet) {
+        (void)sbx_delivery_options_tell_unsealed(&run->options.delivery, "run", run->spool_absolute, run->sealer);
     }
     if (is_recording) {
         start_taker(run);
@@ -704,7 +521,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     watch_raw_folder(run);
     sbx_policy_redaction(&run->policy, &redaction);
     struct sbx_courier *courier =
-        sbx_courier_start(spool, &redaction, run->delivery.server_url, run->delivery.token,
+        sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
                           run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
     run->courier = courier;
     if (courier == NULL || environment == NULL) {
@@ -723,7 +540,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         }
     }
     run->started_ms = now_ms();
-    result = sbx_child_start(&child, run->command, environment);
+    result = sbx_child_start(&child, run->options.command, environment);
     if (result == 0) {
         if (run->follower != NULL && sbx_follower_start(run->follower) != 0) {
             fprintf(stderr, "stallbox run: no thread to follow the policy: it stays as it is\n");
@@ -758,26 +575,26 @@ int sbx_command_run(int argc, char **argv)
     static struct run run;
     char why[PATH_MAX + 128], default_spool[SBX_RECORDING_PATH_MAX];
     struct sbx_spool *spool = NULL;
-    run.policy = *sbx_policy_default();
-    int status = read_options(&run, argc, argv);
+    int status = sbx_run_options_read(&run.options, argc, argv);
     if (status != 0) {
         return status < 0 ? SBX_EXIT_DONE : status;
     }
-    status = sbx_delivery_options_prepare(&run.delivery, "run", &run.sealer);
+    run.policy = run.options.told;
+    status = sbx_delivery_options_prepare(&run.options.delivery, "run", &run.sealer);
     if (status != SBX_EXIT_DONE) {
         return status;
     }
-    if (run.delivery.spool_path == NULL) {
+    if (run.options.delivery.spool_path == NULL) {
         if (sbx_spool_default_path(default_spool, sizeof default_spool) != 0) {
             return run_without(&run, "neither XDG_STATE_HOME nor HOME says where its spool is",
                                "name a folder with --spool DIR");
         }
-        run.delivery.spool_path = default_spool;
+        run.options.delivery.spool_path = default_spool;
     }
-    if (sbx_spool_open(run.delivery.spool_path, NULL, &spool, why, sizeof why) != 0) {
+    if (sbx_spool_open(run.options.delivery.spool_path, NULL, &spool, why, sizeof why) != 0) {
         return run_without(&run, why, "name a folder of your own with --spool DIR");
     }
-    if (realpath(run.delivery.spool_path, run.spool_absolute) == NULL) {
+    if (realpath(run.options.delivery.spool_path, run.spool_absolute) == NULL) {
         return run_without(&run, strerror(errno), "name a folder of your own with --spool DIR");
     }
     if (strlen(run.spool_absolute) + 1 > SBX_PATH_MAX) {

@@ -31,10 +31,45 @@ static void expect_failure(struct tool_result result, int status, const char *wo
     }
 }
 
+static pid_t sleeper;
+
+static int start_sleeper(void **state)
+{
+    (void)state;
+    sleeper = fork();
+    if (sleeper == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    return sleeper > 0 ? 0 : -1;
+}
+
+static int end_sleeper(void **state)
+{
+    (void)state;
+    kill(sleeper, SIGKILL);
+    return waitpid(sleeper, NULL, 0) == sleeper ? 0 : -1;
+}
+
+/* Until it sleeps: right behind the fork it may still be on its way. */
+static struct tool_result look_at_sleeper(const char *option, const char *sign_of_sleep)
+{
+    struct tool_result result;
+    for (unsigned i = 0; i < 200; i++) {
+        result = RUN_TOOL("look", pid_text(sleeper), option);
+        if (strstr(result.out, sign_of_sleep) != NULL) {
+            break;
+        }
+        usleep(50000);
+    }
+    return result;
+}
+
 static void test_a_process_is_told_with_its_name_and_its_wait(void **state)
 {
     (void)state;
-    struct tool_result result = RUN_TOOL("look", pid_text(getpid())); /* which waits for `look` itself */
+    struct tool_result result = look_at_sleeper(NULL, "for a signal");
     assert_int_equal(result.status, 0);
     assert_string_equal(result.err, "");
     assert_non_null(strstr(result.out, "1 thread, "));
@@ -46,7 +81,7 @@ static void test_a_process_is_told_with_its_name_and_its_wait(void **state)
 static void test_json_is_one_object_that_a_parser_takes(void **state)
 {
     (void)state;
-    struct tool_result result = RUN_TOOL("look", "--json", pid_text(getpid()));
+    struct tool_result result = look_at_sleeper("--json", "\"for\":\"for a signal\"");
     assert_int_equal(result.status, 0);
     assert_ptr_equal(strstr(result.out, "{\"pid\":"), result.out);
     FILE *parser =
@@ -115,8 +150,8 @@ static void test_a_process_of_another_user_is_refused_with_the_reason(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_process_is_told_with_its_name_and_its_wait),
-        cmocka_unit_test(test_json_is_one_object_that_a_parser_takes),
+        cmocka_unit_test_setup_teardown(test_a_process_is_told_with_its_name_and_its_wait, start_sleeper, end_sleeper),
+        cmocka_unit_test_setup_teardown(test_json_is_one_object_that_a_parser_takes, start_sleeper, end_sleeper),
         cmocka_unit_test(test_a_watch_ends_with_the_process_and_tells_what_it_saw),
         cmocka_unit_test(test_what_is_no_process_is_refused),
         cmocka_unit_test(test_a_process_of_another_user_is_refused_with_the_reason),

@@ -205,25 +205,20 @@ static void test_json_of_several_stays_one_line_each(void **state)
     assert_true(result.out[0] == '{' && second != NULL && second[1] == '{');
 }
 
-__attribute__((noinline, used)) static int a_function_that_only_the_store_names(int number)
-{
-    return number * 5 + 2;
-}
-
 enum {
     MODULE_KIND_APP = 1 /* as in the schema */
 };
 
-/* A stall within this program, which lies in no usual place. */
-static void write_stall_of_this_program(const char *own_path)
+/* A stall within a file that lies in no usual place, and that no process runs. */
+static void write_stall_of(const char *path)
 {
     uint8_t *envelope = NULL;
     size_t bytes = 0;
     struct sbx_payload_builder *builder = sbx_payload_builder_create(3);
     uint32_t thread = sbx_builder_thread(builder, "main", 1);
-    int32_t module = sbx_builder_module_file(builder, MODULE_KIND_APP, own_path, NULL);
+    int32_t module = sbx_builder_module_file(builder, MODULE_KIND_APP, path, NULL);
     const struct sbx_build_frame frames[] = {
-        {module, sbx_build_symbol(own_path, "a_function_that_only_the_store_names") + 1, true},
+        {module, sbx_build_symbol(path, "sample_hidden") + 1, true},
         {SBX_BUILD_END, 1, false},
     };
     uint32_t stack = sbx_builder_stack(builder, frames, 2);
@@ -239,21 +234,19 @@ static void write_stall_of_this_program(const char *own_path)
 static void test_code_is_named_from_the_store(void **state)
 {
     (void)state;
-    char own_path[512] = "", *store = NULL;
-    assert_true(readlink("/proc/self/exe", own_path, sizeof own_path - 1) > 0);
+    char *store = NULL;
     assert_true(asprintf(&store, "%s/store", folder) > 0);
-    assert_int_equal(a_function_that_only_the_store_names(1), 7);
-    write_stall_of_this_program(own_path);
+    write_stall_of(SYMBOL_SAMPLE);
     struct tool_result *result = malloc(sizeof *result);
     *result = RUN_TOOL("report", "--format", "json", "--store", store, folder);
     assert_int_equal(result->status, 1); /* named, and not there: said, and the report is there all the same */
     assert_non_null(strstr(result->err, "No such file"));
-    assert_true(result->out[0] == '{' && strstr(result->out, "a_function_that_only_the_store_names") == NULL);
-    *result = RUN_TOOL("symbols", "add", "--store", store, own_path);
+    assert_true(result->out[0] == '{' && strstr(result->out, "sample_hidden") == NULL);
+    *result = RUN_TOOL("symbols", "add", "--store", store, SYMBOL_SAMPLE);
     assert_int_equal(result->status, 0);
     *result = RUN_TOOL("report", "--format", "json", "--store", store, folder);
     assert_int_equal(result->status, 0);
-    assert_non_null(strstr(result->out, "a_function_that_only_the_store_names"));
+    assert_non_null(strstr(result->out, "sample_hidden"));
     free(result);
     free(store);
 }

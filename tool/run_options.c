@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run_options.c - the table of `run`'s options, its help, and how they are read. */
+#include "run_options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "command.h"
+#include "marks.h"
+#include "options.h"
+#include "recording_format.h"
+
+enum {
+    OPTION_ANR = SBX_DELIVERY_OPTION_COUNT,
+    OPTION_SLOW_MESSAGE,
+    OPTION_SLOW_FRAME,
+    OPTION_AFTER,
+    OPTION_MAX_CPU,
+    OPTION_NO_CRASH,
+    OPTION_APP,
+    OPTION_APP_VERSION,
+    OPTION_QUIET,
+    OPTION_COUNT
+};
+static const struct sbx_option option_table[OPTION_COUNT] = {
+    SBX_DELIVERY_OPTION_ROWS("where snapshots and payloads are kept; made when missing\n"
+                             "(default $XDG_STATE_HOME/stallbox/spool or ~/.local/state/stallbox/spool)",
+                             "deliver payloads there; without it they wait in the spool",
+                             "obey the signed policy of the application whose KEYSET FILE begins with:\n"
+                             "the one in FILE, and newer ones of the server's (see docs/POLICY.md)"),
+    [OPTION_ANR] = {"--anr-ms", 0, "N", "a message open for N ms is a stall of kind anr (default 5000; 0: never)"},
+    [OPTION_SLOW_MESSAGE] =
+        {"--slow-message-ms", 0, "N",
+         "a message that took N ms is a stall of kind slow_message\nwhen it ends (default 1000; 0: never)"},
+    [OPTION_SLOW_FRAME] = {"--slow-frame-ms", 0, "N",
+                           "a frame that took N ms is a stall of kind slow_frame, and so is a burst of\n"
+                           "dropped ones (default 700; 0: never)"},
+    [OPTION_AFTER] = {"--after-ms", 0, "N", "go on recording for N ms after a stall before it is kept (default 0)"},
+    [OPTION_MAX_CPU] = {"--max-cpu-permille", 0, "N",
+                        "record less when it costs more than N thousandths of the program's CPU time\n"
+                        "(1 to 50, default 5)"},
+    [OPTION_NO_CRASH] = {"--no-crash", 0, NULL, "leave fatal signals alone: no handler, and no snapshot of a crash"},
+    [OPTION_APP] = {"--app", 0, "NAME",
+                    "what the application is called, where its executable does not tell (python3);\n"
+                    "a payload has a number for it"},
+    [OPTION_APP_VERSION] = {"--app-version", 0, "V", "its version, up to three numbers: 1.4.2"},
+    [OPTION_QUIET] = {"--quiet", 'q', NULL, "say nothing at the end but what went wrong"},
+};
+
+static_assert(OPTION_COUNT <= 32, "a bit each");
+
+void sbx_usage_run(FILE *out)
+{
+    fputs("usage: stallbox run [OPTION]... -- COMMAND [ARGUMENT]...\n"
+          "\n"
+          "Run COMMAND with the recorder in it, unchanged otherwise: its input, output, signals and exit status\n"
+          "pass through. When its main loop does not answer, the seconds before are kept, also when it is killed then; "
+          "and\n"
+          "when it dies of a fault of its own (SIGSEGV, abort).\n"
+          "\n",
+          out);
+    sbx_options_print(option_table, OPTION_COUNT, out);
+    fputs("\nSTALLBOX_DISABLE=1 in the environment runs COMMAND without the recorder.\n"
+          "\nexample: stallbox run --server http://127.0.0.1:7311 -- redis-server --port 7777\n",
+          out);
+}
+
+static uint32_t *limit_of(struct sbx_capture_settings *settings, int option)
+{
+    switch (option) {
+    case OPTION_ANR:
+        return &settings->anr_ms;
+    case OPTION_SLOW_MESSAGE:
+        return &settings->slow_message_ms;
+    case OPTION_SLOW_FRAME:
+        return &settings->slow_frame_ms;
+    case OPTION_MAX_CPU:
+        return &settings->max_cpu_permille;
+    default:
+        return &settings->after_ms;
+    }
+}
+
+static bool read_app_name(struct sbx_run_options *options_out, const char *name)
+{
+    size_t bytes = strlen(name);
+    bool is_fine = bytes < SBX_APP_NAME_MAX;
+    for (size_t i = 0; i < bytes; i++) {
+        is_fine = is_fine && (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+    }
+    if (!is_fine) {
+        sbx_usage_error("run", "--app '%s': a name has up to %d letters, and no control characters", name,
+                        SBX_APP_NAME_MAX - 1);
+    }
+    options_out->app_name = name;
+    return is_fine;
+}
+
+/* Nothing else than numbers: what a payload has no room for would be lost in silence. */
+static bool read_app_version(struct sbx_run_options *options_out, const char *version)
+{
+    int used = 0, count = 0;
+    for (const char *at = version; count < 3; count++) {
+        if (sscanf(at, "%6u%n", &options_out->app_version[count], &used) != 1 || *at < '0' || *at > '9') {
+            break;
+        }
+        at += used;
+        if (*at == '\0') {
+            return true;
+        }
+        if (*at++ != '.') {
+            break;
+        }
+    }
+    sbx_usage_error("run", "--app-version '%s' is not one to three numbers, as in 1.4.2", version);
+    return false;
+}
+
+int sbx_run_options_read(struct sbx_run_options *options_out, int argc, char **argv)
+{
+    struct sbx_option_reader reader;
+    memset(options_out, 0, sizeof *options_out);
+    options_out->told = *sbx_policy_default();
+    sbx_option_reader_init(&reader, "run", option_table, OPTION_COUNT, argc, argv);
+    for (;;) {
+        uint64_t number = 0;
+        int option = sbx_option_next(&reader);
+        switch (option) {
+        case OPTION_ANR:
+        case OPTION_SLOW_MESSAGE:
+        case OPTION_SLOW_FRAME:
+        case OPTION_AFTER:
+        case OPTION_MAX_CPU:
+            if (!sbx_option_number(&reader, option, 0, UINT32_MAX, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            *limit_of(&options_out->told.capture, option) = (uint32_t)number;
+            options_out->told_options |= UINT32_C(1) << option;
+            break;
+        case OPTION_NO_CRASH:
+            options_out->told.capture.crash = SBX_CRASH_OFF;
+            options_out->told_options |= UINT32_C(1) << option;
+            break;
+        case OPTION_APP:
+            if (!read_app_name(options_out, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
+        case OPTION_APP_VERSION:
+            if (!read_app_version(options_out, reader.value)) {
+                return SBX_EXIT_USAGE;
+            }
+            break;
+        case OPTION_QUIET:
+            options_out->is_quiet = true;
+            break;
+        case SBX_OPTION_HELP:
+            sbx_usage_run(stdout);
+            return -1;
+        case SBX_OPTION_BAD:
+            return SBX_EXIT_USAGE;
+        case SBX_OPTION_OPERAND:
+            options_out->command = argv + reader.next - 1;
+            break;
+        case SBX_OPTION_END:
+            return sbx_usage_error("run", "no command to run");
+        default:
+            if (!sbx_delivery_options_take(&options_out->delivery, &reader, option)) {
+                return SBX_EXIT_USAGE;
+            }
+        }
+        if (options_out->command != NULL) {
+            break;
+        }
+    }
+    if (!sbx_delivery_options_check_server(&options_out->delivery, "run")) {
+        return SBX_EXIT_USAGE;
+    }
+    const char *wrong = sbx_policy_check(&options_out->told);
+    if (wrong != NULL) {
+        return sbx_usage_error("run", "the value for %s is out of range", wrong);
+    }
+    return 0;
+}
+
+/* ---- and over a policy ---- */
+
+static bool is_told(const struct sbx_run_options *options, int option)
+{
+    return (options->told_options >> option & 1) != 0;
+}
+
+void sbx_run_options_hold(const struct sbx_run_options *options, struct sbx_policy *policy)
+{
+    static const int limits[] = {OPTION_ANR, OPTION_SLOW_MESSAGE, OPTION_SLOW_FRAME, OPTION_AFTER, OPTION_MAX_CPU};
+    struct sbx_policy told = options->told;
+    for (size_t i = 0; i < SBX_COUNT_OF(limits); i++) {
+        if (is_told(options, limits[i])) {
+            *limit_of(&policy->capture, limits[i]) = *limit_of(&told.capture, limits[i]);
+        }
+    }
+    if (is_told(options, OPTION_NO_CRASH)) {
+        policy->capture.crash = SBX_CRASH_OFF;
+    }
+}
