@@ -69,8 +69,8 @@ static const char *plain(const char *text)
     return copy;
 }
 
-/* A copy of the whole recording, for who follows what it says to other places: the process goes on writing. NULL: it cannot be
- * had. Not given back: one a command. */
+/* A copy of the whole recording, for those who follow what it says to other places: the process goes on writing. NULL: it
+ * cannot be had. free() it. */
 static struct sbx_recording_header *read_recording(const struct attachment *attachment)
 {
     size_t bytes = attachment->agent.bytes, done = 0;
@@ -84,7 +84,11 @@ static struct sbx_recording_header *read_recording(const struct attachment *atta
         done += (size_t)got;
     }
     struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy;
-    return copy != NULL && done >= sizeof *header && sbx_recording_check(header, done, &error) == NULL ? header : NULL;
+    if (copy == NULL || done < sizeof *header || sbx_recording_check(header, done, &error) != NULL) {
+        free(copy);
+        return NULL;
+    }
+    return header;
 }
 
 static int find(struct attachment *attachment, uint32_t pid)
@@ -373,13 +377,9 @@ static void print_gaps(const struct attachment *attachment, const struct sbx_rec
     }
 }
 
-static int print_status(const struct attachment *attachment)
+static void print_recording(const struct attachment *attachment, const struct sbx_recording_header *header)
 {
-    const struct sbx_recording_header *header = read_recording(attachment);
     const struct sbx_capture_settings *settings = &attachment->control->in_force;
-    if (header == NULL) {
-        return sbx_failure("ctl", "%s: cannot be read", attachment->path);
-    }
     printf("recording          %s\n", attachment->path);
     printf("spool              %s\n", plain(header->spool_path));
     const char *off = off_reason(header, settings);
@@ -427,6 +427,16 @@ static int print_status(const struct attachment *attachment)
         }
     }
     print_counters(header);
+}
+
+static int print_status(const struct attachment *attachment)
+{
+    struct sbx_recording_header *header = read_recording(attachment);
+    if (header == NULL) {
+        return sbx_failure("ctl", "%s: cannot be read", attachment->path);
+    }
+    print_recording(attachment, header);
+    free(header);
     return SBX_EXIT_DONE;
 }
 

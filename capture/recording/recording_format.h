@@ -289,13 +289,13 @@ struct sbx_handover {
     uint64_t key; /* the companion's (preload.h): whose recording this is; 0: nobody's */
     uint64_t
         roster; /* the companion's (agent/snapshot/roster.h), for who makes the snapshot of a dead process; 0: none */
-    uint32_t request;  /* bumped by the watch thread when the rest is whole */
-    uint32_t answer;   /* last request that was answered, by the companion; release-stored */
-    uint32_t result;   /* 0, or errno of that answer */
-    uint32_t error;    /* errno with which the process itself could not write it */
-    uint64_t until_ns; /* CLOCK_MONOTONIC: nobody waits for it any more */
-    uint32_t made;     /* snapshots that the companion made */
-    uint32_t wake;     /* its first byte is written, with what it holds */
+    uint32_t request;        /* bumped by the watch thread when the rest is whole */
+    uint32_t answer;         /* last request that was answered, by the companion; release-stored */
+    uint32_t result;         /* 0, or errno of that answer */
+    uint32_t error;          /* errno with which the process itself could not write it */
+    uint64_t until_ns;       /* CLOCK_MONOTONIC: nobody waits for it any more */
+    uint32_t made;           /* snapshots that the companion made */
+    uint32_t wake;           /* its first byte is written, with what it holds */
     uint8_t snapshot_id[16]; /* of the snapshot that was made, by the companion, before `answer` */
     struct sbx_trigger_entry trigger;
 };

@@ -23,8 +23,9 @@ struct sbx_code_map;
 /* What the watch thread sleeps for. A message or a frame that begins rings the bell of either. */
 enum sbx_resting {
     SBX_AWAKE = 0,
-    SBX_RESTS = 1,     /* nothing happens: whoever records something rings as well */
-    SBX_STANDS_BY = 2, /* a stall stands that has been told: it looks rarely, and records of other threads do not wake it */
+    SBX_RESTS = 1, /* nothing happens: whoever records something rings as well */
+    SBX_STANDS_BY =
+        2, /* a stall stands that has been told: it looks rarely, and records of other threads do not wake it */
 };
 
 struct sbx_capture {
@@ -48,7 +49,8 @@ struct sbx_capture {
     bool copies_by_file;                             /* process_vm_readv is not to be had here */
     uint64_t signal_return;                          /* struct sbx_code_map; 0: not known yet */
     void *sample_handler;                            /* its handler, which nobody is shown (point_signal.c) */
-    void *unshown_handler; /* that of fatal signals for as long as nobody is shown it either; NULL: everybody may see it */
+    void *
+        unshown_handler; /* that of fatal signals for as long as nobody is shown it either; NULL: everybody may see it */
     uint32_t sample_signal; /* by which running threads are asked (sample_signal.h); 0: none. Pairs with sample_timer */
     uint32_t signal_changes; /* who sets the action of which signals just now (sample_number.h) */
     uint32_t calls_are_safe; /* 1: signals of timers are made when a thread returns from the kernel, never in a call */

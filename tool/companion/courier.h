@@ -29,11 +29,12 @@ void sbx_courier_call(struct sbx_courier *courier);
 
 struct sbx_courier_counts {
     uint64_t packed,
-        unreadable;         /* snapshots encoded by this courier, of whatever program; and those that could not be */
-    uint64_t unsealed;      /* snapshots not encoded, for want of a key to seal to, when it was last tried */
-    uint64_t expired;       /* removed unsent: they had waited for too long */
-    uint64_t sent, waiting; /* stalls delivered by this courier (how one ended goes with it), and left in the spool, of whatever program */
-    char error[256];        /* why the last attempt to send failed; "": it did not, or there was none */
+        unreadable;    /* snapshots encoded by this courier, of whatever program; and those that could not be */
+    uint64_t unsealed; /* snapshots not encoded, for want of a key to seal to, when it was last tried */
+    uint64_t expired;  /* removed unsent: they had waited for too long */
+    uint64_t sent,
+        waiting; /* stalls delivered by this courier (how one ended goes with it), and left in the spool, of whatever program */
+    char error[256]; /* why the last attempt to send failed; "": it did not, or there was none */
 };
 
 /* Encode what is there, try to deliver it for at most `grace_ms`, end the thread and release. */

@@ -162,6 +162,9 @@ static int by_address(const void *a, const void *b)
 static bool end_sequence(struct program *program, size_t first, uint64_t end)
 {
     size_t count = program->row_count - first;
+    if (count == 0) {
+        return true;
+    }
     struct row *rows = program->rows + first;
     bool is_sorted = true;
     for (size_t i = 1; i < count; i++) {
@@ -170,8 +173,7 @@ static bool end_sequence(struct program *program, size_t first, uint64_t end)
     if (!is_sorted) {
         qsort(rows, count, sizeof *rows, by_address); /* no compiler makes such; any order will do */
     }
-    if (count == 0 || rows[0].address < program->text_begin || rows[0].address >= program->text_end ||
-        end <= rows[0].address) {
+    if (rows[0].address < program->text_begin || rows[0].address >= program->text_end || end <= rows[0].address) {
         program->row_count = first;
         return true;
     }

@@ -142,6 +142,10 @@ int sbx_elf_symbols_read(Elf *elf, uint32_t section_type, struct sbx_elf_symbols
     qsort(symbols, kept, sizeof *symbols, by_begin);
     stretch(elf, symbols, sections, kept);
     free(sections);
+    if (kept == 0) { /* nothing to give back: whoever finds none may ask another file */
+        free(symbols);
+        return 0;
+    }
     uint64_t reach = 0;
     for (size_t i = 0; i < kept; i++) {
         reach = symbols[i].end > reach ? symbols[i].end : reach;
