@@ -290,7 +290,7 @@ static void test_a_stripped_program_brings_its_debug_file(void **state)
     assert_int_equal(result.status, 0);
     result = RUN_TOOL("symbols", "list", "--json", "--store", store);
     assert_non_null(strstr(result.out, "\"name\":\"program\",\"source\":\"dwarf\""));
-    write_file(folder, "notes.txt", "no program", 10, 0600);
+    free(write_file(folder, "notes.txt", "no program", 10, 0600));
     result = RUN_TOOL("symbols", "add", "--store", other_store, folder);
     assert_string_equal(result.err, "");
     assert_int_equal(result.status, 0);
