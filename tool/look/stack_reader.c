@@ -203,12 +203,12 @@ static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_pro
 {
     uint64_t maybe = 0;
     for (uint64_t at = stuck->sp & ~UINT64_C(7); at < stuck->sp + SEARCH_BYTES; at += 8) {
-        uint64_t saved, caller;
-        if (!window_word(window, at, &saved) || !window_word(window, at + 8, &caller)) {
+        uint64_t caller;
+        if (!window_word(window, at + 8, &caller)) {
             break;
         }
-        bool is_plausible = caller > 4096 && (saved & 7) == 0 && (saved == 0 || saved > at + 8 || saved == 1);
-        enum call_fit fit = is_plausible ? call_before(modules, stuck, caller) : CALL_NONE;
+        /* What is saved may be anything: not every caller uses it as a pointer. */
+        enum call_fit fit = call_before(modules, stuck, caller);
         if (fit == CALL_NONE || (fit == CALL_MAYBE && maybe != 0)) {
             continue;
         }
@@ -221,7 +221,7 @@ static bool search_frame_pointer(struct sbx_stack_reader *reader, struct sbx_pro
         if (fit == CALL_CERTAIN) {
             return true;
         }
-        maybe = at; /* unless a certain one lies further out */
+        maybe = at; /* the nearest, unless a certain one lies further out */
     }
     if (maybe == 0) {
         return false;
