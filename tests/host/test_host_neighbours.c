@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -313,6 +314,7 @@ static pid_t stop_in_the_middle(const char *folder, char *name_out, size_t bytes
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails here must not leave it stopped for ever */
             int into = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             void *content = calloc(1, MUCH);
             _exit(content == NULL

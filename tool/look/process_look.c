@@ -160,6 +160,11 @@ static int find_waits(struct sbx_process_view *view, struct sbx_process_look *lo
         if (!thread->position.is_asleep) {
             continue;
         }
+        if (thread->status.state == 'T' || thread->status.state == 't') { /* the kernel tells no call of it */
+            thread->wait.call = "";
+            snprintf(thread->wait.text, sizeof thread->wait.text, "until something continues it");
+            continue;
+        }
         sbx_thread_wait_find(&numbers, i, &thread->position, sbx_process_look_function(view, thread->stack),
                              &thread->wait);
         for (size_t holder = 0; holder < count && thread->wait.holder_pid == look->pid; holder++) {
