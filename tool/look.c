@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "command.h"
 #include "look_print.h"
 #include "options.h"
@@ -113,13 +114,6 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
 
 /* ---- the work ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int refuse(pid_t pid, int error)
 {
     if (error == -ESRCH) {
@@ -167,11 +161,11 @@ static int look_on(struct sbx_process_view *view, const struct request *request)
 {
     struct sbx_look_watch watch;
     struct sigaction action = {.sa_handler = interrupt};
-    int64_t begin_ns = now_ns(), end_ns = begin_ns + (int64_t)request->watch_seconds * 1000000000;
+    int64_t begin_ns = (int64_t)sbx_now_ns(), end_ns = begin_ns + (int64_t)request->watch_seconds * 1000000000;
     int result = 0;
     sigaction(SIGINT, &action, NULL);
     sbx_look_watch_begin(&watch, request->pid);
-    for (int64_t at_ns = begin_ns; result == 0 && at_ns < end_ns && !was_interrupted; at_ns = now_ns()) {
+    for (int64_t at_ns = begin_ns; result == 0 && at_ns < end_ns && !was_interrupted; at_ns = (int64_t)sbx_now_ns()) {
         struct sbx_process_look look;
         result = sbx_process_look_take(view, &look);
         if (result == 0) {
@@ -180,7 +174,7 @@ static int look_on(struct sbx_process_view *view, const struct request *request)
             sbx_process_look_release(&look);
             sbx_progress_show("seconds watched", (unsigned long)((at_ns - begin_ns) / 1000000000),
                               (unsigned long)request->watch_seconds);
-            int64_t next_ns = now_ns() + pause_ns;
+            int64_t next_ns = (int64_t)sbx_now_ns() + pause_ns;
             sleep_until(next_ns > at_ns + WATCH_INTERVAL_NS ? next_ns : at_ns + WATCH_INTERVAL_NS);
         }
     }

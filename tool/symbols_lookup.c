@@ -60,18 +60,10 @@ static int read_operands(const struct sbx_symbols_request *request, struct looku
 static void print_frame(struct sbx_json *json, const struct sbx_symbol_frame *frame)
 {
     sbx_json_begin_object(json);
-    sbx_json_key(json, "function");
-    sbx_json_text(json, frame->function[0] == '\0' ? NULL : frame->function);
-    sbx_json_key(json, "file");
-    sbx_json_text(json, frame->file);
-    sbx_json_key(json, "line");
-    if (frame->line > 0) {
-        sbx_json_unsigned(json, frame->line);
-    } else {
-        sbx_json_null(json);
-    }
-    sbx_json_key(json, "inlined");
-    sbx_json_bool(json, frame->inlined);
+    sbx_json_put_text(json, "function", frame->function[0] == '\0' ? NULL : frame->function);
+    sbx_json_put_text(json, "file", frame->file);
+    sbx_json_put_line(json, frame->line);
+    sbx_json_put_bool(json, "inlined", frame->inlined);
     sbx_json_end_object(json);
 }
 
@@ -85,16 +77,14 @@ static void print_offset(uint64_t offset, struct sbx_symbol_file *file, struct s
     struct sbx_json json;
     sbx_json_init(&json, stdout);
     sbx_json_begin_object(&json);
-    sbx_json_key(&json, "offset");
-    sbx_json_text(&json, text);
+    sbx_json_put_text(&json, "offset", text);
     sbx_json_key(&json, "frames");
     sbx_json_begin_array(&json);
     for (size_t i = 0; i < count; i++) {
         print_frame(&json, &frames[i]);
     }
     sbx_json_end_array(&json);
-    sbx_json_key(&json, "source");
-    sbx_json_text(&json, sbx_symbol_source_name(source));
+    sbx_json_put_text(&json, "source", sbx_symbol_source_name(source));
     sbx_json_end_object(&json);
     putchar('\n');
 }

@@ -5,18 +5,6 @@
 #include "json_writer.h"
 #include "look_print.h"
 
-static void field_text(struct sbx_json *json, const char *key, const char *text)
-{
-    sbx_json_key(json, key);
-    sbx_json_text(json, text);
-}
-
-static void field_number(struct sbx_json *json, const char *key, int64_t value)
-{
-    sbx_json_key(json, key);
-    sbx_json_integer(json, value);
-}
-
 /* -1 is "not told". */
 static void field_time(struct sbx_json *json, const char *key, int64_t ns)
 {
@@ -32,7 +20,7 @@ static void field_address(struct sbx_json *json, const char *key, uint64_t addre
 {
     char text[24];
     snprintf(text, sizeof text, "%#" PRIx64, address);
-    field_text(json, key, text);
+    sbx_json_put_text(json, key, text);
 }
 
 static void print_frame(struct sbx_process_view *view, struct sbx_json *json, const struct sbx_stack_frame *frame)
@@ -44,26 +32,20 @@ static void print_frame(struct sbx_process_view *view, struct sbx_json *json, co
     char build_id[2 * SBX_BUILD_ID_BYTES_MAX + 1];
     sbx_json_begin_object(json);
     field_address(json, "address", frame->pc);
-    field_text(json, "module", module != NULL ? module->path : NULL);
+    sbx_json_put_text(json, "module", module != NULL ? module->path : NULL);
     if (module != NULL) {
         sbx_build_id_format(module->build_id, module->build_id_bytes, build_id);
         field_address(json, "offset", frame->pc - module->bias);
-        field_text(json, "build_id", module->build_id_bytes > 0 ? build_id : NULL);
+        sbx_json_put_text(json, "build_id", module->build_id_bytes > 0 ? build_id : NULL);
     }
     sbx_json_key(json, "functions");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < count; i++) {
         sbx_json_begin_object(json);
-        field_text(json, "function", names[i].function);
-        field_text(json, "file", names[i].file);
-        sbx_json_key(json, "line");
-        if (names[i].line > 0) {
-            sbx_json_unsigned(json, names[i].line);
-        } else {
-            sbx_json_null(json);
-        }
-        sbx_json_key(json, "inlined");
-        sbx_json_bool(json, names[i].is_inlined);
+        sbx_json_put_text(json, "function", names[i].function);
+        sbx_json_put_text(json, "file", names[i].file);
+        sbx_json_put_line(json, names[i].line);
+        sbx_json_put_bool(json, "inlined", names[i].is_inlined);
         sbx_json_end_object(json);
     }
     sbx_json_end_array(json);
@@ -74,12 +56,10 @@ static void print_stack(struct sbx_process_view *view, struct sbx_json *json, co
 {
     sbx_json_key(json, "stack");
     sbx_json_begin_object(json);
-    sbx_json_key(json, "complete");
-    sbx_json_bool(json, stack->condition == SBX_STACK_READ && stack->end == SBX_WALK_COMPLETE);
-    field_text(json, "remark", sbx_look_stack_remark(stack));
-    sbx_json_key(json, "frame_pointer_searched");
-    sbx_json_bool(json, stack->frame_pointer_was_searched);
-    field_number(json, "frames_omitted", stack->omitted);
+    sbx_json_put_bool(json, "complete", stack->condition == SBX_STACK_READ && stack->end == SBX_WALK_COMPLETE);
+    sbx_json_put_text(json, "remark", sbx_look_stack_remark(stack));
+    sbx_json_put_bool(json, "frame_pointer_searched", stack->frame_pointer_was_searched);
+    sbx_json_put_integer(json, "frames_omitted", stack->omitted);
     sbx_json_key(json, "frames");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < stack->count; i++) {
@@ -97,16 +77,16 @@ static void print_wait(struct sbx_json *json, const struct sbx_look_thread *thre
         return;
     }
     sbx_json_begin_object(json);
-    field_number(json, "call_number", thread->position.call);
-    field_text(json, "call", thread->wait.call);
-    field_text(json, "for", thread->wait.text[0] != '\0' ? thread->wait.text : NULL);
+    sbx_json_put_integer(json, "call_number", thread->position.call);
+    sbx_json_put_text(json, "call", thread->wait.call);
+    sbx_json_put_text(json, "for", thread->wait.text[0] != '\0' ? thread->wait.text : NULL);
     if (thread->wait.object != 0) {
         field_address(json, "object", thread->wait.object);
     }
     sbx_json_key(json, "holder");
     if (thread->wait.holder_pid != 0) {
         sbx_json_begin_object(json);
-        field_number(json, "process", thread->wait.holder_pid);
+        sbx_json_put_integer(json, "process", thread->wait.holder_pid);
         sbx_json_key(json, "thread");
         if (thread->wait.holder != 0) {
             sbx_json_integer(json, thread->wait.holder);
@@ -124,16 +104,15 @@ static void print_thread(struct sbx_process_view *view, struct sbx_json *json, c
 {
     const char state[2] = {thread->status.state, '\0'};
     sbx_json_begin_object(json);
-    field_number(json, "tid", thread->tid);
-    field_text(json, "name", thread->status.name);
-    field_text(json, "state", state);
-    sbx_json_key(json, "asleep");
-    sbx_json_bool(json, thread->position.is_asleep);
+    sbx_json_put_integer(json, "tid", thread->tid);
+    sbx_json_put_text(json, "name", thread->status.name);
+    sbx_json_put_text(json, "state", state);
+    sbx_json_put_bool(json, "asleep", thread->position.is_asleep);
     field_time(json, "asleep_at_least_ns", thread->asleep_ns);
     field_time(json, "cpu_ns", thread->status.cpu_ns);
     field_time(json, "runnable_ns", thread->status.runnable_ns);
-    field_number(json, "processor", thread->status.processor);
-    field_number(json, "deadlock", thread->circle);
+    sbx_json_put_integer(json, "processor", thread->status.processor);
+    sbx_json_put_integer(json, "deadlock", thread->circle);
     print_wait(json, thread);
     print_stack(view, json, thread->stack);
     sbx_json_end_object(json);
@@ -144,12 +123,12 @@ void sbx_look_print_json(struct sbx_process_view *view, const struct sbx_process
     struct sbx_json json;
     sbx_json_init(&json, out);
     sbx_json_begin_object(&json);
-    field_number(&json, "pid", look->pid);
-    field_text(&json, "name", look->name);
-    field_number(&json, "realtime_ns", look->realtime_ns);
-    field_number(&json, "took_ns", look->took_ns);
-    field_number(&json, "deadlocks", (int64_t)look->circle_count);
-    field_number(&json, "unread_threads", (int64_t)look->unread_count);
+    sbx_json_put_integer(&json, "pid", look->pid);
+    sbx_json_put_text(&json, "name", look->name);
+    sbx_json_put_integer(&json, "realtime_ns", look->realtime_ns);
+    sbx_json_put_integer(&json, "took_ns", look->took_ns);
+    sbx_json_put_integer(&json, "deadlocks", (int64_t)look->circle_count);
+    sbx_json_put_integer(&json, "unread_threads", (int64_t)look->unread_count);
     sbx_json_key(&json, "threads");
     sbx_json_begin_array(&json);
     for (size_t i = 0; i < look->thread_count; i++) {
@@ -164,19 +143,19 @@ static void print_watched(struct sbx_process_view *view, struct sbx_json *json, 
 {
     bool has_times = thread->cpu_ns[0] >= 0;
     sbx_json_begin_object(json);
-    field_number(json, "tid", thread->tid);
-    field_text(json, "name", thread->name);
-    field_number(json, "looks", thread->looks);
-    field_number(json, "asleep_looks", thread->asleep_looks);
-    field_number(json, "span_ns", thread->last_ns - thread->first_ns);
+    sbx_json_put_integer(json, "tid", thread->tid);
+    sbx_json_put_text(json, "name", thread->name);
+    sbx_json_put_integer(json, "looks", thread->looks);
+    sbx_json_put_integer(json, "asleep_looks", thread->asleep_looks);
+    sbx_json_put_integer(json, "span_ns", thread->last_ns - thread->first_ns);
     field_time(json, "ran_ns", has_times ? thread->cpu_ns[1] - thread->cpu_ns[0] : -1);
     field_time(json, "runnable_ns", has_times ? thread->runnable_ns[1] - thread->runnable_ns[0] : -1);
-    field_number(json, "looks_with_other_stacks", thread->other_looks);
+    sbx_json_put_integer(json, "looks_with_other_stacks", thread->other_looks);
     sbx_json_key(json, "stacks");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < thread->stack_count; i++) {
         sbx_json_begin_object(json);
-        field_number(json, "looks", thread->stacks[i].looks);
+        sbx_json_put_integer(json, "looks", thread->stacks[i].looks);
         print_wait(json, &thread->stacks[i].last);
         print_stack(view, json, thread->stacks[i].last.stack);
         sbx_json_end_object(json);
@@ -190,13 +169,13 @@ void sbx_look_watch_print_json(struct sbx_process_view *view, const struct sbx_l
     struct sbx_json json;
     sbx_json_init(&json, out);
     sbx_json_begin_object(&json);
-    field_number(&json, "pid", watch->pid);
-    field_text(&json, "name", watch->name);
-    field_number(&json, "realtime_ns", watch->begin_realtime_ns);
-    field_number(&json, "duration_ns", watch->duration_ns);
-    field_number(&json, "looks", watch->looks);
-    field_number(&json, "looks_with_deadlock", watch->circle_looks);
-    field_number(&json, "looking_ns", watch->looking_ns);
+    sbx_json_put_integer(&json, "pid", watch->pid);
+    sbx_json_put_text(&json, "name", watch->name);
+    sbx_json_put_integer(&json, "realtime_ns", watch->begin_realtime_ns);
+    sbx_json_put_integer(&json, "duration_ns", watch->duration_ns);
+    sbx_json_put_integer(&json, "looks", watch->looks);
+    sbx_json_put_integer(&json, "looks_with_deadlock", watch->circle_looks);
+    sbx_json_put_integer(&json, "looking_ns", watch->looking_ns);
     sbx_json_key(&json, "threads");
     sbx_json_begin_array(&json);
     for (size_t i = 0; i < watch->thread_count; i++) {

@@ -7,6 +7,8 @@
 
 #include "clean_text.h"
 #include "look_print.h"
+#include "proc_file.h"
+#include "verdict_words.h"
 
 enum {
     FRAMES_TOLD = 40, /* of a stack; deeper ones are cut in the middle */
@@ -115,28 +117,17 @@ static void print_stack(struct sbx_process_view *view, const struct sbx_thread_s
 
 /* ---- one thread ---- */
 
-static void print_seconds(FILE *out, int64_t ns)
+static void print_duration(FILE *out, int64_t ns)
 {
-    if (ns < 10000000) {
-        fprintf(out, "%.1f ms", (double)ns / 1e6);
-    } else if (ns < 1000000000) {
-        fprintf(out, "%.0f ms", (double)ns / 1e6);
-    } else {
-        fprintf(out, "%.2f s", (double)ns / 1e9);
-    }
+    char text[SBX_DURATION_TEXT_BYTES];
+    sbx_duration_text((double)ns, text);
+    fputs(text, out);
 }
 
 static void print_process_name(pid_t pid, FILE *out)
 {
-    char path[32], name[32] = "", clean[64];
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file != NULL) {
-        if (fgets(name, sizeof name, file) != NULL) {
-            name[strcspn(name, "\n")] = '\0';
-        }
-        fclose(file);
-    }
+    char name[SBX_PROC_NAME], clean[64];
+    (void)sbx_proc_name(pid, name);
     sbx_clean_text(name, clean, sizeof clean);
     fprintf(out, "process %d%s%s%s", (int)pid, clean[0] != '\0' ? " (" : "", clean, clean[0] != '\0' ? ")" : "");
 }
@@ -174,14 +165,14 @@ static void print_state(const struct sbx_process_look *look, const struct sbx_lo
     fputs(sbx_look_state_name(thread), out);
     if (thread->asleep_ns > 0) {
         fputs(" for at least ", out);
-        print_seconds(out, thread->asleep_ns);
+        print_duration(out, thread->asleep_ns);
     }
     if (thread->position.is_asleep) {
         print_wait(look, thread, out);
     }
     if (thread->status.cpu_ns >= 0) {
         fputs("; has used ", out);
-        print_seconds(out, thread->status.cpu_ns);
+        print_duration(out, thread->status.cpu_ns);
         fputs(" of CPU time", out);
     }
     fputc('\n', out);
@@ -316,7 +307,7 @@ void sbx_look_watch_print_text(struct sbx_process_view *view, const struct sbx_l
     char name[64];
     sbx_clean_text(watch->name, name, sizeof name);
     fprintf(out, "%s (process %d), watched for ", name, (int)watch->pid);
-    print_seconds(out, watch->duration_ns);
+    print_duration(out, watch->duration_ns);
     fprintf(out, " from ");
     print_time(watch->begin_realtime_ns, out);
     fprintf(out, ": %" PRIu32 " looks, %.1f ms each. Nothing was stopped.\n", watch->looks,

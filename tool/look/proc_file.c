@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "file_bytes.h"
 
 enum {
     PATH_BYTES = 96,
@@ -24,26 +27,6 @@ static int open_formatted(const char *format, va_list arguments)
     return file < 0 ? -errno : file;
 }
 
-/* To the end of the file or of the room. */
-static ssize_t read_to_end(int file, char *to, size_t bytes)
-{
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got = read(file, to + done, bytes - done);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return -errno;
-        }
-        if (got == 0) {
-            break;
-        }
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 ssize_t sbx_proc_file_read(char *to, size_t bytes, const char *path_format, ...)
 {
     va_list arguments;
@@ -54,7 +37,7 @@ ssize_t sbx_proc_file_read(char *to, size_t bytes, const char *path_format, ...)
     if (file < 0) {
         return file;
     }
-    ssize_t length = read_to_end(file, to, bytes - 1);
+    ssize_t length = sbx_file_bytes(file, 0, to, bytes - 1);
     close(file);
     to[length > 0 ? length : 0] = '\0';
     return length;
@@ -80,7 +63,7 @@ int sbx_proc_file_read_whole(char **text_out, const char *path_format, ...)
             break;
         }
         text = larger;
-        got = read_to_end(file, text + length, room - 1 - length);
+        got = sbx_file_bytes(file, (off_t)length, text + length, room - 1 - length);
         length += got > 0 ? (size_t)got : 0;
         room *= 2;
     } while (got > 0 && length == room / 2 - 1);
@@ -92,4 +75,11 @@ int sbx_proc_file_read_whole(char **text_out, const char *path_format, ...)
     text[length] = '\0';
     *text_out = text;
     return 0;
+}
+
+bool sbx_proc_name(pid_t pid, char name_out[SBX_PROC_NAME])
+{
+    ssize_t length = sbx_proc_file_read(name_out, SBX_PROC_NAME, "/proc/%d/comm", (int)pid);
+    name_out[length > 0 ? strcspn(name_out, "\n") : 0] = '\0';
+    return name_out[0] != '\0';
 }

@@ -3,6 +3,7 @@
 #ifndef SBX_PROC_FILE_H
 #define SBX_PROC_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -11,5 +12,12 @@ ssize_t sbx_proc_file_read(char *to, size_t bytes, const char *path_format, ...)
 
 /* The same, of any length up to 64 MiB; *text_out is malloc'ed, the caller's. Returns 0 or -errno. */
 int sbx_proc_file_read_whole(char **text_out, const char *path_format, ...) __attribute__((format(printf, 2, 3)));
+
+enum {
+    SBX_PROC_NAME = 32 /* the kernel keeps 15 letters */
+};
+
+/* What the process is called: its main thread's comm, any bytes. False, and "": not known. */
+bool sbx_proc_name(pid_t pid, char name_out[SBX_PROC_NAME]);
 
 #endif

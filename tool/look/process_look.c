@@ -7,18 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum {
     FUNCTION_FRAMES = 6 /* between the system call and the function that a program calls */
 };
-
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 int sbx_process_view_open(struct sbx_process_view *view_out, pid_t pid, struct sbx_rows_cache *cache,
                           const char *const *symbol_dirs, size_t symbol_dir_count)
@@ -199,8 +193,8 @@ static void find_circles(struct sbx_process_look *look)
 
 int sbx_process_look_take(struct sbx_process_view *view, struct sbx_process_look *look_out)
 {
-    *look_out = (struct sbx_process_look){.pid = view->pid, .realtime_ns = clock_ns(CLOCK_REALTIME)};
-    int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+    *look_out = (struct sbx_process_look){.pid = view->pid, .realtime_ns = (int64_t)sbx_read_clock_ns(CLOCK_REALTIME)};
+    uint64_t begin_ns = sbx_now_ns();
     int result = list_threads(view->pid, look_out), refused = 0;
     size_t kept = 0;
     for (size_t i = 0; result == 0 && i < look_out->thread_count; i++) {
@@ -227,7 +221,7 @@ int sbx_process_look_take(struct sbx_process_view *view, struct sbx_process_look
         return result;
     }
     find_circles(look_out);
-    look_out->took_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
+    look_out->took_ns = (int64_t)(sbx_now_ns() - begin_ns);
     return 0;
 }
 

@@ -23,36 +23,12 @@ enum {
 
 /* ---- one module, out of its headers ---- */
 
-static uint64_t align_up(uint64_t value, uint64_t to)
-{
-    return (value + to - 1) & ~(to - 1);
-}
-
 static void read_notes(struct sbx_process_module *module, pid_t pid, const Elf64_Phdr *header)
 {
     uint8_t notes[NOTES_BYTES];
     size_t bytes = header->p_memsz < sizeof notes ? header->p_memsz : sizeof notes;
-    if (sbx_process_memory_read(pid, module->bias + header->p_vaddr, notes, bytes) != 0) {
-        return;
-    }
-    uint64_t padding = header->p_align == 8 ? 8 : 4;
-    for (size_t at = 0; bytes - at >= sizeof(Elf64_Nhdr);) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes + at, sizeof note);
-        uint64_t name = at + sizeof note, text = align_up(name + note.n_namesz, padding);
-        if (text > bytes || note.n_descsz > bytes - text) {
-            return;
-        }
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
-            note.n_descsz <= sizeof module->build_id) {
-            memcpy(module->build_id, notes + text, note.n_descsz);
-            module->build_id_bytes = note.n_descsz;
-            return;
-        }
-        at = align_up(text + note.n_descsz, padding);
-        if (at > bytes) {
-            return;
-        }
+    if (sbx_process_memory_read(pid, module->bias + header->p_vaddr, notes, bytes) == 0) {
+        module->build_id_bytes = sbx_build_id_of_notes(notes, bytes, module->build_id);
     }
 }
 

@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "proc_file.h"
 
 enum {
@@ -19,13 +19,6 @@ void sbx_processor_clocks_init(struct sbx_processor_clocks *clocks)
     for (unsigned i = 0; i < SBX_PROCESSORS_TOLD; i++) {
         clocks->ahead_ns[i] = INT64_MIN;
     }
-}
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* When a thread was last seen to run, in its processor's clock; -1: not told. */
@@ -50,7 +43,7 @@ static int64_t ask(int processor)
     if (sched_getaffinity(0, sizeof before, &before) != 0 || sched_setaffinity(0, sizeof there, &there) != 0) {
         return INT64_MAX;
     }
-    int64_t now_ns = monotonic_ns(), run_ns = last_run_ns(getpid(), gettid());
+    int64_t now_ns = (int64_t)sbx_now_ns(), run_ns = last_run_ns(getpid(), gettid());
     if (run_ns >= 0) {
         ahead_ns = run_ns - now_ns;
     }
@@ -68,6 +61,6 @@ int64_t sbx_thread_asleep_ns(struct sbx_processor_clocks *clocks, pid_t pid, pid
     if (*ahead_ns == INT64_MIN) {
         *ahead_ns = ask(processor);
     }
-    int64_t asleep_ns = *ahead_ns == INT64_MAX ? -1 : monotonic_ns() + *ahead_ns - run_ns;
+    int64_t asleep_ns = *ahead_ns == INT64_MAX ? -1 : (int64_t)sbx_now_ns() + *ahead_ns - run_ns;
     return *ahead_ns == INT64_MAX ? -1 : asleep_ns > 0 ? asleep_ns : 0;
 }

@@ -204,11 +204,10 @@ static void find_sleep(pid_t pid, const struct sbx_thread_position *position, st
 
 static void find_child(int64_t child, struct sbx_thread_wait *wait)
 {
-    char name[32];
+    char name[SBX_PROC_NAME];
     if (child > 0) {
-        ssize_t length = sbx_proc_file_read(name, sizeof name, "/proc/%d/comm", (int)child);
-        add(wait, "for the child %d%s%.*s%s", (int)child, length > 1 ? " (" : "", length > 1 ? (int)length - 1 : 0,
-            name, length > 1 ? ")" : "");
+        bool is_known = sbx_proc_name((pid_t)child, name);
+        add(wait, is_known ? "for the child %d (%s)" : "for the child %d%s", (int)child, name);
     } else {
         add(wait, "for any of its children");
     }

@@ -164,3 +164,43 @@ void sbx_json_null(struct sbx_json *json)
     begin_value(json);
     fputs("null", json->out);
 }
+
+void sbx_json_put_text(struct sbx_json *json, const char *key, const char *text)
+{
+    sbx_json_key(json, key);
+    sbx_json_text(json, text);
+}
+
+void sbx_json_put_integer(struct sbx_json *json, const char *key, int64_t value)
+{
+    sbx_json_key(json, key);
+    sbx_json_integer(json, value);
+}
+
+void sbx_json_put_unsigned(struct sbx_json *json, const char *key, uint64_t value)
+{
+    sbx_json_key(json, key);
+    sbx_json_unsigned(json, value);
+}
+
+void sbx_json_put_number(struct sbx_json *json, const char *key, double value)
+{
+    sbx_json_key(json, key);
+    sbx_json_number(json, value);
+}
+
+void sbx_json_put_bool(struct sbx_json *json, const char *key, bool value)
+{
+    sbx_json_key(json, key);
+    sbx_json_bool(json, value);
+}
+
+void sbx_json_put_line(struct sbx_json *json, uint32_t line)
+{
+    sbx_json_key(json, "line");
+    if (line > 0) {
+        sbx_json_unsigned(json, line);
+    } else {
+        sbx_json_null(json);
+    }
+}

@@ -30,4 +30,12 @@ void sbx_json_number(struct sbx_json *json, double value); /* at most three deci
 void sbx_json_bool(struct sbx_json *json, bool value);
 void sbx_json_null(struct sbx_json *json);
 
+/* A key and its value. */
+void sbx_json_put_text(struct sbx_json *json, const char *key, const char *text); /* NULL: null */
+void sbx_json_put_integer(struct sbx_json *json, const char *key, int64_t value);
+void sbx_json_put_unsigned(struct sbx_json *json, const char *key, uint64_t value);
+void sbx_json_put_number(struct sbx_json *json, const char *key, double value);
+void sbx_json_put_bool(struct sbx_json *json, const char *key, bool value);
+void sbx_json_put_line(struct sbx_json *json, uint32_t line); /* "line"; 0: not known, null */
+
 #endif

@@ -21,40 +21,6 @@ enum {
     HISTORY_MAX = 500
 };
 
-static void put_text(struct sbx_json *json, const char *key, const char *text)
-{
-    sbx_json_key(json, key);
-    sbx_json_text(json, text);
-}
-
-static void put_number(struct sbx_json *json, const char *key, double value)
-{
-    sbx_json_key(json, key);
-    sbx_json_number(json, value);
-}
-
-static void put_integer(struct sbx_json *json, const char *key, int64_t value)
-{
-    sbx_json_key(json, key);
-    sbx_json_integer(json, value);
-}
-
-static void put_unsigned(struct sbx_json *json, const char *key, uint64_t value)
-{
-    sbx_json_key(json, key);
-    sbx_json_unsigned(json, value);
-}
-
-static void put_line(struct sbx_json *json, uint32_t line)
-{
-    sbx_json_key(json, "line");
-    if (line > 0) {
-        sbx_json_unsigned(json, line);
-    } else {
-        sbx_json_null(json);
-    }
-}
-
 static const char *text_or_null(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : NULL;
@@ -67,18 +33,18 @@ static void put_watch(struct sbx_json *json, const struct sbx_report *report, ui
     char what[11];
     snprintf(what, sizeof what, "%010llx", (unsigned long long)watch->what & 0xffffffffff);
     sbx_json_begin_object(json);
-    put_text(json, "kind", sbx_watch_kind_name(watch->kind));
-    put_text(json, "state", sbx_watch_state_name(watch->state));
-    put_text(json, "what", what);
-    put_text(json, "name", sbx_report_watch_name(report, index));
+    sbx_json_put_text(json, "kind", sbx_watch_kind_name(watch->kind));
+    sbx_json_put_text(json, "state", sbx_watch_state_name(watch->state));
+    sbx_json_put_text(json, "what", what);
+    sbx_json_put_text(json, "name", sbx_report_watch_name(report, index));
     sbx_json_key(json, "thread");
     if (watch->thread >= 0) {
         sbx_json_integer(json, watch->thread);
     } else {
         sbx_json_null(json);
     }
-    put_unsigned(json, "timeout_ms", watch->timeout_ms);
-    put_number(json, "age_ms", (double)watch->age_ns / 1e6);
+    sbx_json_put_unsigned(json, "timeout_ms", watch->timeout_ms);
+    sbx_json_put_number(json, "age_ms", (double)watch->age_ns / 1e6);
     sbx_json_end_object(json);
 }
 
@@ -90,9 +56,9 @@ static void put_end(struct sbx_json *json, const struct sbx_stall *stall)
     }
     sbx_json_key(json, "end");
     sbx_json_begin_object(json);
-    put_text(json, "how", sbx_stall_end_name(stall->end.how));
-    put_text(json, "signal", stall->end.signal != 0 ? sbx_signal_name(stall->end.signal) : NULL);
-    put_number(json, "recorded_ms", (double)stall->trigger.duration_ns / 1e6);
+    sbx_json_put_text(json, "how", sbx_stall_end_name(stall->end.how));
+    sbx_json_put_text(json, "signal", stall->end.signal != 0 ? sbx_signal_name(stall->end.signal) : NULL);
+    sbx_json_put_number(json, "recorded_ms", (double)stall->trigger.duration_ns / 1e6);
     sbx_json_end_object(json);
 }
 
@@ -102,26 +68,26 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     const uint32_t *version = stall->app_version;
     char text[40];
     snprintf(text, sizeof text, "%u.%u.%u", version[0], version[1], version[2]);
-    put_text(json, "payload_id", stall->payload_id_text);
+    sbx_json_put_text(json, "payload_id", stall->payload_id_text);
     sbx_json_key(json, "app");
     sbx_json_begin_object(json);
-    put_text(json, "name", report->app_name);
-    put_text(json, "version", version[0] + version[1] + version[2] > 0 ? text : NULL);
+    sbx_json_put_text(json, "name", report->app_name);
+    sbx_json_put_text(json, "version", version[0] + version[1] + version[2] > 0 ? text : NULL);
     sbx_json_end_object(json);
     sbx_json_key(json, "trigger");
     sbx_json_begin_object(json);
-    put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));
-    put_number(json, "duration_ms", (double)sbx_stall_lasted_ns(stall) / 1e6);
-    put_unsigned(json, "threshold_ms", stall->trigger.threshold_ms);
-    put_unsigned(json, "thread", stall->trigger.thread);
+    sbx_json_put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));
+    sbx_json_put_number(json, "duration_ms", (double)sbx_stall_lasted_ns(stall) / 1e6);
+    sbx_json_put_unsigned(json, "threshold_ms", stall->trigger.threshold_ms);
+    sbx_json_put_unsigned(json, "thread", stall->trigger.thread);
     sbx_json_key(json, "in_progress");
     sbx_json_bool(json, stall->trigger.in_progress && stall->end.how != SBX_END_ANSWERED);
     put_end(json, stall);
-    put_unsigned(json, "after_ms", stall->trigger.after_ms);
-    put_unsigned(json, "frames_dropped", stall->trigger.frames);
+    sbx_json_put_unsigned(json, "after_ms", stall->trigger.after_ms);
+    sbx_json_put_unsigned(json, "frames_dropped", stall->trigger.frames);
     if (report->message_kind != 0) { /* other messages have no such fields */
-        put_unsigned(json, "message_kind", report->message_kind);
-        put_text(json, "message_name", report->kind_names[report->message_kind]);
+        sbx_json_put_unsigned(json, "message_kind", report->message_kind);
+        sbx_json_put_text(json, "message_name", report->kind_names[report->message_kind]);
     }
     sbx_json_key(json, "watch");
     if (stall->trigger.watch >= 0) {
@@ -130,15 +96,15 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
         sbx_json_null(json);
     }
     if (stall->trigger.signal != 0) { /* that ended the process; other triggers have no such field */
-        put_text(json, "signal", sbx_signal_name(stall->trigger.signal));
-        put_text(json, "fault",
-                 stall->trigger.fault != SBX_FAULT_UNKNOWN ? sbx_fault_text(stall->trigger.fault) : NULL);
+        sbx_json_put_text(json, "signal", sbx_signal_name(stall->trigger.signal));
+        sbx_json_put_text(json, "fault",
+                          stall->trigger.fault != SBX_FAULT_UNKNOWN ? sbx_fault_text(stall->trigger.fault) : NULL);
     }
     sbx_json_end_object(json);
     sbx_json_key(json, "interval");
     sbx_json_begin_object(json);
-    put_integer(json, "begin_ns", report->verdict.interval_begin_ns);
-    put_integer(json, "end_ns", report->verdict.interval_end_ns);
+    sbx_json_put_integer(json, "begin_ns", report->verdict.interval_begin_ns);
+    sbx_json_put_integer(json, "end_ns", report->verdict.interval_end_ns);
     sbx_json_end_object(json);
 }
 
@@ -147,13 +113,13 @@ static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
 {
     sbx_json_key(json, "overhead");
     sbx_json_begin_object(json);
-    put_unsigned(json, "budget_permille", stall->overhead.budget_permille);
-    put_number(json, "cost_permille", stall->overhead.cost_ppm / 1e3);
-    put_unsigned(json, "cost_ms", stall->overhead.cost_ms);
-    put_number(json, "window_permille", stall->overhead.window_ppm / 1e3);
-    put_number(json, "modules_permille", stall->overhead.modules_ppm / 1e3);
-    put_unsigned(json, "interval_us", stall->overhead.interval_us);
-    put_unsigned(json, "gap_us", stall->overhead.gap_us);
+    sbx_json_put_unsigned(json, "budget_permille", stall->overhead.budget_permille);
+    sbx_json_put_number(json, "cost_permille", stall->overhead.cost_ppm / 1e3);
+    sbx_json_put_unsigned(json, "cost_ms", stall->overhead.cost_ms);
+    sbx_json_put_number(json, "window_permille", stall->overhead.window_ppm / 1e3);
+    sbx_json_put_number(json, "modules_permille", stall->overhead.modules_ppm / 1e3);
+    sbx_json_put_unsigned(json, "interval_us", stall->overhead.interval_us);
+    sbx_json_put_unsigned(json, "gap_us", stall->overhead.gap_us);
     sbx_json_key(json, "shed");
     sbx_json_begin_array(json);
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
@@ -162,12 +128,12 @@ static void put_overhead(struct sbx_json *json, const struct sbx_stall *stall)
         }
     }
     sbx_json_end_array(json);
-    put_unsigned(json, "changes", stall->overhead.changes);
+    sbx_json_put_unsigned(json, "changes", stall->overhead.changes);
     sbx_json_end_object(json);
     sbx_json_key(json, "sampling");
     sbx_json_begin_object(json);
-    put_unsigned(json, "weight", stall->sampling.weight);
-    put_unsigned(json, "one_in", stall->sampling.one_in);
+    sbx_json_put_unsigned(json, "weight", stall->sampling.weight);
+    sbx_json_put_unsigned(json, "one_in", stall->sampling.one_in);
     sbx_json_end_object(json);
 }
 
@@ -207,8 +173,9 @@ static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
     } else {
         sbx_json_null(json);
     }
-    put_text(json, "name", verdict->culprit_thread >= 0 ? report->stall->threads[verdict->culprit_thread].name : NULL);
-    put_text(json, "function", text_or_null(verdict->culprit_function));
+    sbx_json_put_text(json, "name",
+                      verdict->culprit_thread >= 0 ? report->stall->threads[verdict->culprit_thread].name : NULL);
+    sbx_json_put_text(json, "function", text_or_null(verdict->culprit_function));
     sbx_json_end_object(json);
 }
 
@@ -218,21 +185,21 @@ static void put_attribution(struct sbx_json *json, const struct sbx_report *repo
     const struct sbx_verdict *verdict = &report->verdict;
     sbx_json_key(json, "attribution");
     sbx_json_begin_object(json);
-    put_text(json, "cause", sbx_cause_name(verdict->cause));
-    put_text(json, "class", sbx_class_name(verdict->class_));
-    put_text(json, "function", text_or_null(verdict->location.function));
-    put_text(json, "module", text_or_null(verdict->location.module));
-    put_text(json, "file", verdict->location.file);
-    put_line(json, verdict->location.line);
-    put_number(json, "confidence", verdict->confidence);
+    sbx_json_put_text(json, "cause", sbx_cause_name(verdict->cause));
+    sbx_json_put_text(json, "class", sbx_class_name(verdict->class_));
+    sbx_json_put_text(json, "function", text_or_null(verdict->location.function));
+    sbx_json_put_text(json, "module", text_or_null(verdict->location.module));
+    sbx_json_put_text(json, "file", verdict->location.file);
+    sbx_json_put_line(json, verdict->location.line);
+    sbx_json_put_number(json, "confidence", verdict->confidence);
     put_culprit(json, report);
     sbx_json_key(json, "evidence");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < verdict->evidence_count; i++) {
         sbx_json_begin_object(json);
-        put_text(json, "kind", verdict->evidence[i].kind);
-        put_text(json, "text", verdict->evidence[i].text);
-        put_number(json, "value", verdict->evidence[i].value);
+        sbx_json_put_text(json, "kind", verdict->evidence[i].kind);
+        sbx_json_put_text(json, "text", verdict->evidence[i].text);
+        sbx_json_put_number(json, "value", verdict->evidence[i].value);
         sbx_json_end_object(json);
     }
     sbx_json_end_array(json);
@@ -246,20 +213,20 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     const struct sbx_verdict *verdict = &report->verdict;
     sbx_json_key(json, "main");
     sbx_json_begin_object(json);
-    put_number(json, "on_cpu_ms", verdict->on_cpu_ms);
-    put_number(json, "runnable_ms", verdict->runnable_ms);
-    put_number(json, "off_cpu_ms", verdict->off_cpu_ms);
-    put_number(json, "unknown_ms", verdict->unknown_ms);
+    sbx_json_put_number(json, "on_cpu_ms", verdict->on_cpu_ms);
+    sbx_json_put_number(json, "runnable_ms", verdict->runnable_ms);
+    sbx_json_put_number(json, "off_cpu_ms", verdict->off_cpu_ms);
+    sbx_json_put_number(json, "unknown_ms", verdict->unknown_ms);
     sbx_json_key(json, "off_cpu_by");
     sbx_json_begin_object(json);
-    put_number(json, "idle", verdict->idle_ms);
+    sbx_json_put_number(json, "idle", verdict->idle_ms);
     for (int cause = 0; cause < SBX_CAUSE_COUNT; cause++) {
         if (verdict->off_cpu_by_ms[cause] > 0) {
-            put_number(json, sbx_cause_name((enum sbx_cause)cause), verdict->off_cpu_by_ms[cause]);
+            sbx_json_put_number(json, sbx_cause_name((enum sbx_cause)cause), verdict->off_cpu_by_ms[cause]);
         }
     }
     sbx_json_end_object(json);
-    put_unsigned(json, "messages", verdict->messages);
+    sbx_json_put_unsigned(json, "messages", verdict->messages);
     sbx_json_key(json, "runnable_counted");
     sbx_json_bool(json, verdict->runnable_is_counted);
     sbx_json_end_object(json);
@@ -267,7 +234,7 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_begin_object(json);
     for (uint32_t i = 0; i < SBX_DROP_COUNT; i++) {
         if (sbx_drop_name(i) != sbx_drop_name(UINT32_MAX)) { /* numbers not given yet have no name */
-            put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
+            sbx_json_put_unsigned(json, sbx_drop_name(i), report->stall->drops[i]);
         }
     }
     sbx_json_end_object(json);
@@ -278,7 +245,7 @@ static void put_sums(struct sbx_json *json, const struct sbx_report *report)
 static void put_origin(struct sbx_json *json, const struct sbx_report *report, uint32_t thread)
 {
     struct sbx_stack_origin origin = sbx_history_stack_origin(report, thread);
-    put_text(json, "stack_from", sbx_stack_source_name(origin.source));
+    sbx_json_put_text(json, "stack_from", sbx_stack_source_name(origin.source));
     sbx_json_key(json, "stack_at_ms");
     if (origin.source != SBX_STACK_FROM_NOTHING) {
         sbx_json_number(json, (double)origin.at_ns / 1e6);
@@ -292,8 +259,8 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
 {
     const struct sbx_stall_thread *thread = &report->stall->threads[index];
     sbx_json_begin_object(json);
-    put_unsigned(json, "tid", index);
-    put_text(json, "name", thread->name);
+    sbx_json_put_unsigned(json, "tid", index);
+    sbx_json_put_text(json, "name", thread->name);
     sbx_json_key(json, "main");
     sbx_json_bool(json, thread->is_main);
     put_origin(json, report, index);
@@ -302,10 +269,10 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     size_t count = sbx_report_callstack(report, sbx_history_thread_stack(report, index), locations, STACK_MAX);
     for (size_t i = 0; i < count; i++) {
         sbx_json_begin_object(json);
-        put_text(json, "function", locations[i]->function);
-        put_text(json, "module", text_or_null(locations[i]->module));
-        put_text(json, "file", locations[i]->file);
-        put_line(json, locations[i]->line);
+        sbx_json_put_text(json, "function", locations[i]->function);
+        sbx_json_put_text(json, "module", text_or_null(locations[i]->module));
+        sbx_json_put_text(json, "file", locations[i]->file);
+        sbx_json_put_line(json, locations[i]->line);
         sbx_json_key(json, "inlined");
         sbx_json_bool(json, locations[i]->inlined);
         sbx_json_end_object(json);
@@ -317,10 +284,10 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     sbx_json_begin_array(json);
     for (size_t i = 0; i < hot_count; i++) {
         sbx_json_begin_object(json);
-        put_text(json, "function", hot[i].function);
-        put_text(json, "module", text_or_null(hot[i].module));
-        put_number(json, "ms_min", hot[i].ms_min);
-        put_number(json, "ms_max", hot[i].ms_max);
+        sbx_json_put_text(json, "function", hot[i].function);
+        sbx_json_put_text(json, "module", text_or_null(hot[i].module));
+        sbx_json_put_number(json, "ms_min", hot[i].ms_min);
+        sbx_json_put_number(json, "ms_max", hot[i].ms_max);
         sbx_json_end_object(json);
     }
     sbx_json_end_array(json);
@@ -336,19 +303,19 @@ static void put_history(struct sbx_json *json, const struct sbx_report *report, 
     for (size_t i = 0; i < count; i++) {
         const struct sbx_stall_record *record = steps[i].record;
         sbx_json_begin_object(json);
-        put_number(json, "t_ms", (double)record->end_ns / 1e6);
-        put_text(json, "kind", sbx_record_name(record->kind));
-        put_unsigned(json, "thread", record->thread);
-        put_number(json, "duration_ms", (double)(record->end_ns - record->begin_ns) / 1e6);
-        put_unsigned(json, "looks", sbx_record_looks(record));
+        sbx_json_put_number(json, "t_ms", (double)record->end_ns / 1e6);
+        sbx_json_put_text(json, "kind", sbx_record_name(record->kind));
+        sbx_json_put_unsigned(json, "thread", record->thread);
+        sbx_json_put_number(json, "duration_ms", (double)(record->end_ns - record->begin_ns) / 1e6);
+        sbx_json_put_unsigned(json, "looks", sbx_record_looks(record));
         sbx_json_key(json, "cpu_ms");
         if (steps[i].cpu_ms >= 0) {
             sbx_json_number(json, steps[i].cpu_ms);
         } else {
             sbx_json_null(json);
         }
-        put_integer(json, "alloc_count", steps[i].alloc_count);
-        put_integer(json, "alloc_bytes", steps[i].alloc_bytes);
+        sbx_json_put_integer(json, "alloc_count", steps[i].alloc_count);
+        sbx_json_put_integer(json, "alloc_bytes", steps[i].alloc_bytes);
         sbx_json_key(json, "stack");
         put_functions(json, report, record->stack, locations);
         sbx_json_end_object(json);
@@ -368,7 +335,7 @@ int sbx_print_json(const struct sbx_report *report, FILE *out)
     sbx_json_init(&json, out);
     sbx_json_begin_object(&json);
     put_head(&json, report);
-    put_text(&json, "headline", report->verdict.headline);
+    sbx_json_put_text(&json, "headline", report->verdict.headline);
     put_attribution(&json, report, locations);
     put_sums(&json, report);
     sbx_json_key(&json, "threads");

@@ -19,8 +19,7 @@ static int read_at(int fd, void *into, size_t bytes, uint64_t at)
     return at <= INT64_MAX && pread(fd, into, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-/* Look for the GNU build-id among `bytes` bytes of notes. */
-static size_t find_note(const uint8_t *notes, size_t bytes, uint8_t *build_id_out)
+size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
 {
     size_t at = 0;
     while (bytes - at >= sizeof(Elf64_Nhdr)) {
@@ -46,7 +45,7 @@ static size_t read_notes(int fd, uint64_t at, uint64_t bytes, uint8_t *build_id_
 {
     uint8_t notes[NOTES_BYTES_MAX];
     size_t taken = bytes > sizeof notes ? sizeof notes : (size_t)bytes;
-    return read_at(fd, notes, taken, at) ? find_note(notes, taken, build_id_out) : 0;
+    return read_at(fd, notes, taken, at) ? sbx_build_id_of_notes(notes, taken, build_id_out) : 0;
 }
 
 size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])

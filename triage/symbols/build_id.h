@@ -14,6 +14,9 @@ enum {
  * or has none. A few preads, so that folders of thousands of files can be looked through. */
 size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
+/* Pure: the same of a note section or segment in memory. */
+size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
+
 /* Hex digits to bytes. Returns how many bytes, 0 when `hex` (of `digits` characters) is not 1..32 pairs of hex digits.
  */
 size_t sbx_build_id_parse(const char *hex, size_t digits, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
