@@ -91,8 +91,9 @@ static void *start(void *unused)
 }
 
 /* A wait begins, or a module is about to be loaded. */
-SBX_HOOK_SAFE static void ask(uint8_t group)
+SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
+    (void)op;
     uint32_t expected = ARMED;
     bool is_load = group == SBX_GROUP_LOADER;
     if (sbx_load_relaxed(&late.state) != ARMED || /* relaxed: decided by the exchange below */
@@ -148,8 +149,9 @@ static bool wait_for_start(uint32_t timeout_ms)
 
 /* The program is about to do what it might not do beside us. Not started yet, it has nothing of us but hooks, unless it is to
  * stay so. */
-SBX_HOOK_SAFE static void settle(bool for_good)
+SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 {
+    bool for_good = what == SBX_SETTLE_SANDBOX;
     if (sbx_load_acquire(&late.state) == DONE || /* order: acquire late.state */
         (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid) {
         return;
