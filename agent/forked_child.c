@@ -206,7 +206,9 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     int saved_errno = errno;
     uint32_t expected = PENDING;
     if (what == SBX_SETTLE_SANDBOX) {
-        (void)sbx_cas_acq_rel(&child.state, &expected, OFF); /* order: acq_rel child.state */
+        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
+            sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
+        }
     } else if (what == SBX_SETTLE_RIGHTS && !sbx_handler_is_above() && begin(sbx_now_ns())) {
         come_back();
     }

@@ -197,7 +197,7 @@ static void test_an_installed_program_has_its_name_also_while_it_runs(void **sta
     sbx_elf_finder_destroy(finder);
     assert_int_equal(result, 0);
     assert_in_range(paths.count, 1, SBX_ELF_PATHS_MAX);
-    assert_string_equal(paths.paths[0], "/usr/bin/sleep");
+    assert_non_null(strstr(paths.paths[0], "bin/sleep")); /* /bin is a link on some machines */
 }
 
 static void test_a_library_that_was_deleted_is_found_where_it_is_mapped(void **state)
