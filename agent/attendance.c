@@ -67,7 +67,9 @@ void sbx_attendance_look(void)
     attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: numbers for people */
                                sbx_load_relaxed(&sbx_the_capture.has_frames) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
-    if (attendance.has_said_loop) {
+    if (attendance.has_said_loop && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
+        sbx_store_relaxed(&attendance.roster->has_worker_loop, 1); /* relaxed: said once, whoever says it */
+    } else if (attendance.has_said_loop) {
         sbx_roster_say_loop(attendance.roster, sbx_the_capture.header->pid);
     }
 }

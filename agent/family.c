@@ -2,17 +2,14 @@
 /* family.c - one shared page of seats, rates and stalls. */
 #include "family.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-#include "clock.h"
 #include "marks.h"
 #include "order.h"
-#include "recording_file.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -38,26 +35,15 @@ static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
 
 static struct family *family;
 
-bool sbx_family_found(void)
+bool sbx_family_found(const uint8_t session_id[16])
 {
-    if (family != NULL) {
-        return true;
-    }
     struct family *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return false;
     }
-    if (getrandom(page->id, sizeof page->id, GRND_NONBLOCK) != (ssize_t)sizeof page->id) {
-        uint64_t words[2] = {sbx_now_ns(), (uint64_t)getpid()}; /* early boot: unique on this machine is enough */
-        memcpy(page->id, words, sizeof words);
-    }
-    family = page;
+    memcpy(page->id, session_id, sizeof page->id);
+    family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
-}
-
-bool sbx_family_exists(void)
-{
-    return family != NULL;
 }
 
 const uint8_t *sbx_family_id(void)

@@ -19,11 +19,11 @@ enum {
     SBX_FAMILY_SNAPSHOTS_A_MINUTE = 4, /* of all children together: one lock may stop every worker at once */
 };
 
-/* The first process, before it forks. False: no memory; then no child is recorded. */
-bool sbx_family_found(void);
-bool sbx_family_exists(void);
+/* The first process, before it forks: the family is called by its session id. A daemon, whose parent has ended, begins one anew. False:
+ * no memory; then no child is recorded. */
+bool sbx_family_found(const uint8_t session_id[16]);
 
-/* The family's number, random; 16 zeroes when there is none. */
+/* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 
 /* A child wants to be recorded, and is not any more. A seat whose owner has ended is given to who asks next. */

@@ -91,6 +91,18 @@ static bool is_daemon(void)
     return (uint32_t)getppid() != child.parent_pid;
 }
 
+/* This process is the first of a family, or of one of its own. */
+static bool lead(void)
+{
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    if (!sbx_family_found(header->session_id)) {
+        return false;
+    }
+    memcpy(header->family.id, header->session_id, sizeof header->family.id);
+    header->family.role = SBX_ROLE_MAIN;
+    return true;
+}
+
 static void *start(void *unused)
 {
     (void)unused;
@@ -102,6 +114,9 @@ static void *start(void *unused)
     int result = sbx_agent_start(child.folder, child.spool, &child.settings, child.consent, child.is_consent_required);
     if (result != 0) {
         sbx_family_give_seat(child.pid);
+    } else if (sbx_the_agent.family.role == SBX_ROLE_MAIN) {
+        sbx_family_give_seat(child.pid);
+        (void)lead();
     }
     sbx_attendance_began(result);
     set_state(DONE);
@@ -290,7 +305,8 @@ static void begin_pending(void)
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
     }
-    may_begin = may_begin && child.settings.enabled != 0 && child.consent != SBX_CONSENT_DENIED;
+    may_begin = may_begin && child.settings.enabled != 0 && child.settings.follow_forks != 0 &&
+                child.consent != SBX_CONSENT_DENIED;
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_the_capture.settle = may_begin ? settle : NULL;
@@ -302,12 +318,9 @@ void sbx_forked_child_look_out(void)
 {
     static bool is_at_fork;
     child.pid = (uint32_t)getpid();
-    if (!sbx_family_found()) {
+    if (!lead()) {
         return;
     }
-    memcpy(sbx_the_capture.header->family.id, sbx_family_id(), sizeof sbx_the_capture.header->family.id);
-    sbx_the_capture.header->family.role =
-        sbx_the_agent.family.role == SBX_ROLE_NONE ? SBX_ROLE_MAIN : sbx_the_agent.family.role;
     if (!is_at_fork) {
         is_at_fork = sbx_at_fork(NULL, NULL, begin_pending) == 0; /* without it children are not recorded */
     }

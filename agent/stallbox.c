@@ -85,6 +85,7 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     if (options->leave_crashes != 0) {
         capture->crash = SBX_CRASH_OFF;
     }
+    capture->follow_forks = options->leave_forks == 0;
     if (sbx_policy_check(&policy) != NULL) {
         return -EINVAL;
     }
@@ -110,7 +111,7 @@ static int read_options(const struct stallbox_options *given, struct stallbox_op
         }
     }
     memcpy(options_out, given, given->sizeof_options < sizeof *given ? given->sizeof_options : sizeof *given);
-    return options_out->consent_required > 1 ? -EINVAL : 0;
+    return options_out->consent_required > 1 || options_out->leave_forks > 1 ? -EINVAL : 0;
 }
 
 enum stallbox_result stallbox_start(const struct stallbox_options *given)

@@ -48,7 +48,7 @@ struct sbx_roster {
     uint32_t left_out;   /* slow things without a snapshot, because the one before was too young or in the making */
     uint32_t snapshots;  /* ever made */
     uint32_t workers;    /* children of fork() that were recorded, ever */
-    uint32_t reserved;
+    uint32_t has_worker_loop; /* 1: one of them has a message loop, shows frames or keeps watches */
     struct sbx_roster_process processes[SBX_ROSTER_PROCESSES];
     uint8_t ids[SBX_ROSTER_IDS][SBX_ROSTER_ID_BYTES]; /* number n at n % SBX_ROSTER_IDS */
 };
