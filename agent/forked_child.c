@@ -51,6 +51,8 @@ static struct {
     uint32_t pid, parent_pid;
     uint32_t parent_is_recorded; /* 1: what follows is of the process that this was forked from; 0: of one before it */
     uint64_t forked_ns, ask_again_ns;
+    uint64_t handler_at;  /* where the frame of the handler lies in which it was forked; 0: in none */
+    uint64_t allocations; /* what the child had counted then */
     bool is_counted; /* as one that wanted to be recorded and had no seat */
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
@@ -164,6 +166,17 @@ static bool waits_for_work(uint8_t group, uint8_t op)
     return group == SBX_GROUP_POLL || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND;
 }
 
+/* A thread is made with pthread_create(), which may allocate: not in a handler that has perhaps interrupted an allocation. A child that was
+ * forked in a handler lives in it ever after, as some of postgres do. Then it is its own allocations that show that it may. */
+static bool may_make_thread(uint64_t now_ns)
+{
+    bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE;
+    if (!may) {
+        child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the look is not cheap */
+    }
+    return may && (child.handler_at == 0 || sbx_entry_of_nobody.alloc_count != child.allocations);
+}
+
 /* The thread that forked goes on as one of the program's. */
 static void come_back(void)
 {
@@ -190,7 +203,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
             count_unrecorded();
         }
     } else if ((waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) &&
-               now_ns >= child.ask_again_ns && !sbx_handler_is_above() && begin(now_ns)) {
+               now_ns >= child.ask_again_ns && may_make_thread(now_ns) && begin(now_ns)) {
         come_back();
     }
     errno = saved_errno;
@@ -224,7 +237,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
         if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
         }
-    } else if (what == SBX_SETTLE_RIGHTS && !sbx_handler_is_above() && begin(sbx_now_ns())) {
+    } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns())) {
         come_back();
     }
     (void)wait_for_start(START_WAIT_MS);
@@ -301,6 +314,11 @@ static void begin_pending(void)
     child.forked_ns = sbx_now_ns();
     child.ask_again_ns = 0;
     child.is_counted = false;
+    child.allocations = sbx_entry_of_nobody.alloc_count;
+    if (child.handler_at == 0 && sbx_thread_forked_in_a_call()) {
+        uint64_t handler_at = sbx_handler_find_above(0);
+        child.handler_at = handler_at != SBX_HANDLER_PERHAPS ? handler_at : 0;
+    }
     if (child.state != PENDING && has_mapping) { /* one that was pending itself has shut its parent's out already */
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;

@@ -153,6 +153,11 @@ make_exit_key(void) /* before the start of a preloaded recorder, in which the fi
     }
 }
 
+bool sbx_thread_forked_in_a_call(void)
+{
+    return forker != NULL && forker->call_depth > 1; /* fork() itself is one */
+}
+
 /* The block of the thread that forked stays mapped: a handler may have forked in the middle of a hook. */
 void sbx_thread_registry_forget_parent(void)
 {
