@@ -53,7 +53,7 @@ static struct {
     uint64_t forked_ns, ask_again_ns;
     uint64_t handler_at;  /* where the frame of the handler lies in which it was forked; 0: in none */
     uint64_t allocations; /* what the child had counted then */
-    bool is_counted; /* as one that wanted to be recorded and had no seat */
+    bool is_counted;      /* as one that wanted to be recorded and had no seat */
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
     bool is_consent_required;
@@ -234,7 +234,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     int saved_errno = errno;
     uint32_t expected = PENDING;
     if (what == SBX_SETTLE_SANDBOX) {
-        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
+        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) {    /* order: acq_rel child.state */
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
         }
     } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns())) {
@@ -284,7 +284,8 @@ static bool shut_out(struct sbx_recording_header *header, size_t bytes)
 static bool take_over(void)
 {
     struct sbx_recording_header *header = sbx_the_agent.recording.header;
-    if (!sbx_loader_was_left() || sbx_load_acquire(&sbx_the_agent.is_running) == 0 || /* order: acquire agent.is_running */
+    if (!sbx_loader_was_left() ||
+        sbx_load_acquire(&sbx_the_agent.is_running) == 0 || /* order: acquire agent.is_running */
         header->pid != child.parent_pid) {
         return false;
     }

@@ -101,7 +101,8 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
         return;
     }
     /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
-    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid || (!is_load && sbx_handler_find_above(0) != SBX_HANDLER_NONE) ||
+    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
+        (!is_load && sbx_handler_find_above(0) != SBX_HANDLER_NONE) ||
         /* order: acq_rel late.state - one starter */
         !sbx_cas_acq_rel(&late.state, &expected, (uint32_t)(is_load ? ASLEEP : STARTING))) {
         return;

@@ -274,8 +274,7 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
                             uint64_t now_ns)
 {
     struct sbx_family_entry *family = &sbx_the_capture.header->family;
-    family->stalled_beside =
-        sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns);
+    family->stalled_beside = sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns);
     int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
     if (result == 0 && family->role == SBX_ROLE_WORKER && !sbx_family_may_tell(now_ns)) {
         sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);

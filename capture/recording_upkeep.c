@@ -84,7 +84,8 @@ static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
 {
     /* relaxed: a chunk that changes hands under our eyes is judged wrongly, and then not sealed: its turn is another */
     uint32_t index = sbx_load_relaxed(&chunk->thread);
-    struct sbx_thread_entry *entry = index < sbx_the_capture.header->threads.count ? &sbx_the_capture.threads[index] : NULL;
+    struct sbx_thread_entry *entry =
+        index < sbx_the_capture.header->threads.count ? &sbx_the_capture.threads[index] : NULL;
     bool lives = entry != NULL && sbx_load_acquire(&entry->state) == SBX_THREAD_LIVE && /* order: acquire entry.state */
                  /* order: acquire entry.generation - a later life: the one that wrote the chunk is over */
                  sbx_load_acquire(&entry->generation) == sbx_load_relaxed(&chunk->thread_generation);

@@ -27,7 +27,7 @@ static bool looked_before, has_loader_counts;
 static uint32_t map_generation, departures;
 static uint64_t published_ns;
 static bool has_unpublished_rows;
-static bool has_untold_change; /* found by the way: the next sbx_module_map_refresh() tells it */
+static bool has_untold_change;               /* found by the way: the next sbx_module_map_refresh() tells it */
 static const struct sbx_code_map *inherited; /* of a forked child: the map that its parent had; NULL: there is none */
 SBX_OF_ONE_PROCESS(sbx_modules);
 SBX_OF_ONE_PROCESS(seen_adds);

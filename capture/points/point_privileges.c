@@ -103,12 +103,12 @@ static int hook_setns(int file, int type)
     return real_setns(file, type);
 }
 
-#define IDENTITY_HOOK(name, parameters, arguments) \
-    static int(*real_##name) parameters;           \
-    static int hook_##name parameters              \
-    {                                              \
+#define IDENTITY_HOOK(name, parameters, arguments)            \
+    static int(*real_##name) parameters;                      \
+    static int hook_##name parameters                         \
+    {                                                         \
         leave_if(is_otherwise_privileged, SBX_SETTLE_RIGHTS); \
-        return real_##name arguments;              \
+        return real_##name arguments;                         \
     }
 
 static bool stays(void)

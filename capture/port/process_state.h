@@ -16,9 +16,9 @@ struct sbx_process_state {
 };
 
 /* `variable`, which begins as zero, is of one process. Behind its definition, in a file or in a function. */
-#define SBX_OF_ONE_PROCESS(variable)                                                                                  \
-    static const struct sbx_process_state sbx_state_of_##variable __attribute__((section("sbx_process_state"), used)) = \
-        {&(variable), sizeof(variable)}
+#define SBX_OF_ONE_PROCESS(variable)                              \
+    static const struct sbx_process_state sbx_state_of_##variable \
+        __attribute__((section("sbx_process_state"), used)) = {&(variable), sizeof(variable)}
 
 /* Make all of them zero. By one thread, while nothing is recorded: hooks may read them meanwhile. */
 void sbx_process_state_clear(void);

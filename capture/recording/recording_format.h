@@ -217,8 +217,8 @@ struct sbx_overhead {
 };
 
 enum sbx_family_role {
-    SBX_ROLE_NONE = 0, /* it does not follow forks */
-    SBX_ROLE_MAIN = 1, /* the first process: started as a program */
+    SBX_ROLE_NONE = 0,   /* it does not follow forks */
+    SBX_ROLE_MAIN = 1,   /* the first process: started as a program */
     SBX_ROLE_WORKER = 2, /* forked from another of the family, and no program of its own */
 };
 

@@ -31,8 +31,8 @@ enum sbx_resting {
 /* What the program is about to do that does not go together with a recorder which is just beginning. */
 enum sbx_settle {
     SBX_SETTLE_ONE_THREAD, /* it wants to be of one thread: who is beginning ends that first */
-    SBX_SETTLE_RIGHTS,     /* it gives up rights or its root: who is forked and will be recorded is recorded from here on */
-    SBX_SETTLE_SANDBOX     /* it forbids itself calls: nothing begins any more */
+    SBX_SETTLE_RIGHTS, /* it gives up rights or its root: who is forked and will be recorded is recorded from here on */
+    SBX_SETTLE_SANDBOX /* it forbids itself calls: nothing begins any more */
 };
 
 struct sbx_capture {
@@ -68,9 +68,10 @@ struct sbx_capture {
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
     /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
     void (*late_ask)(uint8_t group, uint8_t op);
-    void (*settle)(enum sbx_settle what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
+    void (*settle)(enum sbx_settle
+                       what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
                                              is none */
-    uint32_t has_frames; /* 1: some thread has said where its frames begin */
+    uint32_t has_frames;      /* 1: some thread has said where its frames begin */
 };
 
 /* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
@@ -94,7 +95,8 @@ SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 /* A wait begins while nothing is recorded. */
 SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group, uint8_t op)
 {
-    void (*ask)(uint8_t, uint8_t) = sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
+    void (*ask)(uint8_t, uint8_t) =
+        sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
     if (SBX_UNLIKELY(ask != NULL)) {
         ask(group, op);
     }

@@ -71,8 +71,8 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     for (size_t i = 0; i < payload->n_app_version && i < 3; i++) {
         stall->app_version[i] = payload->app_version[i];
     }
-    if (payload->family_role != 0 &&
-        (payload->family_id.len != sizeof stall->family.id || payload->parent_session.len != sizeof stall->family.parent)) {
+    if (payload->family_role != 0 && (payload->family_id.len != sizeof stall->family.id ||
+                                      payload->parent_session.len != sizeof stall->family.parent)) {
         snprintf(why, why_bytes, "the ids of its family have %zu and %zu bytes", payload->family_id.len,
                  payload->parent_session.len);
         return -EPROTO;

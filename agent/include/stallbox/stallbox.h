@@ -112,7 +112,7 @@ struct stallbox_options {
                                    5. Over that, samples are taken less often and capture points are taken out, by the
                                    recorder itself, until a stall begins (docs/GOVERNOR.md) */
     uint32_t recording_kib;     /* size of the recording's ring; 1024..65536, default 4096 */
-    uint32_t leave_forks;       /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
+    uint32_t leave_forks; /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
                                    recording of its own, from its first wait on, or from when it gives up rights */
 };
 
