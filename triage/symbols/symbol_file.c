@@ -21,6 +21,8 @@
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
+#include "macho_elf.h"
+#include "macho_image.h"
 #include "mini_debug_info.h"
 #include "name_cache.h"
 
@@ -33,6 +35,7 @@ enum {
 struct opened {
     int fd;
     Elf *elf;
+    uint8_t *made; /* of Mach-O: the ELF file that was made of it; else NULL */
 };
 
 struct sbx_symbol_file {
@@ -49,6 +52,9 @@ struct sbx_symbol_file {
     struct sbx_name_cache *names;   /* NULL until a name is asked for */
     struct sbx_symbol_image *image; /* NULL: there are files */
     const char *trouble;            /* NULL: none */
+    uint64_t base;                  /* what an address is more than its offset; one for all files */
+    enum sbx_image_kind kind;       /* of the file that says most */
+    bool has_debug_map;             /* one of them says that its debug information is in object files */
 };
 
 static bool has_section(Elf *elf, const char *wanted)
@@ -160,25 +166,67 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (fd < 0) {
         return;
     }
-    file->alternate = (struct opened){fd, elf_begin(fd, ELF_C_READ, NULL)};
+    file->alternate = (struct opened){.fd = fd, .elf = elf_begin(fd, ELF_C_READ, NULL)};
     if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
         !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
 }
 
+/* Open the file as ELF, if it has that build-id, with its kind. NULL: it is not to be used. */
+static Elf *open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size_t bytes, struct opened *opened,
+                     enum sbx_image_kind *kind_out)
+{
+    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
+    struct sbx_macho_elf macho = {.bytes = NULL};
+    size_t found_bytes = sbx_build_id_read(opened->fd, found);
+    *kind_out = SBX_IMAGE_ELF;
+    if (found_bytes > 0) {
+        bool is_equal = found_bytes == bytes && memcmp(found, build_id, bytes) == 0;
+        opened->elf = is_equal ? elf_begin(opened->fd, ELF_C_READ, NULL) : NULL;
+    } else if (bytes == SBX_MACHO_UUID_BYTES) {
+        int result = sbx_macho_elf_read(opened->fd, build_id, &macho);
+        file->trouble = result == -EFBIG ? "it has more than 3 GiB of debug information" : file->trouble;
+        opened->made = macho.bytes;
+        opened->elf = result == 0 ? elf_memory((char *)macho.bytes, macho.count) : NULL;
+        *kind_out = macho.is_companion ? SBX_IMAGE_DSYM : SBX_IMAGE_MACHO;
+        file->has_debug_map = file->has_debug_map || macho.has_debug_map;
+    }
+    if (opened->elf != NULL && file->opened_count > 0 && macho.base != file->base) {
+        elf_end(opened->elf); /* what stands at one address here stands at another there */
+        opened->elf = NULL;
+    }
+    file->base = opened->elf != NULL ? macho.base : file->base;
+    return opened->elf;
+}
+
+/* Use the symbols of a dSYM rather than those of its program, so that it says the same without that. Returns whether it
+ * has any. */
+static bool prefer_symbols(struct sbx_symbol_file *file, Elf *elf)
+{
+    struct sbx_elf_symbols symbols;
+    if (sbx_elf_symbols_read(elf, SHT_SYMTAB, &symbols) != 0 || symbols.count == 0) {
+        return false;
+    }
+    sbx_elf_symbols_finish(&file->symtab);
+    file->symtab = symbols;
+    return true;
+}
+
 /* Take what is useful of a file; `fd` is taken. */
 static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
 {
-    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
-    if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
-        goto close_fd;
-    }
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    struct opened opened = {.fd = fd};
+    enum sbx_image_kind kind;
+    Elf *elf = open_elf(file, build_id, bytes, &opened, &kind);
     if (elf == NULL) {
-        goto close_fd;
+        goto close_opened;
     }
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
+    if (kind == SBX_IMAGE_DSYM && file->kind != SBX_IMAGE_DSYM) {
+        useful = prefer_symbols(file, elf) || useful;
+    }
+    file->kind = file->opened_count == 0 || kind == SBX_IMAGE_DSYM ? kind : file->kind;
     if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
         read_dwarf(file, elf);
         useful = useful || file->units != NULL;
@@ -196,12 +244,13 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         useful = useful || file->dynsym.count > 0;
     }
     if (useful || file->dwarf != NULL) { /* a Dwarf without units may still refer to it */
-        file->opened[file->opened_count++] = (struct opened){fd, elf};
+        file->opened[file->opened_count++] = opened;
         return;
     }
     elf_end(elf);
 
-close_fd:
+close_opened:
+    free(opened.made);
     close(fd);
 }
 
@@ -227,6 +276,9 @@ struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors,
     if (file != NULL && file->opened_count == 0) {
         sbx_symbol_file_close(file);
         return NULL;
+    }
+    if (file != NULL && file->units == NULL && file->has_debug_map && file->trouble == NULL) {
+        file->trouble = "its debug information is in object files: make a dSYM with dsymutil and add that";
     }
     return file;
 }
@@ -271,6 +323,7 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
     sbx_elf_symbols_finish(&file->dynsym);
     for (size_t i = 0; i < file->opened_count; i++) {
         elf_end(file->opened[i].elf);
+        free(file->opened[i].made);
         close(file->opened[i].fd);
     }
     if (file->alternate_dwarf != NULL) {
@@ -291,6 +344,17 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file)
 {
     return file->image != NULL ? sbx_symbol_image_facts(file->image)->best == SBX_SYMBOLS_DWARF : file->units != NULL;
+}
+
+enum sbx_image_kind sbx_symbol_file_kind(const struct sbx_symbol_file *file)
+{
+    return file->kind;
+}
+
+uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file)
+{
+    GElf_Ehdr header;
+    return file->opened_count > 0 && gelf_getehdr(file->opened[0].elf, &header) != NULL ? header.e_machine : EM_NONE;
 }
 
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
@@ -321,8 +385,12 @@ static uint32_t symbol_place(struct sbx_symbol_file *file, const struct sbx_elf_
     return place.function == 0 ? 0 : sbx_places_add(file->places, place);
 }
 
-uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address)
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t offset)
 {
+    if (offset > UINT64_MAX - file->base) {
+        return 0;
+    }
+    uint64_t address = file->base + offset;
     uint32_t place = file->units == NULL ? 0 : sbx_dwarf_units_find(file->units, address);
     if (sbx_places_is_named(file->places, place)) {
         return place;
@@ -356,14 +424,14 @@ static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame
     out[bytes] = '\0';
 }
 
-size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
+size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
     struct sbx_code_frame found[SBX_INLINES_MAX];
     size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
     size_t count = file->image != NULL
-                       ? sbx_symbol_image_find(file->image, address, found, room)
-                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, room);
+                       ? sbx_symbol_image_find(file->image, offset, found, room)
+                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, offset), found, room);
     *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
     for (size_t i = 0; i < count; i++) {
         frames_out[i].file = found[i].file;
@@ -461,6 +529,10 @@ int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spa
     }
     result = result == 0 ? add_symbols(file, spans_out, edges, edge_count, at, UINT64_MAX, 0) : result;
     result = result == 0 && sbx_places_failed(file->places) ? -ENOMEM : result;
+    for (size_t i = 0; i < spans_out->count; i++) { /* addresses become offsets; none of them lies below the base */
+        spans_out->spans[i].begin -= file->base;
+        spans_out->spans[i].end -= file->base;
+    }
     free(edges);
     sbx_spans_finish(&units);
     if (result != 0) {

@@ -36,18 +36,23 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file);
 /* Whether it has full debug information. */
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 
+/* Which kind of file its names come from, and for which processor (e_machine). Of files, not of an image. */
+enum sbx_image_kind sbx_symbol_file_kind(const struct sbx_symbol_file *file);
+uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file);
+
 /* Why something of the files is not used ("..."); NULL when nothing was wrong. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
-/* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it). */
-size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
+/* The logical frames at an offset, leaf first; returns how many (0: nothing names it). An offset is a file-relative
+ * virtual address in ELF, and in Mach-O the distance from the image's begin (its header, where __TEXT begins). */
+size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);
 
-/* Of files, not of an image: the same address as a place in sbx_symbol_file_places(), 0: nothing names it. */
-uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address);
+/* Of files, not of an image: the same offset as a place in sbx_symbol_file_places(), 0: nothing names it. */
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t offset);
 const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file);
 
-/* Of files, not of an image: all places, which is what sbx_symbol_file_place() answers for each address of the spans, which are sorted; for any other it
+/* Of files, not of an image: all places, which is what sbx_symbol_file_place() answers for each offset of the spans, which are sorted; for any other it
  * answers 0. `progress` (may be NULL) is told how far it is. Returns 0 or -ENOMEM. */
 int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context);

@@ -33,7 +33,8 @@ struct header {
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint8_t digest[SBX_IMAGE_DIGEST_BYTES];
     char name[SBX_IMAGE_NAME_BYTES];
-    uint32_t machine, best;
+    uint16_t machine, kind;
+    uint32_t best;
     uint64_t made_s, chunk_count, function_count, place_count, code_bytes;
 };
 _Static_assert(sizeof(struct header) == 200, "the header has no holes");
@@ -63,6 +64,12 @@ struct sbx_symbol_image {
     size_t kept_bytes, cache_bytes;
     ZSTD_DCtx *decompression;
 };
+
+const char *sbx_image_kind_name(enum sbx_image_kind kind)
+{
+    static const char *const names[SBX_IMAGE_KINDS] = {"elf", "macho", "dsym"};
+    return (size_t)kind < SBX_IMAGE_KINDS ? names[kind] : names[SBX_IMAGE_ELF];
+}
 
 /* ---- writing ---- */
 
@@ -187,7 +194,8 @@ static int write_header(struct writing *writing, const struct sbx_image_facts *f
     struct header header = {.parser_version = htole32(SBX_SYMBOL_PARSER_VERSION),
                             .header_bytes = htole32(sizeof header),
                             .build_id_bytes = htole32(facts->build_id_bytes),
-                            .machine = htole32(facts->machine),
+                            .machine = htole16(facts->machine),
+                            .kind = htole16((uint16_t)facts->kind),
                             .best = htole32((uint32_t)facts->best),
                             .made_s = htole64(facts->made_s),
                             .chunk_count = htole64(facts->chunk_count),
@@ -275,7 +283,8 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
         return -EPROTONOSUPPORT;
     }
     *facts = (struct sbx_image_facts){.build_id_bytes = le32toh(header->build_id_bytes),
-                                      .machine = le32toh(header->machine),
+                                      .machine = le16toh(header->machine),
+                                      .kind = (enum sbx_image_kind)le16toh(header->kind),
                                       .best = (enum sbx_symbol_source)le32toh(header->best),
                                       .made_s = le64toh(header->made_s),
                                       .chunk_count = le64toh(header->chunk_count),
@@ -287,7 +296,7 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
     memcpy(facts->name, header->name, sizeof facts->name);
     bool is_valid = le32toh(header->header_bytes) == sizeof *header && facts->build_id_bytes > 0 &&
                     facts->build_id_bytes <= SBX_IMAGE_BUILD_ID_BYTES_MAX &&
-                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX &&
+                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS && facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX &&
                     memchr(facts->name, '\0', sizeof facts->name) != NULL;
     return is_valid ? 0 : -EBADMSG;
 }
