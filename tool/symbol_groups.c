@@ -95,7 +95,8 @@ static int add_companion(struct sbx_symbol_group *group, const char *path)
     int length = snprintf(folder, sizeof folder, "%s.dSYM/Contents/Resources/DWARF", path), result = 0;
     DIR *files = length > 0 && (size_t)length < sizeof folder ? opendir(folder) : NULL;
     const struct dirent *entry;
-    for (int left = COMPANIONS_MAX; files != NULL && result == 0 && left > 0 && (entry = readdir(files)) != NULL; left--) {
+    for (int left = COMPANIONS_MAX; files != NULL && result == 0 && left > 0 && (entry = readdir(files)) != NULL;
+         left--) {
         length = snprintf(tried, sizeof tried, "%s/%s", folder, entry->d_name);
         result = length > 0 && (size_t)length < sizeof tried ? offer(group, tried) : 0;
     }

@@ -65,7 +65,7 @@ static int tell(const struct adding *adding, const char *hex, enum sbx_store_out
                              adding->path, hex);
         break;
     }
-    if (why[0] != '\0') {
+    if (why[0] != '\0' && outcome != SBX_STORE_KEPT) {
         fprintf(stderr, "stallbox symbols: %s: %s\n", adding->path, why);
     }
     return status;

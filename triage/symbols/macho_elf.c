@@ -21,7 +21,8 @@ static const char *const wanted[] = {"info", "types",       "abbrev", "line",   
                                      "str",  "str_offsets", "ranges", "rnglists", "addr"};
 enum {
     WANTED = sizeof wanted / sizeof wanted[0],
-    SECTIONS_MAX = SBX_MACHO_SECTIONS_MAX + WANTED + 5, /* of the ELF file: none, .symtab, .dynsym, .strtab, .shstrtab */
+    SECTIONS_MAX =
+        SBX_MACHO_SECTIONS_MAX + WANTED + 5, /* of the ELF file: none, .symtab, .dynsym, .strtab, .shstrtab */
     NAME_BYTES = 32
 };
 
@@ -29,8 +30,8 @@ struct plan {
     Elf64_Shdr headers[SECTIONS_MAX];
     char names[SECTIONS_MAX * NAME_BYTES];
     size_t count, name_bytes;
-    uint64_t bytes;                                /* of the file, as far as it is planned */
-    uint64_t from[SECTIONS_MAX];                   /* where the content lies in the Mach-O file; 0: not there */
+    uint64_t bytes;                                 /* of the file, as far as it is planned */
+    uint64_t from[SECTIONS_MAX];                    /* where the content lies in the Mach-O file; 0: not there */
     uint16_t number_of[SBX_MACHO_SECTIONS_MAX + 1]; /* of a section of code, by its number in the image */
 };
 

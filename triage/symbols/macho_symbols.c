@@ -32,7 +32,9 @@ static int read_starts(int fd, const struct sbx_macho_image *image, struct start
     }
     uint8_t *list = malloc(bytes);
     starts->addresses = malloc(bytes * sizeof *starts->addresses);
-    int result = list == NULL || starts->addresses == NULL ? -ENOMEM : sbx_macho_bytes_read(fd, list, bytes, image->starts_offset);
+    int result = list == NULL || starts->addresses == NULL
+                     ? -ENOMEM
+                     : sbx_macho_bytes_read(fd, list, bytes, image->starts_offset);
     uint64_t reached = 0, distance = 0;
     unsigned shift = 0;
     for (size_t i = 0; i < bytes && result == 0; i++) {

@@ -296,8 +296,8 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
     memcpy(facts->name, header->name, sizeof facts->name);
     bool is_valid = le32toh(header->header_bytes) == sizeof *header && facts->build_id_bytes > 0 &&
                     facts->build_id_bytes <= SBX_IMAGE_BUILD_ID_BYTES_MAX &&
-                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS && facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX &&
-                    memchr(facts->name, '\0', sizeof facts->name) != NULL;
+                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS &&
+                    facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX && memchr(facts->name, '\0', sizeof facts->name) != NULL;
     return is_valid ? 0 : -EBADMSG;
 }
 

@@ -37,7 +37,7 @@ const char *sbx_image_kind_name(enum sbx_image_kind kind); /* "elf", "macho", "d
 struct sbx_image_facts {
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint32_t build_id_bytes;
-    uint16_t machine;                /* e_machine of ELF, also where the file is none */
+    uint16_t machine; /* e_machine of ELF, also where the file is none */
     enum sbx_image_kind kind;
     uint64_t made_s;                 /* when, in seconds since 1970 */
     enum sbx_symbol_source best;     /* the best source of its names */
