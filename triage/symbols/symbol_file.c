@@ -357,6 +357,14 @@ uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file)
     return file->opened_count > 0 && gelf_getehdr(file->opened[0].elf, &header) != NULL ? header.e_machine : EM_NONE;
 }
 
+uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file)
+{
+    if (file->image != NULL) {
+        return sbx_symbol_image_facts(file->image)->base;
+    }
+    return file->base % SBX_MACHO_REACH == 0 && file->base >> 48 == 0 ? file->base : 0;
+}
+
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
 {
     return file->trouble;
@@ -428,6 +436,8 @@ size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struc
                             size_t max, enum sbx_symbol_source *source_out)
 {
     struct sbx_code_frame found[SBX_INLINES_MAX];
+    uint64_t base = sbx_symbol_file_base(file);
+    offset -= base != 0 && offset >= base && offset - base < SBX_MACHO_REACH ? base : 0;
     size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
     size_t count = file->image != NULL
                        ? sbx_symbol_image_find(file->image, offset, found, room)

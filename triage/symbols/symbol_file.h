@@ -39,12 +39,15 @@ bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 /* Which kind of file its names come from, and for which processor (e_machine). Of files, not of an image. */
 enum sbx_image_kind sbx_symbol_file_kind(const struct sbx_symbol_file *file);
 uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file);
+/* Where it is linked to, as sbx_image_facts has it. Of files and images. */
+uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file);
 
 /* Why something of the files is not used ("..."); NULL when nothing was wrong. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
 /* The logical frames at an offset, leaf first; returns how many (0: nothing names it). An offset is a file-relative
- * virtual address in ELF, and in Mach-O the distance from the image's begin (its header, where __TEXT begins). */
+ * virtual address in ELF, and in Mach-O the distance from the image's begin (its header, where __TEXT begins). Where a
+ * Mach-O program is linked to a multiple of 4 GiB, which no offset reaches, its addresses are understood as well. */
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);
 

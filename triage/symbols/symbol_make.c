@@ -34,6 +34,7 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
     }
     facts.machine = sbx_symbol_file_machine(file);
     facts.kind = sbx_symbol_file_kind(file);
+    facts.base = sbx_symbol_file_base(file);
     const char *trouble = sbx_symbol_file_trouble(file);
     snprintf(why, why_bytes, "%s", trouble == NULL ? "" : trouble);
     int result = sbx_symbol_file_read_all(file, &spans, making->progress, making->context);

@@ -33,8 +33,8 @@ struct header {
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint8_t digest[SBX_IMAGE_DIGEST_BYTES];
     char name[SBX_IMAGE_NAME_BYTES];
-    uint16_t machine, kind;
-    uint32_t best;
+    uint16_t machine, kind, best;
+    uint16_t base; /* in units of 4 GiB */
     uint64_t made_s, chunk_count, function_count, place_count, code_bytes;
 };
 _Static_assert(sizeof(struct header) == 200, "the header has no holes");
@@ -196,7 +196,8 @@ static int write_header(struct writing *writing, const struct sbx_image_facts *f
                             .build_id_bytes = htole32(facts->build_id_bytes),
                             .machine = htole16(facts->machine),
                             .kind = htole16((uint16_t)facts->kind),
-                            .best = htole32((uint32_t)facts->best),
+                            .best = htole16((uint16_t)facts->best),
+                            .base = htole16((uint16_t)(facts->base >> 32)),
                             .made_s = htole64(facts->made_s),
                             .chunk_count = htole64(facts->chunk_count),
                             .function_count = htole64(facts->function_count),
@@ -285,7 +286,8 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
     *facts = (struct sbx_image_facts){.build_id_bytes = le32toh(header->build_id_bytes),
                                       .machine = le16toh(header->machine),
                                       .kind = (enum sbx_image_kind)le16toh(header->kind),
-                                      .best = (enum sbx_symbol_source)le32toh(header->best),
+                                      .best = (enum sbx_symbol_source)le16toh(header->best),
+                                      .base = (uint64_t)le16toh(header->base) << 32,
                                       .made_s = le64toh(header->made_s),
                                       .chunk_count = le64toh(header->chunk_count),
                                       .function_count = le64toh(header->function_count),
@@ -296,7 +298,7 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
     memcpy(facts->name, header->name, sizeof facts->name);
     bool is_valid = le32toh(header->header_bytes) == sizeof *header && facts->build_id_bytes > 0 &&
                     facts->build_id_bytes <= SBX_IMAGE_BUILD_ID_BYTES_MAX &&
-                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS &&
+                    le16toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS &&
                     facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX && memchr(facts->name, '\0', sizeof facts->name) != NULL;
     return is_valid ? 0 : -EBADMSG;
 }

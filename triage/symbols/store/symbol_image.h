@@ -39,6 +39,7 @@ struct sbx_image_facts {
     uint32_t build_id_bytes;
     uint16_t machine; /* e_machine of ELF, also where the file is none */
     enum sbx_image_kind kind;
+    uint64_t base;                   /* of Mach-O: where the linker put it, if that is a multiple of 4 GiB; else 0 */
     uint64_t made_s;                 /* when, in seconds since 1970 */
     enum sbx_symbol_source best;     /* the best source of its names */
     char name[SBX_IMAGE_NAME_BYTES]; /* what the file is called, "" when nothing tells */

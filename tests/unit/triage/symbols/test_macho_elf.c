@@ -182,7 +182,9 @@ static void test_a_dsym_gives_functions_inlines_and_lines_at_offsets_from_the_be
             inlined += count == 2 && strcmp(frames[0].function, "inlined") == 0 && frames[0].inlined;
         }
         assert_true(inlined > 0);
-        assert_int_equal(find(file, SCENE_BASE + hidden), 0); /* an address is no offset */
+        assert_int_equal(find(file, SCENE_BASE + hidden), 1); /* by its address, which no offset reaches */
+        assert_string_equal(frames[0].function, "hidden");
+        assert_int_equal(find(file, 2 * SCENE_BASE + hidden), 0);
         assert_int_equal(find(file, UINT64_MAX), 0);
         sbx_symbol_file_close(file);
     }
