@@ -81,9 +81,26 @@ static bool has_name(const struct plan *plan, const char *name)
     return false;
 }
 
-static int plan_sections(struct plan *plan, const struct sbx_macho_image *image)
+/* Whether it has more debug information than is read. A file of no contents may have claims beyond all sums. */
+static bool has_too_much(const struct sbx_macho_image *image)
 {
-    uint64_t debug_bytes = 0;
+    uint64_t left = DEBUG_BYTES_MAX;
+    for (size_t i = 0; i < image->section_count; i++) {
+        const struct sbx_macho_section *section = &image->sections[i];
+        char name[NAME_BYTES];
+        if (!section->is_debug || !elf_name_of(section->name, name)) {
+            continue;
+        }
+        if (section->bytes > left) {
+            return true;
+        }
+        left -= section->bytes;
+    }
+    return false;
+}
+
+static void plan_sections(struct plan *plan, const struct sbx_macho_image *image, bool has_debug)
+{
     for (size_t i = 0; i < image->section_count; i++) {
         const struct sbx_macho_section *section = &image->sections[i];
         char name[NAME_BYTES];
@@ -92,17 +109,12 @@ static int plan_sections(struct plan *plan, const struct sbx_macho_image *image)
             Elf64_Shdr *header = add_section(plan, ".text", SHT_NOBITS, section->bytes);
             header->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
             header->sh_addr = section->address;
-        } else if (section->is_debug && section->bytes > 0 && elf_name_of(section->name, name) &&
+        } else if (section->is_debug && section->bytes > 0 && has_debug && elf_name_of(section->name, name) &&
                    !has_name(plan, name)) { /* of two the first counts */
-            debug_bytes += section->bytes;
-            if (debug_bytes > DEBUG_BYTES_MAX) {
-                return -EFBIG;
-            }
             plan->from[plan->count] = section->offset;
             add_section(plan, name, SHT_PROGBITS, section->bytes);
         }
     }
-    return 0;
 }
 
 static void write_symbols(const struct plan *plan, const struct sbx_macho_symbols *symbols, uint8_t *into)
@@ -162,10 +174,8 @@ static int make(int fd, const struct sbx_macho_image *image, const struct sbx_ma
 {
     plan->bytes = sizeof(Elf64_Ehdr);
     add_section(plan, "", SHT_NULL, 0);
-    int result = plan_sections(plan, image);
-    if (result != 0) {
-        return result;
-    }
+    elf_out->is_cut = has_too_much(image);
+    plan_sections(plan, image, !elf_out->is_cut);
     uint64_t table_bytes = (symbols->count + 1) * sizeof(Elf64_Sym);
     Elf64_Shdr *table = symbols->is_stripped ? add_section(plan, ".dynsym", SHT_DYNSYM, table_bytes)
                                              : add_section(plan, ".symtab", SHT_SYMTAB, table_bytes);

@@ -17,10 +17,11 @@ struct sbx_macho_elf {
     uint64_t base;      /* its addresses are those of the image; an offset is an address less this */
     bool is_companion;  /* it is of a dSYM: debug information and symbols without the code */
     bool has_debug_map; /* its debug information is in object files, from which dsymutil(1) makes a dSYM */
+    bool is_cut;        /* it has more debug information than is read, and none was */
 };
 
-/* Read the image with that UUID from the file behind `fd`. Returns 0; -ENOENT, when it has none or is damaged; -EFBIG,
- * when it has more debug information than is read; -ENOMEM or -EIO. */
+/* Read the image with that UUID from the file behind `fd`. Returns 0; -ENOENT, when it has none or is damaged; -ENOMEM or
+ * -EIO. */
 int sbx_macho_elf_read(int fd, const uint8_t *uuid, struct sbx_macho_elf *elf_out);
 
 #endif

@@ -15,6 +15,7 @@
 #include "macho_format.h"
 
 enum {
+    STRING_BYTES_MAX = 1 << 30,
     COMMAND_BYTES_MAX = 4 << 20 /* a program of 600 libraries has some 64 KB */
 };
 
@@ -155,6 +156,9 @@ static const char *take_symtab(struct reading *reading, const uint8_t *bytes, si
     }
     memcpy(&symtab, bytes, sizeof symtab);
     reading->has_symtab = true;
+    if (symtab.string_bytes > STRING_BYTES_MAX) {
+        return "a Mach-O file with more than 1 GiB of names";
+    }
     if (!lies_within(symtab.offset, (uint64_t)symtab.count * sizeof(struct sbx_macho_nlist), reading->slice.bytes) ||
         !lies_within(symtab.string_offset, symtab.string_bytes, reading->slice.bytes)) {
         return "a Mach-O file whose symbol table is cut short";

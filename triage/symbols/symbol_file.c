@@ -54,6 +54,7 @@ struct sbx_symbol_file {
     const char *trouble;            /* NULL: none */
     uint64_t base;                  /* what an address is more than its offset; one for all files */
     enum sbx_image_kind kind;       /* of the file that says most */
+    bool lacks_memory;              /* to open one of them */
     bool has_debug_map;             /* one of them says that its debug information is in object files */
 };
 
@@ -186,7 +187,8 @@ static Elf *open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size
         opened->elf = is_equal ? elf_begin(opened->fd, ELF_C_READ, NULL) : NULL;
     } else if (bytes == SBX_MACHO_UUID_BYTES) {
         int result = sbx_macho_elf_read(opened->fd, build_id, &macho);
-        file->trouble = result == -EFBIG ? "it has more than 3 GiB of debug information" : file->trouble;
+        file->trouble = macho.is_cut ? "it has more than 3 GiB of debug information" : file->trouble;
+        file->lacks_memory = file->lacks_memory || result == -ENOMEM;
         opened->made = macho.bytes;
         opened->elf = result == 0 ? elf_memory((char *)macho.bytes, macho.count) : NULL;
         *kind_out = macho.is_companion ? SBX_IMAGE_DSYM : SBX_IMAGE_MACHO;
@@ -274,7 +276,9 @@ struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors,
         }
     }
     if (file != NULL && file->opened_count == 0) {
+        bool lacks_memory = file->lacks_memory;
         sbx_symbol_file_close(file);
+        errno = lacks_memory ? ENOMEM : ENOENT;
         return NULL;
     }
     if (file != NULL && file->units == NULL && file->has_debug_map && file->trouble == NULL) {

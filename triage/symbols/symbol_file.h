@@ -26,7 +26,7 @@ struct sbx_symbol_frame {
  */
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes);
 /* The same of files that are open already. `alternate` is what sbx_debug_alternate_open() found, -1: nothing. All
- * descriptors are taken. */
+ * descriptors are taken. errno is ENOENT where none is to be used, else ENOMEM. */
 struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
                                                          const uint8_t *build_id, size_t bytes);
 /* What was parsed from such files before; `image` is taken, also when there is no memory and NULL is returned. */

@@ -3,10 +3,13 @@
 #include "symbol_make.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "symbol_file.h"
+
+static const char *const no_memory = "it takes more memory than there is for it";
 
 /* The best source that any code has its name from. */
 static enum sbx_symbol_source best_source(const struct sbx_places *places, const struct sbx_spans *spans)
@@ -29,8 +32,9 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
     struct sbx_symbol_file *file = sbx_symbol_file_open_descriptors(
         making->descriptors, making->descriptor_count, making->alternate, making->build_id, making->build_id_bytes);
     if (file == NULL) {
-        snprintf(why, why_bytes, "no ELF or Mach-O file with this build-id");
-        return -EBADMSG;
+        bool lacks_memory = errno == ENOMEM;
+        snprintf(why, why_bytes, "%s", lacks_memory ? no_memory : "no ELF or Mach-O file with this build-id");
+        return lacks_memory ? -ENOMEM : -EBADMSG;
     }
     facts.machine = sbx_symbol_file_machine(file);
     facts.kind = sbx_symbol_file_kind(file);
@@ -49,7 +53,7 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
         snprintf(why, why_bytes, "%s",
                  result == -ENODATA  ? "it names no code: neither debug information nor symbols"
                  : result == -EFBIG  ? "it names more than 4 GiB of code"
-                 : result == -ENOMEM ? "it takes more memory than there is for it"
+                 : result == -ENOMEM ? no_memory
                                      : strerror(-result));
     }
     sbx_spans_finish(&spans);

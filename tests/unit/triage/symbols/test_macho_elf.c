@@ -275,6 +275,26 @@ static void test_a_file_of_another_base_is_not_mixed_in(void **state)
     sbx_symbol_file_close(file);
 }
 
+/* Files that take no space: what they claim to have is there. */
+static void test_of_too_much_debug_information_the_symbols_are_used_and_that_is_said(void **state)
+{
+    (void)state;
+    static struct macho_scene scene;
+    macho_scene_init(&scene);
+    macho_scene_add_symbol(&scene, "_main", SCENE_CODE, 0x0e);
+    static const uint64_t claims[] = {UINT64_C(0xd0000000), INT64_MAX - 65536};
+    for (size_t i = 0; i < 2; i++) {
+        scene.debug.bytes = claims[i];
+        int fd = macho_scene_open(&scene, sizeof scene);
+        assert_int_equal(ftruncate(fd, (off_t)claims[i] + 16384), 0);
+        struct sbx_symbol_file *file = open_files(fd, -1);
+        assert_non_null(strstr(sbx_symbol_file_trouble(file), "more than 3 GiB"));
+        assert_int_equal(find(file, SCENE_CODE - SCENE_BASE), 1);
+        assert_string_equal(frames[0].function, "main");
+        sbx_symbol_file_close(file);
+    }
+}
+
 static uint32_t adler32(const uint8_t *bytes, size_t count)
 {
     uint32_t a = 1, b = 0;
@@ -391,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_a_stripped_program_names_what_it_exports_and_no_neighbour),
         cmocka_unit_test(test_debug_information_outside_the_code_names_nothing),
         cmocka_unit_test(test_a_file_of_another_base_is_not_mixed_in),
+        cmocka_unit_test(test_of_too_much_debug_information_the_symbols_are_used_and_that_is_said),
         cmocka_unit_test(test_compressed_debug_information_says_what_it_says_plain),
         cmocka_unit_test(test_damaged_dsyms_leave_the_caller_and_its_images_whole),
     };
