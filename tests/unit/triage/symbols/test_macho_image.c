@@ -214,6 +214,7 @@ static void make_universal(bool is_wide)
             universal.narrow[i].bytes = htobe32(sizeof scene);
         }
     }
+    universal.images[0].header.cpu_subtype = 0x80000002; /* arm64e */
     universal.images[1].header.magic = SBX_MACHO_MAGIC_32;
     universal.images[2].header.cpu = SBX_MACHO_CPU_X86_64;
 }
