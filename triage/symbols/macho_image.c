@@ -16,6 +16,7 @@
 
 enum {
     STRING_BYTES_MAX = 1 << 30,
+    CODE_TIMES_MAX = 1000,      /* the size of a file; symbols of a program without debug information: 5 to 20 */
     COMMAND_BYTES_MAX = 4 << 20 /* a program of 600 libraries has some 64 KB */
 };
 
@@ -229,16 +230,26 @@ static const char *check_whole(const struct sbx_macho_image *image, const struct
     if (!reading->has_base) {
         return reading->has_uuid ? "a Mach-O file without a __TEXT segment" : NULL; /* without both: an object file */
     }
-    bool has_code = false;
+    uint64_t begin = UINT64_MAX, end = 0; /* of code */
     for (size_t i = 0; i < image->section_count; i++) {
         const struct sbx_macho_section *section = &image->sections[i];
-        has_code = has_code || section->is_code;
-        if (section->is_code && (section->address < image->base ||
-                                 !lies_within(section->address - image->base, section->bytes, SBX_MACHO_REACH))) {
+        if (!section->is_code) {
+            continue;
+        }
+        if (section->address < image->base ||
+            !lies_within(section->address - image->base, section->bytes, SBX_MACHO_REACH)) {
             return "a Mach-O file with code below its base or more than 4 GiB above it";
         }
+        begin = section->address < begin ? section->address : begin;
+        end = section->address + section->bytes > end ? section->address + section->bytes : end;
     }
-    return !has_code && reading->has_uuid ? "a Mach-O file without code" : NULL;
+    if (end == 0) {
+        return reading->has_uuid ? "a Mach-O file without code" : NULL;
+    }
+    /* A dSYM does not have the code that it is of: a few bytes could claim gigabytes, which a store would write down. */
+    return (end - begin) / CODE_TIMES_MAX > reading->slice.bytes
+               ? "a Mach-O file that claims a thousand times its size in code"
+               : NULL;
 }
 
 /* Read the image at `slice`. Returns NULL, or why that cannot be; *kept_out: it is one that is read, with a UUID. */

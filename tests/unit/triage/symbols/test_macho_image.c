@@ -86,6 +86,8 @@ static const struct damage {
     {"code below the base", FIELD(code.address), U64, 0x1000, "code below its base"},
     {"code at the end of memory", FIELD(code.address), U64, UINT64_MAX - 8, "more than 4 GiB above"},
     {"code that wraps around", FIELD(code.bytes), U64, UINT64_MAX - 8, "more than 4 GiB above"},
+    {"code of 2 MiB", FIELD(code.bytes), U64, 2 << 20, "a thousand times its size"},
+    {"code far from the other", FIELD(stubs.address), U64, SCENE_CODE + (64 << 20), "a thousand times its size"},
     {"debug information beyond the end", FIELD(debug.offset), U32, sizeof scene, "debug information is cut short"},
     {"debug information that is longer", FIELD(debug.bytes), U64, 65, "debug information is cut short"},
     {"debug information without end", FIELD(debug.bytes), U64, UINT64_MAX, "debug information is cut short"},
