@@ -5,7 +5,8 @@
 #include <dwarf.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "dwarf_entries.h"
 
 enum {
     DEPTH_MAX = 256,
@@ -25,13 +26,19 @@ struct sbx_dwarf_scopes {
     size_t slot_room;
     const void **units; /* walked, sorted by nothing: the last one asked for is mostly the one */
     size_t unit_count, unit_room;
+    Dwarf *dwarf; /* whose sections these are; NULL: of none yet */
+    struct sbx_dwarf_sections sections;
+    struct sbx_dwarf_abbreviations *abbreviations;
+    struct sbx_dwarf_budget *budget;
 };
 
-struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(void)
+struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(struct sbx_dwarf_budget *budget)
 {
     struct sbx_dwarf_scopes *scopes = calloc(1, sizeof *scopes);
     if (scopes != NULL) {
         scopes->count = 1;
+        scopes->budget = budget;
+        scopes->abbreviations = sbx_dwarf_abbreviations_create(); /* without memory nothing is known */
     }
     return scopes;
 }
@@ -42,11 +49,12 @@ void sbx_dwarf_scopes_destroy(struct sbx_dwarf_scopes *scopes)
         free(scopes->scopes);
         free(scopes->slots);
         free(scopes->units);
+        sbx_dwarf_abbreviations_destroy(scopes->abbreviations);
         free(scopes);
     }
 }
 
-bool sbx_dwarf_may_hold_functions(int tag)
+bool sbx_dwarf_may_hold_functions(unsigned tag)
 {
     switch (tag) {
     case DW_TAG_subprogram:
@@ -128,43 +136,46 @@ static uint32_t add_scope(struct sbx_dwarf_scopes *scopes, const Dwarf_Die *die,
     return (uint32_t)scopes->count++;
 }
 
-/* A sibling that does not lie behind ends the list: damaged files may point back. */
-static bool next_sibling(Dwarf_Die *die)
+/* The header of the unit that `unit_die` is the first entry of. */
+static bool find_header(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die, struct sbx_dwarf_header *header_out)
 {
-    Dwarf_Die next;
-    if (dwarf_siblingof(die, &next) != 0 || (const char *)next.addr <= (const char *)die->addr) {
-        return false;
+    Dwarf *dwarf = dwarf_cu_getdwarf(unit_die->cu);
+    if (scopes->dwarf != dwarf) {
+        sbx_dwarf_sections_read(dwarf, &scopes->sections);
+        scopes->dwarf = dwarf;
     }
-    *die = next;
-    return true;
+    const uint8_t *at = unit_die->addr, *info = scopes->sections.info.bytes;
+    bool is_within = at >= info && at < info + scopes->sections.info.count; /* or of .debug_types */
+    return scopes->abbreviations != NULL && is_within &&
+           sbx_dwarf_header_read(&scopes->sections, dwarf_dieoffset(unit_die) - dwarf_cuoffset(unit_die), header_out);
+}
+
+static bool is_none(unsigned tag)
+{
+    (void)tag;
+    return false;
 }
 
 static void walk_unit(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die)
 {
-    struct {
-        Dwarf_Die die;
-        uint32_t scope; /* of its parent */
-    } path[DEPTH_MAX];
-    size_t depth = 0;
-    unsigned budget = DIES_MAX;
-    if (dwarf_child(unit_die, &path[0].die) != 0) {
+    uint32_t parents[DEPTH_MAX] = {0}; /* by depth: the scope of its entries */
+    struct sbx_dwarf_header header;
+    struct sbx_dwarf_walk walk;
+    struct sbx_dwarf_entry entry;
+    if (!find_header(scopes, unit_die, &header) ||
+        sbx_dwarf_walk_begin(&walk, &scopes->sections, &header, scopes->abbreviations, scopes->budget) != 0 ||
+        sbx_dwarf_walk_next(&walk, is_none, &entry) <= 0) {
         return;
     }
-    path[0].scope = 0;
-    while (--budget > 0) {
-        Dwarf_Die *die = &path[depth].die;
+    while (sbx_dwarf_walk_next(&walk, is_none, &entry) > 0) {
         uint32_t scope = 0;
-        if (sbx_dwarf_may_hold_functions(dwarf_tag(die))) {
-            scope = add_scope(scopes, die, path[depth].scope);
+        if (sbx_dwarf_may_hold_functions(entry.tag) && entry.depth + 1 < DEPTH_MAX) {
+            const Dwarf_Die die = {.addr = (void *)(scopes->sections.info.bytes + entry.offset), .cu = unit_die->cu};
+            scope = add_scope(scopes, &die, parents[entry.depth]);
+            parents[entry.depth + 1] = scope;
         }
-        if (scope != 0 && depth + 1 < DEPTH_MAX && dwarf_child(die, &path[depth + 1].die) == 0) {
-            path[++depth].scope = scope;
-            continue;
-        }
-        while (!next_sibling(&path[depth].die)) {
-            if (depth-- == 0) {
-                return;
-            }
+        if (scope == 0 && sbx_dwarf_walk_skip(&walk, &entry) != 0) {
+            return;
         }
     }
 }

@@ -26,7 +26,8 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units);
  * for it. */
 uint32_t sbx_dwarf_units_find(struct sbx_dwarf_units *units, uint64_t address);
 
-/* All of it: `spans_out` is sorted. `progress` (may be NULL) is told how many units are done. Returns 0 or -ENOMEM. */
+/* All of it: `spans_out` is sorted. `progress` (may be NULL) is told how many units are done. Returns 0, -ENOMEM,
+ * or -E2BIG when it costs more than its size allows. */
 int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context);
 

@@ -3,7 +3,7 @@
  *
  * A distribution splits a program into a stripped file with dynamic symbols and a debug file with the rest; so the best
  * of each kind is taken from whichever file has it: DWARF before .symtab before .dynsym. libelf reads instead of
- * mapping: a file that shrinks under a mapping would kill the server. */
+ * mapping, but in a worker: a file that shrinks under a mapping would kill the server. */
 #include "symbol_file.h"
 
 #include <errno.h>
@@ -36,6 +36,7 @@ struct opened {
 };
 
 struct sbx_symbol_file {
+    Elf_Cmd read; /* ELF_C_READ, or ELF_C_READ_MMAP */
     struct opened opened[SBX_ELF_PATHS_MAX];
     size_t opened_count;
     Dwarf *dwarf; /* NULL: none has debug information */
@@ -160,7 +161,7 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (fd < 0) {
         return;
     }
-    file->alternate = (struct opened){fd, elf_begin(fd, ELF_C_READ, NULL)};
+    file->alternate = (struct opened){fd, elf_begin(fd, file->read, NULL)};
     if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
         !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
@@ -174,7 +175,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
     if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
         goto close_fd;
     }
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    Elf *elf = elf_begin(fd, file->read, NULL);
     if (elf == NULL) {
         goto close_fd;
     }
@@ -205,12 +206,13 @@ close_fd:
     close(fd);
 }
 
-struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
-                                                         const uint8_t *build_id, size_t bytes)
+static struct sbx_symbol_file *open_all(Elf_Cmd read, const int *descriptors, size_t count, int alternate,
+                                        const uint8_t *build_id, size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
+        file->read = read;
         file->alternate.fd = -1;
         file->places = sbx_places_create();
         open_alternate(file, alternate);
@@ -231,6 +233,12 @@ struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors,
     return file;
 }
 
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes)
+{
+    return open_all(ELF_C_READ_MMAP, descriptors, count, alternate, build_id, bytes);
+}
+
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
 {
     int descriptors[SBX_ELF_PATHS_MAX];
@@ -243,7 +251,7 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
             alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
         }
     }
-    return sbx_symbol_file_open_descriptors(descriptors, count, alternate, build_id, bytes);
+    return open_all(ELF_C_READ, descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)

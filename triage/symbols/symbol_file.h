@@ -25,7 +25,8 @@ struct sbx_symbol_frame {
 /* Open what is useful of `paths`, whose build-ids are checked again. NULL when none could be opened, or without memory.
  */
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes);
-/* The same of files that are open already. `alternate` is what sbx_debug_alternate_open() found, -1: nothing. All
+/* The same of files that are open already, for a process of its own: they are mapped, so that a large one takes no memory,
+ * and whoever cuts one short ends the process. `alternate` is what sbx_debug_alternate_open() found, -1: nothing. All
  * descriptors are taken. */
 struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
                                                          const uint8_t *build_id, size_t bytes);
@@ -48,7 +49,8 @@ uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address);
 const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *file);
 
 /* Of files, not of an image: all places, which is what sbx_symbol_file_place() answers for each address of the spans, which are sorted; for any other it
- * answers 0. `progress` (may be NULL) is told how far it is. Returns 0 or -ENOMEM. */
+ * answers 0. `progress` (may be NULL) is told how far it is. Returns 0, -ENOMEM, or -E2BIG
+ * when debug information leads to more work than its size explains. */
 int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context);
 
