@@ -61,6 +61,13 @@ void sbx_dwarf_names_destroy(struct sbx_dwarf_names *names)
     }
 }
 
+void sbx_dwarf_names_forget_units(struct sbx_dwarf_names *names)
+{
+    sbx_dwarf_scopes_forget(names->scopes);
+    memset(names->known, 0, names->known_room * sizeof *names->known);
+    names->known_count = 0;
+}
+
 /* ---- scopes ---- */
 
 static const char *linkage_name_of(Dwarf_Die *die)

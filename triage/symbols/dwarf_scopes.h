@@ -16,6 +16,8 @@ struct sbx_dwarf_scopes;
 /* `budget` is borrowed until destroy. NULL without memory. */
 struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(struct sbx_dwarf_budget *budget);
 void sbx_dwarf_scopes_destroy(struct sbx_dwarf_scopes *scopes);
+/* Forget all units: to be called when a Dwarf that was asked about goes. */
+void sbx_dwarf_scopes_forget(struct sbx_dwarf_scopes *scopes);
 
 /* The DIE that encloses `die`, which is of a kind that can hold functions, and lies in no inlined call. False when it is
  * the unit, or nothing is known of `die`. */

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "dwarf_spans.h"
 #include "dwarf_text.h"
@@ -19,7 +21,10 @@
 
 enum {
     RANGES_MAX = 16 << 20,
-    UNITS_MAX = 1 << 20
+    UNITS_MAX = 1 << 20,
+    /* Of .debug_info. libdw keeps some tens of MB of as much, and begins with the first unit again when it is begun anew. */
+    RENEW_BYTES = 128 << 20,
+    DROP_BYTES = 16 << 20
 };
 
 struct unit {
@@ -34,16 +39,22 @@ struct sbx_dwarf_units {
     struct sbx_ranges code; /* tag: index of the unit; swept */
     struct sbx_dwarf_reading reading;
     bool is_indexed;
+    void *map; /* of the file; NULL: it is not mapped */
+    size_t map_bytes;
 };
 
-struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, uint64_t text_begin, uint64_t text_end,
-                                               struct sbx_places *places, const struct sbx_elf_symbols *symtab,
+struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t map_bytes, uint64_t text_begin,
+                                               uint64_t text_end, struct sbx_places *places,
+                                               const struct sbx_elf_symbols *symtab,
                                                const struct sbx_elf_symbols *dynsym)
 {
     struct sbx_dwarf_units *units = sbx_dwarf_text_ends(dwarf) ? calloc(1, sizeof *units) : NULL;
     if (units == NULL) {
+        dwarf_end(dwarf);
         return NULL;
     }
+    units->map = map;
+    units->map_bytes = map_bytes;
     struct sbx_dwarf_reading *reading = &units->reading;
     *reading =
         (struct sbx_dwarf_reading){.dwarf = dwarf, .places = places, .text_begin = text_begin, .text_end = text_end};
@@ -70,6 +81,7 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units)
     sbx_ranges_finish(&units->code);
     sbx_dwarf_abbreviations_destroy(units->reading.abbreviations);
     sbx_dwarf_names_destroy(units->reading.names);
+    dwarf_end(units->reading.dwarf);
     free(units);
 }
 
@@ -218,6 +230,47 @@ static int add_spans(struct sbx_spans *all, const struct unit *unit, const struc
     return result;
 }
 
+/* Begin anew with the same file, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
+static int renew(struct sbx_dwarf_units *units)
+{
+    struct sbx_dwarf_reading *reading = &units->reading;
+    Elf *elf = dwarf_getelf(reading->dwarf); /* which keeps what it decompressed: sections stay where they are */
+    Dwarf *shared = dwarf_getalt(reading->dwarf);
+    sbx_dwarf_names_forget_units(reading->names);
+    dwarf_end(reading->dwarf);
+    reading->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (reading->dwarf == NULL) {
+        return -ENOMEM;
+    }
+    dwarf_setalt(reading->dwarf, shared);
+    return 0;
+}
+
+/* Let go of what was read of a mapped file's section: it is there again when it is read again. Not of what libelf may have
+ * written to, as the headers of sections that it decompressed. */
+static void drop_section(const struct sbx_dwarf_units *units, const struct sbx_dwarf_section *section)
+{
+    uintptr_t page = (uintptr_t)getpagesize(), map = (uintptr_t)units->map, begin = (uintptr_t)section->bytes;
+    if (units->map == NULL || begin < map || begin - map > units->map_bytes ||
+        section->count > units->map_bytes - (begin - map)) {
+        return; /* decompressed, or read */
+    }
+    uintptr_t first = (begin + page - 1) / page * page, end = (begin + section->count) / page * page;
+    if (first < end) {
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+    }
+}
+
+static void drop_sections(const struct sbx_dwarf_units *units)
+{
+    const struct sbx_dwarf_sections *sections = &units->reading.sections;
+    drop_section(units, &sections->info);
+    drop_section(units, &sections->abbrev);
+    drop_section(units, &sections->line);
+    drop_section(units, &sections->ranges);
+    drop_section(units, &sections->rnglists);
+}
+
 int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context)
 {
@@ -235,9 +288,19 @@ int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *sp
         memcpy(code, units->code.ranges, count * sizeof *code);
         qsort(code, count, sizeof *code, by_unit);
     }
+    uint64_t renewed = 0, dropped = 0; /* where in .debug_info */
+    drop_sections(units);
     for (size_t i = 0; i < count && result == 0;) {
         struct unit *unit = &units->units[code[i].tag];
-        result = read_unit(units, unit);
+        if (unit->offset - renewed > RENEW_BYTES) {
+            renewed = unit->offset;
+            result = renew(units);
+        }
+        if (unit->offset - dropped > DROP_BYTES) {
+            dropped = unit->offset;
+            drop_sections(units);
+        }
+        result = result == 0 ? read_unit(units, unit) : result;
         uint32_t tag = code[i].tag;
         for (; i < count && code[i].tag == tag && result == 0; i++) {
             result = add_spans(spans_out, unit, &code[i]);

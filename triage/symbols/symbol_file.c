@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <elfutils/libdw.h>
@@ -33,14 +34,15 @@ enum {
 struct opened {
     int fd;
     Elf *elf;
+    void *map; /* NULL: it is read */
+    size_t bytes;
 };
 
 struct sbx_symbol_file {
-    Elf_Cmd read; /* ELF_C_READ, or ELF_C_READ_MMAP */
+    bool maps; /* files, instead of reading them */
     struct opened opened[SBX_ELF_PATHS_MAX];
     size_t opened_count;
-    Dwarf *dwarf; /* NULL: none has debug information */
-    struct sbx_dwarf_units *units;
+    struct sbx_dwarf_units *units; /* NULL: none has debug information */
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
     struct opened alternate; /* what dwz moved out of them; no file: elf is NULL */
@@ -51,6 +53,35 @@ struct sbx_symbol_file {
     struct sbx_symbol_image *image; /* NULL: there are files */
     const char *trouble;            /* NULL: none */
 };
+
+/* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
+ * the worker does not let through, and then reads. */
+static bool begin(const struct sbx_symbol_file *file, int fd, struct opened *opened_out)
+{
+    struct opened opened = {.fd = fd};
+    off_t bytes = file->maps ? lseek(fd, 0, SEEK_END) : 0;
+    if (bytes > 0) {
+        opened.bytes = (size_t)bytes;
+        /* Private, and to be written to: libelf changes the headers of what it decompresses. */
+        opened.map = mmap(NULL, opened.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+        opened.map = opened.map == MAP_FAILED ? NULL : opened.map;
+    }
+    opened.elf = opened.map != NULL ? elf_memory(opened.map, opened.bytes) : elf_begin(fd, ELF_C_READ, NULL);
+    if (opened.elf == NULL && opened.map != NULL) {
+        munmap(opened.map, opened.bytes);
+    }
+    *opened_out = opened;
+    return opened.elf != NULL;
+}
+
+static void end(struct opened *opened)
+{
+    elf_end(opened->elf);
+    if (opened->map != NULL) {
+        munmap(opened->map, opened->bytes);
+    }
+    close(opened->fd);
+}
 
 static bool has_section(Elf *elf, const char *wanted)
 {
@@ -134,8 +165,9 @@ static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
 
 /* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
  * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
-static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
+static void read_dwarf(struct sbx_symbol_file *file, const struct opened *opened)
 {
+    Elf *elf = opened->elf;
     uint64_t text_begin, text_end;
     if (has_bomb(file, elf)) {
         return;
@@ -145,11 +177,11 @@ static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
         return;
     }
     find_text(elf, &text_begin, &text_end);
-    file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    if (file->dwarf != NULL) {
-        dwarf_setalt(file->dwarf, file->alternate_dwarf);
-        file->units =
-            sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places, &file->symtab, &file->dynsym);
+    Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (dwarf != NULL) {
+        dwarf_setalt(dwarf, file->alternate_dwarf);
+        file->units = sbx_dwarf_units_create(dwarf, opened->map, opened->bytes, text_begin, text_end, file->places,
+                                             &file->symtab, &file->dynsym);
     }
     if (file->units == NULL && file->trouble == NULL) {
         file->trouble = "the debug information is damaged";
@@ -161,9 +193,9 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (fd < 0) {
         return;
     }
-    file->alternate = (struct opened){fd, elf_begin(fd, file->read, NULL)};
-    if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
-        !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+    if (!begin(file, fd, &file->alternate)) {
+        close(fd);
+    } else if (!has_bomb(file, file->alternate.elf) && !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
 }
@@ -175,13 +207,14 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
     if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
         goto close_fd;
     }
-    Elf *elf = elf_begin(fd, file->read, NULL);
-    if (elf == NULL) {
+    struct opened opened;
+    if (!begin(file, fd, &opened)) {
         goto close_fd;
     }
+    Elf *elf = opened.elf;
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
-    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
-        read_dwarf(file, elf);
+    if (file->units == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
+        read_dwarf(file, &opened);
         useful = useful || file->units != NULL;
     }
     if (file->symtab.count == 0) {
@@ -196,24 +229,24 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         (void)sbx_elf_symbols_read(elf, SHT_DYNSYM, &file->dynsym);
         useful = useful || file->dynsym.count > 0;
     }
-    if (useful || file->dwarf != NULL) { /* a Dwarf without units may still refer to it */
-        file->opened[file->opened_count++] = (struct opened){fd, elf};
+    if (useful) {
+        file->opened[file->opened_count++] = opened;
         return;
     }
-    elf_end(elf);
+    end(&opened);
+    return;
 
 close_fd:
     close(fd);
 }
 
-static struct sbx_symbol_file *open_all(Elf_Cmd read, const int *descriptors, size_t count, int alternate,
+static struct sbx_symbol_file *open_all(bool maps, const int *descriptors, size_t count, int alternate,
                                         const uint8_t *build_id, size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
-        file->read = read;
-        file->alternate.fd = -1;
+        file->maps = maps;
         file->places = sbx_places_create();
         open_alternate(file, alternate);
     } else if (alternate >= 0) {
@@ -236,7 +269,7 @@ static struct sbx_symbol_file *open_all(Elf_Cmd read, const int *descriptors, si
 struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
                                                          const uint8_t *build_id, size_t bytes)
 {
-    return open_all(ELF_C_READ_MMAP, descriptors, count, alternate, build_id, bytes);
+    return open_all(true, descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
@@ -251,7 +284,7 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
             alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
         }
     }
-    return open_all(ELF_C_READ, descriptors, count, alternate, build_id, bytes);
+    return open_all(false, descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
@@ -261,7 +294,6 @@ struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
         sbx_symbol_image_close(image);
         return NULL;
     }
-    file->alternate.fd = -1;
     file->image = image;
     return file;
 }
@@ -272,21 +304,16 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         return;
     }
     sbx_dwarf_units_destroy(file->units);
-    if (file->dwarf != NULL) {
-        dwarf_end(file->dwarf);
-    }
     sbx_elf_symbols_finish(&file->symtab);
     sbx_elf_symbols_finish(&file->dynsym);
     for (size_t i = 0; i < file->opened_count; i++) {
-        elf_end(file->opened[i].elf);
-        close(file->opened[i].fd);
+        end(&file->opened[i]);
     }
     if (file->alternate_dwarf != NULL) {
         dwarf_end(file->alternate_dwarf);
     }
-    elf_end(file->alternate.elf);
-    if (file->alternate.fd >= 0) {
-        close(file->alternate.fd);
+    if (file->alternate.elf != NULL) {
+        end(&file->alternate);
     }
     elf_end(file->mini_elf);
     free(file->mini_bytes);

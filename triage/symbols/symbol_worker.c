@@ -151,6 +151,10 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
     struct sbx_image_facts facts;
     own.progress = tell_progress;
     own.context = &teller;
+    static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU, SIGTERM};
+    for (size_t i = 0; has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
+        signal(deaths[i], SIG_DFL); /* the caller's handlers would go on in the wrong process */
+    }
     signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
     bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0);
     if (has_limits) {
