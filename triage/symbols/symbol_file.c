@@ -28,7 +28,8 @@
 enum {
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
     GROWTH_MAX = 100,              /* times its size, beyond that */
-    NAMES_KEPT_BYTES = 4 << 20     /* demangled, of each file */
+    NAMES_KEPT_BYTES = 4 << 20,    /* demangled, of each file */
+    ANSWERS_KEPT_BYTES = 8 << 20   /* of each file: a hundred thousand addresses */
 };
 
 struct opened {
@@ -49,9 +50,10 @@ struct sbx_symbol_file {
     Dwarf *alternate_dwarf;
     uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
     Elf *mini_elf;
-    struct sbx_name_cache *names;   /* NULL until a name is asked for */
-    struct sbx_symbol_image *image; /* NULL: there are files */
-    const char *trouble;            /* NULL: none */
+    struct sbx_name_cache *names;     /* NULL until a name is asked for */
+    struct sbx_answer_cache *answers; /* the same */
+    struct sbx_symbol_image *image;   /* NULL: there are files */
+    const char *trouble;              /* NULL: none */
 };
 
 /* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
@@ -318,6 +320,7 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
     elf_end(file->mini_elf);
     free(file->mini_bytes);
     sbx_name_cache_destroy(file->names);
+    sbx_answer_cache_destroy(file->answers);
     sbx_symbol_image_close(file->image);
     sbx_places_destroy(file->places);
     free(file);
@@ -374,37 +377,67 @@ const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *fi
     return file->places;
 }
 
-/* A name as people read it. */
-static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame *frame, char *out, size_t out_bytes)
+/* A name as people read it; borrowed until the next one. */
+static const char *readable(struct sbx_symbol_file *file, const struct sbx_code_frame *frame)
 {
     bool is_mangled = !frame->is_readable && frame->name[0] == '_';
     if (is_mangled && file->names == NULL) {
         file->names = sbx_name_cache_create(NAMES_KEPT_BYTES);
     }
-    if (is_mangled && file->names == NULL) { /* without memory for more */
-        sbx_demangle(frame->name, out, out_bytes);
-        return;
+    return is_mangled && file->names != NULL ? sbx_name_cache_read(file->names, frame->name) : frame->name;
+}
+
+/* Copy what was found, with readable names, into the cache of answers. NULL when it is full. */
+static const struct sbx_answer *keep_answer(struct sbx_symbol_file *file, uint64_t address,
+                                            const struct sbx_code_frame *found, size_t count)
+{
+    struct sbx_symbol_frame frames[SBX_INLINES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        const char *path = found[i].file;
+        frames[i] = (struct sbx_symbol_frame){sbx_answer_cache_keep(file->answers, readable(file, &found[i])),
+                                              path == NULL ? NULL : sbx_answer_cache_keep(file->answers, path),
+                                              found[i].line, found[i].inlined};
+        if (frames[i].function == NULL || (path != NULL && frames[i].file == NULL)) {
+            return NULL;
+        }
     }
-    const char *name = is_mangled ? sbx_name_cache_read(file->names, frame->name) : frame->name;
-    size_t bytes = strnlen(name, out_bytes - 1);
-    memcpy(out, name, bytes);
-    out[bytes] = '\0';
+    uint8_t source = count == 0 ? (uint8_t)SBX_SYMBOLS_NONE : found[count - 1].source;
+    return sbx_answer_cache_add(file->answers, address, &(struct sbx_answer){frames, (uint32_t)count, source});
+}
+
+/* Find what nobody asked for lately, and keep it. NULL without memory. */
+static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t address)
+{
+    struct sbx_code_frame found[SBX_INLINES_MAX];
+    size_t count = file->image != NULL
+                       ? sbx_symbol_image_find(file->image, address, found, SBX_INLINES_MAX)
+                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, SBX_INLINES_MAX);
+    if (file->answers == NULL) {
+        file->answers = sbx_answer_cache_create(ANSWERS_KEPT_BYTES);
+    }
+    const struct sbx_answer *kept = file->answers == NULL ? NULL : keep_answer(file, address, found, count);
+    if (kept == NULL && file->answers != NULL) {
+        sbx_answer_cache_forget(file->answers);
+        kept = keep_answer(file, address, found, count);
+    }
+    return kept;
 }
 
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
-    struct sbx_code_frame found[SBX_INLINES_MAX];
-    size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
-    size_t count = file->image != NULL
-                       ? sbx_symbol_image_find(file->image, address, found, room)
-                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, room);
-    *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
+    const struct sbx_answer *answer = file->answers == NULL ? NULL : sbx_answer_cache_find(file->answers, address);
+    if (answer == NULL) {
+        answer = find_anew(file, address);
+    }
+    if (answer == NULL) {
+        *source_out = SBX_SYMBOLS_NONE;
+        return 0;
+    }
+    size_t count = answer->count < max ? answer->count : max;
+    *source_out = (enum sbx_symbol_source)answer->source;
     for (size_t i = 0; i < count; i++) {
-        frames_out[i].file = found[i].file;
-        frames_out[i].line = found[i].line;
-        frames_out[i].inlined = found[i].inlined;
-        write_name(file, &found[i], frames_out[i].function, sizeof frames_out[i].function);
+        frames_out[i] = answer->frames[i];
     }
     return count;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "answer_cache.h"
 #include "demangle.h"
 #include "elf_finder.h"
 #include "symbol_image.h"
@@ -14,13 +15,6 @@
 #include "symbol_spans.h"
 
 struct sbx_symbol_file;
-
-struct sbx_symbol_frame {
-    char function[SBX_NAME_BYTES_MAX]; /* demangled; "" when nothing names it */
-    const char *file;                  /* NULL unknown; valid until the next question, or the symbol file is closed */
-    uint32_t line;                     /* 0 unknown */
-    bool inlined;                      /* into the next frame */
-};
 
 /* Open what is useful of `paths`, whose build-ids are checked again. NULL when none could be opened, or without memory.
  */
@@ -40,7 +34,9 @@ bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 /* Why something of the files is not used ("..."); NULL when nothing was wrong. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
-/* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it). */
+/* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it, or there
+ * is no memory). Texts are
+ * borrowed until the next question, or the file is closed. */
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);
 
