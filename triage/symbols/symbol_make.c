@@ -54,6 +54,7 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
                  result == -ENODATA  ? "it names no code: neither debug information nor symbols"
                  : result == -EFBIG  ? "it names more than 4 GiB of code"
                  : result == -ENOMEM ? no_memory
+                 : result == -E2BIG  ? "its debug information leads to more work than its size explains"
                                      : strerror(-result));
     }
     sbx_spans_finish(&spans);

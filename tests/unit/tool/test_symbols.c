@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -437,6 +438,46 @@ static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **stat
     remove_folder(folder);
 }
 
+/* SYM-8: archives are not unpacked, whatever is in them: each says that it is no program, and the next file is added. */
+static void test_sym_08_archives_are_refused_unopened(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *within = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&within, "%s/within", folder) > 0);
+    static const char slip[] =
+        "PK\3\4\24\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x10\0\0\0../../../slipped";
+    char *zip = write_file(folder, "slip.zip", slip, sizeof slip, 0600);
+    char *tar = make_file(folder, "program.tar", "tar -cPf %2$s %1$s");
+    char *packed = make_file(folder, "program.gz", "gzip -c %s > %s");
+    char *archive = make_file(folder, "library.a", "ar -rc %2$s %1$s");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, zip, tar, packed, archive, own_path);
+    assert_int_equal(result.status, 1);
+    const char *const refused[] = {zip, tar, packed, archive};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const char *named = strstr(result.err, refused[i]);
+        assert_non_null(named);
+        assert_ptr_equal(strstr(named, ": no 64-bit ELF file"), named + strlen(refused[i]));
+    }
+    assert_ptr_equal(strstr(result.out, "added "), result.out);
+    assert_null(strchr(strchr(result.out, '\n') + 1, '\n')); /* one file, one line */
+    /* Nor are links followed that lie in a folder. */
+    assert_int_equal(mkdir(within, 0700), 0);
+    char *link = NULL;
+    assert_true(asprintf(&link, "%s/link", within) > 0);
+    assert_int_equal(symlink(own_path, link), 0);
+    result = RUN_TOOL("symbols", "add", "--store", store, within);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "no file with a build-id is in it"));
+    free(link);
+    free(archive);
+    free(packed);
+    free(tar);
+    free(zip);
+    free(within);
+    free(store);
+    remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_each_image_of_a_universal_file_is_added_and_a_bundle_is_a_folder),
         cmocka_unit_test(test_a_damaged_dsym_is_refused_in_one_line_and_the_rest_is_added),
         cmocka_unit_test(test_what_cannot_be_added_is_named_and_the_rest_is_added),
+        cmocka_unit_test(test_sym_08_archives_are_refused_unopened),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -18,7 +18,7 @@
 enum {
     /* Which way of reading symbol files made it. A change of what is stored for the same file makes it one more: then
      * files are added anew, and tables of another version are not read. */
-    SBX_SYMBOL_PARSER_VERSION = 1,
+    SBX_SYMBOL_PARSER_VERSION = 2,
     SBX_IMAGE_BUILD_ID_BYTES_MAX = 32,
     SBX_IMAGE_DIGEST_BYTES = 32,
     SBX_IMAGE_NAME_BYTES = 64,

@@ -43,7 +43,7 @@ static void test_other_files_have_none(void **state)
 }
 
 /* Every cut of a real file, and every byte of its first headers damaged, must be read without harm. */
-static void test_damaged_files_do_no_harm(void **state)
+static void test_sym_05_damaged_headers_and_notes_do_no_harm(void **state)
 {
     (void)state;
     char path[] = "/tmp/test_build_id.XXXXXX";
@@ -99,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program_stripped_and_debug_file_have_one_id),
         cmocka_unit_test(test_other_files_have_none),
-        cmocka_unit_test(test_damaged_files_do_no_harm),
+        cmocka_unit_test(test_sym_05_damaged_headers_and_notes_do_no_harm),
         cmocka_unit_test(test_hex_goes_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
