@@ -276,7 +276,7 @@ static void test_a_file_of_another_base_is_not_mixed_in(void **state)
 }
 
 /* Files that take no space: what they claim to have is there. */
-static void test_of_too_much_debug_information_the_symbols_are_used_and_that_is_said(void **state)
+static void test_sym_11_of_too_much_debug_information_the_symbols_are_used_and_that_is_said(void **state)
 {
     (void)state;
     static struct macho_scene scene;
@@ -374,8 +374,8 @@ static int make_image(const struct sbx_file_id *id, size_t bytes, char *why, siz
     return 0;
 }
 
-/* SYM-11: whatever stands in the file, the caller goes on, and what comes of it is an image that verifies or nothing. */
-static void test_damaged_dsyms_leave_the_caller_and_its_images_whole(void **state)
+/* Whatever stands in the file, the caller goes on, and what comes of it is an image that verifies or nothing. */
+static void test_sym_11_damaged_dsyms_leave_the_caller_and_its_images_whole(void **state)
 {
     (void)state;
     char why[240];
@@ -411,9 +411,9 @@ int main(void)
         cmocka_unit_test(test_a_stripped_program_names_what_it_exports_and_no_neighbour),
         cmocka_unit_test(test_debug_information_outside_the_code_names_nothing),
         cmocka_unit_test(test_a_file_of_another_base_is_not_mixed_in),
-        cmocka_unit_test(test_of_too_much_debug_information_the_symbols_are_used_and_that_is_said),
+        cmocka_unit_test(test_sym_11_of_too_much_debug_information_the_symbols_are_used_and_that_is_said),
         cmocka_unit_test(test_compressed_debug_information_says_what_it_says_plain),
-        cmocka_unit_test(test_damaged_dsyms_leave_the_caller_and_its_images_whole),
+        cmocka_unit_test(test_sym_11_damaged_dsyms_leave_the_caller_and_its_images_whole),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -102,7 +102,7 @@ static const struct damage {
     {"a list of functions of 8 bytes", FIELD(starts.command.bytes), U32, 8, "damaged or a second list"},
 };
 
-static void test_a_damaged_file_is_refused_in_words(void **state)
+static void test_sym_11_a_damaged_file_is_refused_in_words(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
@@ -160,7 +160,7 @@ static void test_a_file_that_is_cut_anywhere_is_refused(void **state)
 }
 
 /* Whatever stands in a byte of header and commands: an answer, within the file. */
-static void test_no_byte_leads_out_of_the_file(void **state)
+static void test_sym_11_no_byte_leads_out_of_the_file(void **state)
 {
     (void)state;
     static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -277,11 +277,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_program_has_its_uuid_its_base_and_its_sections),
-        cmocka_unit_test(test_a_damaged_file_is_refused_in_words),
+        cmocka_unit_test(test_sym_11_a_damaged_file_is_refused_in_words),
         cmocka_unit_test(test_what_stands_twice_is_refused),
         cmocka_unit_test(test_a_file_without_code_is_refused),
         cmocka_unit_test(test_a_file_that_is_cut_anywhere_is_refused),
-        cmocka_unit_test(test_no_byte_leads_out_of_the_file),
+        cmocka_unit_test(test_sym_11_no_byte_leads_out_of_the_file),
         cmocka_unit_test(test_the_uuid_chooses_the_image_of_a_universal_file),
         cmocka_unit_test(test_an_image_that_lies_beyond_the_end_refuses_the_universal_file),
         cmocka_unit_test(test_a_class_file_of_java_is_none),
