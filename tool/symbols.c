@@ -25,7 +25,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
          "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor ~/.local/share/stallbox/symbols)"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
                        "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
-    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "lookup: also look for ELF and debug files here; may be repeated"},
+    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "lookup: also look for programs and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
