@@ -288,7 +288,6 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
     if (kind == SBX_IMAGE_DSYM && file->kind != SBX_IMAGE_DSYM) {
         useful = prefer_symbols(file, elf) || useful;
     }
-    file->kind = file->opened_count == 0 || kind == SBX_IMAGE_DSYM ? kind : file->kind;
     if (file->units == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
         read_dwarf(file, &opened);
         useful = useful || file->units != NULL;
@@ -306,6 +305,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         useful = useful || file->dynsym.count > 0;
     }
     if (useful) {
+        file->kind = file->opened_count == 0 || kind == SBX_IMAGE_DSYM ? kind : file->kind;
         file->opened[file->opened_count++] = opened;
         return;
     }
