@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_message.c - what a thread does for a client, from its question to the answer. */
+#include "client_message.h"
+
+#include <errno.h>
+
+#include "blocking_call.h"
+#include "message.h"
+#include "the_capture.h"
+
+uint64_t sbx_client_sockets[SBX_CLIENT_SOCKETS_MOST / 64];
+
+/* A read that took longer has waited for the client. */
+enum {
+    WAITED_NS = 1000000
+};
+
+/* Does the main thread serve one client at a time? */
+static bool serves_one(const struct sbx_thread *thread)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    return loop->site_pc != 0 && loop->places[loop->place].accepts;
+}
+
+/* Is it for us to say what a message of this thread is, in this call? */
+static bool is_ours(const struct sbx_blocking *call)
+{
+    const struct sbx_thread *thread = call->thread;
+    return thread != NULL && call->depth == 0 && thread->loop.entered == 0 && (!thread->has_loop || serves_one(thread));
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
+{
+    call->open_ns = 0;
+    if (is_ours(call)) {
+        struct sbx_thread_entry *entry = call->thread->entry;
+        call->open_ns = entry->message_begin_ns;
+        if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
+            sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+        }
+    }
+}
+
+static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place *b)
+{
+    return a->pc == b->pc && a->sp == b->sp;
+}
+
+/* The thread has read from a client: where it waited before is where it waits for work. */
+static void learn_place(struct sbx_client_work *work)
+{
+    struct sbx_work_place last = work->last;
+    work->last = (struct sbx_work_place){.pc = 0};
+    if (last.pc == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        if (is_same(&work->places[i], &last)) {
+            work->places[i].epoll_fd = last.epoll_fd;
+            return;
+        }
+    }
+    work->places[work->learned++ % SBX_WORK_PLACES] = last;
+}
+
+/* The main thread's loop has led to a client, if nothing else was waited for since. */
+static void learn_site(struct sbx_message_loop *loop)
+{
+    if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
+        loop->places[loop->place].is_clients = true;
+    }
+}
+
+/* A message that was open when the read began. */
+static void go_on(struct sbx_thread *thread, uint64_t open_ns)
+{
+    sbx_store_release(&thread->entry->message_begin_ns, open_ns); /* order: release entry.message_begin_ns */
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
+{
+    struct sbx_thread *thread = call->thread;
+    bool is_here = thread != NULL && thread == sbx_self && sbx_capture_is_ours() && sbx_call_entry(call) != NULL;
+    bool is_judged = is_here && is_ours(call);
+    uint64_t begin_ns = call->begin_ns, open_ns = call->open_ns;
+    sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    if (!is_here || !sbx_capture_is_open()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t now_ns = sbx_thread_wall_ns(thread);
+    bool has_waited = now_ns - begin_ns >= WAITED_NS;
+    if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
+        learn_site(&thread->loop);
+    }
+    if (is_judged && open_ns != 0) {
+        go_on(thread, open_ns);
+        if (has_waited || result == 0 || (result > 0 && !thread->has_loop)) {
+            sbx_message_close(thread, begin_ns, false);
+        }
+    }
+    if (is_judged && result > 0 && (has_waited || !thread->has_loop)) {
+        learn_place(&thread->work);
+        sbx_message_open(thread, now_ns);
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call)
+{
+    if (is_ours(call) && !call->thread->has_loop) {
+        int saved_errno = errno;
+        sbx_message_close(call->thread, call->begin_ns, false);
+        errno = saved_errno;
+    }
+}
+
+/* Is an epoll set that the thread polls one that leads to work? Not when it knows one that does, and polls another further in. */
+static bool leads_to_work(const struct sbx_client_work *work, const struct sbx_work_place *here)
+{
+    bool knows_one = false;
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        const struct sbx_work_place *place = &work->places[i];
+        if (place->pc == 0 || place->epoll_fd < 0) {
+            continue;
+        }
+        if (place->epoll_fd == here->epoll_fd || here->sp >= place->sp) {
+            return true;
+        }
+        knows_one = true;
+    }
+    return !knows_one;
+}
+
+static bool is_known(const struct sbx_client_work *work, const struct sbx_work_place *here)
+{
+    bool is_one = false;
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        is_one |= is_same(&work->places[i], here);
+    }
+    return is_one;
+}
+
+SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp,
+                                   const struct sbx_polled *polled)
+{
+    struct sbx_client_work *work = &thread->work;
+    struct sbx_work_place here = {
+        .pc = pc, .sp = sp, .epoll_fd = polled->form == SBX_POLLED_EPOLL ? (int32_t)polled->count : -1};
+    bool is_boundary = thread->entry->message_begin_ns == 0;
+    if (!is_boundary && polled->waits) {
+        int saved_errno = errno;
+        is_boundary = polled->form == SBX_POLLED_ACCEPT || is_known(work, &here) ||
+                      (polled->form == SBX_POLLED_EPOLL ? leads_to_work(work, &here) : sbx_polled_has_client(polled));
+        if (is_boundary) {
+            sbx_message_close(thread, call->begin_ns, false);
+        }
+        errno = saved_errno;
+    }
+    if (is_boundary) {
+        work->last = here;
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, uint64_t begin_ns, uint64_t pc,
+                                                   uint64_t sp)
+{
+    struct sbx_work_place here = {.pc = pc, .sp = sp, .epoll_fd = -1};
+    if (thread->loop.entered == 0 && is_known(&thread->work, &here)) {
+        int saved_errno = errno;
+        sbx_message_close(thread, begin_ns, false);
+        thread->work.last = here;
+        errno = saved_errno;
+    }
+}
