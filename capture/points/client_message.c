@@ -8,8 +8,6 @@
 #include "message.h"
 #include "the_capture.h"
 
-uint64_t sbx_client_sockets[SBX_CLIENT_SOCKETS_MOST / 64];
-
 /* A read that took longer has waited for the client. */
 enum {
     WAITED_NS = 1000000

@@ -52,6 +52,9 @@ static void *ask(void *argument)
         child_pause_ms(client->pause_ms);
         connection = connection < 0 ? connect_to_server() : connection;
         child_expect(send(connection, "q", 1, MSG_NOSIGNAL) == 1, "a question sent");
+        if (client->is_one_connection == 2) { /* a while without a look at the answer */
+            child_pause_ms(client->pause_ms);
+        }
         (void)recv(connection, &answer, 1, 0);
         if (client->is_one_connection == 0) {
             close(connection);
