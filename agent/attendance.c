@@ -74,6 +74,7 @@ void sbx_attendance_look(void)
     const struct sbx_thread *thread = sbx_thread_main();
     attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: numbers for people */
                                sbx_load_relaxed(&sbx_the_capture.has_frames) != 0 ||
+                               sbx_load_relaxed(&sbx_the_capture.has_clients) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
     if (attendance.has_said_loop) {
         sbx_roster_say_loop(attendance.roster, sbx_the_capture.header->pid);

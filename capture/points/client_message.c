@@ -99,6 +99,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     }
     if (is_judged && result > 0 && (has_waited || !thread->has_loop)) {
         learn_place(&thread->work);
+        if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
+            sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
+        }
         sbx_message_open(thread, now_ns);
     }
     errno = saved_errno;
