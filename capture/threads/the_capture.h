@@ -63,8 +63,8 @@ struct sbx_capture {
         uint8_t group); /* a wait begins in a program whose recorder has not begun yet (agent/late_start.h);
                                        NULL: nobody asks */
     void (*settle)(
-        bool for_good);  /* wait for a start under way, or see to it that there is none; NULL: there is none */
-    uint32_t has_frames; /* 1: some thread has said where its frames begin */
+        bool for_good);   /* wait for a start under way, or see to it that there is none; NULL: there is none */
+    uint32_t has_frames;  /* 1: some thread has said where its frames begin */
     uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (points/client_message.h) */
 };
 

@@ -182,7 +182,8 @@ static void use_sockets(void)
     child_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 0) == 0,
                  "a listener");
     pthread_t elsewhere;
-    child_expect(pthread_create(&elsewhere, NULL, accept_elsewhere, (void *)(intptr_t)listener) == 0, "a thread starts");
+    child_expect(pthread_create(&elsewhere, NULL, accept_elsewhere, (void *)(intptr_t)listener) == 0,
+                 "a thread starts");
     thread = later(connect_late);
     pthread_join(elsewhere, NULL);
     pthread_join(thread, NULL);
