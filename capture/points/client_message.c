@@ -13,11 +13,16 @@ enum {
     WAITED_NS = 1000000
 };
 
-/* Does the main thread serve one client at a time? */
+/* Does the main thread serve one client at a time? It comes back to accept(), from where it is or from where it polls for a
+ * request. */
 static bool serves_one(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
-    return loop->site_pc != 0 && loop->places[loop->place].accepts;
+    bool accepts = false;
+    for (uint32_t i = 0; i < SBX_POLL_PLACES && loop->site_pc != 0; i++) {
+        accepts |= loop->places[i].accepts && (i == loop->place || loop->places[i].passes >= 2);
+    }
+    return accepts;
 }
 
 /* Is it for us to say what a message of this thread is, in this call? */
@@ -97,7 +102,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
             sbx_message_close(thread, begin_ns, false);
         }
     }
-    if (is_judged && result > 0 && (has_waited || !thread->has_loop)) {
+    if (is_judged && result > 0 && (has_waited || open_ns == 0 || !thread->has_loop)) {
         learn_place(&thread->work);
         if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
             sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
@@ -160,6 +165,14 @@ SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_b
     }
     if (is_boundary) {
         work->last = here;
+    }
+}
+
+SBX_HOOK_SAFE void sbx_client_poll_of_loop(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                           const struct sbx_polled *polled)
+{
+    if (serves_one(thread) && polled->waits && thread->entry->message_begin_ns != 0 && sbx_polled_has_client(polled)) {
+        sbx_message_close(thread, call->begin_ns, false);
     }
 }
 

@@ -36,6 +36,10 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *cal
 SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp,
                                    const struct sbx_polled *polled);
 
+/* The thread with the loop is about to poll, and not for the loop. Keeps no errno. */
+SBX_HOOK_SAFE void sbx_client_poll_of_loop(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                           const struct sbx_polled *polled);
+
 /* It is about to wait for a condition, a semaphore or a futex that is no lock. Behind sbx_wait_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, uint64_t begin_ns, uint64_t pc,
                                                    uint64_t sp);

@@ -212,7 +212,8 @@ static uint64_t what_of(const struct sbx_polled *polled)
 
 /* Nothing on the stack tells: a loop that begins, or a handler's wait in a loop whose function has main for a caller. Places
  * that take turns tell by how long they wait. */
-static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                      const struct sbx_polled *polled)
 {
     struct sbx_message_loop *loop = &thread->loop;
     uint64_t key = key_of(thread, pc, sp);
@@ -224,7 +225,8 @@ static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, ui
         return SBX_LOOP_CALL_SITE;
     }
     place->met = ++loop->moves;
-    if (sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
+    bool may_be_inner = polled->form != SBX_POLLED_ACCEPT;
+    if (may_be_inner && sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
         return SBX_LOOP_CALL_NONE;
     }
     move_site(thread, pc, sp);
@@ -285,7 +287,7 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
         return SBX_LOOP_CALL_IN_DOUBT;
     }
     if (loop->site_pc == 0 || loop->hits == 0) {
-        return judge_place(thread, pc, sp);
+        return judge_place(thread, pc, sp, polled);
     }
     /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. That a caller of
      * the helper is there says the less: two places below it that take turns lie in each other's message, by that. */
@@ -310,14 +312,15 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     if (waits_elsewhere(thread, pc, sp, polled)) {
         return SBX_LOOP_CALL_NONE;
     }
-    if (is_known) {
-        return judge_place(thread, pc, sp);
+    if (is_known ||
+        polled->form == SBX_POLLED_ACCEPT) { /* no handler waits for the next client, as far as it can be seen */
+        return judge_place(thread, pc, sp, polled);
     }
     bool may_be_inside = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
                          (loop->is_unclear || loop_is_alive(thread, true));
     sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
     loop->maybe_sp = sp;
-    return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp);
+    return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp, polled);
 }
 
 /* The loop's place was met again: what that tells of the calls since. */

@@ -106,6 +106,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         sbx_message_close(thread, call->begin_ns, role == SBX_LOOP_CALL_IN_DOUBT);
         thread->loop.hits++;
         thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
+    } else {
+        sbx_client_poll_of_loop(thread, call, polled);
     }
     errno = saved_errno;
 }

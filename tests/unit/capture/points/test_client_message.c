@@ -132,6 +132,33 @@ static void test_a_thread_that_waits_for_its_client_is_idle(void **state)
     expect_none(child_waits_for_its_client);
 }
 
+/* Between its client and somebody else, it waits for whoever says something first. */
+static void *relay(void *unused)
+{
+    int client = accept(listener, NULL, NULL), pair[2];
+    struct pollfd both[2] = {{.fd = client, .events = POLLIN}, {.events = POLLIN}};
+    char byte;
+    child_expect(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "a pair of sockets");
+    both[1].fd = pair[0];
+    child_expect(recv(client, &byte, 1, 0) == 1 && send(pair[0], &byte, 1, 0) == 1, "a question handed on");
+    poll(both, 2, 700);
+    answer(client, 0);
+    return unused;
+}
+
+static void child_relays(void)
+{
+    start(300, 300, relay);
+    child_ask_later(1, 10, 0);
+    finish();
+}
+
+static void test_a_thread_that_waits_for_its_client_and_for_another_is_idle(void **state)
+{
+    (void)state;
+    expect_none(child_relays);
+}
+
 /* ---- a pool that takes connections from a queue ---- */
 
 static void *accept_all(void *unused)
@@ -303,6 +330,7 @@ int main(void)
         CASE(test_a_late_answer_is_a_slow_message_of_the_thread_that_gave_it),
         CASE(test_a_client_that_gets_no_answer_is_told_while_it_waits),
         CASE(test_a_thread_that_waits_for_its_client_is_idle),
+        CASE(test_a_thread_that_waits_for_its_client_and_for_another_is_idle),
         CASE(test_a_thread_that_has_handed_its_client_over_is_idle),
         CASE(test_a_thread_that_works_for_no_client_is_not_judged),
         CASE(test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message),

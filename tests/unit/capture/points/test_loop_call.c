@@ -81,6 +81,54 @@ static void test_a_worker_that_waits_in_accept_is_idle(void **state)
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
+/* The client keeps its connection, and asks again after a while: it is waited for by a read, or by a poll before that. */
+static void keep_client(bool polls)
+{
+    int listener = child_listen();
+    child_ask_later(4, 5, 0);
+    child_ask_later(3, 450, 1);
+    for (int i = 0; i < 5; i++) {
+        char question;
+        int client = accept(listener, NULL, NULL);
+        for (;;) {
+            struct pollfd polled = {.fd = client, .events = POLLIN};
+            if (polls) {
+                poll(&polled, 1, 5000);
+            }
+            if (read(client, &question, 1) != 1) {
+                break;
+            }
+            handle_request(0);
+            child_expect(send(client, "a", 1, MSG_NOSIGNAL) == 1, "an answer");
+        }
+        close(client);
+    }
+}
+
+static void child_keeps_its_client(void)
+{
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    keep_client(false);
+    stallbox_stop(5000);
+}
+
+static void child_polls_its_client(void)
+{
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    keep_client(true);
+    stallbox_stop(5000);
+}
+
+static void test_a_worker_that_waits_for_its_client_is_idle(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_keeps_its_client), 0);
+    assert_int_equal(recorded_process_run(child_polls_its_client), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
 static void expect_one(void (*child)(void), uint32_t kind, int64_t least_ns, void *function)
 {
     assert_int_equal(recorded_process_run(child), 0);
@@ -262,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_a_worker_that_waits_in_accept_is_idle),
+        CASE(test_a_worker_that_waits_for_its_client_is_idle),
         CASE(test_a_slow_request_between_two_accepts_is_told),
         CASE(test_a_wait_in_another_epoll_set_is_part_of_the_message),
         CASE(test_a_backend_whose_client_waits_is_told_while_it_hangs),
