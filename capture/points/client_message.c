@@ -25,11 +25,18 @@ static bool serves_one(const struct sbx_thread *thread)
     return accepts;
 }
 
+/* Has the thread no loop that is known? A forked worker may read its first question before it polls. */
+static bool is_without_loop(const struct sbx_thread *thread)
+{
+    return !thread->has_loop || thread->loop.site_pc == 0;
+}
+
 /* Is it for us to say what a message of this thread is, in this call? */
 static bool is_ours(const struct sbx_blocking *call)
 {
     const struct sbx_thread *thread = call->thread;
-    return thread != NULL && call->depth == 0 && thread->loop.entered == 0 && (!thread->has_loop || serves_one(thread));
+    return thread != NULL && call->depth == 0 && thread->loop.entered == 0 &&
+           (is_without_loop(thread) || serves_one(thread));
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
@@ -66,11 +73,16 @@ static void learn_place(struct sbx_client_work *work)
     work->places[work->learned++ % SBX_WORK_PLACES] = last;
 }
 
-/* The main thread's loop has led to a client, if nothing else was waited for since. */
-static void learn_site(struct sbx_message_loop *loop)
+/* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
+ * loop that was met but once is judged from there on. */
+static void learn_site(struct sbx_thread *thread, uint64_t now_ns)
 {
+    struct sbx_message_loop *loop = &thread->loop;
     if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
         loop->places[loop->place].is_clients = true;
+        if (loop->hits == 1 && thread->entry->message_begin_ns == 0) {
+            sbx_message_open(thread, now_ns);
+        }
     }
 }
 
@@ -93,30 +105,33 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     int saved_errno = errno;
     uint64_t now_ns = sbx_thread_wall_ns(thread);
     bool has_waited = now_ns - begin_ns >= WAITED_NS;
-    if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
-        learn_site(&thread->loop);
-    }
-    if (is_judged && open_ns != 0) {
+    bool has_polled_for_it = thread->has_loop && is_without_loop(thread) && thread->loop.maybe_pc != 0;
+    if (is_judged && open_ns != 0 && !(has_polled_for_it && result > 0)) {
         go_on(thread, open_ns);
-        if (has_waited || result == 0 || (result > 0 && !thread->has_loop)) {
+        if (has_waited || result == 0 || (result > 0 && is_without_loop(thread))) {
             sbx_message_close(thread, begin_ns, false);
         }
     }
-    if (is_judged && result > 0 && (has_waited || open_ns == 0 || !thread->has_loop)) {
+    if (is_judged && result > 0 && (has_waited || open_ns == 0 || is_without_loop(thread))) {
+        sbx_store_relaxed(&thread->loop.maybe_pc, is_without_loop(thread) ? 0 : thread->loop.maybe_pc);
         learn_place(&thread->work);
         if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
             sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
         }
         sbx_message_open(thread, now_ns);
     }
+    if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
+        learn_site(thread, now_ns);
+    }
     errno = saved_errno;
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call)
 {
-    if (is_ours(call) && !call->thread->has_loop) {
+    if (is_ours(call) && is_without_loop(call->thread)) {
         int saved_errno = errno;
         sbx_message_close(call->thread, call->begin_ns, false);
+        sbx_store_relaxed(&call->thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
         errno = saved_errno;
     }
 }

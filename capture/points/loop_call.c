@@ -23,6 +23,7 @@ enum {
     INNER_MOST = 4096,
     /* The same of polls of another epoll set, while nothing is known of the loop but that it was met before. */
     ELSEWHERE_MOST = 64,
+    QUESTIONS_MOST = 8, /* and of polls that may be for the rest of a question, before there is a loop */
 };
 
 /* Walk the caller's stack into thread->replay. */
@@ -256,8 +257,9 @@ static bool waits_elsewhere(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
 {
     struct sbx_message_loop *loop = &thread->loop;
     const struct sbx_poll_place *place = &loop->places[loop->place];
-    if (polled->form != SBX_POLLED_EPOLL || pc != loop->site_pc || sp >= loop->site_sp || loop->hits < 2 ||
-        place->passes == 0 || place->always.epoll_fd < 0 || place->always.epoll_fd == (int32_t)polled->count) {
+    if (polled->form != SBX_POLLED_EPOLL || pc != loop->site_pc || sp >= loop->site_sp ||
+        loop->hits < (place->is_clients ? 1 : 2) || place->passes == 0 || place->always.epoll_fd < 0 ||
+        place->always.epoll_fd == (int32_t)polled->count) {
         return false;
     }
     bool is_known = place->is_clients || loop->elsewhere_is_inside;
@@ -268,6 +270,19 @@ static bool waits_elsewhere(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
         sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
         loop->maybe_sp = sp;
     }
+    return true;
+}
+
+/* The thread has read a question, has not answered it, and polls an epoll set for the first time: for something that it needs, or for
+ * the rest of the question. What comes next tells, an answer or a read from the client (client_message.c). */
+static bool asks_before_it_loops(struct sbx_thread *thread, uint64_t pc, const struct sbx_polled *polled)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->site_pc != 0 || polled->form != SBX_POLLED_EPOLL || thread->entry->message_begin_ns == 0 ||
+        ++loop->elsewhere_run > QUESTIONS_MOST) {
+        return false;
+    }
+    sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
     return true;
 }
 
@@ -285,6 +300,9 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
         sbx_replay_has_frame(&thread->replay, loop->slots[0], loop->callers[0])) {
         loop->other_pc = pc;
         return SBX_LOOP_CALL_IN_DOUBT;
+    }
+    if (asks_before_it_loops(thread, pc, polled)) {
+        return SBX_LOOP_CALL_NONE;
     }
     if (loop->site_pc == 0 || loop->hits == 0) {
         return judge_place(thread, pc, sp, polled);

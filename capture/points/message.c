@@ -21,7 +21,8 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
     if (!thread->has_loop || loop->is_entered) { /* who says what a message is knows it */
         return false;
     }
-    if (loop->places[loop->place].is_clients) { /* and a client waits, whatever the thread does meanwhile */
+    /* And a client waits, whatever the thread does meanwhile: without a loop a message is a client's. */
+    if (loop->site_pc == 0 || loop->places[loop->place].is_clients) {
         return false;
     }
     struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,

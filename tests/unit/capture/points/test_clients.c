@@ -55,6 +55,9 @@ static void *ask(void *argument)
         if (client->is_one_connection == 2) { /* a while without a look at the answer */
             child_pause_ms(client->pause_ms);
         }
+        if (client->is_one_connection == 3 && i + 1 < client->count) {
+            continue;
+        }
         (void)recv(connection, &answer, 1, 0);
         if (client->is_one_connection == 0) {
             close(connection);

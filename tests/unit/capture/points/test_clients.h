@@ -9,7 +9,8 @@
 int child_listen(void);
 
 /* A thread waits for `pause_ms`, connects, sends a byte and waits for another, or for the end; so `count` times. With
- * `is_one_connection` it connects once, and pauses before each byte; 2: and once more before it takes an answer. */
+ * `is_one_connection` it connects once, and pauses before each byte; 2: and once more before it takes an answer; 3: and
+ * takes one answer to all of them. */
 void child_ask_later(int count, long pause_ms, int is_one_connection);
 
 /* Wait for the threads that child_ask_later() has begun. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -238,11 +239,11 @@ static void child_hangs_in_a_lock_while_its_client_waits(void)
     child_sleep_ms(100);
     open_sets();
     int listener = child_listen();
-    child_ask_later(3, 1, 1);
+    child_ask_later(2, 1, 1);
     client = accept(listener, NULL, NULL);
     struct epoll_event event = {.events = EPOLLIN};
     epoll_ctl(clients_set, EPOLL_CTL_ADD, client, &event);
-    backend(4, 3, 1, 600);
+    backend(2, 1, 1, 600); /* its second question, and the loop's second pass */
     read_command();
     stallbox_stop(5000);
 }
@@ -251,6 +252,70 @@ static void test_a_backend_whose_client_waits_is_told_while_it_hangs(void **stat
 {
     (void)state;
     expect_one(child_hangs_in_a_lock_while_its_client_waits, SBX_TRIGGER_ANR, 300000000, (void *)wait_latch);
+}
+
+static void *accept_a_client(void *listener)
+{
+    client = accept((int)(intptr_t)listener, NULL, NULL);
+    return NULL;
+}
+
+/* A backend that was forked for its client: the first question is there before it has waited for one. */
+static void child_waits_in_its_first_statement(void)
+{
+    pthread_t acceptor;
+    child_start_with(60000, 300);
+    child_sleep_ms(100);
+    open_sets();
+    int listener = child_listen();
+    child_ask_later(2, 1, 1);
+    pthread_create(&acceptor, NULL, accept_a_client, (void *)(intptr_t)listener);
+    pthread_join(acceptor, NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(clients_set, EPOLL_CTL_ADD, client, &event);
+    char question;
+    child_expect(recv(client, &question, 1, 0) == 1, "a question");
+    execute(6, 1, 400);
+    child_expect(send(client, "a", 1, 0) == 1, "an answer");
+    for (int i = 0; i < 3; i++) {
+        volatile int turn = i;
+        wait_event_set_wait(clients_set, turn >= 0 ? 15 : 16);
+    }
+    stallbox_stop(5000);
+}
+
+static void test_a_wait_before_the_first_pass_of_the_loop_is_part_of_the_message(void **state)
+{
+    (void)state;
+    expect_one(child_waits_in_its_first_statement, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)wait_latch);
+}
+
+/* It polls for the rest of its question, which comes late: nobody else is kept waiting. */
+static void child_waits_for_the_rest(void)
+{
+    pthread_t acceptor;
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    open_sets();
+    int listener = child_listen();
+    child_ask_later(2, 450, 3);
+    pthread_create(&acceptor, NULL, accept_a_client, (void *)(intptr_t)listener);
+    pthread_join(acceptor, NULL);
+    struct epoll_event event = {.events = EPOLLIN};
+    epoll_ctl(clients_set, EPOLL_CTL_ADD, client, &event);
+    char question;
+    child_expect(recv(client, &question, 1, 0) == 1, "half a question");
+    wait_event_set_wait(clients_set, 5000);
+    child_expect(recv(client, &question, 1, 0) == 1, "the rest");
+    child_expect(send(client, "a", 1, 0) == 1, "an answer");
+    stallbox_stop(5000);
+}
+
+static void test_a_wait_for_the_rest_of_a_question_is_idle(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_waits_for_the_rest), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
 /* Another loop takes its place, in the same function that polls: it answers all the time. */
@@ -314,6 +379,8 @@ int main(void)
         CASE(test_a_slow_request_between_two_accepts_is_told),
         CASE(test_a_wait_in_another_epoll_set_is_part_of_the_message),
         CASE(test_a_backend_whose_client_waits_is_told_while_it_hangs),
+        CASE(test_a_wait_before_the_first_pass_of_the_loop_is_part_of_the_message),
+        CASE(test_a_wait_for_the_rest_of_a_question_is_idle),
         CASE(test_a_loop_over_another_epoll_set_raises_no_alarm),
         CASE(test_a_master_that_waits_for_signals_is_idle),
     };
