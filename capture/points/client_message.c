@@ -84,6 +84,7 @@ static void learn_site(struct sbx_thread *thread, uint64_t now_ns)
             sbx_message_open(thread, now_ns);
         }
     }
+    sbx_store_relaxed(&loop->question_in, thread->entry->message); /* relaxed: the watch thread only looks */
 }
 
 /* A message that was open when the read began. */
@@ -126,13 +127,27 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
     errno = saved_errno;
 }
 
+/* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
+static void note_answer(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
+    if (loop->question_in == thread->entry->message &&
+        now_ns - thread->entry->message_begin_ns < (uint64_t)limit_ms * 1000000u) {
+        sbx_store_relaxed(&loop->question_in, 0); /* relaxed: the watch thread only looks */
+    }
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call)
 {
-    if (is_ours(call) && is_without_loop(call->thread)) {
+    struct sbx_thread *thread = call->thread;
+    if (is_ours(call) && is_without_loop(thread)) {
         int saved_errno = errno;
-        sbx_message_close(call->thread, call->begin_ns, false);
-        sbx_store_relaxed(&call->thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
+        sbx_message_close(thread, call->begin_ns, false);
+        sbx_store_relaxed(&thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
         errno = saved_errno;
+    } else if (thread != NULL && thread->has_loop && thread->entry->message_begin_ns != 0) {
+        note_answer(thread, call->begin_ns);
     }
 }
 

@@ -22,7 +22,7 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
         return false;
     }
     /* And a client waits, whatever the thread does meanwhile: without a loop a message is a client's. */
-    if (loop->site_pc == 0 || loop->places[loop->place].is_clients) {
+    if (loop->site_pc == 0 || sbx_load_relaxed(&loop->question_in) == entry->message) {
         return false;
     }
     struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,

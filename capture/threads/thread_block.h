@@ -65,6 +65,7 @@ struct sbx_message_loop {
     uint64_t paused_ns, paused_in; /* how long long ones took, and the last message with one */
     uint32_t paused;               /* messages with a long one */
     bool pauses;                   /* there was one */
+    uint64_t question_in;          /* last message in which something was read from a client; 0: none */
     uint64_t key_ns, key_in;       /* how long keys were awaited in that message, at a terminal */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */

@@ -151,6 +151,33 @@ static void test_a_slow_request_between_two_accepts_is_told(void **state)
     expect_one(child_is_slow_between_accepts, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)handle_request);
 }
 
+/* A program that only looks, between its sleeps, whether there is a client: one came once. */
+static void child_sleeps_and_looks_for_clients(void)
+{
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    int listener = child_listen();
+    struct pollfd polled = {.fd = listener, .events = POLLIN};
+    child_ask_later(1, 500, 0);
+    for (int i = 0; i < 5; i++) {
+        if (poll(&polled, 1, 1) == 1) {
+            char question;
+            int client = accept(listener, NULL, NULL);
+            child_expect(read(client, &question, 1) == 1 && write(client, "a", 1) == 1, "an answer");
+            close(client);
+        }
+        child_sleep_ms(400);
+    }
+    stallbox_stop(5000);
+}
+
+static void test_a_program_that_sleeps_between_clients_raises_no_alarm(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_sleeps_and_looks_for_clients), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
 /* ---- a backend that waits for everything by one function (PostgreSQL) ---- */
 
 static int clients_set, latch_set, client = -1;
@@ -376,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_a_worker_that_waits_in_accept_is_idle),
         CASE(test_a_worker_that_waits_for_its_client_is_idle),
+        CASE(test_a_program_that_sleeps_between_clients_raises_no_alarm),
         CASE(test_a_slow_request_between_two_accepts_is_told),
         CASE(test_a_wait_in_another_epoll_set_is_part_of_the_message),
         CASE(test_a_backend_whose_client_waits_is_told_while_it_hangs),
