@@ -66,6 +66,7 @@ void sbx_attendance_look(void)
     const struct sbx_thread *thread = sbx_thread_main();
     attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: numbers for people */
                                sbx_load_relaxed(&sbx_the_capture.has_frames) != 0 ||
+                               sbx_load_relaxed(&sbx_the_capture.has_clients) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
     if (attendance.has_said_loop && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
         sbx_store_relaxed(&attendance.roster->has_worker_loop, 1); /* relaxed: said once, whoever says it */

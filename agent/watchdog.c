@@ -2,6 +2,7 @@
 /* watchdog.c - what is open and for how long: messages, frames, watches and deadlines of all threads. */
 #include "watchdog.h"
 
+#include "message.h"
 #include "message_loop.h"
 #include "process_state.h"
 #include "snapshot_maker.h"

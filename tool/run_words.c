@@ -134,8 +134,9 @@ static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *
     bool could_stall = told->judged_ms != 0 && told->lived_ms >= told->judged_ms;
     if (process.state == SBX_ROSTER_RECORDS && process.has_loop == 0 && roster->has_worker_loop == 0 && could_stall) {
         fprintf(stderr,
-                "stallbox run: no message loop was found in the main thread of %s: only its crashes are reported "
-                "(docs/LIMITS.md)\n",
+                "stallbox run: no message loop was found in the main thread of %s, and no thread that answers clients: "
+                "only its "
+                "crashes are reported (docs/LIMITS.md)\n",
                 sbx_run_name(told->program));
     }
     if (roster->forked != 0) {

@@ -37,7 +37,7 @@ struct sbx_roster_process {
     uint32_t pid;      /* 0: free. Taken by compare-and-swap */
     uint32_t state;    /* enum sbx_roster_state */
     uint32_t error;    /* errno, of FAILED */
-    uint32_t has_loop; /* 1: its main thread has a message loop, or it shows frames or keeps watches */
+    uint32_t has_loop; /* 1: its main thread has a message loop, or it answers clients, shows frames or keeps watches */
 };
 
 struct sbx_roster {

@@ -36,7 +36,7 @@ void sbx_capture_forget_parent(void)
     capture->signal_changes = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = 0;
-    capture->news = capture->own_tid = capture->has_frames = 0;
+    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = 0;
 }
 
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
