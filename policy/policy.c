@@ -125,7 +125,6 @@ static const struct sbx_policy_field fields[] = {
     DELIVERY(37, spool_files, SBX_FIELD_NUMBER, 1, 200),
     DELIVERY(38, upload_jitter_s, SBX_FIELD_NUMBER, 0, 86400),
     DELIVERY(39, spool_hours, SBX_FIELD_NUMBER, 1, 720),
-    CAPTURE(40, follow_forks, SBX_FIELD_SWITCH, 0, 1, false),
     ONE_IN(42, "sample_anr", SBX_TRIGGER_ANR),
     ONE_IN(43, "sample_deadline", SBX_TRIGGER_DEADLINE),
     ONE_IN(44, "sample_slow_message", SBX_TRIGGER_SLOW_MESSAGE),
@@ -133,6 +132,7 @@ static const struct sbx_policy_field fields[] = {
     ONE_IN(46, "sample_watchdog", SBX_TRIGGER_WATCHDOG),
     ONE_IN(47, "sample_killed", SBX_TRIGGER_KILLED),
     ONE_IN(48, "sample_crash", SBX_TRIGGER_CRASH),
+    CAPTURE(49, follow_forks, SBX_FIELD_SWITCH, 0, 1, false),
 };
 enum {
     FIELD_COUNT = sizeof fields / sizeof fields[0]

@@ -20,7 +20,7 @@ enum {
     FIELD_KILL = 9,
     FIELD_POINT_LIMITS = 40,
     FIELD_ROLLOUT = 41,
-    FIELD_LAST = 48, /* of the table's; those above are not known */
+    FIELD_LAST = 49, /* of the table's; those above are not known */
 };
 enum {
     LIMITS_GROUP = 1,
