@@ -63,8 +63,10 @@ struct sbx_capture {
         uint8_t group); /* a wait begins in a program whose recorder has not begun yet (agent/late_start.h);
                                        NULL: nobody asks */
     void (*settle)(
-        bool for_good);   /* wait for a start under way, or see to it that there is none; NULL: there is none */
-    uint32_t has_frames;  /* 1: some thread has said where its frames begin */
+        bool for_good);  /* wait for a start under way, or see to it that there is none; NULL: there is none */
+    uint32_t has_frames; /* 1: some thread has said where its frames begin */
+    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
+    uint64_t clients_since_ns;
     uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (points/client_message.h) */
 };
 
