@@ -164,7 +164,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
     uint64_t begin_ns = sbx_load_acquire(&thread->entry->message_begin_ns); /* order: acquire entry.message_begin_ns */
     uint64_t message = thread->entry->message;
     uint32_t kind = sbx_load_relaxed(&thread->loop.kind);
-    if (begin_ns == 0 || look->now_ns <= begin_ns) {
+    if (begin_ns == 0 || look->now_ns <= begin_ns || sbx_message_is_unseen(thread)) {
         return;
     }
     if (stands(look, thread, message, begin_ns)) {
@@ -401,7 +401,7 @@ void sbx_watchdog_look_at_watches(const struct sbx_capture_settings *settings, c
 /* Open, and not one that is known to stand. */
 static bool has_open_message(const struct sbx_thread *thread)
 {
-    return sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0 &&
+    return sbx_load_seq_cst(&thread->entry->message_begin_ns) != 0 && !sbx_message_is_unseen(thread) &&
            thread->loop.standing != sbx_load_relaxed(&thread->entry->message);
 }
 

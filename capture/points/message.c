@@ -40,6 +40,21 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
     return sbx_pace_is_its_own(&pace);
 }
 
+SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    uint64_t since_ns = sbx_load_relaxed(&sbx_the_capture.clients_since_ns); /* relaxed: late by one look */
+    if (SBX_LIKELY(since_ns == 0) || loop->is_entered ||
+        sbx_load_relaxed(&thread->entry->message_begin_ns) >= since_ns) {
+        return false;
+    }
+    bool is_clients = !thread->has_loop || loop->site_pc == 0;
+    for (uint32_t i = 0; i < SBX_POLL_PLACES && !is_clients; i++) {
+        is_clients = loop->places[i].accepts;
+    }
+    return is_clients;
+}
+
 /* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
  * then was not asked for. */
 static void flush_merged(struct sbx_thread *thread)
@@ -127,10 +142,14 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
     if (begin_ns == 0) {
         return;
     }
+    bool is_unseen = sbx_message_is_unseen(thread);
     sbx_store_release(&entry->message_begin_ns,
                       0); /* order: release entry.message_begin_ns - closed before it is judged */
     uint64_t took_ns = now_ns - begin_ns;
     sbx_message_tell_end(thread, now_ns);
+    if (SBX_UNLIKELY(is_unseen)) {
+        return;
+    }
     if (!thread->has_loop && !loop->is_entered) { /* threads that answer clients are many: what is short is not told */
         if (took_ns >= CLIENTS_MESSAGE_NS) {
             put_message(thread, begin_ns, now_ns);

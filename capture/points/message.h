@@ -28,6 +28,10 @@ SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns);
 SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt);
 SBX_HOOK_SAFE void sbx_message_tell_doubted(struct sbx_message_loop *loop);
 
+/* Is the open message one whose end may pass unseen, because points are out that would see it (the governor, a policy)? It is
+ * judged by nobody. Any thread. */
+SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread);
+
 /* The message that has just been closed was told while it went on, if it was: its end is news, and at once. */
 SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_ns);
 

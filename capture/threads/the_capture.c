@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "raw_syscall.h"
 
 /* What the gate is before the start: shut, so that an interface of ours costs one branch. */
@@ -39,6 +40,25 @@ void sbx_capture_forget_parent(void)
     capture->news = capture->own_tid = capture->has_frames = capture->has_clients = 0;
 }
 
+/* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks
+ * are in. */
+static void follow_clients(uint32_t points)
+{
+    enum {
+        HOOKS_ARE_IN_NS = 1000000000
+    };
+    const uint32_t needed = SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) |
+                            SBX_POINT_BIT(SBX_GROUP_OPEN) | SBX_POINT_BIT(SBX_GROUP_POLL) |
+                            SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) |
+                            SBX_POINT_BIT(SBX_GROUP_FUTEX);
+    uint64_t *since_ns = &sbx_the_capture.clients_since_ns;
+    if ((points & needed) != needed) {
+        sbx_store_relaxed(since_ns, UINT64_MAX);
+    } else if (sbx_load_relaxed(since_ns) == UINT64_MAX) {
+        sbx_store_relaxed(since_ns, sbx_now_ns() + HOOKS_ARE_IN_NS);
+    }
+}
+
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
 {
     /* relaxed: each is a number of its own; a record made under the old one is as good */
@@ -51,6 +71,7 @@ void sbx_capture_apply(const struct sbx_capture_settings *settings)
         sbx_store_relaxed(&sbx_the_capture.leaf_interval_ns[group], (uint64_t)interval_us * 1000u);
         sbx_store_relaxed(&sbx_the_capture.threshold_ns[group], (uint64_t)threshold_us * 1000u);
     }
+    follow_clients(settings->points);
 }
 
 SBX_HOOK_SAFE void sbx_capture_ring_bell(void)

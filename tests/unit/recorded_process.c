@@ -251,6 +251,9 @@ struct sbx_thread_entry *child_entry(void)
 
 static void set(bool enabled, uint32_t points)
 {
+    if (header == NULL) {
+        map_recording();
+    }
     struct sbx_control_page *control = (struct sbx_control_page *)((char *)header + SBX_CONTROL_AT);
     control->wanted = control->in_force;
     control->wanted.enabled = enabled;

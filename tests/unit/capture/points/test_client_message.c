@@ -159,6 +159,25 @@ static void test_a_thread_that_waits_for_its_client_and_for_another_is_idle(void
     expect_none(child_relays);
 }
 
+/* The points that would see its answer are taken out while it works, as the governor does it. */
+static void child_loses_its_points(void)
+{
+    slow_at = 2;
+    slow_ms = 900;
+    start(600, 600, serve_connection);
+    child_ask_later(3, 10, 1);
+    child_pause_ms(250);
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_SOCKET));
+    child_pause_ms(1000);
+    finish();
+}
+
+static void test_a_question_whose_answer_cannot_be_seen_raises_no_alarm(void **state)
+{
+    (void)state;
+    expect_none(child_loses_its_points);
+}
+
 /* ---- a pool that takes connections from a queue ---- */
 
 static void *accept_all(void *unused)
@@ -331,6 +350,7 @@ int main(void)
         CASE(test_a_client_that_gets_no_answer_is_told_while_it_waits),
         CASE(test_a_thread_that_waits_for_its_client_is_idle),
         CASE(test_a_thread_that_waits_for_its_client_and_for_another_is_idle),
+        CASE(test_a_question_whose_answer_cannot_be_seen_raises_no_alarm),
         CASE(test_a_thread_that_has_handed_its_client_over_is_idle),
         CASE(test_a_thread_that_works_for_no_client_is_not_judged),
         CASE(test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message),
