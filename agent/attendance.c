@@ -21,6 +21,9 @@ static struct {
 
 void sbx_attendance_join(const char *recordings_folder, uint64_t number)
 {
+    if (attendance.roster != NULL && attendance.number == number) {
+        return;
+    }
     attendance.roster = sbx_roster_map(recordings_folder, number);
     attendance.number = attendance.roster != NULL ? number : 0;
 }
@@ -45,6 +48,7 @@ SBX_HOOK_SAFE static void count_forked(uint8_t group)
 static void look_out_in_child(void)
 {
     attendance.forked_ns = sbx_now_ns();
+    sbx_add_relaxed(&attendance.roster->children, 1);           /* relaxed: a number */
     sbx_store_relaxed(&sbx_the_capture.late_ask, count_forked); /* relaxed: a child has one thread */
 }
 
