@@ -5,6 +5,7 @@
  * calls whichever its compiler chose: each is a point. What a descriptor is (file, pipe, socket) is asked only of calls
  * that were slow. */
 #include "point.h"
+#include "notify_socket.h"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -49,6 +50,9 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
     sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_WRITE, (uint64_t)fd + 1, 0);
     ssize_t result = real_write(fd, buffer, bytes);
     sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    if (result > 0) {
+        sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result);
+    }
     return result;
 }
 

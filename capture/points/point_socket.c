@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_socket.c - sockets and name lookup. */
 #include "point.h"
+#include "notify_socket.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -13,22 +14,52 @@
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0, \
                       result < 0, fd)
 
-CONNECTS(connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_OP_CONNECT)
+/* A call that may go to the service manager's socket: `seen` looks whether it did, when it went well. */
+#define MAY_NOTIFY(type, name, parameters, arguments, op, amount, went_well, seen)               \
+    static type(*real_##name) parameters;                                                        \
+    static type hook_##name parameters                                                           \
+    {                                                                                            \
+        struct sbx_blocking call;                                                                \
+        SBX_SAVE_FRAME_POINTER();                                                                \
+        sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
+        type result = real_##name arguments;                                                     \
+        sbx_blocking_end(&call, (uint64_t)(amount), result < 0, fd);                             \
+        if (went_well) {                                                                         \
+            seen;                                                                                \
+        }                                                                                        \
+        return result;                                                                           \
+    }
+
+MAY_NOTIFY(int, connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_OP_CONNECT, 0,
+           result == 0, sbx_notify_connected(fd, to, bytes))
 CONNECTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_OP_ACCEPT)
 CONNECTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags), SBX_OP_ACCEPT)
-MOVES(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
+MAY_NOTIFY(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags),
+           SBX_OP_SEND, result > 0 ? result : 0, result > 0, sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result))
 MOVES(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
 MOVES(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
       SBX_OP_RECV)
-MOVES(ssize_t, sendto,
-      (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
+MAY_NOTIFY(ssize_t, sendto,
+           (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
+           (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO, result > 0 ? result : 0, result > 0,
+           sbx_notify_sent(fd, to, to_bytes, buffer, (size_t)result))
 MOVES(ssize_t, recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
       (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
 MOVES(ssize_t, recvfrom_chk,
       (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
       (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
-MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
+/* The first part of a message: sd_notify(3) sends one. */
+SBX_HOOK_SAFE static void look_at_message(int fd, const struct msghdr *message, size_t sent)
+{
+    const struct iovec *parts = message->msg_iov;
+    if (message->msg_iovlen != 0) {
+        sbx_notify_sent(fd, message->msg_name, message->msg_namelen, parts[0].iov_base,
+                        parts[0].iov_len < sent ? parts[0].iov_len : sent);
+    }
+}
+
+MAY_NOTIFY(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG,
+           result > 0 ? result : 0, result > 0, look_at_message(fd, message, (size_t)result))
 MOVES(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
 /* These two return messages, not bytes: so is the amount. */
 MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
