@@ -529,7 +529,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     if (result == 0) {
         recover(run, &child);
     }
-    bool goes_on = result == 0 && sbx_stay_is_needed(run->roster);
+    bool goes_on = result == 0 && sbx_stay_is_needed(run->roster, run->roster_number);
     struct sbx_courier_counts counts;
     sbx_courier_finish(courier, result == 0 && !goes_on ? DELIVERY_GRACE_MS : 0, &counts);
     if (result == 0) {

@@ -2,10 +2,12 @@
 /* run_stay.c - descriptors at agreed numbers, then exec of ourselves. */
 #include "run_stay.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -33,8 +35,9 @@ enum {
 };
 
 enum {
-    LOADED_TRIES = 6, /* for a child that was just started to be loaded, */
+    LOADED_TRIES = 100, /* for a child that was just started to be loaded, */
     LOADED_EVERY_MS = 5,
+    ENVIRONMENT_BYTES = 256 << 10, /* of a process, which is looked through */
     MEMBERS_EVERY_MS = 5000, /* whether somebody lives who has not begun to record, and of whose end nobody tells */
     ABSENT_EVERY_MS = 250,   /* nobody seems to live: so often it has to be, */
     ABSENT_LOOKS = 3,
@@ -167,21 +170,50 @@ int sbx_stay_take(struct sbx_stay *stay_out, int *argc, char **argv)
     return 1;
 }
 
-/* A child that has just called exec is no member before it is loaded. */
-bool sbx_stay_is_needed(int roster)
+/* Does the environment of some process carry our orders? Those of a static program do as well. */
+static bool is_being_loaded(uint64_t roster_number)
+{
+    static char text[ENVIRONMENT_BYTES];
+    char number[2 * sizeof roster_number + 1], path[280]; /* as sbx_orders_print() has it */
+    const uint8_t *bytes = (const uint8_t *)&roster_number;
+    bool is_found = false;
+    for (size_t i = 0; i < sizeof roster_number; i++) {
+        snprintf(number + 2 * i, 3, "%02x", bytes[i]);
+    }
+    DIR *processes = opendir("/proc");
+    for (struct dirent *entry = processes != NULL ? readdir(processes) : NULL; entry != NULL && !is_found;
+         entry = readdir(processes)) {
+        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name)) {
+            continue;
+        }
+        snprintf(path, sizeof path, "/proc/%s/environ", entry->d_name);
+        int file = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t got = file >= 0 ? read(file, text, sizeof text) : 0;
+        is_found = got > 0 && memmem(text, (size_t)got, number, sizeof number - 1) != NULL;
+        if (file >= 0) {
+            close(file);
+        }
+    }
+    if (processes != NULL) {
+        closedir(processes);
+    }
+    return is_found;
+}
+
+/* A child that has just called exec is no member before it is loaded, which on a busy machine takes its time. */
+bool sbx_stay_is_needed(int roster, uint64_t roster_number)
 {
     static struct sbx_roster copy;
     bool has_more = sbx_roster_read(roster, &copy) && (copy.children != 0 || copy.processes[1].pid != 0);
-    for (int tries = has_more ? LOADED_TRIES : 1; tries > 0; tries--) {
+    for (int tries = 0; !sbx_roster_has_members(roster); tries++) {
         const struct timespec pause = {0, LOADED_EVERY_MS * 1000000};
-        if (sbx_roster_has_members(roster)) {
-            return true;
+        if (!has_more || tries == LOADED_TRIES ||
+            (!is_being_loaded(roster_number) && !sbx_roster_has_members(roster))) {
+            return false;
         }
-        if (tries > 1) {
-            nanosleep(&pause, NULL);
-        }
+        nanosleep(&pause, NULL);
     }
-    return false;
+    return true;
 }
 
 /* Returns a descriptor that tells of a request to end; -1: none. */

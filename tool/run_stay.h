@@ -31,9 +31,9 @@ struct sbx_stay {
  * here. Returns 0 when it runs, or -errno. */
 SBX_MUST_CHECK int sbx_stay_hand_on(const struct sbx_stay *stay, int argc, char **argv);
 
-/* Does something live on that the roster knows of? Takes some milliseconds where processes were started, for one that was
- * started just now. -1: no. */
-bool sbx_stay_is_needed(int roster);
+/* Does something live on that the roster knows of? Where a process has just been executed with our orders, half a second is given to it
+ * to be loaded. A roster of -1: no. */
+bool sbx_stay_is_needed(int roster, uint64_t roster_number);
 
 /* Is this process such a companion? Then *stay_out is filled in and the option is taken out of argv. Returns 1; 0: it is
  * not; -EPROTO: somebody has typed the option. */
