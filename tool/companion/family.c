@@ -60,6 +60,7 @@ struct member {
     uint64_t start_ticks; /* 0: not known */
     int descriptor;       /* pidfd; -1: none */
     enum state state;
+    bool is_gone;     /* its recording: it ended well, or calls exec. Kept for the news of its end */
     uint64_t due_ms;  /* when to look at it again; UINT64_MAX: its descriptor tells */
     uint32_t wait_ms; /* YOUNG: how long it was until the last look */
     uint64_t ended_ns;
@@ -219,6 +220,18 @@ static void hold_process(struct sbx_family *family, struct member *member, const
     }
 }
 
+/* What a process was before it called exec is over; the next step takes it out, because one may be going through the list. */
+static void end_former(struct sbx_family *family, const struct member *now)
+{
+    for (struct member *member = family->members; member != NULL; member = member->next) {
+        if (member != now && member->is_gone && member->pid == now->pid) {
+            let_descriptor_go(member);
+            member->state = ENDED;
+            member->due_ms = 0;
+        }
+    }
+}
+
 static void look_at_young(struct sbx_family *family, struct member *member)
 {
     struct sbx_recording_header header;
@@ -226,6 +239,7 @@ static void look_at_young(struct sbx_family *family, struct member *member)
     case OURS:
         member->state = LIVES;
         hold_process(family, member, &header);
+        end_former(family, member);
         return;
     case STARTING:
         if (member->wait_ms <= YOUNG_LAST_MS) {
@@ -264,7 +278,9 @@ void sbx_family_see(struct sbx_family *family, const char *name)
 void sbx_family_forget(struct sbx_family *family, const char *name)
 {
     struct member *member = find(family, name);
-    if (member != NULL) {
+    if (member != NULL && member->state == LIVES && member->descriptor >= 0) {
+        member->is_gone = true;
+    } else if (member != NULL && member->state != ENDED) {
         drop(family, member);
     }
 }
@@ -309,6 +325,10 @@ static bool read_status(const struct member *member, int *status_out)
 
 static void settle(struct sbx_family *family, struct member *member, int status)
 {
+    if (member->is_gone) {
+        drop(family, member);
+        return;
+    }
     const struct sbx_handovers *handovers = family->options.handovers;
     struct sbx_recovery_counts counts;
     uint32_t number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
@@ -342,7 +362,7 @@ static uint64_t look_at(struct sbx_family *family, struct member *member, uint64
 {
     int status = 0;
     if (member->state == ENDED) {
-        bool is_told = read_status(member, &status);
+        bool is_told = member->is_gone || read_status(member, &status);
         if (!is_told && at_ms < member->due_ms) {
             return at_ms + REAPED_EVERY_MS;
         }

@@ -34,7 +34,7 @@ void sbx_family_destroy(struct sbx_family *family);
 /* A recording of this name is in the folder, or was changed there. One that is known already costs a comparison. */
 void sbx_family_see(struct sbx_family *family, const char *name);
 
-/* It has gone from there. */
+/* It has gone from there: its process ends, or has called exec. */
 void sbx_family_forget(struct sbx_family *family, const char *name);
 
 /* Readable when somebody has ended. Stays the family's. */

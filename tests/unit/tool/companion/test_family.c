@@ -177,6 +177,44 @@ static void test_a_name_with_the_number_of_another_process_is_believed_by_its_lo
     assert_int_not_equal(access(process.path, F_OK), 0);
 }
 
+static void test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct process process = start(fixture, KEY, 0);
+    sbx_family_see(fixture->family, process.name);
+    assert_int_equal(unlink(process.path), 0); /* as its agent does */
+    sbx_family_forget(fixture->family, process.name);
+    assert_int_equal(step_until(fixture, 1, 3), 0); /* it lives */
+    end(&process);
+    assert_int_equal(step_until(fixture, 1, 200), 1);
+    assert_int_equal(snapshot_folder_count(fixture->raw, ""), 0);
+}
+
+static void test_a_process_that_calls_exec_many_times_is_one_member(void **state)
+{
+    struct fixture *fixture = *state;
+    struct process process = start(fixture, KEY, 0);
+    sbx_family_see(fixture->family, process.name);
+    for (unsigned i = 0; i < 2000; i++) { /* more than there are descriptors */
+        struct sbx_recording_name name = {.pid = (uint32_t)process.pid,
+                                          .session_id = {0xee, (uint8_t)(i >> 8), (uint8_t)i}};
+        char next[SBX_RECORDING_NAME_BYTES], path[256];
+        unsigned ended;
+        sbx_recording_name_print(&name, next);
+        snprintf(path, sizeof path, "%s/%s", fixture->recordings, next);
+        assert_int_equal(rename(process.path, path), 0);
+        sbx_family_forget(fixture->family, process.name);
+        sbx_family_see(fixture->family, next);
+        (void)sbx_family_step(fixture->family, &ended);
+        strcpy(process.name, next);
+        strcpy(process.path, path);
+    }
+    end(&process);
+    assert_int_equal(step_until(fixture, 1, 200), 1);
+    assert_int_equal(snapshot_folder_count(fixture->raw, ""), 1);
+    assert_int_not_equal(access(process.path, F_OK), 0);
+}
+
 static void test_what_is_cut_short_or_empty_or_gone_costs_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -206,6 +244,8 @@ int main(void)
         FAMILY_TEST(test_who_dies_in_a_stall_becomes_a_snapshot_while_the_others_live),
         FAMILY_TEST(test_a_recording_with_another_key_is_left_alone),
         FAMILY_TEST(test_a_name_with_the_number_of_another_process_is_believed_by_its_lock),
+        FAMILY_TEST(test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing),
+        FAMILY_TEST(test_a_process_that_calls_exec_many_times_is_one_member),
         FAMILY_TEST(test_what_is_cut_short_or_empty_or_gone_costs_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
