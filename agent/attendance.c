@@ -48,7 +48,6 @@ SBX_HOOK_SAFE static void count_forked(uint8_t group)
 static void look_out_in_child(void)
 {
     attendance.forked_ns = sbx_now_ns();
-    sbx_add_relaxed(&attendance.roster->children, 1);           /* relaxed: a number */
     sbx_store_relaxed(&sbx_the_capture.late_ask, count_forked); /* relaxed: a child has one thread */
 }
 

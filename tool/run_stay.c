@@ -203,17 +203,14 @@ static bool is_being_loaded(uint64_t roster_number)
 /* A child that has just called exec is no member before it is loaded, which on a busy machine takes its time. */
 bool sbx_stay_is_needed(int roster, uint64_t roster_number)
 {
-    static struct sbx_roster copy;
-    bool has_more = sbx_roster_read(roster, &copy) && (copy.children != 0 || copy.processes[1].pid != 0);
-    for (int tries = 0; !sbx_roster_has_members(roster); tries++) {
+    for (int tries = 0; roster >= 0 && !sbx_roster_has_members(roster); tries++) {
         const struct timespec pause = {0, LOADED_EVERY_MS * 1000000};
-        if (!has_more || tries == LOADED_TRIES ||
-            (!is_being_loaded(roster_number) && !sbx_roster_has_members(roster))) {
+        if (tries == LOADED_TRIES || (!is_being_loaded(roster_number) && !sbx_roster_has_members(roster))) {
             return false;
         }
         nanosleep(&pause, NULL);
     }
-    return true;
+    return roster >= 0;
 }
 
 /* Returns a descriptor that tells of a request to end; -1: none. */

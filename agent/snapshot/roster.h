@@ -47,8 +47,7 @@ struct sbx_roster {
     uint32_t forked;     /* children of fork() that called no exec and waited for something: not recorded */
     uint32_t left_out;   /* slow things without a snapshot, because the one before was too young or in the making */
     uint32_t snapshots;  /* ever made */
-    uint32_t children;   /* of fork(), ever */
-    uint32_t reserved;
+    uint32_t reserved[2];
     struct sbx_roster_process processes[SBX_ROSTER_PROCESSES];
     uint8_t ids[SBX_ROSTER_IDS][SBX_ROSTER_ID_BYTES]; /* number n at n % SBX_ROSTER_IDS */
 };
