@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "family.h"
+#include "attended_processes.h"
 #include "handover_snapshot.h"
 #include "order.h"
 #include "recording_format.h"
@@ -35,7 +35,7 @@ struct sbx_handover_taker {
     int ended;                            /* eventfd: somebody has ended */
     uint32_t is_over, attends, child_pid; /* atomics; the last is whole when `attends` is set */
     struct sbx_handovers handovers;
-    struct sbx_family *family; /* NULL: nobody to attend yet */
+    struct sbx_attended *family; /* NULL: nobody to attend yet */
 };
 
 static bool is_recording(const char *name)
@@ -58,7 +58,7 @@ static void look_at_all(struct sbx_handover_taker *taker)
         if (is_recording(entry->d_name)) {
             (void)sbx_handover_serve(&taker->handovers, taker->folder, entry->d_name);
             if (taker->family != NULL) {
-                sbx_family_see(taker->family, entry->d_name);
+                sbx_attended_see(taker->family, entry->d_name);
             }
         }
     }
@@ -74,9 +74,9 @@ static void look_at_event(struct sbx_handover_taker *taker, const struct inotify
         return;
     }
     if ((event->mask & (IN_DELETE | IN_MOVED_FROM)) != 0) {
-        sbx_family_forget(taker->family, event->name);
+        sbx_attended_forget(taker->family, event->name);
     } else {
-        sbx_family_see(taker->family, event->name);
+        sbx_attended_see(taker->family, event->name);
     }
 }
 
@@ -103,13 +103,13 @@ static void look_at_events(struct sbx_handover_taker *taker)
 
 static void begin_to_attend(struct sbx_handover_taker *taker)
 {
-    const struct sbx_family_options options = {
+    const struct sbx_attended_options options = {
         .recordings = taker->recordings,
         .folder = taker->folder,
         .child_pid = taker->child_pid,
         .handovers = &taker->handovers,
     };
-    taker->family = sbx_family_create(&options);
+    taker->family = sbx_attended_create(&options);
     if (taker->family != NULL) { /* else they are settled when the companion ends */
         look_at_all(taker);
     }
@@ -124,7 +124,7 @@ static int attend(struct sbx_handover_taker *taker)
         begin_to_attend(taker);
     }
     if (taker->family != NULL) {
-        due_ms = sbx_family_step(taker->family, &ended);
+        due_ms = sbx_attended_step(taker->family, &ended);
     }
     if (ended != 0) {
         (void)eventfd_write(taker->ended, ended);
@@ -141,7 +141,7 @@ static void *run(void *context)
         struct pollfd fds[3] = {
             {.fd = taker->word, .events = POLLIN},
             {.fd = taker->watch, .events = POLLIN},
-            {.fd = taker->family != NULL ? sbx_family_descriptor(taker->family) : -1, .events = POLLIN}};
+            {.fd = taker->family != NULL ? sbx_attended_descriptor(taker->family) : -1, .events = POLLIN}};
         if (taker->watch < 0 && (due_ms < 0 || due_ms > LOOK_EVERY_MS)) {
             due_ms = LOOK_EVERY_MS;
         }
@@ -181,7 +181,7 @@ static void release(struct sbx_handover_taker *taker)
     if (taker->ended >= 0) {
         close(taker->ended);
     }
-    sbx_family_destroy(taker->family);
+    sbx_attended_destroy(taker->family);
     free(taker);
 }
 

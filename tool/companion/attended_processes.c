@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.c - names in a folder, process descriptors in an epoll set. */
-#include "family.h"
+/* attended_processes.c - names in a folder, process descriptors in an epoll set. */
+#include "attended_processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,8 +66,8 @@ struct member {
     uint64_t ended_ns;
 };
 
-struct sbx_family {
-    struct sbx_family_options options;
+struct sbx_attended {
+    struct sbx_attended_options options;
     struct member *members;
     uint32_t members_count;
     int set; /* epoll */
@@ -87,9 +87,9 @@ static uint64_t own_pid_namespace(void)
     return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
-struct sbx_family *sbx_family_create(const struct sbx_family_options *options)
+struct sbx_attended *sbx_attended_create(const struct sbx_attended_options *options)
 {
-    struct sbx_family *family = calloc(1, sizeof *family);
+    struct sbx_attended *family = calloc(1, sizeof *family);
     if (family == NULL) {
         return NULL;
     }
@@ -111,7 +111,7 @@ static void let_descriptor_go(struct member *member)
     }
 }
 
-void sbx_family_destroy(struct sbx_family *family)
+void sbx_attended_destroy(struct sbx_attended *family)
 {
     if (family == NULL) {
         return;
@@ -125,12 +125,12 @@ void sbx_family_destroy(struct sbx_family *family)
     free(family);
 }
 
-int sbx_family_descriptor(const struct sbx_family *family)
+int sbx_attended_descriptor(const struct sbx_attended *family)
 {
     return family->set;
 }
 
-static void drop(struct sbx_family *family, struct member *gone)
+static void drop(struct sbx_attended *family, struct member *gone)
 {
     for (struct member **at = &family->members; *at != NULL; at = &(*at)->next) {
         if (*at == gone) {
@@ -143,7 +143,7 @@ static void drop(struct sbx_family *family, struct member *gone)
     family->members_count--;
 }
 
-static struct member *find(const struct sbx_family *family, const char *name)
+static struct member *find(const struct sbx_attended *family, const char *name)
 {
     struct member *member = family->members;
     while (member != NULL && strcmp(member->name, name) != 0) {
@@ -160,7 +160,7 @@ enum identity {
     OTHERS
 };
 
-static enum identity identify(const struct sbx_family *family, const char *name, struct sbx_recording_header *header)
+static enum identity identify(const struct sbx_attended *family, const char *name, struct sbx_recording_header *header)
 {
     struct stat status;
     uint64_t key = 0;
@@ -190,7 +190,7 @@ close_file:
 }
 
 /* Does its process hold the recording? Asked of the lock, which is the truth, but for who has none. */
-static bool is_held(const struct sbx_family *family, const char *name)
+static bool is_held(const struct sbx_attended *family, const char *name)
 {
     int file = openat(family->options.folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     bool is_it = file >= 0 && flock(file, LOCK_SH | LOCK_NB) != 0;
@@ -201,7 +201,7 @@ static bool is_held(const struct sbx_family *family, const char *name)
 }
 
 /* Hold the process itself, so that no other can be taken for it. */
-static void hold_process(struct sbx_family *family, struct member *member, const struct sbx_recording_header *header)
+static void hold_process(struct sbx_attended *family, struct member *member, const struct sbx_recording_header *header)
 {
     bool is_here = header->pid_namespace == 0 || header->pid_namespace == family->own_namespace;
     member->descriptor = is_here ? (int)syscall(SYS_pidfd_open, (pid_t)member->pid, 0) : -1;
@@ -221,7 +221,7 @@ static void hold_process(struct sbx_family *family, struct member *member, const
 }
 
 /* What a process was before it called exec is over; the next step takes it out, because one may be going through the list. */
-static void end_former(struct sbx_family *family, const struct member *now)
+static void end_former(struct sbx_attended *family, const struct member *now)
 {
     for (struct member *member = family->members; member != NULL; member = member->next) {
         if (member != now && member->is_gone && member->pid == now->pid) {
@@ -232,7 +232,7 @@ static void end_former(struct sbx_family *family, const struct member *now)
     }
 }
 
-static void look_at_young(struct sbx_family *family, struct member *member)
+static void look_at_young(struct sbx_attended *family, struct member *member)
 {
     struct sbx_recording_header header;
     switch (identify(family, member->name, &header)) {
@@ -254,7 +254,7 @@ static void look_at_young(struct sbx_family *family, struct member *member)
     drop(family, member);
 }
 
-void sbx_family_see(struct sbx_family *family, const char *name)
+void sbx_attended_see(struct sbx_attended *family, const char *name)
 {
     struct sbx_recording_name says;
     if (family->members_count >= MEMBERS_MAX || find(family, name) != NULL || !sbx_recording_name_parse(name, &says) ||
@@ -275,7 +275,7 @@ void sbx_family_see(struct sbx_family *family, const char *name)
     look_at_young(family, member);
 }
 
-void sbx_family_forget(struct sbx_family *family, const char *name)
+void sbx_attended_forget(struct sbx_attended *family, const char *name)
 {
     struct member *member = find(family, name);
     if (member != NULL && member->state == LIVES && member->descriptor >= 0) {
@@ -323,7 +323,7 @@ static bool read_status(const struct member *member, int *status_out)
     return is_kept;
 }
 
-static void settle(struct sbx_family *family, struct member *member, int status)
+static void settle(struct sbx_attended *family, struct member *member, int status)
 {
     if (member->is_gone) {
         drop(family, member);
@@ -349,7 +349,7 @@ static void settle(struct sbx_family *family, struct member *member, int status)
 }
 
 /* Its descriptor is readable. */
-static void on_end(struct sbx_family *family, struct member *member)
+static void on_end(struct sbx_attended *family, struct member *member)
 {
     (void)epoll_ctl(family->set, EPOLL_CTL_DEL, member->descriptor, NULL);
     member->state = ENDED;
@@ -358,7 +358,7 @@ static void on_end(struct sbx_family *family, struct member *member)
 }
 
 /* Returns when it is to be looked at again; 0: it is not there any more. */
-static uint64_t look_at(struct sbx_family *family, struct member *member, uint64_t at_ms, unsigned *ended)
+static uint64_t look_at(struct sbx_attended *family, struct member *member, uint64_t at_ms, unsigned *ended)
 {
     int status = 0;
     if (member->state == ENDED) {
@@ -386,7 +386,7 @@ static uint64_t look_at(struct sbx_family *family, struct member *member, uint64
     return 0;
 }
 
-int sbx_family_step(struct sbx_family *family, unsigned *ended_out)
+int sbx_attended_step(struct sbx_attended *family, unsigned *ended_out)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     int count = epoll_wait(family->set, events, EVENTS_AT_ONCE, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* family.h - the recorded processes that one `stallbox run` has started, their children included: who they are, and what
+/* attended_processes.h - the recorded processes that one `stallbox run` has started, their children included: who they are, and what
  * becomes of the recording of each that ends.
  *
  * Only the program itself is our child; of the others nobody tells us. Each has a recording of its own in the folder, with
@@ -11,16 +11,16 @@
  * What a recording says is not believed (handover_snapshot.h): whose it is, is in its name, and how it ended is the kernel's word.
  *
  * Not thread-safe: it is the handover taker's, which looks at the same recordings. */
-#ifndef SBX_FAMILY_H
-#define SBX_FAMILY_H
+#ifndef SBX_ATTENDED_PROCESSES_H
+#define SBX_ATTENDED_PROCESSES_H
 
 #include <stdint.h>
 
 #include "handover_snapshot.h"
 
-struct sbx_family;
+struct sbx_attended;
 
-struct sbx_family_options {          /* all borrowed until the family is destroyed */
+struct sbx_attended_options {        /* all borrowed until the family is destroyed */
     const char *recordings;          /* folder, absolute */
     int folder;                      /* the same, open */
     uint32_t child_pid;              /* its recording is left to its parent, who knows more; 0: there is none */
@@ -28,20 +28,20 @@ struct sbx_family_options {          /* all borrowed until the family is destroy
 };
 
 /* Empty. NULL without memory or descriptors. */
-struct sbx_family *sbx_family_create(const struct sbx_family_options *options);
-void sbx_family_destroy(struct sbx_family *family);
+struct sbx_attended *sbx_attended_create(const struct sbx_attended_options *options);
+void sbx_attended_destroy(struct sbx_attended *family);
 
 /* A recording of this name is in the folder, or was changed there. One that is known already costs a comparison. */
-void sbx_family_see(struct sbx_family *family, const char *name);
+void sbx_attended_see(struct sbx_attended *family, const char *name);
 
 /* It has gone from there: its process ends, or has called exec. */
-void sbx_family_forget(struct sbx_family *family, const char *name);
+void sbx_attended_forget(struct sbx_attended *family, const char *name);
 
 /* Readable when somebody has ended. Stays the family's. */
-int sbx_family_descriptor(const struct sbx_family *family);
+int sbx_attended_descriptor(const struct sbx_attended *family);
 
 /* Settle who has ended, look again at who was starting. Returns in how many milliseconds to come again, whatever happens
  * meanwhile; -1: only when the descriptor is readable. *ended_out: how many were settled. */
-int sbx_family_step(struct sbx_family *family, unsigned *ended_out);
+int sbx_attended_step(struct sbx_attended *family, unsigned *ended_out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_family.c - whose recordings are looked after, and what becomes of them when their processes end. */
+/* test_attended_processes.c - whose recordings are looked after, and what becomes of them when their processes end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "family.h"
+#include "attended_processes.h"
 #include "recording_builder.h"
 #include "recording_file.h"
 #include "recording_name.h"
@@ -32,7 +32,7 @@ struct fixture {
     char *base;
     char recordings[128], spool[128], raw[160];
     struct sbx_handovers handovers;
-    struct sbx_family *family;
+    struct sbx_attended *family;
     int folder;
     unsigned sessions;
 };
@@ -54,9 +54,9 @@ static int set_up(void **state)
     assert_int_equal(mkdir(fixture->spool, 0700), 0);
     fixture->folder = open(fixture->recordings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sbx_handovers_init(&fixture->handovers, fixture->spool, KEY, sbx_now_ns());
-    const struct sbx_family_options options = {
+    const struct sbx_attended_options options = {
         .recordings = fixture->recordings, .folder = fixture->folder, .handovers = &fixture->handovers};
-    fixture->family = sbx_family_create(&options);
+    fixture->family = sbx_attended_create(&options);
     assert_non_null(fixture->family);
     *state = fixture;
     return 0;
@@ -65,7 +65,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    sbx_family_destroy(fixture->family);
+    sbx_attended_destroy(fixture->family);
     close(fixture->folder);
     remove_folder(fixture->base);
     free(fixture);
@@ -129,8 +129,8 @@ static unsigned step_until(struct fixture *fixture, unsigned wanted, int tries)
     unsigned all = 0;
     for (; tries > 0 && all < wanted; tries--) {
         unsigned ended;
-        struct pollfd readable = {.fd = sbx_family_descriptor(fixture->family), .events = POLLIN};
-        int due_ms = sbx_family_step(fixture->family, &ended);
+        struct pollfd readable = {.fd = sbx_attended_descriptor(fixture->family), .events = POLLIN};
+        int due_ms = sbx_attended_step(fixture->family, &ended);
         all += ended;
         if (all < wanted) {
             poll(&readable, 1, due_ms < 0 || due_ms > 100 ? 100 : due_ms);
@@ -143,9 +143,9 @@ static void test_who_dies_in_a_stall_becomes_a_snapshot_while_the_others_live(vo
 {
     struct fixture *fixture = *state;
     struct process dead = start(fixture, KEY, 0), living = start(fixture, KEY, 0);
-    sbx_family_see(fixture->family, dead.name);
-    sbx_family_see(fixture->family, living.name);
-    sbx_family_see(fixture->family, living.name);
+    sbx_attended_see(fixture->family, dead.name);
+    sbx_attended_see(fixture->family, living.name);
+    sbx_attended_see(fixture->family, living.name);
     end(&dead);
     assert_int_equal(step_until(fixture, 1, 200), 1);
     assert_int_equal(snapshot_folder_count(fixture->raw, ""), 1);
@@ -160,7 +160,7 @@ static void test_a_recording_with_another_key_is_left_alone(void **state)
 {
     struct fixture *fixture = *state;
     struct process other = start(fixture, KEY + 1, 0);
-    sbx_family_see(fixture->family, other.name);
+    sbx_attended_see(fixture->family, other.name);
     end(&other);
     assert_int_equal(step_until(fixture, 1, 5), 0);
     assert_int_equal(access(other.path, F_OK), 0);
@@ -170,7 +170,7 @@ static void test_a_name_with_the_number_of_another_process_is_believed_by_its_lo
 {
     struct fixture *fixture = *state;
     struct process process = start(fixture, KEY, (uint32_t)getpid()); /* whose process lives on */
-    sbx_family_see(fixture->family, process.name);
+    sbx_attended_see(fixture->family, process.name);
     assert_int_equal(step_until(fixture, 1, 3), 0);
     end(&process);
     assert_int_equal(step_until(fixture, 1, 200), 1);
@@ -181,9 +181,9 @@ static void test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing(v
 {
     struct fixture *fixture = *state;
     struct process process = start(fixture, KEY, 0);
-    sbx_family_see(fixture->family, process.name);
+    sbx_attended_see(fixture->family, process.name);
     assert_int_equal(unlink(process.path), 0); /* as its agent does */
-    sbx_family_forget(fixture->family, process.name);
+    sbx_attended_forget(fixture->family, process.name);
     assert_int_equal(step_until(fixture, 1, 3), 0); /* it lives */
     end(&process);
     assert_int_equal(step_until(fixture, 1, 200), 1);
@@ -194,7 +194,7 @@ static void test_a_process_that_calls_exec_many_times_is_one_member(void **state
 {
     struct fixture *fixture = *state;
     struct process process = start(fixture, KEY, 0);
-    sbx_family_see(fixture->family, process.name);
+    sbx_attended_see(fixture->family, process.name);
     for (unsigned i = 0; i < 2000; i++) { /* more than there are descriptors */
         struct sbx_recording_name name = {.pid = (uint32_t)process.pid,
                                           .session_id = {0xee, (uint8_t)(i >> 8), (uint8_t)i}};
@@ -203,9 +203,9 @@ static void test_a_process_that_calls_exec_many_times_is_one_member(void **state
         sbx_recording_name_print(&name, next);
         snprintf(path, sizeof path, "%s/%s", fixture->recordings, next);
         assert_int_equal(rename(process.path, path), 0);
-        sbx_family_forget(fixture->family, process.name);
-        sbx_family_see(fixture->family, next);
-        (void)sbx_family_step(fixture->family, &ended);
+        sbx_attended_forget(fixture->family, process.name);
+        sbx_attended_see(fixture->family, next);
+        (void)sbx_attended_step(fixture->family, &ended);
         strcpy(process.name, next);
         strcpy(process.path, path);
     }
@@ -222,16 +222,16 @@ static void test_what_is_cut_short_or_empty_or_gone_costs_nothing(void **state)
     char path[256];
     static const char empty[] = "4711-00112233445566778899aabbccddeeff-0011223344556677" SBX_RECORDING_SUFFIX;
     assert_int_equal(truncate(process.path, 100), 0);
-    sbx_family_see(fixture->family, process.name);
+    sbx_attended_see(fixture->family, process.name);
     snprintf(path, sizeof path, "%s/%s", fixture->recordings, empty);
     close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    sbx_family_see(fixture->family, empty);
-    sbx_family_see(fixture->family, "no recording");
-    sbx_family_see(fixture->family, "..-" SBX_RECORDING_SUFFIX);
+    sbx_attended_see(fixture->family, empty);
+    sbx_attended_see(fixture->family, "no recording");
+    sbx_attended_see(fixture->family, "..-" SBX_RECORDING_SUFFIX);
     assert_int_equal(step_until(fixture, 1, 3), 0);
     unlink(path);
-    sbx_family_forget(fixture->family, empty);
-    sbx_family_forget(fixture->family, empty);
+    sbx_attended_forget(fixture->family, empty);
+    sbx_attended_forget(fixture->family, empty);
     end(&process);
     assert_int_equal(step_until(fixture, 1, 3), 0);
 }
