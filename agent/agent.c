@@ -35,6 +35,7 @@
 #include "process_state.h"
 #include "providers.h"
 #include "sampler.h"
+#include "service_pings.h"
 #include "signal_stack.h"
 #include "the_agent.h"
 #include "the_capture.h"
@@ -138,6 +139,7 @@ void sbx_agent_look_at_environment(void)
         sbx_seats_allow((uint32_t)atoi(seats));
     }
     is_declined = sbx_agent_is_declined();
+    sbx_service_pings_look_at_environment();
     libc_bytes = libc_stack_bytes();
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
         sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */

@@ -18,6 +18,9 @@ static struct {
 
 void sbx_attendance_join(const char *recordings_folder, uint64_t number)
 {
+    if (attendance.roster != NULL && attendance.number == number) {
+        return;
+    }
     attendance.roster = sbx_roster_map(recordings_folder, number);
     attendance.number = attendance.roster != NULL ? number : 0;
 }

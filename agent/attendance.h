@@ -8,7 +8,7 @@
 
 #include "roster.h"
 
-/* Before the start: where the roster is. 0: there is none. */
+/* Before the start, or as soon as a start is possible: where the roster is. 0: there is none. Twice is fine. */
 void sbx_attendance_join(const char *recordings_folder, uint64_t number);
 uint64_t sbx_attendance_roster(void); /* its number; 0: there is none */
 

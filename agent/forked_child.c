@@ -25,6 +25,7 @@
 #include "module_map.h"
 #include "process_state.h"
 #include "raw_syscall.h"
+#include "service_pings.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -83,6 +84,7 @@ static void forget_parent(void)
     sbx_process_state_clear();
     sbx_handover_forget_parent();
     sbx_attendance_forget_parent();
+    sbx_service_pings_forget_parent();
     sbx_the_agent_forget_parent();
     sbx_capture_forget_parent();
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "attendance.h"
 #include "clock.h"
 #include "got_hook.h"
 #include "handler_above.h"
@@ -185,6 +186,7 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
     late.root_device = root.st_dev;
     late.root_inode = root.st_ino;
     late.pid = (uint32_t)getpid();
+    sbx_attendance_join(recordings_folder, orders->roster); /* its companion is to wait for it, too */
     sbx_handler_learn();
     sbx_agent_look_at_environment();
     sbx_loader_visit_start();

@@ -249,7 +249,7 @@ uint64_t stallbox_watch_open(const char *what, uint32_t timeout_ms)
 void stallbox_watch_beat(uint64_t id)
 {
     if (id != 0) {
-        sbx_watch_beat(id);
+        (void)sbx_watch_beat(id);
     }
 }
 

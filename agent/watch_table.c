@@ -108,17 +108,17 @@ uint64_t sbx_watch_begin(enum sbx_watch_kind kind, const char *what, uint32_t ti
     return 0;
 }
 
-void sbx_watch_beat(uint64_t id)
+bool sbx_watch_beat(uint64_t id)
 {
     if (generation_of(id) == 0 || !sbx_capture_is_open()) {
-        return;
+        return false;
     }
     struct sbx_watch_entry *entry = entry_of(id);
     uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire watch.word - its fields are whole */
     enum sbx_watch_state state = sbx_watch_state_of(word);
     if (word >> 8 != generation_of(id) || entry->kind != SBX_WATCH_WATCHDOG ||
         (state != SBX_WATCH_OPEN && state != SBX_WATCH_RESTING)) {
-        return;
+        return false;
     }
     /* A close and another's open between the look above and these stores would give that one our time: a thread that
      * beats what another closes has to expect it. */
@@ -143,6 +143,7 @@ void sbx_watch_beat(uint64_t id)
             wake_in_time(due_ns_of(now_ns, entry->timeout_ms));
         }
     }
+    return true;
 }
 
 void sbx_watch_rest(uint64_t id)

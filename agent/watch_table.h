@@ -33,8 +33,8 @@ enum {
 uint64_t sbx_watch_begin(enum sbx_watch_kind kind, const char *what, uint32_t timeout_ms);
 
 /* The watch's thread lives, says the calling thread, and judge it from now on; or do not judge it until it beats again.
- * Nothing happens for an id that is none. */
-void sbx_watch_beat(uint64_t id);
+ * Nothing happens for an id that is none, or that was taken away: a beat says false then. */
+bool sbx_watch_beat(uint64_t id);
 void sbx_watch_rest(uint64_t id);
 
 /* Give a watch back, or say that a deadline was kept. A deadline that is kept too late is judged all the same. */

@@ -37,6 +37,8 @@ int sbx_command_ctl(int argc, char **argv);
 void sbx_usage_ctl(FILE *out);
 int sbx_command_look(int argc, char **argv);
 void sbx_usage_look(FILE *out);
+int sbx_command_unit(int argc, char **argv);
+void sbx_usage_unit(FILE *out);
 int sbx_command_serve(int argc, char **argv);
 void sbx_usage_serve(FILE *out);
 

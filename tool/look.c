@@ -168,6 +168,12 @@ static int look_on(struct sbx_process_view *view, const struct request *request)
     for (int64_t at_ns = begin_ns; result == 0 && at_ns < end_ns && !was_interrupted; at_ns = (int64_t)sbx_now_ns()) {
         struct sbx_process_look look;
         result = sbx_process_look_take(view, &look);
+        if (result == 0 && look.has_begun_anew) { /* what was counted is another program's */
+            fprintf(stderr, "stallbox look: process %d called exec meanwhile; the watch begins anew\n",
+                    (int)request->pid);
+            sbx_look_watch_release(&watch);
+            sbx_look_watch_begin(&watch, request->pid);
+        }
         if (result == 0) {
             int64_t pause_ns = look.took_ns * (WATCH_COST - 1);
             result = sbx_look_watch_add(&watch, &look, at_ns);

@@ -22,6 +22,7 @@ static const struct sbx_command commands[] = {
      sbx_usage_deliver},
     {"ctl", "talk to the recorder of a running process", sbx_command_ctl, sbx_usage_ctl},
     {"look", "say what a running process does now, without stopping it", sbx_command_look, sbx_usage_look},
+    {"unit", "print or install a systemd drop-in that records a service", sbx_command_unit, sbx_usage_unit},
     {"serve", "collect payloads and show them as pages", sbx_command_serve, sbx_usage_serve},
 };
 enum {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,9 +30,12 @@
 #include "recording_format.h"
 #include "recording_recover.h"
 #include "roster.h"
+#include "run_environment.h"
 #include "run_options.h"
+#include "run_stay.h"
 #include "run_words.h"
 #include "snapshot_fates.h"
+#include "spool_watch.h"
 
 extern char **environ;
 
@@ -54,42 +56,15 @@ struct run {
     struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
     uint64_t key;                     /* by which it knows its recordings; 0: there is none */
     struct sbx_sealer *sealer;        /* NULL: neither a key nor a KEYSET to seal to */
-    int raw_watch;                    /* inotify on SPOOL/raw, and on SPOOL for what the user says; -1: none */
-    int root_watch;                   /* which of the two is SPOOL's; -1: neither */
-    int roster;                       /* descriptor of what the programs tell (roster.h); -1: there is none */
-    uint64_t roster_number;           /* 0: there is none */
-    uint64_t started_ms;              /* when the program was started */
-    bool has_told_off;                /* it was said that nothing is recorded */
+    struct sbx_spool_watch spool_watch;
+    int roster;                  /* descriptor of what the programs tell (roster.h); -1: there is none */
+    uint64_t roster_number;      /* 0: there is none */
+    uint64_t started_ms;         /* when the program was started */
+    const struct sbx_stay *stay; /* what the companion before us has told; NULL: we are the first */
+    int argc;                    /* of the command, for the companion after us */
+    char **argv;
+    bool has_told_off; /* it was said that nothing is recorded */
 };
-
-/* The library lies beside us: in the build tree, or where `cmake --install` put both. */
-static bool find_library(char *path_out)
-{
-    static const char *const places[] = {"../agent/libstallbox.so", "../" STALLBOX_LIBRARY_FOLDER "/libstallbox.so.0"};
-    const char *given = getenv("STALLBOX_LIBRARY");
-    if (given != NULL) {
-        return realpath(given, path_out) != NULL;
-    }
-    char own[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-    if (length <= 0) {
-        return false;
-    }
-    own[length] = 0;
-    char *slash = strrchr(own, '/');
-    if (slash == NULL) {
-        return false;
-    }
-    slash[1] = 0;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char candidate[2 * PATH_MAX];
-        snprintf(candidate, sizeof candidate, "%s%s", own, places[i]);
-        if (realpath(candidate, path_out) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* As env(1), nice(1) and timeout(1) say it. */
 static int cannot_start(const struct run *run, int error)
@@ -141,7 +116,7 @@ static bool prepare_recording(struct run *run)
         sbx_run_tell_off(run->options.command[0], why, "name a folder of your own with STALLBOX_RECORDINGS");
         return false;
     }
-    if (!find_library(run->library)) {
+    if (!sbx_run_find_library(run->library)) {
         sbx_run_tell_off(run->options.command[0], "libstallbox.so is not beside this program",
                          "name it with STALLBOX_LIBRARY");
         return false;
@@ -149,85 +124,20 @@ static bool prepare_recording(struct run *run)
     return open_roster(run);
 }
 
-/* Is that a variable that we give the program? One of another `stallbox run` around us is not handed on. */
-static bool is_ours(const char *variable)
-{
-    static const char *const names[] = {"LD_PRELOAD=",     SBX_ENV_COMPANION "=",  SBX_ENV_AUTOSTART "=",
-                                        SBX_ENV_SPOOL "=", SBX_ENV_RECORDINGS "=", SBX_ENV_ORDERS "="};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strncmp(variable, names[i], strlen(names[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The program's environment: ours, and what the agent must know. */
 static char **make_environment(const struct run *run)
 {
-    size_t count = 0;
-    while (environ[count] != NULL) {
-        count++;
-    }
-    char **made = calloc(count + 8, sizeof *made);
-    if (made == NULL) {
-        return NULL;
-    }
-    const char *preloaded = getenv("LD_PRELOAD");
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_ours(environ[i]) && strncmp(environ[i], "ASAN_OPTIONS=", 13) != 0) {
-            made[used++] = environ[i];
-        }
-    }
-    bool is_first = preloaded == NULL || preloaded[0] == 0;
-    struct sbx_preload_orders orders = {
-        .layout_hash = sbx_layout_hash(), .companion_key = run->key, .roster = run->roster_number};
-    char orders_text[SBX_ORDERS_TEXT_BYTES];
-    snprintf(orders.app_name, sizeof orders.app_name, "%s", run->options.app_name != NULL ? run->options.app_name : "");
-    memcpy(orders.app_version, run->options.app_version, sizeof orders.app_version);
-    sbx_policy_settings(&run->policy, &orders.settings);
-    sbx_orders_print(&orders, orders_text);
-    /* The address sanitizer's run-time, where it is a library of its own, ends a program in which another library comes
-     * first, because that one's functions could stand before its own. Ours has none. */
-    const char *sanitizer = getenv("ASAN_OPTIONS");
-    bool is_alone = sanitizer == NULL || sanitizer[0] == 0;
-    char *texts[7] = {NULL};
-    if (asprintf(&texts[0], "LD_PRELOAD=%s%s%s", run->library, is_first ? "" : ":", is_first ? "" : preloaded) < 0 ||
-        asprintf(&texts[1], SBX_ENV_AUTOSTART "=%*s", SBX_CHILD_DIGITS, "") < 0 ||
-        asprintf(&texts[2], SBX_ENV_SPOOL "=%s", run->spool_absolute) < 0 ||
-        asprintf(&texts[3], SBX_ENV_RECORDINGS "=%s", run->recordings) < 0 ||
-        asprintf(&texts[4], SBX_ENV_ORDERS "=%s", orders_text) < 0 ||
-        asprintf(&texts[6], "ASAN_OPTIONS=%s%sverify_asan_link_order=0", is_alone ? "" : sanitizer,
-                 is_alone ? "" : ":") < 0 ||
-        (run->follower == NULL && asprintf(&texts[5], SBX_ENV_COMPANION "=%d-0", (int)getpid()) < 0)) {
-        free(made);
-        return NULL; /* out of memory before anything ran: the few bytes go with us */
-    }
-    for (size_t i = 0; i < 5; i++) {
-        made[used++] = texts[i];
-    }
-    made[used++] = texts[6];
-    /* With or without a policy: whoever steers the other users of this spool leaves it to us. */
-    made[used++] = run->follower != NULL
-                       ? (char *)(uintptr_t)sbx_follower_mark(run->follower) /* as execve() takes it */
-                       : texts[5];
-    return made;
-}
-
-static void watch_raw_folder(struct run *run)
-{
-    char raw[PATH_MAX + 8];
-    snprintf(raw, sizeof raw, "%s/raw", run->spool_absolute);
-    run->raw_watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (run->raw_watch >= 0 && inotify_add_watch(run->raw_watch, raw, IN_MOVED_TO) < 0) {
-        close(run->raw_watch);
-        run->raw_watch = -1; /* the courier looks by itself at the end, and whenever it is called */
-    }
-    run->root_watch = -1;
-    if (run->raw_watch >= 0) { /* what the user says */
-        run->root_watch = inotify_add_watch(run->raw_watch, run->spool_absolute, IN_MOVED_TO | IN_DELETE);
-    }
+    struct sbx_run_world world = {
+        .library = run->library,
+        .spool = run->spool_absolute,
+        .recordings = run->recordings,
+        .key = run->key,
+        .roster = run->roster_number,
+        .app_name = run->options.app_name,
+        .policy = &run->policy,
+        .mark = run->follower != NULL ? sbx_follower_mark(run->follower) : NULL,
+    };
+    memcpy(world.app_version, run->options.app_version, sizeof world.app_version);
+    return sbx_run_environment(&world);
 }
 
 /* The user said something: the courier has to ask the server to delete, or may send again. And the program is to read it,
@@ -240,26 +150,17 @@ static void on_consent(const struct run *run)
     }
 }
 
-/* Read what happened in the folders. Returns whether the courier is to be called. Payloads come and go in the spool by his
- * own hand: these he knows of. */
-static bool read_events(const struct run *run)
+/* Something may have happened in the spool. */
+static void look_at_spool(struct run *run)
 {
-    _Alignas(struct inotify_event) char events[4096];
-    bool has_news = false, has_said = false;
-    ssize_t bytes;
-    while ((bytes = read(run->raw_watch, events, sizeof events)) > 0) {
-        for (char *at = events; at < events + bytes;) {
-            const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
-            bool is_consent = event->len > 0 && strcmp(event->name, SBX_CONSENT_FILE) == 0;
-            has_said |= event->wd == run->root_watch && is_consent;
-            has_news |= event->wd != run->root_watch || is_consent;
-            at += sizeof *event + event->len;
-        }
-    }
+    bool has_said = false;
+    bool has_news = sbx_spool_watch_read(&run->spool_watch, &has_said);
     if (has_said) {
         on_consent(run);
     }
-    return has_news;
+    if (has_news) {
+        sbx_courier_call(run->courier);
+    }
 }
 
 static uint64_t now_ms(void)
@@ -303,13 +204,14 @@ static void look_whether_it_records(struct run *run, const struct sbx_child *chi
 }
 
 /* Wait for the program's end, telling the courier of snapshots meanwhile. */
-static void attend(struct run *run, struct sbx_child *child, struct sbx_courier *courier)
+static void attend(struct run *run, struct sbx_child *child)
 {
-    struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN}, {.fd = run->raw_watch, .events = POLLIN}};
+    struct pollfd fds[2] = {{.fd = child->signal_fd, .events = POLLIN},
+                            {.fd = run->spool_watch.events, .events = POLLIN}};
     bool has_looked = run->roster_number == 0;
     while (!child->has_ended) {
         /* Without inotify a look every two seconds has to do. */
-        int timeout_ms = !has_looked ? FIRST_LOOK_MS : run->raw_watch < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS;
+        int timeout_ms = !has_looked ? FIRST_LOOK_MS : run->spool_watch.events < 0 ? 2000 : SBX_MEMORY_KILLS_EVERY_MS;
         int count = poll(fds, 2, timeout_ms);
         if (count < 0 && errno != EINTR) {
             break;
@@ -322,9 +224,7 @@ static void attend(struct run *run, struct sbx_child *child, struct sbx_courier 
             look_whether_it_records(run, child);
         }
         sbx_child_on_signal(child);
-        if (run->raw_watch < 0 || read_events(run)) {
-            sbx_courier_call(courier);
-        }
+        look_at_spool(run);
     }
 }
 
@@ -469,7 +369,9 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
         .recordings = run->recordings,
         .spool_path = run->spool_absolute,
         .only_own = true,
-        .judges_starts = true,
+        .mark = run->stay != NULL ? run->stay->mark : NULL,
+        .key = run->key,
+        .judges_starts = run->stay == NULL,
         .program = find_program(run->options.command[0]),
         .poll_ms = run->options.delivery.poll_ms,
         .adjust = hold_to_options,
@@ -485,29 +387,103 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
     return true;
 }
 
-/* Begin to take over what the program cannot write. Without it each such snapshot is lost, and only the agent's own
- * count tells. */
+/* By which our programs' recordings are known. */
+static void choose_key(struct run *run)
+{
+    if (run->stay != NULL) {
+        run->key = run->stay->key;
+    } else if (getrandom(&run->key, sizeof run->key, 0) != (ssize_t)sizeof run->key) {
+        run->key = 0;
+    }
+}
+
+/* Begin to take over what the program cannot write, and to look after its children. Without it each such snapshot is lost, and
+ * only the agent's own count tells. */
 static void start_taker(struct run *run)
 {
-    uint64_t key = 0;
-    if (getrandom(&key, sizeof key, 0) == (ssize_t)sizeof key && key != 0) {
-        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, key, run->roster_number);
-        run->key = run->taker != NULL ? key : 0;
+    if (run->key != 0) {
+        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, run->key, run->roster_number);
+        run->key = run->taker != NULL ? run->key : 0;
     }
+}
+
+static void start_courier(struct run *run, struct sbx_spool *spool)
+{
+    struct sbx_redaction redaction;
+    sbx_spool_watch_open(&run->spool_watch, run->spool_absolute);
+    sbx_policy_redaction(&run->policy, &redaction);
+    run->courier = sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
+                                     run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
+}
+
+/* ---- when the program has ended, and something that it started has not ---- */
+
+/* Returns whether another companion has the roster, and all that follows from it. */
+static bool hand_on(const struct run *run)
+{
+    struct sbx_stay stay = {.roster = run->roster, .roster_number = run->roster_number, .key = run->key};
+    memcpy(stay.recordings, run->recordings, sizeof stay.recordings);
+    snprintf(stay.spool, sizeof stay.spool, "%s", run->spool_absolute);
+    snprintf(stay.mark, sizeof stay.mark, "%s", run->follower != NULL ? sbx_follower_mark(run->follower) : "");
+    int result = sbx_stay_hand_on(&stay, run->argc, run->argv);
+    sbx_run_tell_stay(run->options.command[0], run->options.is_quiet, result);
+    return result == 0;
+}
+
+static void look_at_spool_again(void *context)
+{
+    look_at_spool(context);
+}
+
+/* The whole life of a companion that goes on. Nobody hears what it would say. */
+static int stay_on(struct run *run, struct sbx_spool *spool)
+{
+    struct sbx_handover_counts handed_over;
+    struct sbx_courier_counts counts;
+    memcpy(run->recordings, run->stay->recordings, sizeof run->recordings);
+    run->roster = run->stay->roster;
+    run->roster_number = run->stay->roster_number;
+    choose_key(run);
+    if (run->options.delivery.policy_path != NULL && !open_policy(run, spool)) {
+        return SBX_EXIT_FAILED; /* without it nobody knows whether anything may be sent */
+    }
+    start_taker(run);
+    start_courier(run, spool);
+    if (run->courier == NULL || (run->follower != NULL && sbx_follower_start(run->follower) != 0)) {
+        return SBX_EXIT_FAILED; /* what it finds then is there for the next who looks */
+    }
+    if (run->recordings[0] == '/' && chdir("/") != 0) {
+        /* Then we keep the folder in use. */
+    }
+    sbx_handover_taker_attend(run->taker, 0);
+    const struct sbx_stay_watch watch = {.roster = run->roster,
+                                         .ended = sbx_handover_taker_ended(run->taker),
+                                         .events = run->spool_watch.events,
+                                         .on_events = look_at_spool_again,
+                                         .context = run};
+    sbx_stay_wait(&watch);
+    sbx_handover_taker_finish(run->taker, &handed_over);
+    if (run->follower != NULL) {
+        sbx_follower_ended(run->follower, 0);
+    }
+    recover(run, NULL);
+    sbx_courier_finish(run->courier, DELIVERY_GRACE_MS, &counts);
+    sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+    return SBX_EXIT_DONE;
 }
 
 /* Everything around the program's life. Returns an exit status when the program never ran. */
 static int run_command(struct run *run, struct sbx_spool *spool)
 {
-    struct sbx_redaction redaction;
     struct sbx_child child;
     int result = sbx_child_prepare(&child);
     if (result != 0) {
         return run_without(run, strerror(-result), "raise the limit on open files (ulimit -n)");
     }
-    run->raw_watch = run->roster = -1;
+    run->roster = -1;
     bool is_recording = prepare_recording(run);
     recover(run, NULL); /* what an earlier run left behind */
+    choose_key(run);
     if (is_recording && run->options.delivery.policy_path != NULL) {
         is_recording = open_policy(run, spool);
     }
@@ -518,12 +494,8 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         start_taker(run);
     }
     char **environment = is_recording ? make_environment(run) : environ;
-    watch_raw_folder(run);
-    sbx_policy_redaction(&run->policy, &redaction);
-    struct sbx_courier *courier =
-        sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
-                          run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
-    run->courier = courier;
+    start_courier(run, spool);
+    struct sbx_courier *courier = run->courier;
     if (courier == NULL || environment == NULL) {
         if (run->follower != NULL) {
             sbx_follower_ended(run->follower, 0); /* what follows is no start under this policy */
@@ -545,7 +517,8 @@ static int run_command(struct run *run, struct sbx_spool *spool)
         if (run->follower != NULL && sbx_follower_start(run->follower) != 0) {
             fprintf(stderr, "stallbox run: no thread to follow the policy: it stays as it is\n");
         }
-        attend(run, &child, courier);
+        sbx_handover_taker_attend(run->taker, (uint32_t)child.pid);
+        attend(run, &child);
         if (run->follower != NULL) {
             sbx_follower_ended(run->follower,
                                child.status); /* its thread ends with us: it may be waiting for a server */
@@ -556,14 +529,17 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     if (result == 0) {
         recover(run, &child);
     }
+    bool goes_on = result == 0 && sbx_stay_is_needed(run->roster, run->roster_number);
     struct sbx_courier_counts counts;
-    sbx_courier_finish(courier, result == 0 ? DELIVERY_GRACE_MS : 0, &counts);
+    sbx_courier_finish(courier, result == 0 && !goes_on ? DELIVERY_GRACE_MS : 0, &counts);
     if (result == 0) {
         tell_failures(&handed_over);
         tell(run, &counts);
         tell_program(run, &child, &counts, is_recording);
     }
-    sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+    if (!goes_on || !hand_on(run)) {
+        sbx_roster_remove(run->recordings, run->roster_number, run->roster);
+    }
     if (result != 0) {
         return cannot_start(run, -result);
     }
@@ -575,11 +551,22 @@ int sbx_command_run(int argc, char **argv)
     static struct run run;
     char why[PATH_MAX + 128], default_spool[SBX_RECORDING_PATH_MAX];
     struct sbx_spool *spool = NULL;
+    static struct sbx_stay stay;
+    int stays = sbx_stay_take(&stay, &argc, argv);
+    if (stays < 0) {
+        return sbx_usage_error("run", "%s is for `stallbox run` itself", SBX_STAY_OPTION);
+    }
+    run.stay = stays > 0 ? &stay : NULL;
+    run.argc = argc;
+    run.argv = argv;
     int status = sbx_run_options_read(&run.options, argc, argv);
     if (status != 0) {
         return status < 0 ? SBX_EXIT_DONE : status;
     }
     run.policy = run.options.told;
+    if (run.stay != NULL) {
+        run.options.delivery.spool_path = run.stay->spool;
+    }
     status = sbx_delivery_options_prepare(&run.options.delivery, "run", &run.sealer);
     if (status != SBX_EXIT_DONE) {
         return status;
@@ -601,7 +588,7 @@ int sbx_command_run(int argc, char **argv)
         snprintf(why, sizeof why, "%s: the path is longer than %d bytes", run.spool_absolute, SBX_PATH_MAX - 1);
         return run_without(&run, why, "name another folder with --spool DIR");
     }
-    status = run_command(&run, spool);
+    status = run.stay != NULL ? stay_on(&run, spool) : run_command(&run, spool);
     sbx_sealer_destroy(run.sealer);
     sbx_spool_close(spool);
     return status;

@@ -168,3 +168,17 @@ void sbx_run_tell_end(const struct sbx_run_told *told, const struct sbx_roster *
         tell_gaps(told, roster);
     }
 }
+
+void sbx_run_tell_stay(const char *program, bool is_quiet, int result)
+{
+    if (result != 0) {
+        fprintf(stderr,
+                "stallbox run: processes that %s started go on, and nobody looks after what they record: %s; run "
+                "`stallbox deliver` for their spool\n",
+                sbx_run_name(program), strerror(-result));
+    } else if (!is_quiet) {
+        fprintf(stderr,
+                "stallbox run: processes that %s started go on; recording goes on in the background until they end\n",
+                sbx_run_name(program));
+    }
+}

@@ -36,4 +36,7 @@ bool sbx_run_tell_state(const struct sbx_run_told *told, const struct sbx_roster
 void sbx_run_tell_end(const struct sbx_run_told *told, const struct sbx_roster *roster,
                       const struct sbx_snapshot_fates *fates);
 
+/* The program has ended, and others that it started have not: who looks after them. `result`: 0, or -errno when nobody does. */
+void sbx_run_tell_stay(const char *program, bool is_quiet, int result);
+
 #endif

@@ -481,6 +481,45 @@ static bool is_enough(const struct recovery *recovery)
     return recovery->order->snapshots_max != 0 && made >= recovery->order->snapshots_max;
 }
 
+static void recover_name(struct recovery *recovery, const char *name)
+{
+    char path[4096];
+    if (name[0] == '.' || !ends_with(name, SBX_RECORDING_SUFFIX)) {
+        return;
+    }
+    if (snprintf(path, sizeof path, "%s/%s", recovery->order->folder, name) >= (int)sizeof path) {
+        fail(recovery, name, "has too long a path");
+        return;
+    }
+    recover_file(recovery, path, name);
+}
+
+/* Returns 0 or -errno: the folder cannot be read. */
+static int recover_all(struct recovery *recovery)
+{
+    int again = openat(recovery->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
+    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
+    int error = 0;
+    if (listing == NULL) {
+        error = -errno;
+        if (again >= 0) {
+            close(again);
+        }
+        return error;
+    }
+    while (!is_enough(recovery)) {
+        errno = 0;
+        const struct dirent *entry = readdir(listing);
+        if (entry == NULL) {
+            error = -errno;
+            break;
+        }
+        recover_name(recovery, entry->d_name);
+    }
+    closedir(listing);
+    return error;
+}
+
 int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_recovery_counts *counts_out)
 {
     struct recovery recovery = {.order = order, .place = {.spool = order->spool, .folder = -1}};
@@ -490,36 +529,13 @@ int sbx_recording_recover(const struct sbx_recovery_order *order, struct sbx_rec
     if (recovery.folder < 0) {
         return recovery.folder == -ENOENT ? 0 : recovery.folder;
     }
-    int again = openat(recovery.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* closedir() closes what it reads */
-    DIR *listing = again >= 0 ? fdopendir(again) : NULL;
-    if (listing == NULL) {
-        error = -errno;
-        if (again >= 0) {
-            close(again);
-        }
-        close(recovery.folder);
-        return error;
-    }
     recovery.mark = sbx_recovery_place_mark(order->spool);
     recovery.is_denied = sbx_recovery_place_is_denied(order->spool);
-    while (!is_enough(&recovery)) {
-        errno = 0;
-        const struct dirent *entry = readdir(listing);
-        if (entry == NULL) {
-            error = -errno;
-            break;
-        }
-        if (entry->d_name[0] == '.' || !ends_with(entry->d_name, SBX_RECORDING_SUFFIX)) {
-            continue;
-        }
-        char path[4096];
-        if (snprintf(path, sizeof path, "%s/%s", order->folder, entry->d_name) >= (int)sizeof path) {
-            fail(&recovery, entry->d_name, "has too long a path");
-            continue;
-        }
-        recover_file(&recovery, path, entry->d_name);
+    if (order->name != NULL) {
+        recover_name(&recovery, order->name);
+    } else {
+        error = recover_all(&recovery);
     }
-    closedir(listing);
     sbx_recovery_place_close(&recovery.place);
     close(recovery.folder);
     *counts_out = recovery.counts;

@@ -61,6 +61,7 @@ struct sbx_known_death {
 /* What to do; strings and `death` are borrowed until the call returns. */
 struct sbx_recovery_order {
     const char *folder;                  /* of recordings */
+    const char *name;                    /* of the one recording to deal with, in `folder`; NULL: all of them */
     const char *spool;                   /* ours: the only one that anything is written to */
     const struct sbx_known_death *death; /* may be NULL */
     uint32_t snapshots_max;              /* stop after so many; 0: all */
@@ -69,7 +70,7 @@ struct sbx_recovery_order {
     void *context;                       /* for `complain` */
 };
 
-/* Deal with every recording (*.rec of this user) in the folder, which must be ours alone (-EPERM). A snapshot goes to raw/ of
+/* Deal with every recording (*.rec of this user) in the folder, or with the one that is named, which must be ours alone (-EPERM). A snapshot goes to raw/ of
  * our own spool, whatever the recording says; the folders are made as needed (0700). Which recordings are of that spool is in
  * their names (recording_name.h), or they are of none; those of another wait for who has it, for a week after their death
  * was seen. When the user has said no in the spool, nothing is made. Returns 0, also when single recordings failed (see the

@@ -25,7 +25,7 @@ enum {
 /* A number that changes when the struct does. */
 static uint32_t layout(void)
 {
-    return (uint32_t)sizeof(struct sbx_roster) << 8 | 1;
+    return (uint32_t)sizeof(struct sbx_roster) << 8 | 2;
 }
 
 static void print_name(uint64_t number, char name_out[NAME_BYTES])
@@ -33,7 +33,21 @@ static void print_name(uint64_t number, char name_out[NAME_BYTES])
     snprintf(name_out, NAME_BYTES, "%016llx" SBX_ROSTER_SUFFIX, (unsigned long long)number);
 }
 
-static struct sbx_roster *map_in(int folder, uint64_t number)
+/* Be a member: a read lock of the open file (fcntl(2), "open file description locks"). The mapping keeps the file open, children of
+ * fork() share the mapping, exec() and the end let it go; so it needs no descriptor, and nobody has to sign off. The
+ * companion's own lock, by which rosters are swept, is flock(2)'s and another. */
+static struct flock member_lock(short type)
+{
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+}
+
+static void become_member(int file)
+{
+    struct flock lock = member_lock(F_RDLCK);
+    (void)fcntl(file, F_OFD_SETLK, &lock); /* where there are no such locks, nobody waits for this process */
+}
+
+static struct sbx_roster *map_in(int folder, uint64_t number, bool as_member)
 {
     char name[NAME_BYTES];
     struct stat status;
@@ -45,6 +59,9 @@ static struct sbx_roster *map_in(int folder, uint64_t number)
     void *mapped = MAP_FAILED;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == sizeof(struct sbx_roster)) {
         mapped = mmap(NULL, sizeof(struct sbx_roster), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    if (mapped != MAP_FAILED && as_member) {
+        become_member(file);
     }
     close(file);
     if (mapped == MAP_FAILED) {
@@ -64,7 +81,7 @@ struct sbx_roster *sbx_roster_map(const char *folder_path, uint64_t number)
     if (folder < 0) {
         return NULL;
     }
-    struct sbx_roster *roster = map_in(folder, number);
+    struct sbx_roster *roster = map_in(folder, number, true);
     close(folder);
     return roster;
 }
@@ -127,7 +144,7 @@ void sbx_roster_add(struct sbx_roster *roster, const uint8_t id[SBX_ROSTER_ID_BY
 
 void sbx_roster_add_to(int folder, uint64_t number, const uint8_t id[SBX_ROSTER_ID_BYTES])
 {
-    struct sbx_roster *roster = number != 0 ? map_in(folder, number) : NULL;
+    struct sbx_roster *roster = number != 0 ? map_in(folder, number, false) : NULL;
     if (roster != NULL) {
         sbx_roster_add(roster, id);
         munmap(roster, sizeof *roster);
@@ -220,6 +237,12 @@ bool sbx_roster_read(int roster, struct sbx_roster *copy_out)
 {
     memset(copy_out, 0, sizeof *copy_out);
     return roster >= 0 && pread(roster, copy_out, sizeof *copy_out, 0) == (ssize_t)sizeof *copy_out;
+}
+
+bool sbx_roster_has_members(int roster)
+{
+    struct flock lock = member_lock(F_WRLCK);
+    return roster >= 0 && fcntl(roster, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 struct sbx_roster_process sbx_roster_process(const struct sbx_roster *copy, uint32_t pid)

@@ -55,7 +55,8 @@ struct sbx_roster {
 
 /* ---- for programs: each NULL is fine, and says nothing ---- */
 
-/* Map the roster `number` in `folder`. NULL: it is gone, or of another version. Never unmapped: a hook may be at it. */
+/* Map the roster `number` in `folder`, and be a member of it: this process until it ends or calls exec, and its children of
+ * fork() likewise. NULL: it is gone, or of another version. Never unmapped: a hook may be at it. */
 struct sbx_roster *sbx_roster_map(const char *folder, uint64_t number);
 
 /* Say what became of the recorder in process `pid`; after an exec it is said anew. */
@@ -76,6 +77,9 @@ SBX_MUST_CHECK int sbx_roster_create(const char *folder, uint64_t *number_out);
 
 /* A copy of what it says now. False: it was cut short. */
 bool sbx_roster_read(int roster, struct sbx_roster *copy_out);
+
+/* Does a member live? Not seen are programs that have just called exec and are not loaded yet. */
+bool sbx_roster_has_members(int roster);
 
 /* What it says of a process; UNTOLD when it says nothing. */
 struct sbx_roster_process sbx_roster_process(const struct sbx_roster *copy, uint32_t pid);

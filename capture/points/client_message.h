@@ -73,12 +73,15 @@ SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call
     }                                                                              \
     return result
 
-#define SBX_WRITE_ENDS(type, call, fd, real)                                   \
+#define SBX_WRITE_ENDS(type, call, fd, real, seen)                             \
     if (SBX_UNLIKELY(sbx_is_client(fd))) {                                     \
         sbx_client_answer(call);                                               \
     }                                                                          \
     type result = real;                                                        \
     sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
+    if (result > 0) {                                                          \
+        seen;                                                                  \
+    }                                                                          \
     return result
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client_message.h"
+#include "notify_socket.h"
 #include "wide_names.h"
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
@@ -35,7 +36,7 @@
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
-        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments);                           \
+        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments, (void)0);                  \
     }
 
 /* Eight bytes are what an eventfd gives and takes: such a read may be ended by a thread that writes as many. */
@@ -65,7 +66,8 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
         sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
     }
     sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_WRITE, (uint64_t)fd + 1, 0);
-    SBX_WRITE_ENDS(ssize_t, &call, fd, real_write(fd, buffer, bytes));
+    SBX_WRITE_ENDS(ssize_t, &call, fd, real_write(fd, buffer, bytes),
+                   sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result));
 }
 
 READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)

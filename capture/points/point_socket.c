@@ -7,6 +7,7 @@
 
 #include "client_message.h"
 #include "message_loop.h"
+#include "notify_socket.h"
 
 /* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
 #define RECEIVES(name, parameters, arguments, op)                                                \
@@ -18,14 +19,15 @@
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
         SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                                \
     }
-#define SENDS(name, parameters, arguments, op)                                                   \
+/* `seen` looks whether it went to the service manager's socket. */
+#define SENDS(name, parameters, arguments, op, seen)                                             \
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
-        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments);                               \
+        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments, seen);                         \
     }
 
 /* What accept() gives is a client's, what was connected is none. */
@@ -53,22 +55,46 @@
         return result;                                                                                          \
     }
 
-SBX_BLOCKING_HOOK(int, connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_GROUP_SOCKET,
-                  SBX_RECORD_SOCKET, SBX_OP_CONNECT, (sbx_client_went(fd), (uint64_t)fd + 1), 0, result < 0, fd)
+static int (*real_connect)(int, const struct sockaddr *, socklen_t);
+static int hook_connect(int fd, const struct sockaddr *to, socklen_t bytes)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_client_went(fd);
+    sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_CONNECT, (uint64_t)fd + 1, 0);
+    int result = real_connect(fd, to, bytes);
+    sbx_blocking_end(&call, 0, result < 0, fd);
+    if (result == 0) {
+        sbx_notify_connected(fd, to, bytes);
+    }
+    return result;
+}
+
 ACCEPTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes))
 ACCEPTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags))
-SENDS(send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
+SENDS(send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND,
+      sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result))
 RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
 RECEIVES(recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
          SBX_OP_RECV)
 SENDS(sendto, (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
+      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO, sbx_notify_sent(fd, to, to_bytes, buffer, (size_t)result))
 RECEIVES(recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
          (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
 RECEIVES(recvfrom_chk,
          (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
          (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
-SENDS(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
+/* The first part of a message: sd_notify(3) sends one. */
+SBX_HOOK_SAFE static void look_at_message(int fd, const struct msghdr *message, size_t sent)
+{
+    const struct iovec *parts = message->msg_iov;
+    if (message->msg_iovlen != 0) {
+        sbx_notify_sent(fd, message->msg_name, message->msg_namelen, parts[0].iov_base,
+                        parts[0].iov_len < sent ? parts[0].iov_len : sent);
+    }
+}
+SENDS(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG,
+      look_at_message(fd, message, (size_t)result))
 RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
 #define MOVES(type, name, parameters, arguments, op)                                                                \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \

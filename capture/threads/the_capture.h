@@ -73,8 +73,8 @@ struct sbx_capture {
                                              is none */
     uint32_t has_frames;      /* 1: some thread has said where its frames begin */
     uint32_t has_clients;     /* 1: some thread without a loop has read what a client wants (points/client_message.h) */
+    /* Since when all points are in that see a client's question, its answer and waits for work; UINT64_MAX: one is out */
     uint64_t clients_since_ns;
-    uint32_t has_clients; /* 1: some thread without a loop has read what a client wants (points/client_message.h) */
 };
 
 /* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */

@@ -15,6 +15,14 @@ if [ "$code" != "$page" ]; then
     exit 1
 fi
 
+# `stallbox unit` judges filters by the same list. It leaves out the old names of x86-64.
+judged=$(sed -n '/begin of calls/,/end of calls/p' tool/unit/unit_filter.c | grep -oE '"[a-z0-9_]+"' | tr -d '"' | sort -u)
+wanted=$(grep -vxE 'stat|readlink|mkdir|unlink|rename|access' <<<"$code")
+if [ "$judged" != "$wanted" ]; then
+    diff <(echo "$wanted") <(echo "$judged") | sed 's/^</the recorder calls, and tool\/unit\/unit_filter.c does not have:/; s/^>/in tool\/unit\/unit_filter.c only:/' >&2 || true
+    exit 1
+fi
+
 # What is called by number on the program's threads is in the first of the two lists, or in that for samples. By name only what the object files
 # import can be told (handler_symbols.sh); the host tests run both lists in filters that kill.
 theirs=$(sed -n '/sbx_calls_on_their_threads\[\] = {/,/^};/p; /calls_by_file\[\] = {/,/};/p; /sbx_calls_for_asking\[\] = {/,/^};/p' capture/port/sandbox_filter.c |

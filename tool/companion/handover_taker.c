@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "attended_processes.h"
 #include "handover_snapshot.h"
+#include "order.h"
 #include "recording_format.h"
 
 enum {
@@ -26,10 +28,14 @@ enum {
 
 struct sbx_handover_taker {
     pthread_t thread;
-    int folder; /* of recordings */
-    int watch;  /* inotify; -1: none */
-    int word;   /* eventfd: it is over */
+    const char *recordings;
+    int folder;                           /* of recordings */
+    int watch;                            /* inotify; -1: none */
+    int word;                             /* eventfd: it is over, or there is somebody to attend */
+    int ended;                            /* eventfd: somebody has ended */
+    uint32_t is_over, attends, child_pid; /* atomics; the last is whole when `attends` is set */
     struct sbx_handovers handovers;
+    struct sbx_attended *family; /* NULL: nobody to attend yet */
 };
 
 static bool is_recording(const char *name)
@@ -51,39 +57,102 @@ static void look_at_all(struct sbx_handover_taker *taker)
     for (struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
         if (is_recording(entry->d_name)) {
             (void)sbx_handover_serve(&taker->handovers, taker->folder, entry->d_name);
+            if (taker->family != NULL) {
+                sbx_attended_see(taker->family, entry->d_name);
+            }
         }
     }
     closedir(listing);
 }
 
-/* Look at what was written to, each once a batch. */
+static void look_at_event(struct sbx_handover_taker *taker, const struct inotify_event *event)
+{
+    if ((event->mask & IN_MODIFY) != 0) {
+        (void)sbx_handover_serve(&taker->handovers, taker->folder, event->name);
+    }
+    if (taker->family == NULL) {
+        return;
+    }
+    if ((event->mask & (IN_DELETE | IN_MOVED_FROM)) != 0) {
+        sbx_attended_forget(taker->family, event->name);
+    } else {
+        sbx_attended_see(taker->family, event->name);
+    }
+}
+
+/* Look at what was written to, each once a batch; who has come, who has gone. */
 static void look_at_events(struct sbx_handover_taker *taker)
 {
     _Alignas(struct inotify_event) char events[8192];
     ssize_t got = read(taker->watch, events, sizeof events);
     const char *last = "";
+    uint32_t last_mask = 0;
     for (ssize_t at = 0; at < got;) {
         const struct inotify_event *event = (const struct inotify_event *)(const void *)(events + at);
         at += (ssize_t)(sizeof *event + event->len);
         if ((event->mask & IN_Q_OVERFLOW) != 0) {
             look_at_all(taker);
-        } else if (event->len != 0 && is_recording(event->name) && strcmp(event->name, last) != 0) {
-            (void)sbx_handover_serve(&taker->handovers, taker->folder, event->name);
+        } else if (event->len != 0 && is_recording(event->name) &&
+                   (event->mask != last_mask || strcmp(event->name, last) != 0)) {
+            look_at_event(taker, event);
             last = event->name;
+            last_mask = event->mask;
         }
     }
+}
+
+static void begin_to_attend(struct sbx_handover_taker *taker)
+{
+    const struct sbx_attended_options options = {
+        .recordings = taker->recordings,
+        .folder = taker->folder,
+        .child_pid = taker->child_pid,
+        .handovers = &taker->handovers,
+    };
+    taker->family = sbx_attended_create(&options);
+    if (taker->family != NULL) { /* else they are settled when the companion ends */
+        look_at_all(taker);
+    }
+}
+
+/* Returns in how many milliseconds to look again. */
+static int attend(struct sbx_handover_taker *taker)
+{
+    unsigned ended = 0;
+    int due_ms = -1;
+    if (taker->family == NULL && sbx_load_acquire(&taker->attends) != 0) { /* order: acquire taker.attends */
+        begin_to_attend(taker);
+    }
+    if (taker->family != NULL) {
+        due_ms = sbx_attended_step(taker->family, &ended);
+    }
+    if (ended != 0) {
+        (void)eventfd_write(taker->ended, ended);
+    }
+    return due_ms;
 }
 
 static void *run(void *context)
 {
     struct sbx_handover_taker *taker = context;
-    struct pollfd fds[2] = {{.fd = taker->word, .events = POLLIN}, {.fd = taker->watch, .events = POLLIN}};
     for (;;) {
-        int ready = poll(fds, 2, taker->watch < 0 ? LOOK_EVERY_MS : -1);
+        eventfd_t word;
+        int due_ms = attend(taker);
+        struct pollfd fds[3] = {
+            {.fd = taker->word, .events = POLLIN},
+            {.fd = taker->watch, .events = POLLIN},
+            {.fd = taker->family != NULL ? sbx_attended_descriptor(taker->family) : -1, .events = POLLIN}};
+        if (taker->watch < 0 && (due_ms < 0 || due_ms > LOOK_EVERY_MS)) {
+            due_ms = LOOK_EVERY_MS;
+        }
+        int ready = poll(fds, 3, due_ms);
         if (ready < 0 && errno != EINTR) {
             break;
         }
         if (ready > 0 && (fds[0].revents & POLLIN) != 0) {
+            (void)eventfd_read(taker->word, &word);
+        }
+        if (sbx_load_acquire(&taker->is_over) != 0) { /* order: acquire taker.is_over */
             break;
         }
         if (taker->watch < 0) {
@@ -109,6 +178,10 @@ static void release(struct sbx_handover_taker *taker)
     if (taker->word >= 0) {
         close(taker->word);
     }
+    if (taker->ended >= 0) {
+        close(taker->ended);
+    }
+    sbx_attended_destroy(taker->family);
     free(taker);
 }
 
@@ -121,18 +194,36 @@ struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, cons
     }
     sbx_handovers_init(&taker->handovers, spool_path, key, sbx_now_ns());
     taker->handovers.roster = roster;
+    taker->recordings = recordings;
     taker->folder = open(recordings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     taker->word = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    taker->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     taker->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (taker->watch >= 0 && inotify_add_watch(taker->watch, recordings, IN_MODIFY | IN_ONLYDIR) < 0) {
+    if (taker->watch >= 0 &&
+        inotify_add_watch(taker->watch, recordings, IN_MODIFY | IN_CREATE | IN_MOVE | IN_DELETE | IN_ONLYDIR) < 0) {
         close(taker->watch);
         taker->watch = -1;
     }
-    if (taker->folder < 0 || taker->word < 0 || pthread_create(&taker->thread, NULL, run, taker) != 0) {
+    if (taker->folder < 0 || taker->word < 0 || taker->ended < 0 ||
+        pthread_create(&taker->thread, NULL, run, taker) != 0) {
         release(taker);
         return NULL;
     }
     return taker;
+}
+
+void sbx_handover_taker_attend(struct sbx_handover_taker *taker, uint32_t child_pid)
+{
+    if (taker != NULL) {
+        taker->child_pid = child_pid;
+        sbx_store_release(&taker->attends, 1); /* order: release taker.attends - the number is whole */
+        (void)eventfd_write(taker->word, 1);
+    }
+}
+
+int sbx_handover_taker_ended(const struct sbx_handover_taker *taker)
+{
+    return taker != NULL ? taker->ended : -1;
 }
 
 void sbx_handover_taker_finish(struct sbx_handover_taker *taker, struct sbx_handover_counts *counts_out)
@@ -141,8 +232,8 @@ void sbx_handover_taker_finish(struct sbx_handover_taker *taker, struct sbx_hand
     if (taker == NULL) {
         return;
     }
-    const uint64_t one = 1;
-    while (write(taker->word, &one, sizeof one) < 0 && errno == EINTR) {
+    sbx_store_release(&taker->is_over, 1); /* order: release taker.is_over */
+    while (eventfd_write(taker->word, 1) < 0 && errno == EINTR) {
     }
     pthread_join(taker->thread, NULL);
     counts_out->made = taker->handovers.made;

@@ -463,6 +463,10 @@ int sbx_follower_open(const struct sbx_follower_options *options, struct sbx_pol
     struct sbx_open_start self = sbx_policy_store_self(follower->store);
     snprintf(follower->mark, sizeof follower->mark, SBX_ENV_COMPANION "=%u-%llu", self.pid,
              (unsigned long long)self.start_ticks);
+    if (options->mark != NULL && options->mark[0] != '\0') {
+        snprintf(follower->mark, sizeof follower->mark, "%s", options->mark);
+    }
+    follower->agents.key = options->key;
     follower->agents.recordings = options->recordings;
     follower->agents.searches_recordings = options->searches_recordings;
     follower->agents.spool_path = options->spool_path;

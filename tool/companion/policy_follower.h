@@ -31,7 +31,10 @@ struct sbx_follower_options { /* all borrowed until the follower is closed */
     const char *recordings;   /* folder of recordings; NULL: none is named */
     bool searches_recordings; /* then those where recordings may lie are searched; else none are steered */
     const char *spool_path;   /* absolute: agents with this spool are ours */
-    bool only_own;       /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
+    bool only_own; /* of those, only processes that carry our SBX_ENV_COMPANION; else those that carry none */
+    const char
+        *mark;    /* that they carry, when a companion before us has started them; NULL or "": one of ours is made */
+    uint64_t key; /* of their recordings (preload.h): known by it, they need not show their mark; 0: none */
     bool judges_starts;  /* the caller starts the application and says how it ended */
     const char *program; /* its file, for knowing its version; NULL: unknown */
     uint32_t poll_ms;    /* 0: as the policy says */

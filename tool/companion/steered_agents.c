@@ -39,6 +39,12 @@ static bool is_ours_to_steer(const struct sbx_steered_agents *agents, uint32_t p
     return agents->mark != NULL ? has_ours : !has_any;
 }
 
+/* The same, of who shows no environment any more: workers that write their title over it. */
+static bool has_our_key(const struct sbx_steered_agents *agents, const struct sbx_attachment *attachment)
+{
+    return agents->key != 0 && attachment->control->handover.key == agents->key;
+}
+
 static struct sbx_steered_agent *find_agent(struct sbx_steered_agents *agents, const char *name)
 {
     struct sbx_steered_agent *free_place = NULL;
@@ -79,7 +85,7 @@ static void give_order(void *context)
     int result;
     if (strncmp(attachment->header->spool_path, steering->agents->spool_path, sizeof attachment->header->spool_path) !=
             0 ||
-        !is_ours_to_steer(steering->agents, steering->pid)) {
+        !(has_our_key(steering->agents, attachment) || is_ours_to_steer(steering->agents, steering->pid))) {
         agent->order = steering->order;
         return;
     }

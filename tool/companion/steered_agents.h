@@ -32,6 +32,7 @@ struct sbx_steered_agents {
     bool searches_recordings; /* then those where recordings may lie (recording_folder.h); else there are none */
     const char *spool_path;   /* absolute, borrowed */
     const char *mark;         /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
+    uint64_t key;             /* or who has this in its recording; 0: nobody */
     struct sbx_steered_agent places[SBX_STEERED_MAX];
 };
 

@@ -11,7 +11,8 @@ enum {
 };
 
 struct entry {
-    uint64_t key; /* address * 2 + is it exact; 0: empty */
+    uint64_t key;    /* address * 2 + is it exact; 0: empty */
+    uint32_t module; /* its index: an address may be another module's later */
     size_t count;
     struct sbx_frame_name *names;
 };
@@ -56,10 +57,10 @@ void sbx_frame_names_destroy(struct sbx_frame_names *names)
     free(names);
 }
 
-static struct entry *slot_of(struct entry *entries, size_t slots, uint64_t key)
+static struct entry *slot_of(struct entry *entries, size_t slots, uint64_t key, uint32_t module)
 {
-    size_t at = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (slots - 1);
-    while (entries[at].key != 0 && entries[at].key != key) {
+    size_t at = (size_t)(((key + module) * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (slots - 1);
+    while (entries[at].key != 0 && (entries[at].key != key || entries[at].module != module)) {
         at = (at + 1) & (slots - 1);
     }
     return &entries[at];
@@ -76,7 +77,7 @@ static bool make_room(struct sbx_frame_names *names)
     }
     for (size_t i = 0; i < names->slots; i++) {
         if (names->entries[i].key != 0) {
-            *slot_of(larger, names->slots * 2, names->entries[i].key) = names->entries[i];
+            *slot_of(larger, names->slots * 2, names->entries[i].key, names->entries[i].module) = names->entries[i];
         }
     }
     free(names->entries);
@@ -107,7 +108,7 @@ size_t sbx_frame_names_find(struct sbx_frame_names *names, struct sbx_process_mo
     if (frame->module >= modules->count || key == 0 || !make_room(names)) {
         return 0;
     }
-    struct entry *entry = slot_of(names->entries, names->slots, key);
+    struct entry *entry = slot_of(names->entries, names->slots, key, frame->module);
     if (entry->key == 0) {
         struct sbx_process_module *module = &modules->modules[frame->module];
         struct sbx_symbol_file *file = sbx_process_module_symbols(modules, module);
@@ -115,6 +116,7 @@ size_t sbx_frame_names_find(struct sbx_frame_names *names, struct sbx_process_mo
         enum sbx_symbol_source source;
         size_t count = file != NULL ? sbx_symbol_file_find(file, address, names->scratch, INLINED_MAX, &source) : 0;
         entry->key = key;
+        entry->module = frame->module;
         entry->count = keep(names->scratch, count, &entry->names);
         names->used++;
     }

@@ -15,6 +15,8 @@ uint64_t sbx_stack_hash(const struct sbx_thread_stack *stack)
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, by words */
     for (size_t i = 0; i < stack->count; i++) {
         hash = (hash ^ stack->frames[i].pc) * UINT64_C(0x100000001b3);
+        hash =
+            (hash ^ stack->frames[i].module) * UINT64_C(0x100000001b3); /* the same address, of what was loaded later */
         hash ^= hash >> 29;
     }
     return hash;

@@ -41,7 +41,7 @@ int sbx_look_watch_add(struct sbx_look_watch *watch, const struct sbx_process_lo
 void sbx_look_watch_sort(struct sbx_look_watch *watch);
 void sbx_look_watch_release(struct sbx_look_watch *watch);
 
-/* Two threads with equal frames have equal ones. */
+/* Two threads with equal frames, of equal modules, have equal ones. */
 uint64_t sbx_stack_hash(const struct sbx_thread_stack *stack);
 
 #endif

@@ -17,8 +17,12 @@ enum {
 int sbx_process_view_open(struct sbx_process_view *view_out, pid_t pid, struct sbx_rows_cache *cache,
                           const char *const *symbol_dirs, size_t symbol_dir_count)
 {
-    *view_out = (struct sbx_process_view){.pid = pid};
-    int result = sbx_process_modules_read(&view_out->modules, pid, cache, symbol_dirs, symbol_dir_count);
+    *view_out = (struct sbx_process_view){.pid = pid, .is_in_other_namespace = sbx_process_is_in_other_namespace(pid)};
+    int result = sbx_process_image_read(pid, &view_out->image);
+    if (result != 0) {
+        return result;
+    }
+    result = sbx_process_modules_read(&view_out->modules, pid, cache, symbol_dirs, symbol_dir_count);
     if (result != 0) {
         return result == -ENOENT ? -ESRCH : result;
     }
@@ -100,7 +104,7 @@ static int read_thread(struct sbx_process_view *view, struct sbx_look_thread *th
     if (thread->stack == NULL) {
         return -ENOMEM;
     }
-    int result = sbx_thread_status_read(view->pid, thread->tid, &thread->status);
+    int result = sbx_thread_status_read(view->pid, thread->tid, view->is_in_other_namespace, &thread->status);
     if (result == 0 && (thread->status.state == 'Z' || thread->status.state == 'X')) {
         result = -ESRCH; /* nothing but its exit status is left */
     }
@@ -191,11 +195,32 @@ static void find_circles(struct sbx_process_look *look)
     }
 }
 
+/* Is it still the same process, and the same program? After exec nothing of the modules before is where it was. */
+static int look_at_image(struct sbx_process_view *view, struct sbx_process_look *look)
+{
+    struct sbx_process_image image;
+    int result = sbx_process_image_read(view->pid, &image);
+    if (result != 0 || image.start_ticks != view->image.start_ticks) {
+        return -ESRCH;
+    }
+    view->modules.may_refresh = true;
+    bool has_memory = image.code_begin != 0 || image.stack_begin != 0; /* its main thread may have ended alone */
+    if (!has_memory || memcmp(&image, &view->image, sizeof image) == 0) {
+        return 0;
+    }
+    view->image = image;
+    look->has_begun_anew = true;
+    result = sbx_process_modules_refresh(&view->modules);
+    view->modules.may_refresh = true; /* the loader may be at work still */
+    return result < 0 ? result : 0;
+}
+
 int sbx_process_look_take(struct sbx_process_view *view, struct sbx_process_look *look_out)
 {
     *look_out = (struct sbx_process_look){.pid = view->pid, .realtime_ns = (int64_t)sbx_read_clock_ns(CLOCK_REALTIME)};
     uint64_t begin_ns = sbx_now_ns();
-    int result = list_threads(view->pid, look_out), refused = 0;
+    int result = look_at_image(view, look_out), refused = 0;
+    result = result == 0 ? list_threads(view->pid, look_out) : result;
     size_t kept = 0;
     for (size_t i = 0; result == 0 && i < look_out->thread_count; i++) {
         struct sbx_look_thread thread = look_out->threads[i];

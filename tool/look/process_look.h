@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "frame_names.h"
+#include "process_image.h"
 #include "processor_clock.h"
 #include "process_modules.h"
 #include "stack_reader.h"
@@ -37,11 +38,14 @@ struct sbx_process_look {
     size_t thread_count;
     size_t circle_count;
     size_t unread_count; /* threads that ended meanwhile, or could not be read */
+    bool has_begun_anew; /* it has called exec since the look before: another program */
 };
 
 /* What looks at one process share: modules, rows and names are found once. */
 struct sbx_process_view {
     pid_t pid;
+    struct sbx_process_image image; /* as it was at the last look */
+    bool is_in_other_namespace;     /* its threads have other numbers for themselves */
     struct sbx_process_modules modules;
     struct sbx_frame_names *names;
     struct sbx_stack_reader *reader;
@@ -54,7 +58,7 @@ int sbx_process_view_open(struct sbx_process_view *view_out, pid_t pid, struct s
                           const char *const *symbol_dirs, size_t symbol_dir_count);
 void sbx_process_view_close(struct sbx_process_view *view);
 
-/* The same errors. Release it before the view. */
+/* The same errors; -ESRCH also when the number is another process's by now. Release it before the view. */
 int sbx_process_look_take(struct sbx_process_view *view, struct sbx_process_look *look_out);
 void sbx_process_look_release(struct sbx_process_look *look);
 

@@ -18,7 +18,9 @@
 enum {
     HEADERS_MAX = 64, /* program headers of a module; linkers write some 15 */
     NOTES_BYTES = 4096,
-    PAGE_BYTES = 4096
+    PAGE_BYTES = 4096,
+    MODULES_MAX =
+        1 << 14 /* ever, of one process: one that loads and unloads all the time is looked at no longer then */
 };
 
 /* ---- one module, out of its headers ---- */
@@ -87,15 +89,19 @@ static bool read_module(struct sbx_process_module *module, pid_t pid, const stru
         return false;
     }
     const char *slash = strrchr(mapping->path, '/');
-    *module = (struct sbx_process_module){.path = mapping->path,
-                                          .name = slash != NULL ? slash + 1 : mapping->path,
-                                          .map_begin = mapping->begin,
-                                          .map_end = mapping->end};
+    size_t name_at = slash != NULL ? (size_t)(slash + 1 - mapping->path) : 0;
+    *module = (struct sbx_process_module){.map_begin = mapping->begin,
+                                          .map_end = mapping->end,
+                                          .device = mapping->device,
+                                          .inode = mapping->inode,
+                                          .is_mapped = true};
     for (unsigned i = 0; i < elf.e_phnum; i++) {
         if (headers[i].p_type == PT_LOAD) { /* the first: in order of their addresses, and the headers lie in it */
             module->bias = mapping->begin - ((headers[i].p_vaddr - headers[i].p_offset) & ~(uint64_t)(PAGE_BYTES - 1));
             describe(module, pid, headers, elf.e_phnum);
-            return has_code_in_place(module, maps, mapping);
+            module->path = has_code_in_place(module, maps, mapping) ? strdup(mapping->path) : NULL;
+            module->name = module->path != NULL ? module->path + name_at : NULL;
+            return module->path != NULL;
         }
     }
     return false;
@@ -117,24 +123,108 @@ static int compare_ranges(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-static int make_map(struct sbx_process_modules *modules)
+/* `map`, which is empty and has room, becomes that of the modules that are mapped. */
+static void put_map(struct sbx_process_modules *modules, struct sbx_code_map *map)
 {
-    modules->map = calloc(1, sizeof *modules->map + (modules->count + 1) * sizeof modules->map->ranges[0]);
-    if (modules->map == NULL) {
-        return -ENOMEM;
-    }
-    struct sbx_code_map *map = modules->map;
-    map->generation = 1;
+    map->generation = modules->map != NULL ? modules->map->generation + 1 : 1;
     for (size_t i = 0; i < modules->count; i++) {
         const struct sbx_process_module *module = &modules->modules[i];
-        map->ranges[map->count++] = (struct sbx_code_range){.start = module->bias + module->place.text_begin,
-                                                            .end = module->bias + module->place.text_end,
-                                                            .bias = module->bias,
-                                                            .module = (uint32_t)i,
-                                                            .flags = SBX_CODE_ROWS_PENDING};
+        if (!module->is_mapped) {
+            continue;
+        }
+        map->ranges[map->count++] =
+            (struct sbx_code_range){.start = module->bias + module->place.text_begin,
+                                    .end = module->bias + module->place.text_end,
+                                    .bias = module->bias,
+                                    .module = (uint32_t)i,
+                                    .rows = module->has_rows ? &module->rows : NULL,
+                                    .flags = module->rows_were_asked ? 0 : SBX_CODE_ROWS_PENDING};
     }
     qsort(map->ranges, map->count, sizeof map->ranges[0], compare_ranges);
-    return 0;
+    free(modules->map);
+    modules->map = map;
+}
+
+static bool is_same_module(const struct sbx_process_module *module, const struct sbx_mapping *mapping)
+{
+    return module->map_begin == mapping->begin && module->inode == mapping->inode &&
+           module->device == mapping->device && strcmp(module->path, mapping->path) == 0;
+}
+
+/* A place for one more; the map's rows lie in what may move, so a new map has to be made behind this. NULL without memory. */
+static struct sbx_process_module *next_place(struct sbx_process_modules *modules)
+{
+    if (modules->count == modules->room) {
+        size_t room = modules->room != 0 ? 2 * modules->room : 64;
+        struct sbx_process_module *larger = realloc(modules->modules, room * sizeof *larger);
+        if (larger == NULL) {
+            return NULL;
+        }
+        modules->modules = larger;
+        modules->room = room;
+    }
+    return &modules->modules[modules->count];
+}
+
+/* Find what of `maps` is a module, and which of ours are not in it any more. Returns 1 when something has changed, 0, or -ENOMEM. */
+static int take_maps(struct sbx_process_modules *modules, const struct sbx_process_maps *maps)
+{
+    size_t before = modules->count;
+    int has_changed = 0;
+    bool *was_mapped = calloc(before + 1, sizeof *was_mapped);
+    if (was_mapped == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < before; i++) {
+        was_mapped[i] = modules->modules[i].is_mapped;
+        modules->modules[i].is_mapped = false;
+    }
+    for (size_t i = 0; i < maps->count && has_changed >= 0; i++) {
+        const struct sbx_mapping *mapping = &maps->mappings[i];
+        bool may_be_module = mapping->is_readable && mapping->offset == 0 &&
+                             (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
+        size_t known = 0;
+        while (may_be_module && known < before &&
+               !(was_mapped[known] && is_same_module(&modules->modules[known], mapping))) {
+            known++;
+        }
+        if (may_be_module && known < before) {
+            modules->modules[known].is_mapped = true;
+            continue;
+        }
+        struct sbx_process_module *place = may_be_module ? next_place(modules) : NULL;
+        if (may_be_module && (place == NULL || modules->count == MODULES_MAX)) {
+            has_changed = -ENOMEM;
+        } else if (may_be_module && read_module(place, modules->pid, maps, mapping)) {
+            modules->count++;
+            has_changed = 1;
+        }
+    }
+    for (size_t i = 0; i < before && has_changed >= 0; i++) {
+        has_changed |= was_mapped[i] != modules->modules[i].is_mapped;
+    }
+    free(was_mapped);
+    return has_changed;
+}
+
+int sbx_process_modules_refresh(struct sbx_process_modules *modules)
+{
+    struct sbx_process_maps maps;
+    modules->may_refresh = false;
+    int result = sbx_process_maps_read(modules->pid, &maps);
+    if (result < 0) {
+        return result;
+    }
+    struct sbx_code_map *map = calloc(1, sizeof *map + (modules->count + maps.count + 1) * sizeof map->ranges[0]);
+    if (map == NULL) {
+        sbx_process_maps_release(&maps);
+        return -ENOMEM;
+    }
+    result = take_maps(modules, &maps);
+    put_map(modules, map); /* also where one could not be added: what the rows lie in may have moved */
+    sbx_process_maps_release(&modules->maps);
+    modules->maps = maps;
+    return result;
 }
 
 int sbx_process_modules_read(struct sbx_process_modules *modules_out, pid_t pid, struct sbx_rows_cache *cache,
@@ -145,28 +235,11 @@ int sbx_process_modules_read(struct sbx_process_modules *modules_out, pid_t pid,
                                                 .may_fill_cache = is_our_own(pid),
                                                 .symbol_dirs = symbol_dirs,
                                                 .symbol_dir_count = symbol_dir_count};
-    int result = sbx_process_maps_read(pid, &modules_out->maps);
+    int result = sbx_process_modules_refresh(modules_out);
     if (result < 0) {
-        return result;
-    }
-    modules_out->modules = calloc(modules_out->maps.count + 1, sizeof *modules_out->modules);
-    if (modules_out->modules == NULL) {
-        sbx_process_modules_release(modules_out);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < modules_out->maps.count; i++) {
-        const struct sbx_mapping *mapping = &modules_out->maps.mappings[i];
-        bool may_be_module = mapping->is_readable && mapping->offset == 0 &&
-                             (mapping->inode != 0 || strcmp(mapping->path, "[vdso]") == 0);
-        if (may_be_module && read_module(&modules_out->modules[modules_out->count], pid, &modules_out->maps, mapping)) {
-            modules_out->count++;
-        }
-    }
-    result = make_map(modules_out);
-    if (result != 0) {
         sbx_process_modules_release(modules_out);
     }
-    return result;
+    return result < 0 ? result : 0;
 }
 
 void sbx_process_modules_release(struct sbx_process_modules *modules)
@@ -177,6 +250,7 @@ void sbx_process_modules_release(struct sbx_process_modules *modules)
         }
         sbx_symbol_file_close(modules->modules[i].symbols);
         free(modules->modules[i].eh_frame_hdr);
+        free(modules->modules[i].path);
     }
     free(modules->modules);
     free(modules->map);

@@ -258,6 +258,17 @@ static void walk_copy(struct sbx_stack_reader *reader, struct sbx_process_module
     }
 }
 
+/* Code of no module: the process may have loaded it, or called exec, since its maps were read. Returns whether another walk is
+ * worth it. */
+static bool learn_modules(struct sbx_process_modules *modules, const struct sbx_thread_stack *stack)
+{
+    bool is_unknown = stack->end == SBX_WALK_NO_MODULE;
+    for (size_t i = 0; i < stack->count && !is_unknown; i++) {
+        is_unknown = stack->frames[i].module == UINT32_MAX;
+    }
+    return is_unknown && modules->may_refresh && sbx_process_modules_refresh(modules) > 0;
+}
+
 static bool is_same_sleep(const struct sbx_thread_position *left, const struct sbx_thread_position *right)
 {
     return left->is_asleep && right->is_asleep && left->call == right->call && left->sp == right->sp &&
@@ -295,6 +306,9 @@ int sbx_stack_reader_read(struct sbx_stack_reader *reader, struct sbx_process_mo
             return 0;
         }
         walk_copy(reader, modules, position_out, &window, stack_out);
+        if (learn_modules(modules, stack_out)) {
+            continue; /* once a look */
+        }
         bool was_cut = window.hi - window.lo == bytes && stack_out->end != SBX_WALK_COMPLETE;
         if (!was_cut || bytes >= BYTES_MAX) {
             return 0;

@@ -94,7 +94,7 @@ static uint32_t read_inner_tid(pid_t pid, pid_t tid)
     return (uint32_t)strtoul(end, NULL, 10);
 }
 
-int sbx_thread_status_read(pid_t pid, pid_t tid, struct sbx_thread_status *status_out)
+int sbx_thread_status_read(pid_t pid, pid_t tid, bool has_other_numbers, struct sbx_thread_status *status_out)
 {
     char text[FILE_BYTES];
     uint64_t words[3];
@@ -112,7 +112,7 @@ int sbx_thread_status_read(pid_t pid, pid_t tid, struct sbx_thread_status *statu
         status_out->runnable_ns = (int64_t)words[1];
         status_out->runs = words[2];
     }
-    status_out->inner_tid = read_inner_tid(pid, tid);
+    status_out->inner_tid = has_other_numbers ? read_inner_tid(pid, tid) : (uint32_t)tid;
     return 0;
 }
 

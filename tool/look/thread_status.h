@@ -41,7 +41,8 @@ bool sbx_thread_stat_parse(const char *text, struct sbx_thread_status *status_ou
 
 /* Returns 0, -ESRCH (it is gone), or why it cannot be read: -EACCES and -EPERM mean that the caller may not trace it. */
 int sbx_thread_position_read(pid_t pid, pid_t tid, struct sbx_thread_position *position_out);
-int sbx_thread_status_read(pid_t pid, pid_t tid, struct sbx_thread_status *status_out);
+/* `has_other_numbers`: the process lives in another pid namespace, so that its threads' own numbers have to be asked for. */
+int sbx_thread_status_read(pid_t pid, pid_t tid, bool has_other_numbers, struct sbx_thread_status *status_out);
 
 /* How often it was given a processor: equal before and after a look, it did not run in between. 0: not known. */
 uint64_t sbx_thread_runs(pid_t pid, pid_t tid);

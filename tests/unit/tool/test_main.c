@@ -13,8 +13,8 @@
 
 #include "run_tool.h"
 
-static const char *const command_names[] = {"run",    "report", "show",    "audit", "consent", "symbols",
-                                            "policy", "seal",   "deliver", "ctl",   "look",    "serve"};
+static const char *const command_names[] = {"run",  "report",  "show", "audit", "consent", "symbols", "policy",
+                                            "seal", "deliver", "ctl",  "look",  "unit",    "serve"};
 enum {
     COMMAND_COUNT = sizeof command_names / sizeof command_names[0]
 };

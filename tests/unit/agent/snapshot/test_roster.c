@@ -152,12 +152,81 @@ static void test_the_next_companion_sweeps_what_a_killed_one_left_and_no_other(v
     close(ends[1]);
 }
 
+/* The kernel lets a mapping's file go some time after the mapping. */
+static bool is_left(void)
+{
+    for (int i = 0; i < 1000 && sbx_roster_has_members(file); i++) {
+        usleep(10000);
+    }
+    return !sbx_roster_has_members(file);
+}
+
+static void end_child(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_a_member_is_one_until_it_ends_and_so_is_its_child_without_descriptors(void **state)
+{
+    int ends[2];
+    pid_t grandchild;
+    (void)state;
+    assert_false(sbx_roster_has_members(file));
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (sbx_roster_map(place, number) == NULL) {
+            _exit(1);
+        }
+        pid_t child = fork();
+        if (child == 0) {
+            close(file); /* as closefrom(3) does */
+            pause();
+        }
+        _exit(write(ends[1], &child, sizeof child) != sizeof child);
+    }
+    assert_int_equal(read(ends[0], &grandchild, sizeof grandchild), sizeof grandchild);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(sbx_roster_has_members(file)); /* its child has what it mapped */
+    kill(grandchild, SIGKILL);
+    assert_true(is_left());
+    assert_false(sbx_roster_has_members(-1));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void test_who_calls_exec_is_no_member_any_more(void **state)
+{
+    int ends[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (sbx_roster_map(place, number) != NULL) {
+            execl("/bin/sleep", "sleep", "60", (char *)NULL);
+        }
+        _exit(127);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0); /* exec has closed it */
+    bool has_left = is_left(), lives = kill(pid, 0) == 0;
+    end_child(pid);
+    assert_true(has_left && lives);
+    close(ends[0]);
+}
+
 #define ROSTER_TEST(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ROSTER_TEST(test_what_processes_say_at_one_time_is_read_whole),
+        ROSTER_TEST(test_a_member_is_one_until_it_ends_and_so_is_its_child_without_descriptors),
+        ROSTER_TEST(test_who_calls_exec_is_no_member_any_more),
         ROSTER_TEST(test_more_processes_and_snapshots_than_there_is_room_for_are_still_counted),
         ROSTER_TEST(test_nothing_is_mapped_of_a_file_that_is_no_roster),
         ROSTER_TEST(test_the_next_companion_sweeps_what_a_killed_one_left_and_no_other),

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_pings.c - a watch that is begun by the first ping. */
+#include "service_pings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "notify_socket.h"
+#include "watch_table.h"
+
+enum {
+    SILENT_PERCENT = 70,
+    SLOW_PERCENT = 90,
+    SLOW_FROM_PERCENT = 60
+};
+
+static struct {
+    uint32_t is_busy; /* one thread at a time; a ping of another at that moment says nothing new */
+    uint64_t watchdog_us;
+    uint64_t id; /* of the watch; 0: none yet */
+    uint32_t timeout_ms;
+    uint64_t last_ns;
+} pings;
+
+uint32_t sbx_service_ping_timeout_ms(uint64_t watchdog_us, uint64_t interval_ns)
+{
+    uint64_t watchdog_ms = watchdog_us / 1000;
+    bool is_slow = interval_ns == 0 || interval_ns / 10000 > watchdog_us * SLOW_FROM_PERCENT / 1000;
+    if (watchdog_us > UINT64_C(1000) * SBX_WATCH_TIMEOUT_MAX_MS) { /* "infinity" is nearly that */
+        return 0;
+    }
+    return (uint32_t)(watchdog_ms * (is_slow ? SLOW_PERCENT : SILENT_PERCENT) / 100);
+}
+
+void sbx_service_pings_forget_parent(void)
+{
+    pings.is_busy = 0;
+    pings.id = 0;
+    pings.timeout_ms = 0;
+    pings.last_ns = 0;
+}
+
+static void begin(uint32_t timeout_ms)
+{
+    pings.id = timeout_ms != 0 ? sbx_watch_begin(SBX_WATCH_WATCHDOG, "WATCHDOG=1", timeout_ms) : 0;
+    pings.timeout_ms = timeout_ms;
+}
+
+static void on_ping(void)
+{
+    uint64_t now_ns = sbx_now_ns();
+    uint64_t interval_ns = pings.last_ns != 0 ? now_ns - pings.last_ns : 0;
+    uint32_t timeout_ms = sbx_service_ping_timeout_ms(pings.watchdog_us, interval_ns);
+    /* A silence that was told is no habit: a beat ends it, and the next interval tells. */
+    bool is_habit = interval_ns / 1000000 <= pings.timeout_ms;
+    pings.last_ns = now_ns;
+    if (!sbx_watch_beat(pings.id)) {
+        begin(timeout_ms);
+    } else if (is_habit && timeout_ms != pings.timeout_ms) {
+        sbx_watch_end(pings.id);
+        begin(timeout_ms);
+    }
+}
+
+static void told(enum sbx_notify_word word, uint64_t value)
+{
+    uint32_t idle = 0;
+    if (!sbx_cas_acq_rel(&pings.is_busy, &idle, 1)) { /* order: acq_rel pings - one at a time */
+        return;
+    }
+    switch (word) {
+    case SBX_NOTIFY_PING:
+        on_ping();
+        break;
+    case SBX_NOTIFY_TIMEOUT:
+        pings.watchdog_us = value;
+        break;
+    case SBX_NOTIFY_STOPPING:
+        sbx_watch_end(pings.id);
+        pings.id = 0;
+        pings.watchdog_us = UINT64_MAX; /* no ping begins it again */
+        break;
+    }
+    sbx_store_release(&pings.is_busy, 0); /* order: release pings */
+}
+
+void sbx_service_pings_look_at_environment(void)
+{
+    const char *name = getenv("NOTIFY_SOCKET"), *microseconds = getenv("WATCHDOG_USEC");
+    if (name == NULL || microseconds == NULL) {
+        return;
+    }
+    char *end;
+    unsigned long long watchdog_us = strtoull(microseconds, &end, 10);
+    if (*end == '\0' && sbx_service_ping_timeout_ms(watchdog_us, 0) != 0) {
+        pings.watchdog_us = watchdog_us;
+        sbx_notify_socket_start(name, told);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* family_host.c - a program that leaves processes behind, as daemons and services do.
+ *
+ *   family_host daemon FOLDER STATUS NAME...   start each NAME as a daemon does (fork, setsid, fork, exec), exit with STATUS
+ *   family_host worker FOLDER NAME             what was started: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
+ *
+ * A worker waits in poll() and does what a letter in its fifo says: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x call exec
+ * of itself, u start a successor "next" and end. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *own_path, *folder;
+
+static void start_apart(const char *name)
+{
+    pid_t first = fork();
+    if (first == 0) {
+        (void)setsid();
+        if (fork() != 0) {
+            _exit(0);
+        }
+        int null = open("/dev/null", O_RDWR);
+        for (int fd = 0; fd < 3; fd++) {
+            (void)dup2(null, fd);
+        }
+        execl(own_path, own_path, "worker", folder, name, (char *)NULL);
+        _exit(127);
+    }
+    waitpid(first, NULL, 0);
+}
+
+__attribute__((noinline)) static void family_computes(double seconds)
+{
+    struct timespec begin, now;
+    volatile unsigned sum = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        for (unsigned i = 0; i < 100000; i++) {
+            sum += i;
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+}
+
+static void obey(char letter, const char *name)
+{
+    switch (letter) {
+    case 'h':
+        family_computes(3600);
+        break;
+    case 's':
+        family_computes(1.5);
+        break;
+    case 'c':
+        raise(SIGSEGV);
+        break;
+    case 'e':
+        exit(0);
+    case 'x':
+        execl(own_path, own_path, "worker", folder, name, (char *)NULL);
+        _exit(127);
+    case 'u':
+        start_apart("next");
+        exit(0);
+    default:
+        break;
+    }
+}
+
+static int work(const char *name)
+{
+    char path[512], text[32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)mkfifo(path, 0600);
+    struct pollfd fifo = {.fd = open(path, O_RDWR | O_CLOEXEC), .events = POLLIN};
+    snprintf(path, sizeof path, "%s/%s.pid", folder, name);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int bytes = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    if (fifo.fd < 0 || write(file, text, (size_t)bytes) != bytes) {
+        return 1;
+    }
+    close(file);
+    for (;;) {
+        char letter = 0;
+        if (poll(&fifo, 1, 100) > 0 && read(fifo.fd, &letter, 1) == 1) {
+            obey(letter, name);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    own_path = "/proc/self/exe";
+    if (argc == 4 && strcmp(argv[1], "worker") == 0) {
+        folder = argv[2];
+        return work(argv[3]);
+    }
+    if (argc < 4 || strcmp(argv[1], "daemon") != 0) {
+        return 2;
+    }
+    folder = argv[2];
+    for (int i = 4; i < argc; i++) {
+        start_apart(argv[i]);
+    }
+    if (strcmp(argv[3], "kill") == 0) {
+        raise(SIGKILL);
+    }
+    return atoi(argv[3]);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_file.h - the [Service] section of a systemd unit and its drop-ins, as systemd reads it (systemd.syntax(7)).
+ *
+ * What is kept is which value was given to which setting, in order. Files are added in the order in which they apply; a unit
+ * file is a stranger's text, so sizes are limited. One thread. */
+#ifndef SBX_UNIT_FILE_H
+#define SBX_UNIT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SBX_UNIT_FILE_BYTES_MAX = 1 << 20, /* of one file */
+    SBX_UNIT_SETTINGS_MAX = 4096       /* of all files of a unit */
+};
+
+struct sbx_unit_setting {
+    char *key, *value;
+};
+
+struct sbx_unit_file { /* zero: empty */
+    struct sbx_unit_setting *settings;
+    size_t count, room;
+};
+
+/* Add what `text` (of `bytes` bytes, nothing behind it) says. A line that is no setting is left out, as systemd does. Returns 0,
+ * -ENOMEM, or -EFBIG: too much of it. */
+int sbx_unit_file_add(struct sbx_unit_file *unit, const char *text, size_t bytes);
+void sbx_unit_file_free(struct sbx_unit_file *unit);
+
+/* The last value of a setting that has one; NULL: none was given, or the last was empty. Borrowed from `unit`. */
+const char *sbx_unit_file_value(const struct sbx_unit_file *unit, const char *key);
+
+/* The values of a setting that adds up, from `*at` (0 at first) on, after the last empty one, which takes back those before it.
+ * NULL: no more. */
+const char *sbx_unit_file_next(const struct sbx_unit_file *unit, const char *key, size_t *at);
+
+/* yes, true, on, 1. */
+bool sbx_unit_file_is_set(const struct sbx_unit_file *unit, const char *key);
+
+/* Is `word` one of the words of any value of the setting? */
+bool sbx_unit_file_has_word(const struct sbx_unit_file *unit, const char *key, const char *word);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit_filter.c - words and sets against the recorder's calls. */
+#include "unit_filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* As in docs/SANDBOXES.md, which tests/lint/sandbox_calls.sh compares with this and with the agent. The old names of x86-64 are not among
+ * them: the C library has not made them for long. */
+static const char *const needed[] = {
+    /* begin of calls */
+    "arch_prctl",
+    "capget",
+    "clock_gettime",
+    "clock_nanosleep",
+    "close",
+    "close_range",
+    "exit",
+    "fallocate",
+    "fchmod",
+    "fcntl",
+    "flock",
+    "fstat",
+    "fstatfs",
+    "fsync",
+    "ftruncate",
+    "futex",
+    "getdents64",
+    "geteuid",
+    "getpid",
+    "getrandom",
+    "getrusage",
+    "getsockopt",
+    "gettid",
+    "getuid",
+    "lseek",
+    "madvise",
+    "membarrier",
+    "mkdirat",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "newfstatat",
+    "openat",
+    "prctl",
+    "pread64",
+    "prlimit64",
+    "process_vm_readv",
+    "pwrite64",
+    "read",
+    "readlinkat",
+    "renameat",
+    "renameat2",
+    "rt_sigaction",
+    "rt_sigpending",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "rt_tgsigqueueinfo",
+    "sched_getaffinity",
+    "sched_getscheduler",
+    "sigaltstack",
+    "statx",
+    "tgkill",
+    "timer_create",
+    "timer_delete",
+    "timer_settime",
+    "unlinkat",
+    "unshare",
+    "utimensat",
+    "write",
+    /* end of calls */
+};
+
+enum {
+    NEEDED = sizeof needed / sizeof needed[0],
+    DEPTH_MAX = 8, /* of sets in sets */
+    SET_BYTES_MAX = 1 << 20
+};
+
+struct judgement {
+    bool allowed[NEEDED];
+    sbx_unit_expand *expand;
+    char unknown[64]; /* "": all sets are known */
+};
+
+char *sbx_unit_expand_by_systemd(const char *set)
+{
+    char *arguments[] = {"systemd-analyze", "--no-pager", "syscall-filter", strdup(set), NULL};
+    int ends[2], status = -1;
+    pid_t pid;
+    char *text = NULL;
+    if (arguments[3] == NULL || pipe2(ends, O_CLOEXEC) != 0) {
+        free(arguments[3]);
+        return NULL;
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int error = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    free(arguments[3]);
+    if (error == 0) {
+        size_t used = 0;
+        text = calloc(1, SET_BYTES_MAX + 1);
+        for (ssize_t got = 1; text != NULL && used < SET_BYTES_MAX && got > 0;) {
+            got = read(ends[0], text + used, SET_BYTES_MAX - used);
+            used += got > 0 ? (size_t)got : 0;
+            got = got < 0 && errno == EINTR ? 1 : got;
+        }
+    }
+    close(ends[0]);
+    while (error == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void set_word(struct judgement *judgement, const char *word, bool allows, int depth);
+
+/* Every word of a text; what is behind '#' in a line is a comment. */
+static void set_words(struct judgement *judgement, const char *text, bool allows, int depth)
+{
+    while (*text != '\0') {
+        text += strspn(text, " \t\n\"'");
+        if (*text == '#') {
+            text += strcspn(text, "\n");
+            continue;
+        }
+        char word[64];
+        size_t bytes = strcspn(text, " \t\n\"'");
+        if (bytes != 0 && bytes < sizeof word) {
+            memcpy(word, text, bytes);
+            word[bytes] = '\0';
+            word[strcspn(word, ":")] = '\0'; /* "call:EPERM": another error for it */
+            set_word(judgement, word, allows, depth);
+        }
+        text += bytes;
+    }
+}
+
+static void set_word(struct judgement *judgement, const char *word, bool allows, int depth)
+{
+    if (word[0] != '@') {
+        for (size_t i = 0; i < NEEDED; i++) {
+            if (strcmp(needed[i], word) == 0) {
+                judgement->allowed[i] = allows;
+            }
+        }
+        return;
+    }
+    if (depth == 0 && strcmp(word, judgement->unknown) == 0) {
+        return;
+    }
+    char *text = depth < DEPTH_MAX ? judgement->expand(word) : NULL;
+    if (text == NULL) {
+        snprintf(judgement->unknown, sizeof judgement->unknown, "%s", word);
+        return;
+    }
+    char *rest = strstr(text, word); /* it begins with its own name */
+    set_words(judgement, rest != NULL ? rest + strlen(word) : text, allows, depth + 1);
+    free(text);
+}
+
+enum sbx_unit_filter sbx_unit_filter_judge(const struct sbx_unit_file *unit, sbx_unit_expand *expand, char *calls_out,
+                                           size_t calls_bytes)
+{
+    struct judgement judgement = {.expand = expand};
+    size_t at = 0, used = 0;
+    const char *value = sbx_unit_file_next(unit, "SystemCallFilter", &at);
+    calls_out[0] = '\0';
+    if (value == NULL) {
+        return SBX_UNIT_FILTER_NONE;
+    }
+    bool is_list_of_allowed = value[strspn(value, " \t")] != '~';
+    for (size_t i = 0; i < NEEDED; i++) {
+        judgement.allowed[i] = !is_list_of_allowed;
+    }
+    if (is_list_of_allowed) { /* always there, systemd.exec(5) */
+        set_word(&judgement, "@default", true, 0);
+    }
+    for (; value != NULL; value = sbx_unit_file_next(unit, "SystemCallFilter", &at)) {
+        value += strspn(value, " \t");
+        bool denies = *value == '~';
+        set_words(&judgement, value + denies, !denies, 0);
+    }
+    if (judgement.unknown[0] != '\0') {
+        snprintf(calls_out, calls_bytes, "%s", judgement.unknown);
+        return SBX_UNIT_FILTER_UNKNOWN;
+    }
+    for (size_t i = 0; i < NEEDED; i++) {
+        if (!judgement.allowed[i] && used + strlen(needed[i]) + 2 < calls_bytes) {
+            used += (size_t)snprintf(calls_out + used, calls_bytes - used, "%s%s", used != 0 ? " " : "", needed[i]);
+        }
+    }
+    const char *error = sbx_unit_file_value(unit, "SystemCallErrorNumber");
+    bool is_error = error != NULL && strcmp(error, "kill") != 0;
+    return used == 0 ? SBX_UNIT_FILTER_ALLOWS : is_error ? SBX_UNIT_FILTER_REFUSES : SBX_UNIT_FILTER_KILLS;
+}
