@@ -17,9 +17,11 @@
 #include "http.h"
 #include "listener.h"
 #include "metrics.h"
+#include "provider_shelf.h"
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
+#include "symbol_store.h"
 #include "triager.h"
 
 enum {
@@ -27,7 +29,15 @@ enum {
     PAYLOAD_DAYS_DEFAULT = 30,   /* a report is looked at in the days after a release, if ever */
     RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
+static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
 #define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(1) << 30)
+
+/* Each has a handle of its own: one handle is for one thread at a time. */
+enum symbol_user {
+    SYMBOLS_OF_TRIAGER,
+    SYMBOLS_OF_AGER,
+    SYMBOL_USERS
+};
 
 struct sbx_server {
     int lock_fd; /* DATA/lock, held: one server a data folder */
@@ -37,6 +47,8 @@ struct sbx_server {
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_policy_shelf *policies;
+    struct sbx_symbol_store *symbols[SYMBOL_USERS];
+    struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
     struct sbx_collector *collector;
@@ -103,19 +115,46 @@ static uint32_t days_of(uint32_t asked, uint32_t otherwise)
     return asked == 0 ? otherwise : asked >= SBX_KEEP_FOR_EVER ? 0 : asked;
 }
 
+/* The store of symbols, at DATA/symbols unless another place is named. Returns 0 or -errno with the reason. */
+static int open_symbols(struct sbx_server *server, const struct sbx_server_options *options, char *why,
+                        size_t why_bytes)
+{
+    char *usual = NULL;
+    if (!options->symbol_store && asprintf(&usual, "%s/symbols", options->data_dir) < 0) {
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    const char *folder = options->symbol_store ? options->symbol_store : usual;
+    int result = 0;
+    for (int user = 0; user < SYMBOL_USERS && result == 0; user++)
+        result = sbx_symbol_store_open(folder, SYMBOL_TENANT, true, &server->symbols[user]);
+    if (result < 0)
+        snprintf(why, why_bytes, "%s: %s", folder,
+                 result == -EPERM ? "not used, because it is another user's or others may write to it"
+                                  : strerror(-result));
+    free(usual);
+    return result;
+}
+
 /* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
-    const struct sbx_triager_sources sources = {
+    int result = open_symbols(server, options, why, why_bytes);
+    if (result == 0 && (result = sbx_provider_shelf_open(options->data_dir, &server->providers)) < 0)
+        snprintf(why, why_bytes, "%s/providers: %s", options->data_dir, strerror(-result));
+    if (result < 0)
+        return result;
+    const struct sbx_symbol_places places = {
         .symbol_dirs = options->symbol_dirs,
         .symbol_dir_count = options->symbol_dir_count,
         .index_paths = options->index_paths,
         .index_path_count = options->index_path_count,
-        .unseal_keys = options->unseal_keys,
+        .provider_dir = sbx_provider_shelf_folder(server->providers),
+        .store = server->symbols[SYMBOLS_OF_TRIAGER],
     };
     uint64_t renderings_max =
         options->renderings_bytes_max ? options->renderings_bytes_max : RENDERINGS_BYTES_MAX_DEFAULT;
-    int result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
     if (result == 0)
         result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
@@ -130,11 +169,12 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = -ENOMEM;
     if (result == 0)
         result = sbx_triager_start(server->store, server->sealed, server->renderings, server->metrics, options->log,
-                                   &sources, &server->triager);
+                                   &places, options->unseal_keys, &server->triager);
     if (result == 0) {
         sbx_store_set_min_machines(server->store, options->min_machines);
-        const struct sbx_ager_boxes boxes = {server->store, server->sealed, server->renderings, server->metrics,
-                                             options->log};
+        const struct sbx_ager_boxes boxes = {
+            server->store, server->sealed, server->renderings, server->metrics, server->symbols[SYMBOLS_OF_AGER],
+            options->log};
         result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
@@ -217,6 +257,9 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);
     sbx_store_close(server->store);
+    for (int user = 0; user < SYMBOL_USERS; user++)
+        sbx_symbol_store_close(server->symbols[user]);
+    sbx_provider_shelf_close(server->providers);
     sbx_metrics_destroy(server->metrics);
     if (server->lock_fd >= 0)
         close(server->lock_fd); /* and so unlocked */

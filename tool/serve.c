@@ -19,6 +19,7 @@ enum {
     OPTION_DATA,
     OPTION_LISTEN,
     OPTION_TOKEN_FILE,
+    OPTION_SYMBOL_STORE,
     OPTION_SYMBOLS,
     OPTION_MODULES,
     OPTION_UNSEAL_KEY,
@@ -33,6 +34,8 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_TOKEN_FILE] =
         {"--token-file", 't', "FILE",
          "its first line is the secret a sender must know; needed\nto listen on anything but loopback"},
+    [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR",
+                             "where parsed symbols are kept and asked for first (default\nsymbols, below --data)"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
@@ -117,6 +120,9 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             break;
         case OPTION_TOKEN_FILE:
             *token_path_out = reader.value;
+            break;
+        case OPTION_SYMBOL_STORE:
+            server_options->symbol_store = reader.value;
             break;
         case OPTION_SYMBOLS:
             symbol_dirs[server_options->symbol_dir_count++] = reader.value;
