@@ -18,6 +18,8 @@
 
 #include "unseal.h"
 
+struct sbx_symbol_helper;
+
 /* A new value starts as all zeroes; zero means the default that the field names. Everything is borrowed until
  * sbx_server_start returns, except `log`. */
 struct sbx_server_options {
@@ -32,7 +34,17 @@ struct sbx_server_options {
     const struct sbx_unseal_keys
         *unseal_keys;  /* what sealed payloads are opened with; NULL: they are kept as they are */
     const char *token; /* NULL: none, allowed on loopback addresses only. With one, writing always needs it and reading
-                          needs it unless the address is loopback */
+                          needs it unless the address is loopback. It may do everything */
+    /* Tokens for one thing each. With any of them, whoever writes needs one. */
+    const char *const *send_tokens;    /* to deliver payloads */
+    const char *const *symbols_tokens; /* to send symbols */
+    const char *const *read_tokens;    /* to look at pages and lists */
+    size_t send_token_count, symbols_token_count, read_token_count;
+    struct sbx_symbol_helper
+        *symbol_helper;            /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
+                                                whatever secrets this process has by then */
+    uint64_t symbol_bytes_max;     /* of a file of symbols that is sent; 2 GiB */
+    uint64_t disk_reserve_bytes;   /* that such a file leaves free, for payloads; 256 MiB */
     uint32_t request_deadline_ms;  /* from connect, or the end of the request before, to the end of the answer; 30 s */
     uint64_t renderings_bytes_max; /* what rendered reports may take on disk before the oldest go; 1 GiB */
     uint32_t payload_days;         /* payloads as they came, and reports made of them, go after so many; 30 */

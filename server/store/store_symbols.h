@@ -41,6 +41,16 @@ struct sbx_missing_row {
 /* Code that has no names, that of the most stalls first. */
 int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, size_t max, size_t *count_out);
 
+/* What is in the store of symbols. */
+struct sbx_stored_row {
+    char build_id[65];  /* hex */
+    char name[64];      /* "" unknown */
+    const char *source; /* "dwarf", "symtab", "dynsym"; a literal */
+    bool is_damaged;
+    uint64_t functions, stored_bytes, code_bytes;
+    int64_t added_ms, used_ms;
+};
+
 struct sbx_issue_after {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t hits;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "symbol_store.h"
+
 enum {
     PASS_EVERY_S = 3600,
     PAUSE_MS = 2,      /* behind each removal: whoever waits for the store has it now */

@@ -18,8 +18,8 @@
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
-#include "symbol_store.h"
 
+struct sbx_symbol_store;
 struct sbx_ager;
 
 struct sbx_ager_boxes { /* all borrowed until stop */

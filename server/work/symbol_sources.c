@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "symbol_store.h"
+#include "symbolizer.h"
+
 enum {
     /* A symbolizer remembers which files there are not, and keeps those it opened: a new one finds what has come to the
      * symbol folders since, and bounds what is open. Opening anew costs some 0.1 s. */

@@ -6,10 +6,13 @@
 #ifndef SBX_SYMBOL_SOURCES_H
 #define SBX_SYMBOL_SOURCES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include "symbol_store.h"
-#include "symbolizer.h"
+struct sbx_symbol_store;
+struct sbx_symbolizer;
 
 struct sbx_symbol_places {
     const char *const *symbol_dirs;

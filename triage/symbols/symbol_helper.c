@@ -194,7 +194,7 @@ int sbx_symbol_helper_make(struct sbx_symbol_helper *helper, const struct sbx_he
     pthread_mutex_unlock(&helper->turn);
     if (!answered) {
         snprintf(why, why_bytes, "the process that reads symbol files is gone");
-        return -ECHILD;
+        return -EPIPE;
     }
     result.why[sizeof result.why - 1] = '\0';
     snprintf(why, why_bytes, "%s", result.why);

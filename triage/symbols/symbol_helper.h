@@ -18,7 +18,7 @@ struct sbx_symbol_helper;
 int sbx_symbol_helper_start(struct sbx_symbol_helper **helper_out);
 /* End it, and the worker it may have. Nobody waits in sbx_symbol_helper_make(). NULL is fine. */
 void sbx_symbol_helper_stop(struct sbx_symbol_helper *helper);
-/* Kill it, so that whoever waits in sbx_symbol_helper_make() gets -ECHILD. Any thread, until stop; NULL is fine. */
+/* Kill it, so that whoever waits in sbx_symbol_helper_make() gets -EPIPE. Any thread, until stop; NULL is fine. */
 void sbx_symbol_helper_cancel(struct sbx_symbol_helper *helper);
 
 struct sbx_helper_making {
@@ -28,7 +28,7 @@ struct sbx_helper_making {
     char name[SBX_IMAGE_NAME_BYTES];
     uint64_t now_s;
 };
-/* As sbx_symbol_worker_make(), and -ECHILD when the helper is gone. Any thread; one after the other. */
+/* As sbx_symbol_worker_make(), and -EPIPE when the helper is gone. Any thread; one after the other. */
 int sbx_symbol_helper_make(struct sbx_symbol_helper *helper, const struct sbx_helper_making *making, char *why,
                            size_t why_bytes);
 
