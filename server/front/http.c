@@ -137,8 +137,8 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
         reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
     } else if (entry == SBX_ENTRY_NO_RIGHT) {
         sbx_reply_text(reply, 403,
-                       "this token is for something else (stallbox serve: --send-token, --symbols-token,"
-                       " --read-token, --token-file)");
+                       "this token is for something else (stallbox serve: --send-token-file, --symbols-token-file,"
+                       " --read-token-file)");
     } else if (entry == SBX_ENTRY_FOREIGN_HOST) {
         sbx_reply_text(reply, 403,
                        "this server is for this machine alone: open it as localhost or 127.0.0.1, or give it"
