@@ -40,6 +40,7 @@ enum symbol_user {
     SYMBOLS_OF_TRIAGER,
     SYMBOLS_OF_AGER,
     SYMBOLS_OF_INTAKE,
+    SYMBOLS_OF_PAGES,
     SYMBOL_USERS
 };
 
@@ -221,6 +222,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
             .data_dir = options->data_dir,
             .store = server->store,
             .symbols = server->symbols[SYMBOLS_OF_INTAKE],
+            .listed = server->symbols[SYMBOLS_OF_PAGES],
             .providers = server->providers,
             .helper = options->symbol_helper ? options->symbol_helper : server->own_helper,
             .triager = server->triager,
@@ -252,8 +254,7 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .triager = server->triager,
                    .metrics = server->metrics,
                    .policies = server->policies,
-                   .symbols = server->intake,
-                   .is_loopback = listener.is_loopback},
+                   .symbols = server->intake},
         .collector = server->collector,
         .metrics = server->metrics,
         .request_deadline_ms =

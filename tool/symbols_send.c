@@ -84,6 +84,7 @@ static int send_bytes(struct sending *sending, const char *path, const char *que
                                                .token = sending->told.token,
                                                .headers = headers,
                                                .method = "PUT",
+                                               .asks_first = true,
                                                .body = file->bytes,
                                                .body_bytes = file->count,
                                                .answer_bytes_max = ANSWER_BYTES,

@@ -397,7 +397,7 @@ static void answer_symbols_page(const struct sbx_routes *routes, const struct sb
                                 const struct target *target, struct sbx_reply *reply)
 {
     (void)target;
-    int result = sbx_symbol_reply_page(routes->store, routes->symbols, request->host, routes->is_loopback, reply);
+    int result = sbx_symbol_reply_page(routes->store, routes->symbols, request->host, reply);
     if (result < 0)
         refuse_for(request, reply, result);
 }

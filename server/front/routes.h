@@ -22,7 +22,6 @@ struct sbx_routes { /* all borrowed */
     struct sbx_metrics *metrics;
     const struct sbx_policy_shelf *policies;
     struct sbx_symbol_intake *symbols;
-    bool is_loopback; /* it listens on loopback only */
 };
 
 struct sbx_request {            /* all borrowed */

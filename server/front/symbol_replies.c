@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "api_lists.h"
@@ -199,16 +200,20 @@ void sbx_symbol_reply_missing(struct sbx_store *store, struct sbx_reply *reply)
 
 /* Where to send symbols, as who reads the page reached it: plain http goes to this machine only, so it is https elsewhere.
  * The host stands in a command that people copy: nothing but a host's letters. */
-static void print_address(const char *host, bool is_loopback, char *text, size_t bytes)
+static void print_address(const char *host, char *text, size_t bytes)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
-    if (host && *host && strlen(host) < 200 && strspn(host, letters) == strlen(host))
-        snprintf(text, bytes, "%s://%s", is_loopback ? "http" : "https", host);
-    else
+    if (!host || !*host || strlen(host) > 200 || strspn(host, letters) != strlen(host)) {
         snprintf(text, bytes, "https://THIS-ADDRESS");
+        return;
+    }
+    size_t name = strcspn(host, ":");
+    bool is_here = (name == 9 && strncasecmp(host, "localhost", 9) == 0) || strncmp(host, "[::1]", 5) == 0 ||
+                   (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == name);
+    snprintf(text, bytes, "%s://%s", is_here ? "http" : "https", host);
 }
 
-int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *intake, const char *host, bool is_loopback,
+int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *intake, const char *host,
                           struct sbx_reply *reply)
 {
     struct sbx_stored_row *stored = NULL;
@@ -221,7 +226,7 @@ int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *int
     if (result == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        print_address(host, is_loopback, address, sizeof(address));
+        print_address(host, address, sizeof(address));
         page.stored = stored;
         page.stored_shown = page.stored_count < PAGE_STORED_MAX ? page.stored_count : PAGE_STORED_MAX;
         page.address = address;

@@ -17,7 +17,7 @@ void sbx_symbol_reply_stored(struct sbx_symbol_intake *intake, struct sbx_reply 
 void sbx_symbol_reply_missing(struct sbx_store *store, struct sbx_reply *reply);
 
 /* The page of both. `host` is what the request was sent to (NULL: not told); 0, or -errno and no reply. */
-int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *intake, const char *host, bool is_loopback,
+int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *intake, const char *host,
                           struct sbx_reply *reply);
 
 /* Where the stalls of an issue are that is no more, because symbols came: 302, or a list of them with 300 (a page: 200). 0,

@@ -177,6 +177,7 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
     [ADD_MODULE] = "INSERT INTO module(build_id, name, is_runtime) VALUES(?1, ?2, ?3) ON CONFLICT(build_id) DO UPDATE"
                    " SET name = excluded.name WHERE excluded.name <> '' AND excluded.name <> module.name",
     [ADD_GAP] = "INSERT OR REPLACE INTO gap(module, seq, unnamed) SELECT id, ?2, ?3 FROM module WHERE build_id = ?1",
+    [COUNT_GAPS_OF] = "SELECT COUNT(*), TOTAL(unnamed) FROM gap WHERE seq = ?1",
     [DROP_GAPS] = "DELETE FROM gap WHERE seq = ?1",
     [ADD_WAS_IN] = "INSERT OR REPLACE INTO was_in(issue, seq, at_ms) VALUES(?1, ?2, ?3)",
     [LEAVE_WAS_IN] = "DELETE FROM was_in WHERE issue = ?1 AND seq = ?2",
@@ -516,6 +517,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
 {
     static const uint8_t none[SBX_ID_BYTES];
     uint8_t issue[SBX_ID_BYTES], old_issue[SBX_ID_BYTES];
+    bool lacks_less = false;
     int64_t seq;
     sbx_issue_key(verdict->cause, verdict->function, verdict->module, verdict->app, issue);
 
@@ -540,9 +542,9 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
         sqlite3_clear_bindings(statement); /* the strings are the caller's */
     }
     if (result == 0)
-        result = sbx_store_put_gaps(store, seq, verdict);
-    if (result == 0)
-        result = sbx_store_note_issue(store, seq, old_issue, issue, verdict->by_symbols);
+        result = sbx_store_put_gaps(store, seq, verdict, &lacks_less);
+    if (result == 0) /* whoever has it triaged anew: a page that was looked at may be faster than the mark */
+        result = sbx_store_note_issue(store, seq, old_issue, issue, lacks_less);
     if (result == 0)
         result = sbx_store_renew_issue(store, issue);
     if (result == 0 && memcmp(old_issue, issue, SBX_ID_BYTES) != 0 && memcmp(old_issue, none, SBX_ID_BYTES) != 0)

@@ -93,7 +93,6 @@ struct sbx_verdict_row {
     double confidence;
     const struct sbx_gap_row *gaps;
     size_t gap_count;
-    bool by_symbols; /* it is said anew because symbols came */
 };
 
 /* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another

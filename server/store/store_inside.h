@@ -42,6 +42,7 @@ enum writer_statement {
     ADD_MODULE,
     ADD_GAP,
     DROP_GAPS,
+    COUNT_GAPS_OF,
     ADD_WAS_IN,
     LEAVE_WAS_IN,
     DROP_WAS_IN,
@@ -77,8 +78,9 @@ int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int6
 /* Count the snapshots of an issue anew; an issue without any goes. The writer's transaction is open. */
 int sbx_store_renew_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES]);
 
-/* What a verdict says of code without names replaces what was said before. The writer's transaction is open. 0 or -errno. */
-int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict);
+/* What a verdict says of code without names replaces what was said before; *less_out: it is less. The writer's transaction is
+ * open. 0 or -errno. */
+int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out);
 
 /* Remember the issue that a stall leaves, if it does for symbols that came; `old_issue` is all zero when it was in none. The
  * same. */

@@ -30,13 +30,25 @@ static int add_gap(struct sbx_store *store, int64_t seq, const struct sbx_gap_ro
     return result;
 }
 
-int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict)
+int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, DROP_GAPS);
+    double before = 0, now = (double)verdict->gap_count;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF);
     sqlite3_bind_int64(statement, 1, seq);
     int result = sbx_store_step(statement);
-    for (size_t i = 0; i < verdict->gap_count && result == 0; i++)
+    if (result > 0)
+        before = (double)sqlite3_column_int64(statement, 0) + sqlite3_column_double(statement, 1);
+    sqlite3_reset(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, DROP_GAPS);
+    sqlite3_bind_int64(statement, 1, seq);
+    result = sbx_store_step(statement);
+    for (size_t i = 0; i < verdict->gap_count && result == 0; i++) {
+        now += verdict->gaps[i].unnamed;
         result = add_gap(store, seq, &verdict->gaps[i]);
+    }
+    *less_out = now < before;
     return result;
 }
 

@@ -18,6 +18,7 @@
 #include "provider_map.h"
 #include "provider_shelf.h"
 #include "store_symbols.h"
+#include "stored_list.h"
 #include "symbol_helper.h"
 #include "symbol_store.h"
 #include "zstd_file.h"
@@ -56,7 +57,7 @@ struct sbx_symbol_intake {
     TAILQ_HEAD(, sbx_symbol_upload) queue;
     unsigned uploads;
     bool is_ending;
-    pthread_mutex_t store_lock; /* of settings.symbols */
+    struct sbx_stored_list *list;
 };
 
 /* ---- answers ---- */
@@ -289,9 +290,7 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     struct sbx_intake_answer *answer = &upload->answer;
     struct sbx_store_draft draft;
     enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
-    pthread_mutex_lock(&intake->store_lock);
     int result = sbx_symbol_store_begin(intake->settings.symbols, &draft, &making->out);
-    pthread_mutex_unlock(&intake->store_lock);
     if (result < 0) {
         answer_error(answer, result);
         return result;
@@ -299,13 +298,11 @@ static int make_image(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     making->in = fd;
     result = sbx_symbol_helper_make(intake->settings.helper, making, answer->why, sizeof(answer->why));
     close(making->out);
-    pthread_mutex_lock(&intake->store_lock);
     if (result < 0)
         sbx_symbol_store_abandon(intake->settings.symbols, &draft);
     else
         result = sbx_symbol_store_commit(intake->settings.symbols, &draft, making->build_id, making->build_id_bytes,
                                          outcome_out, &before);
-    pthread_mutex_unlock(&intake->store_lock);
     answer->before = before == SBX_SYMBOLS_NONE ? NULL : sbx_symbol_source_name(before);
     return result;
 }
@@ -316,7 +313,6 @@ static uint64_t read_facts(struct sbx_symbol_intake *intake, const struct sbx_he
 {
     struct sbx_symbol_image *image;
     uint64_t made_s = making->now_s;
-    pthread_mutex_lock(&intake->store_lock);
     if (sbx_symbol_store_find(intake->settings.symbols, making->build_id, making->build_id_bytes, making->now_s, 0,
                               &image) == 0) {
         const struct sbx_image_facts *facts = sbx_symbol_image_facts(image);
@@ -325,7 +321,6 @@ static uint64_t read_facts(struct sbx_symbol_intake *intake, const struct sbx_he
         made_s = facts->made_s;
         sbx_symbol_image_close(image);
     }
-    pthread_mutex_unlock(&intake->store_lock);
     return made_s;
 }
 
@@ -356,6 +351,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     } else {
         answer->outcome = outcomes[outcome].outcome;
         answer->status = outcomes[outcome].status;
+        sbx_stored_list_forget(intake->list);
         uint64_t made_s = read_facts(intake, making, answer);
         if (outcome == SBX_STORE_ADDED || outcome == SBX_STORE_REPLACED)
             announce(intake, making->build_id, making->build_id_bytes, made_s, answer);
@@ -503,28 +499,7 @@ void sbx_symbol_upload_destroy(struct sbx_symbol_upload *upload)
 
 int sbx_symbol_intake_list(struct sbx_symbol_intake *intake, struct sbx_stored_row **rows_out, size_t *count_out)
 {
-    struct sbx_store_entry *entries = NULL;
-    size_t entry_count = 0;
-    pthread_mutex_lock(&intake->store_lock);
-    int result = sbx_symbol_store_list(intake->settings.symbols, &entries, &entry_count);
-    pthread_mutex_unlock(&intake->store_lock);
-    struct sbx_stored_row *rows = result == 0 ? calloc(entry_count + 1, sizeof(*rows)) : NULL;
-    for (size_t i = 0; rows && i < entry_count; i++) {
-        const struct sbx_store_entry *entry = &entries[i];
-        rows[i] = (struct sbx_stored_row){.source = sbx_symbol_source_name(entry->facts.best),
-                                          .is_damaged = entry->is_damaged,
-                                          .functions = entry->facts.function_count,
-                                          .stored_bytes = entry->file_bytes,
-                                          .code_bytes = entry->facts.code_bytes,
-                                          .added_ms = (int64_t)entry->facts.made_s * 1000,
-                                          .used_ms = (int64_t)entry->used_s * 1000};
-        snprintf(rows[i].build_id, sizeof(rows[i].build_id), "%s", entry->build_id);
-        snprintf(rows[i].name, sizeof(rows[i].name), "%s", entry->facts.name);
-    }
-    free(entries);
-    *rows_out = rows;
-    *count_out = entry_count;
-    return result == 0 && !rows ? -ENOMEM : result;
+    return sbx_stored_list_get(intake->list, rows_out, count_out);
 }
 
 /* ---- life ---- */
@@ -547,9 +522,9 @@ int sbx_symbol_intake_start(const struct sbx_intake_settings *settings, struct s
     }
     TAILQ_INIT(&intake->queue);
     pthread_mutex_init(&intake->lock, NULL);
-    pthread_mutex_init(&intake->store_lock, NULL);
     pthread_cond_init(&intake->changed, NULL);
-    int result = -pthread_create(&intake->thread, NULL, run, intake);
+    intake->list = sbx_stored_list_create(settings->listed);
+    int result = intake->list ? -pthread_create(&intake->thread, NULL, run, intake) : -ENOMEM;
     if (result < 0) {
         intake->is_ending = true;
         intake->thread = pthread_self();
@@ -581,8 +556,8 @@ void sbx_symbol_intake_destroy(struct sbx_symbol_intake *intake)
         return;
     sbx_symbol_intake_end(intake);
     close(intake->folder);
+    sbx_stored_list_destroy(intake->list);
     pthread_cond_destroy(&intake->changed);
-    pthread_mutex_destroy(&intake->store_lock);
     pthread_mutex_destroy(&intake->lock);
     free(intake);
 }

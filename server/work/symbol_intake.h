@@ -24,7 +24,8 @@ struct sbx_symbol_upload;
 struct sbx_intake_settings { /* all borrowed until destroy; a zero is the default */
     const char *data_dir;
     struct sbx_store *store;
-    struct sbx_symbol_store *symbols; /* nobody else's */
+    struct sbx_symbol_store *symbols; /* two handles of one store, nobody else's: what is written must not keep */
+    struct sbx_symbol_store *listed;  /* a page waiting */
     struct sbx_provider_shelf *providers;
     struct sbx_symbol_helper *helper;
     struct sbx_triager *triager;

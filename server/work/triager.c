@@ -138,7 +138,6 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
         .confidence = verdict->confidence,
         .gaps = gaps,
         .gap_count = report->gap_count,
-        .by_symbols = triager->is_renaming,
     };
     int result = sbx_store_put_verdict(triager->store, id, &row);
     free(gaps);

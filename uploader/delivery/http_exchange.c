@@ -218,8 +218,8 @@ static bool append_header(struct curl_slist **headers, const char *line)
 static struct curl_slist *make_headers(const struct sbx_http_question *question)
 {
     struct curl_slist *headers = NULL;
-    bool whole =
-        append_header(&headers, "Expect:"); /* no extra round trip, and no waiting for a "100" that never comes */
+    /* Else no extra round trip, and no waiting for a "100" that never comes. */
+    bool whole = append_header(&headers, question->asks_first ? "Expect: 100-continue" : "Expect:");
     for (const char *const *line = question->headers; whole && line != NULL && *line != NULL; line++) {
         whole = append_header(&headers, *line);
     }

@@ -19,7 +19,9 @@ struct sbx_http_question {      /* all borrowed */
     const char *token;          /* NULL: none is sent */
     const char *const *headers; /* "Name: value"s, NULL behind the last; NULL: none */
     const char *method;         /* NULL: GET, or POST where there is a body */
-    const void *body;           /* NULL: none */
+    bool
+        asks_first; /* wait for the server's word before the body (Expect: 100-continue): it may be large and refused */
+    const void *body; /* NULL: none */
     size_t body_bytes;
     size_t answer_bytes_max; /* of the body; an answer with more is none */
     uint32_t timeout_ms;     /* for the whole; 0: 60 s */

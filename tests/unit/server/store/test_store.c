@@ -214,7 +214,7 @@ static void test_what_is_not_there_is_not_found(void **state)
     struct sbx_issue_row issue;
     struct sbx_byte_buffer envelope = {0};
     uint8_t id[SBX_ID_BYTES] = {7};
-    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0, NULL, 0, false};
+    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0, NULL, 0};
     assert_int_equal(sbx_store_snapshot(store, id, &row), -ENOENT);
     assert_int_equal(sbx_store_issue(store, id, &issue), -ENOENT);
     assert_int_equal(sbx_store_envelope(store, id, &envelope), -ENOENT);
