@@ -20,9 +20,10 @@
 #include "terminal.h"
 
 enum {
-    TRIES_MAX = 8,        /* of one file, while the server says "later" */
+    TRIES_MAX = 20,       /* of one file, while the server says "later": a quarter of an hour */
     TRIES_IN_VAIN = 4,    /* without any answer: it may be starting anew */
     WAIT_MAX_S = 300,     /* however long the server wants */
+    OWN_WAIT_MAX_S = 60,  /* where it says nothing */
     TIMEOUT_MS = 7200000, /* for a gigabyte on a slow line */
     PATIENCE_S = 1800,    /* while the server reads a file, it says nothing */
     ANSWER_BYTES = 2048,
@@ -62,8 +63,8 @@ static bool is_for_later(long status)
 /* Wait, as long as the server asked for or longer with each try. */
 static void wait_for(const struct sbx_http_reply *reply, int tries, const char *path, const char *why)
 {
-    uint64_t seconds =
-        reply->retry_after_ms / 1000 > (UINT64_C(1) << tries) ? reply->retry_after_ms / 1000 : UINT64_C(1) << tries;
+    uint64_t seconds = tries < 6 ? UINT64_C(1) << tries : OWN_WAIT_MAX_S, asked = reply->retry_after_ms / 1000;
+    seconds = asked > seconds ? asked : seconds;
     seconds = seconds > WAIT_MAX_S ? WAIT_MAX_S : seconds;
     fprintf(stderr, "stallbox symbols: %s: %s; again in %llu s\n", path, why, (unsigned long long)seconds);
     struct timespec left = {.tv_sec = (time_t)seconds};

@@ -190,7 +190,8 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
     [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE NOT is_runtime AND EXISTS(SELECT 1 FROM gap g WHERE"
                  " g.module = m.id)",
-    [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND id NOT IN (SELECT module FROM gap)",
+    [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
+                       " g.module = module.id)",
     [FORGET_ENDS] = "DELETE FROM stall_end WHERE received_ms < ?1 AND first NOT IN (SELECT id FROM snapshot)",
 };
 

@@ -84,9 +84,17 @@ static void serve(int socket)
     }
 }
 
-/* Never returns. */
+/* Never returns; all signals are blocked. */
 static void run(int socket)
 {
+    sigset_t none;
+    /* A terminal's signals are for its parent, which ends it. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     int own = fcntl(socket, F_DUPFD, 4); /* out of the way of the first four */
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++) {
@@ -94,11 +102,6 @@ static void run(int socket)
     }
     dup2(own, 3);
     (void)close_range(4, ~0u, 0);
-    /* A terminal's signals are for its parent, which ends it. */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
     (void)prctl(PR_SET_NAME, "stallbox-sym", 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0);
     serve(3);
@@ -119,11 +122,15 @@ int sbx_symbol_helper_start(struct sbx_symbol_helper **helper_out)
         free(helper);
         return result;
     }
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* one that comes now is for the parent only */
     helper->pid = fork();
     if (helper->pid == 0) {
         run(ends[1]);
     }
     int result = helper->pid < 0 ? -errno : 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
     if (result != 0) {
         close(ends[0]);
