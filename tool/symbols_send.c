@@ -27,6 +27,7 @@ enum {
     TIMEOUT_MS = 7200000, /* for a gigabyte on a slow line */
     PATIENCE_S = 1800,    /* while the server reads a file, it says nothing */
     ANSWER_BYTES = 2048,
+    ASK_FIRST_BYTES = 65536, /* less is sent at once, and the answer is there to read whatever it says */
 };
 
 struct sending {
@@ -85,7 +86,7 @@ static int send_bytes(struct sending *sending, const char *path, const char *que
                                                .token = sending->told.token,
                                                .headers = headers,
                                                .method = "PUT",
-                                               .asks_first = true,
+                                               .asks_first = file->count > ASK_FIRST_BYTES,
                                                .body = file->bytes,
                                                .body_bytes = file->count,
                                                .answer_bytes_max = ANSWER_BYTES,
