@@ -32,6 +32,7 @@
  *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
  *     made_s                                    of the symbols that came last, 0: none did
  *     next_seq                                  0, or: its stalls below this seq are to be triaged anew
+ *     stalls, frames                            that have no name: an aggregate of gap, kept by triggers
  *   gap                                         which stall lacks which
  *     module, seq PRIMARY KEY; unnamed          how many frames have no name
  *   was_in                                      the issues that a stall was in until symbols came
@@ -55,14 +56,20 @@ enum {
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
+/* How many stalls have frames without a name is kept, not counted: a page asks, and there may be a million of them. */
 #define SYMBOL_TABLES                                                                                              \
     "CREATE TABLE IF NOT EXISTS module(id INTEGER PRIMARY KEY, build_id BLOB NOT NULL UNIQUE, name TEXT NOT NULL," \
-    " is_runtime INTEGER NOT NULL, made_s INTEGER NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 0);"       \
+    " is_runtime INTEGER NOT NULL, made_s INTEGER NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 0,"        \
+    " stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0);"                                      \
     "CREATE INDEX IF NOT EXISTS module_renamed ON module(id) WHERE next_seq > 0;"                                  \
     "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id),"                                \
     " seq INTEGER NOT NULL REFERENCES snapshot(seq), unnamed INTEGER NOT NULL, PRIMARY KEY(module, seq)) WITHOUT " \
     "ROWID;"                                                                                                       \
     "CREATE INDEX IF NOT EXISTS gap_of_snapshot ON gap(seq);"                                                      \
+    "CREATE TRIGGER IF NOT EXISTS gap_comes AFTER INSERT ON gap WHEN new.unnamed > 0 BEGIN UPDATE module SET"      \
+    " stalls = stalls + 1, frames = frames + new.unnamed WHERE id = new.module; END;"                              \
+    "CREATE TRIGGER IF NOT EXISTS gap_goes AFTER DELETE ON gap WHEN old.unnamed > 0 BEGIN UPDATE module SET"       \
+    " stalls = stalls - 1, frames = frames - old.unnamed WHERE id = old.module; END;"                              \
     "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq),"        \
     " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"                                             \
     "CREATE INDEX IF NOT EXISTS was_in_of_snapshot ON was_in(seq, at_ms);"
@@ -176,7 +183,7 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
     [ERASE_ENDS] = "DELETE FROM stall_end WHERE rotating = ?1",
     [ADD_MODULE] = "INSERT INTO module(build_id, name, is_runtime) VALUES(?1, ?2, ?3) ON CONFLICT(build_id) DO UPDATE"
                    " SET name = excluded.name WHERE excluded.name <> '' AND excluded.name <> module.name",
-    [ADD_GAP] = "INSERT OR REPLACE INTO gap(module, seq, unnamed) SELECT id, ?2, ?3 FROM module WHERE build_id = ?1",
+    [ADD_GAP] = "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT id, ?2, ?3 FROM module WHERE build_id = ?1",
     [COUNT_GAPS_OF] = "SELECT COUNT(*), TOTAL(unnamed) FROM gap WHERE seq = ?1",
     [DROP_GAPS] = "DELETE FROM gap WHERE seq = ?1",
     [ADD_WAS_IN] = "INSERT OR REPLACE INTO was_in(issue, seq, at_ms) VALUES(?1, ?2, ?3)",

@@ -66,13 +66,11 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
                    " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
     /* Where few machines may not be shown, nor is a module that only they have. */
     [MISSING_MODULES] =
-        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, t.stalls, t.frames,"
-        " (SELECT s.received_ms FROM snapshot s WHERE s.seq = t.last)"
-        " FROM (SELECT module, COUNT(*) AS stalls, SUM(unnamed) AS frames, MAX(seq) AS last FROM gap"
-        "  WHERE unnamed > 0 GROUP BY module) t JOIN module m ON m.id = t.module"
-        " WHERE (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o JOIN rotating r ON r.seq = o.seq"
-        "  WHERE o.module = m.id LIMIT ?9)) >= ?9)"
-        " ORDER BY t.stalls DESC, t.frames DESC, m.build_id LIMIT ?1",
+        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
+        " (SELECT s.received_ms FROM snapshot s WHERE s.seq = (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id))"
+        " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
+        "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9)) >= ?9)"
+        " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
     [ISSUES_AFTER] = "SELECT s.issue, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
                      " WHERE w.issue = ?1 AND s.issue <> ?1 AND " IS_COMMON_ISSUE(
                          "s.issue") " GROUP BY s.issue ORDER BY COUNT(*) DESC LIMIT ?2",

@@ -208,6 +208,8 @@ static void test_what_a_stall_lacks_goes_with_it(void **state)
     fixture_start(&fixture);
     post_triaged(1, id);
     fixture_stop(&fixture);
+    assert_int_equal(fixture_count(&fixture, "SELECT stalls FROM module"), 1);
+    assert_int_equal(fixture_count(&fixture, "SELECT frames FROM module"), 2);
     fixture_grow_old(&fixture, 40); /* its payload goes: it cannot be named any more */
     fixture_start(&fixture);
     expect_metric("stallbox_payloads_aged_total", 1);
@@ -222,7 +224,9 @@ static void test_what_a_stall_lacks_goes_with_it(void **state)
     expect_metric("stallbox_store_snapshots", 0);
     assert_false(is_missing(sample_build_id()));
     fixture_stop(&fixture);
-    assert_int_equal(fixture_count(&fixture, "SELECT (SELECT COUNT(*) FROM gap) + (SELECT COUNT(*) FROM was_in)"), 0);
+    assert_int_equal(fixture_count(&fixture, "SELECT (SELECT COUNT(*) FROM gap) + (SELECT COUNT(*) FROM was_in)"
+                                             " + (SELECT TOTAL(stalls) + TOTAL(frames) FROM module)"),
+                     0);
 }
 
 static void test_what_few_machines_lack_is_not_shown_where_few_are_not(void **state)
