@@ -358,7 +358,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
         if (outcome == SBX_STORE_DIFFERENT)
             snprintf(answer->why, sizeof(answer->why),
                      "other symbols of this build-id are here, and they stay until who runs the server removes them"
-                     " (stallbox symbols remove)");
+                     " (stallbox symbols remove --store DATA/symbols)");
     }
 }
 

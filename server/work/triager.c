@@ -224,9 +224,12 @@ static int triage_one(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES
     } else if (result == -ENOENT && triager->is_renaming) {
         /* It went, or its bytes did: what was said of it stays. */
     } else if (result == -EDEADLK || result == -EPROTO || result == -ENOTSUP) {
-        log_line(triager, id, "triage failed", why);
+        log_line(triager, id, triager->is_renaming ? "is not triaged anew" : "triage failed", why);
         sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_FAILED, 1);
-        result = sbx_store_put_failure(triager->store, id, why);
+        if (!triager->is_renaming) /* else what was said of it before is better than nothing */
+            result = sbx_store_put_failure(triager->store, id, why);
+        else
+            result = 0;
     } else {
         log_line(triager, id, "triage is put off", why[0] ? why : strerror(-result));
     }

@@ -84,6 +84,17 @@ static void serve(int socket)
     }
 }
 
+/* Symbols can wait: where memory ends, the worker ends before its server, and where processors are short it stands back. */
+static void stand_back(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)!write(fd, "500", 3); /* more is always allowed */
+        close(fd);
+    }
+    (void)!nice(10);
+}
+
 /* Never returns; all signals are blocked. */
 static void run(int socket)
 {
@@ -102,6 +113,7 @@ static void run(int socket)
     }
     dup2(own, 3);
     (void)close_range(4, ~0u, 0);
+    stand_back();
     (void)prctl(PR_SET_NAME, "stallbox-sym", 0, 0, 0);
     (void)prctl(PR_SET_DUMPABLE, 0);
     serve(3);

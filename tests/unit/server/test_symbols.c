@@ -185,6 +185,22 @@ static void test_the_mark_of_symbols_that_came_survives_a_restart(void **state)
     assert_int_equal(waiting(), 0);
 }
 
+/* Naming it anew took the server down five times: it stays as it was. */
+static void test_a_stall_that_cannot_be_triaged_anew_keeps_its_verdict(void **state)
+{
+    (void)state;
+    char id[33];
+    fixture_start(&fixture);
+    post_triaged(1, id);
+    fixture_stop(&fixture);
+    fixture_run_sql(&fixture, "UPDATE snapshot SET attempts = 5; UPDATE module SET next_seq = 9");
+    fixture_start(&fixture);
+    expect_metric("stallbox_triage_failed_total", 1);
+    assert_true(wait_for_triage(fixture.port, id));
+    fixture_stop(&fixture);
+    assert_int_equal(waiting(), 0);
+}
+
 static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void **state)
 {
     (void)state;
@@ -278,6 +294,7 @@ int main(void)
         PREPARED(test_the_store_and_the_files_give_one_answer),
         PREPARED(test_symbols_that_came_while_no_server_ran_name_the_stalls_at_its_next_start),
         PREPARED(test_the_mark_of_symbols_that_came_survives_a_restart),
+        PREPARED(test_a_stall_that_cannot_be_triaged_anew_keeps_its_verdict),
         PREPARED(test_stalls_of_an_older_store_are_looked_at_for_what_they_lack),
         PREPARED(test_what_a_stall_lacks_goes_with_it),
         PREPARED(test_what_few_machines_lack_is_not_shown_where_few_are_not),
