@@ -21,6 +21,7 @@ enum {
     PAGE_SNAPSHOTS_MAX = 50,
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
+    ISSUES_AFTER_MAX = 8,
     RENDER_AGAIN_S = 1,
     STORE_AGAIN_S = 5,
 };
@@ -150,6 +151,10 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
     if (result == 0)
         result = fill_snapshots(routes, request, target->id, rows, &list);
+    struct sbx_issue_after after[ISSUES_AFTER_MAX];
+    list.after = after;
+    if (result == 0)
+        result = sbx_store_issues_after(routes->store, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
     if (result == 0) {
         give_html(reply);
         sbx_page_issue(&issue, &list, &reply->body);
@@ -488,24 +493,26 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
 }
 
+static void give_asset(struct sbx_reply *reply, const char *content_type, const void *bytes, size_t count)
+{
+    reply->status = 200;
+    reply->content_type = content_type;
+    reply->may_be_cached = true;
+    sbx_byte_buffer_append(&reply->body, bytes, count);
+}
+
 static void answer_style(const struct sbx_routes *routes, const struct sbx_request *request,
                          const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)request, (void)target;
-    reply->status = 200;
-    reply->content_type = "text/css; charset=utf-8";
-    reply->may_be_cached = true;
-    sbx_byte_buffer_append(&reply->body, sbx_style_css, sbx_style_css_bytes);
+    give_asset(reply, "text/css; charset=utf-8", sbx_style_css, sbx_style_css_bytes);
 }
 
 static void answer_icon(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                         struct sbx_reply *reply)
 {
     (void)routes, (void)request, (void)target;
-    reply->status = 200;
-    reply->content_type = "image/svg+xml";
-    reply->may_be_cached = true;
-    sbx_byte_buffer_append(&reply->body, sbx_icon_svg, sbx_icon_svg_bytes);
+    give_asset(reply, "image/svg+xml", sbx_icon_svg, sbx_icon_svg_bytes);
 }
 
 /* ---- the table ---- */

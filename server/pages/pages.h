@@ -21,6 +21,8 @@ struct sbx_list_page {
     int64_t older_seq;
     int64_t now_ms;
     bool is_first;
+    const struct sbx_issue_after *after; /* of an issue: where some of its stalls went when symbols came */
+    size_t after_count;
 };
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page);
 

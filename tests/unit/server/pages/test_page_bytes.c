@@ -385,6 +385,9 @@ static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
                                             {"ffeeddccbbaa99887766554433221100", 1, ""}};
     sbx_page_moved(after, 2, &page);
     assert_page_is(&page, "issue_moved.html");
+    const struct sbx_issue_row issue = {.hits = 1, .sessions = 1, .builds = 1, .newest = triaged_row()};
+    sbx_page_issue(&issue, &(struct sbx_list_page){.after = after, .after_count = 2, .now_ms = NOW_MS}, &page);
+    assert_page_is(&page, "issue_moved_in_part.html");
     struct sbx_snapshot_row row = triaged_row();
     snprintf(row.was_in_text, sizeof(row.was_in_text), "00112233445566778899aabbccddee00");
     sbx_page_stall(&row, NULL, NULL, NOW_MS, &page);
