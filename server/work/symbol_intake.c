@@ -340,7 +340,7 @@ static void take_code(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     int result = make_image(intake, upload, fd, making, &outcome);
     if (answer->status)
         return;
-    if (result == -ENODATA || result == -EFBIG || result == -EBADMSG || result == -ETIME) {
+    if (result == -ENODATA || result == -EFBIG || result == -EBADMSG || result == -ETIME || result == -E2BIG) {
         refuse(answer, 422, *answer->why ? answer->why : "what was read of it is no table of symbols");
     } else if (result == -ECHILD || result == -ENOMEM) { /* its worker died, or had no memory */
         refuse(answer, 422, *answer->why ? answer->why : "it takes more memory than there is for it");
