@@ -14,12 +14,17 @@
 
 #include "ager.h"
 #include "collector.h"
+#include "gate.h"
 #include "http.h"
 #include "listener.h"
 #include "metrics.h"
+#include "provider_shelf.h"
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
+#include "symbol_helper.h"
+#include "symbol_intake.h"
+#include "symbol_store.h"
 #include "triager.h"
 
 enum {
@@ -27,16 +32,31 @@ enum {
     PAYLOAD_DAYS_DEFAULT = 30,   /* a report is looked at in the days after a release, if ever */
     RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
+static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
 #define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(1) << 30)
 
+/* Each has a handle of its own: one handle is for one thread at a time. */
+enum symbol_user {
+    SYMBOLS_OF_TRIAGER,
+    SYMBOLS_OF_AGER,
+    SYMBOLS_OF_INTAKE,
+    SYMBOLS_OF_PAGES,
+    SYMBOL_USERS
+};
+
 struct sbx_server {
-    int lock_fd; /* DATA/lock, held: one server a data folder */
-    char *token;
+    int lock_fd;              /* DATA/lock, held: one server a data folder */
+    struct sbx_token *tokens; /* token_count of them */
+    size_t token_count;
+    struct sbx_symbol_helper *own_helper; /* NULL: the caller has one */
+    struct sbx_symbol_intake *intake;
     struct sbx_metrics *metrics;
     struct sbx_store *store;
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_policy_shelf *policies;
+    struct sbx_symbol_store *symbols[SYMBOL_USERS];
+    struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
     struct sbx_collector *collector;
@@ -44,20 +64,48 @@ struct sbx_server {
     uint16_t port;
 };
 
+static int add_tokens(struct sbx_server *server, const char *const *texts, size_t count, unsigned rights, char *why,
+                      size_t why_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sbx_token *grown = reallocarray(server->tokens, server->token_count + 1, sizeof(*grown));
+        server->tokens = grown ? grown : server->tokens;
+        char *copy = grown ? strdup(texts[i]) : NULL;
+        if (!copy || !*copy) {
+            snprintf(why, why_bytes, copy ? "the token is empty" : "no memory");
+            free(copy);
+            return copy ? -EINVAL : -ENOMEM;
+        }
+        server->tokens[server->token_count++] = (struct sbx_token){copy, rights};
+    }
+    return 0;
+}
+
+/* Copies of all tokens, with what each may do. Returns 0 or -errno. */
+static int copy_tokens(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
+{
+    int result = add_tokens(server, &options->token, options->token != NULL, SBX_RIGHT_ALL, why, why_bytes);
+    if (result == 0)
+        result = add_tokens(server, options->send_tokens, options->send_token_count, SBX_RIGHT_SEND, why, why_bytes);
+    if (result == 0)
+        result = add_tokens(server, options->symbols_tokens, options->symbols_token_count, SBX_RIGHT_SYMBOLS, why,
+                            why_bytes);
+    if (result == 0)
+        result = add_tokens(server, options->read_tokens, options->read_token_count, SBX_RIGHT_READ, why, why_bytes);
+    return result;
+}
+
 /* Options that can be wrong, checked before anything is touched. Returns 0 or -EINVAL. */
-static int check_options(const struct sbx_server_options *options, char *why, size_t why_bytes)
+static int check_options(const struct sbx_server *server, const struct sbx_server_options *options, char *why,
+                         size_t why_bytes)
 {
     bool is_loopback;
     if (!options->data_dir || !*options->data_dir || !options->listen) {
         snprintf(why, why_bytes, "a data folder and an address to listen on are needed");
         return -EINVAL;
     }
-    if (options->token && !*options->token) {
-        snprintf(why, why_bytes, "the token is empty");
-        return -EINVAL;
-    }
     int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
-    if (result == 0 && !is_loopback && !options->token) {
+    if (result == 0 && !is_loopback && server->token_count == 0) {
         snprintf(why, why_bytes,
                  "%s can be reached from other machines and there is no token: give a token file, or"
                  " listen on 127.0.0.1",
@@ -103,19 +151,46 @@ static uint32_t days_of(uint32_t asked, uint32_t otherwise)
     return asked == 0 ? otherwise : asked >= SBX_KEEP_FOR_EVER ? 0 : asked;
 }
 
+/* The store of symbols, at DATA/symbols unless another place is named. Returns 0 or -errno with the reason. */
+static int open_symbols(struct sbx_server *server, const struct sbx_server_options *options, char *why,
+                        size_t why_bytes)
+{
+    char *usual = NULL;
+    if (!options->symbol_store && asprintf(&usual, "%s/symbols", options->data_dir) < 0) {
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    const char *folder = options->symbol_store ? options->symbol_store : usual;
+    int result = 0;
+    for (int user = 0; user < SYMBOL_USERS && result == 0; user++)
+        result = sbx_symbol_store_open(folder, SYMBOL_TENANT, true, &server->symbols[user]);
+    if (result < 0)
+        snprintf(why, why_bytes, "%s: %s", folder,
+                 result == -EPERM ? "not used, because it is another user's or others may write to it"
+                                  : strerror(-result));
+    free(usual);
+    return result;
+}
+
 /* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
-    const struct sbx_triager_sources sources = {
+    int result = open_symbols(server, options, why, why_bytes);
+    if (result == 0 && (result = sbx_provider_shelf_open(options->data_dir, &server->providers)) < 0)
+        snprintf(why, why_bytes, "%s/providers: %s", options->data_dir, strerror(-result));
+    if (result < 0)
+        return result;
+    const struct sbx_symbol_places places = {
         .symbol_dirs = options->symbol_dirs,
         .symbol_dir_count = options->symbol_dir_count,
         .index_paths = options->index_paths,
         .index_path_count = options->index_path_count,
-        .unseal_keys = options->unseal_keys,
+        .provider_dir = sbx_provider_shelf_folder(server->providers),
+        .store = server->symbols[SYMBOLS_OF_TRIAGER],
     };
     uint64_t renderings_max =
         options->renderings_bytes_max ? options->renderings_bytes_max : RENDERINGS_BYTES_MAX_DEFAULT;
-    int result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
     if (result == 0)
         result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
@@ -130,17 +205,34 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = -ENOMEM;
     if (result == 0)
         result = sbx_triager_start(server->store, server->sealed, server->renderings, server->metrics, options->log,
-                                   &sources, &server->triager);
+                                   &places, options->unseal_keys, &server->triager);
     if (result == 0) {
         sbx_store_set_min_machines(server->store, options->min_machines);
-        const struct sbx_ager_boxes boxes = {server->store, server->sealed, server->renderings, server->metrics,
-                                             options->log};
+        const struct sbx_ager_boxes boxes = {
+            server->store, server->sealed, server->renderings, server->metrics, server->symbols[SYMBOLS_OF_AGER],
+            options->log};
         result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
     if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->sealed, options->unseal_keys,
                                                                   server->triager, server->metrics)))
         result = -ENOMEM;
+    if (result == 0) {
+        const struct sbx_intake_settings intake = {
+            .data_dir = options->data_dir,
+            .store = server->store,
+            .symbols = server->symbols[SYMBOLS_OF_INTAKE],
+            .listed = server->symbols[SYMBOLS_OF_PAGES],
+            .providers = server->providers,
+            .helper = options->symbol_helper ? options->symbol_helper : server->own_helper,
+            .triager = server->triager,
+            .metrics = server->metrics,
+            .log = options->log,
+            .bytes_max = options->symbol_bytes_max,
+            .reserve_bytes = options->disk_reserve_bytes,
+        };
+        result = sbx_symbol_intake_start(&intake, &server->intake);
+    }
     if (result < 0)
         snprintf(why, why_bytes, "%s: the server did not start: %s", options->data_dir, strerror(-result));
     return result;
@@ -155,13 +247,14 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
     if (result < 0)
         return result;
     const struct sbx_http_settings settings = {
-        .gate = {.token = server->token, .is_loopback = listener.is_loopback},
+        .gate = {.tokens = server->tokens, .token_count = server->token_count, .is_loopback = listener.is_loopback},
         .routes = {.store = server->store,
                    .sealed = server->sealed,
                    .renderings = server->renderings,
                    .triager = server->triager,
                    .metrics = server->metrics,
-                   .policies = server->policies},
+                   .policies = server->policies,
+                   .symbols = server->intake},
         .collector = server->collector,
         .metrics = server->metrics,
         .request_deadline_ms =
@@ -177,17 +270,19 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
 int sbx_server_start(const struct sbx_server_options *options, struct sbx_server **server_out, char *why,
                      size_t why_bytes)
 {
-    int result = check_options(options, why, why_bytes);
-    if (result < 0)
-        return result;
     struct sbx_server *server = calloc(1, sizeof(*server));
-    if (!server || (options->token && !(server->token = strdup(options->token)))) {
-        free(server);
+    if (!server) {
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
-    server->lock_fd = lock_data_dir(options->data_dir, why, why_bytes);
-    result = server->lock_fd;
+    server->lock_fd = -1;
+    int result = copy_tokens(server, options, why, why_bytes);
+    if (result == 0)
+        result = check_options(server, options, why, why_bytes);
+    if (result == 0 && !options->symbol_helper && (result = sbx_symbol_helper_start(&server->own_helper)) < 0)
+        snprintf(why, why_bytes, "no process to read symbol files in: %s", strerror(-result));
+    if (result == 0)
+        server->lock_fd = result = lock_data_dir(options->data_dir, why, why_bytes);
     if (result >= 0)
         result = start_boxes(server, options, why, why_bytes);
     if (result == 0)
@@ -209,7 +304,10 @@ void sbx_server_stop(struct sbx_server *server)
 {
     if (!server)
         return;
+    sbx_symbol_intake_end(server->intake); /* first: connections wait for it */
     sbx_http_stop(server->http);
+    sbx_symbol_intake_destroy(server->intake);
+    sbx_symbol_helper_stop(server->own_helper);
     sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);
     sbx_collector_destroy(server->collector);
@@ -217,9 +315,16 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);
     sbx_store_close(server->store);
+    for (int user = 0; user < SYMBOL_USERS; user++)
+        sbx_symbol_store_close(server->symbols[user]);
+    sbx_provider_shelf_close(server->providers);
     sbx_metrics_destroy(server->metrics);
     if (server->lock_fd >= 0)
         close(server->lock_fd); /* and so unlocked */
-    free(server->token);
+    for (size_t i = 0; i < server->token_count; i++) {
+        explicit_bzero(server->tokens[i].text, strlen(server->tokens[i].text));
+        free(server->tokens[i].text);
+    }
+    free(server->tokens);
     free(server);
 }

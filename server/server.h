@@ -18,11 +18,15 @@
 
 #include "unseal.h"
 
+struct sbx_symbol_helper;
+
 /* A new value starts as all zeroes; zero means the default that the field names. Everything is borrowed until
  * sbx_server_start returns, except `log`. */
 struct sbx_server_options {
     const char *data_dir; /* required; created (0700) when missing; one server at a time may use it */
     const char *listen;   /* required: "127.0.0.1:8321", "[::1]:8321", "localhost:0"; port 0 takes a free one */
+    const char
+        *symbol_store; /* folder of parsed symbols, asked before any file; NULL: DATA/symbols. Made when missing */
     const char *const *symbol_dirs; /* folders with ELF files, searched by build-id; a missing one is no error */
     size_t symbol_dir_count;
     const char *const *index_paths; /* module index files ("BUILD-ID-HEX PATH" lines); may appear or change later */
@@ -30,7 +34,17 @@ struct sbx_server_options {
     const struct sbx_unseal_keys
         *unseal_keys;  /* what sealed payloads are opened with; NULL: they are kept as they are */
     const char *token; /* NULL: none, allowed on loopback addresses only. With one, writing always needs it and reading
-                          needs it unless the address is loopback */
+                          needs it unless the address is loopback. It may do everything */
+    /* Tokens for one thing each. With any of them, whoever writes needs one. */
+    const char *const *send_tokens;    /* to deliver payloads */
+    const char *const *symbols_tokens; /* to send symbols */
+    const char *const *read_tokens;    /* to look at pages and lists */
+    size_t send_token_count, symbols_token_count, read_token_count;
+    struct sbx_symbol_helper
+        *symbol_helper;            /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
+                                                whatever secrets this process has by then */
+    uint64_t symbol_bytes_max;     /* of a file of symbols that is sent; 2 GiB */
+    uint64_t disk_reserve_bytes;   /* that such a file leaves free, for payloads; 256 MiB */
     uint32_t request_deadline_ms;  /* from connect, or the end of the request before, to the end of the answer; 30 s */
     uint64_t renderings_bytes_max; /* what rendered reports may take on disk before the oldest go; 1 GiB */
     uint32_t payload_days;         /* payloads as they came, and reports made of them, go after so many; 30 */

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "options.h"
 #include "server.h"
+#include "symbol_helper.h"
 #include "token_file.h"
 #include "unseal_key_files.h"
 
@@ -19,6 +20,11 @@ enum {
     OPTION_DATA,
     OPTION_LISTEN,
     OPTION_TOKEN_FILE,
+    OPTION_SEND_TOKEN,
+    OPTION_SYMBOLS_TOKEN,
+    OPTION_READ_TOKEN,
+    OPTION_SYMBOL_STORE,
+    OPTION_SYMBOL_MB,
     OPTION_SYMBOLS,
     OPTION_MODULES,
     OPTION_UNSEAL_KEY,
@@ -32,7 +38,15 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_LISTEN] = {"--listen", 'l', "ADDR:PORT", "default " DEFAULT_LISTEN "; port 0 takes a free one"},
     [OPTION_TOKEN_FILE] =
         {"--token-file", 't', "FILE",
-         "its first line is the secret a sender must know; needed\nto listen on anything but loopback"},
+         "its first line is the secret a sender must know; with it\neverything is allowed. This, or one of the next "
+         "three, is needed\nto listen on anything but loopback"},
+    [OPTION_SEND_TOKEN] = {"--send-token-file", 0, "FILE",
+                           "a secret for delivering payloads, and nothing else; may be\nrepeated"},
+    [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
+    [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
+    [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR",
+                             "where parsed symbols are kept and asked for first (default\nsymbols, below --data)"},
+    [OPTION_SYMBOL_MB] = {"--symbol-mb", 0, "N", "take files of symbols of at most N MiB (default 2048)"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
@@ -98,10 +112,75 @@ static int serve_until_signal(const struct sbx_server_options *server_options)
     return SBX_EXIT_DONE;
 }
 
+enum {
+    TOKEN_ROLES = 3 /* send, symbols, read */
+};
+
+/* What options say that may be repeated: no more of each than there are arguments. */
+struct lists {
+    const char **symbol_dirs, **index_paths;
+    struct {
+        const char **paths; /* the file's; once read, the token's text, which is then given */
+        size_t count, read;
+    } tokens[TOKEN_ROLES];
+};
+
+static bool lists_create(struct lists *lists, int argc)
+{
+    lists->symbol_dirs = calloc((size_t)argc, sizeof *lists->symbol_dirs);
+    lists->index_paths = calloc((size_t)argc, sizeof *lists->index_paths);
+    bool has_all = lists->symbol_dirs != NULL && lists->index_paths != NULL;
+    for (int role = 0; role < TOKEN_ROLES; role++) {
+        lists->tokens[role].paths = calloc((size_t)argc, sizeof *lists->tokens[role].paths);
+        has_all = has_all && lists->tokens[role].paths != NULL;
+    }
+    return has_all;
+}
+
+static void lists_finish(struct lists *lists)
+{
+    for (int role = 0; role < TOKEN_ROLES; role++) {
+        for (size_t i = 0; i < lists->tokens[role].read; i++) {
+            char *token = (char *)lists->tokens[role].paths[i];
+            explicit_bzero(token, strlen(token));
+            free(token);
+        }
+        free(lists->tokens[role].paths);
+    }
+    free(lists->index_paths);
+    free(lists->symbol_dirs);
+}
+
+/* Read the tokens in place of the files' paths. Returns SBX_EXIT_DONE, or SBX_EXIT_FAILED after a message. */
+static int read_role_tokens(struct lists *lists, struct sbx_server_options *server_options)
+{
+    char token[SBX_TOKEN_MAX + 1], why[300];
+    for (int role = 0; role < TOKEN_ROLES; role++) {
+        for (size_t i = 0; i < lists->tokens[role].count; i++) {
+            if (sbx_token_read(lists->tokens[role].paths[i], token, why, sizeof why) != 0) {
+                return sbx_failure("serve", "%s", why);
+            }
+            char *copy = strdup(token);
+            explicit_bzero(token, sizeof token);
+            if (copy == NULL) {
+                return sbx_failure("serve", "%s", strerror(ENOMEM));
+            }
+            lists->tokens[role].paths[i] = copy;
+            lists->tokens[role].read++;
+        }
+    }
+    server_options->send_tokens = lists->tokens[0].paths;
+    server_options->send_token_count = lists->tokens[0].count;
+    server_options->symbols_tokens = lists->tokens[1].paths;
+    server_options->symbols_token_count = lists->tokens[1].count;
+    server_options->read_tokens = lists->tokens[2].paths;
+    server_options->read_token_count = lists->tokens[2].count;
+    return SBX_EXIT_DONE;
+}
+
 /* Returns SBX_EXIT_DONE to go on, or the status to exit with; *help_out says that only help was wanted. */
-static int read_options(int argc, char **argv, struct sbx_server_options *server_options, const char **symbol_dirs,
-                        const char **index_paths, struct sbx_unseal_keys *keys, const char **token_path_out,
-                        bool *help_out)
+static int read_options(int argc, char **argv, struct sbx_server_options *server_options, struct lists *lists,
+                        struct sbx_unseal_keys *keys, const char **token_path_out, bool *help_out)
 {
     char why[300];
     uint64_t number;
@@ -118,11 +197,29 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
         case OPTION_TOKEN_FILE:
             *token_path_out = reader.value;
             break;
+        case OPTION_SEND_TOKEN:
+            lists->tokens[0].paths[lists->tokens[0].count++] = reader.value;
+            break;
+        case OPTION_SYMBOLS_TOKEN:
+            lists->tokens[1].paths[lists->tokens[1].count++] = reader.value;
+            break;
+        case OPTION_READ_TOKEN:
+            lists->tokens[2].paths[lists->tokens[2].count++] = reader.value;
+            break;
+        case OPTION_SYMBOL_MB:
+            if (!sbx_option_number(&reader, OPTION_SYMBOL_MB, 1, 1 << 20, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->symbol_bytes_max = number << 20;
+            break;
+        case OPTION_SYMBOL_STORE:
+            server_options->symbol_store = reader.value;
+            break;
         case OPTION_SYMBOLS:
-            symbol_dirs[server_options->symbol_dir_count++] = reader.value;
+            lists->symbol_dirs[server_options->symbol_dir_count++] = reader.value;
             break;
         case OPTION_MODULES:
-            index_paths[server_options->index_path_count++] = reader.value;
+            lists->index_paths[server_options->index_path_count++] = reader.value;
             break;
         case OPTION_UNSEAL_KEY:
             if (sbx_unseal_key_file_add(keys, reader.value, why, sizeof why) != 0) {
@@ -163,20 +260,27 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
 
 int sbx_command_serve(int argc, char **argv)
 {
-    const char **symbol_dirs = calloc((size_t)argc, sizeof *symbol_dirs); /* no more than there are arguments */
-    const char **index_paths = calloc((size_t)argc, sizeof *index_paths);
     static struct sbx_unseal_keys keys;
-    struct sbx_server_options server_options = {
-        .listen = DEFAULT_LISTEN, .symbol_dirs = symbol_dirs, .index_paths = index_paths, .log = stderr};
+    struct lists lists = {0};
+    struct sbx_server_options server_options = {.listen = DEFAULT_LISTEN, .log = stderr};
+    struct sbx_symbol_helper *helper = NULL;
     const char *token_path = NULL;
     char token[SBX_TOKEN_MAX + 1], why[300];
     bool help = false;
     int status = SBX_EXIT_FAILED;
-    if (symbol_dirs == NULL || index_paths == NULL) {
+    /* First of all: what reads strangers' files has none of the secrets that are read next. */
+    int result = sbx_symbol_helper_start(&helper);
+    if (result != 0) {
+        return sbx_failure("serve", "no process to read symbol files in: %s", strerror(-result));
+    }
+    if (!lists_create(&lists, argc)) {
         sbx_failure("serve", "%s", strerror(ENOMEM));
         goto free_lists;
     }
-    status = read_options(argc, argv, &server_options, symbol_dirs, index_paths, &keys, &token_path, &help);
+    server_options.symbol_helper = helper;
+    server_options.symbol_dirs = lists.symbol_dirs;
+    server_options.index_paths = lists.index_paths;
+    status = read_options(argc, argv, &server_options, &lists, &keys, &token_path, &help);
     if (help) {
         sbx_usage_serve(stdout);
         goto free_lists;
@@ -191,11 +295,15 @@ int sbx_command_serve(int argc, char **argv)
         }
         server_options.token = token;
     }
-    status = serve_until_signal(&server_options);
+    status = read_role_tokens(&lists, &server_options);
+    if (status == SBX_EXIT_DONE) {
+        status = serve_until_signal(&server_options);
+    }
 
 free_lists:
     sbx_unseal_keys_wipe(&keys);
-    free(index_paths);
-    free(symbol_dirs);
+    explicit_bzero(token, sizeof token);
+    lists_finish(&lists);
+    sbx_symbol_helper_stop(helper);
     return status;
 }

@@ -17,6 +17,9 @@ enum {
     OPTION_SYMBOLS,
     OPTION_MODULES,
     OPTION_JSON,
+    OPTION_SERVER,
+    OPTION_TOKEN_FILE,
+    OPTION_CA_FILE,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -29,6 +32,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
+    [OPTION_SERVER] = {"--server", 'u', "URL", "add: send them to this server instead (stallbox serve)"},
+    [OPTION_TOKEN_FILE] = {"--token-file", 'T', "FILE", "add: its first line is the secret the server wants to hear"},
+    [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
+                        "add: believe only servers whose certificate an authority in\nFILE (PEM) has signed"},
 };
 
 struct verb {
@@ -40,7 +47,9 @@ struct verb {
 };
 #define BIT(option) (1u << (option))
 static const struct verb verbs[] = {
-    {"add", sbx_symbols_add, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols add FILE|DIR..."},
+    {"add", sbx_symbols_add,
+     BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SERVER) | BIT(OPTION_TOKEN_FILE) | BIT(OPTION_CA_FILE), 1,
+     SIZE_MAX, "symbols add FILE|DIR..."},
     {"list", sbx_symbols_list, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_JSON), 0, 0, "symbols list"},
     {"remove", sbx_symbols_remove, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols remove BUILD-ID..."},
     {"lookup", sbx_symbols_lookup, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SYMBOLS) | BIT(OPTION_MODULES),
@@ -51,6 +60,7 @@ void sbx_usage_symbols(FILE *out)
 {
     fputs(
         "usage: stallbox symbols add [OPTION]... FILE|DIR...\n"
+        "       stallbox symbols add --server URL [OPTION]... FILE|DIR...\n"
         "       stallbox symbols list [OPTION]...\n"
         "       stallbox symbols remove [OPTION]... BUILD-ID...\n"
         "       stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
@@ -58,6 +68,9 @@ void sbx_usage_symbols(FILE *out)
         "Names for code. add reads programs, libraries, debug files and dSYMs (ELF, Mach-O) completely and keeps what "
         "they name;\n"
         "list says what is kept, remove takes it away. What nobody asked for in 45 days goes by itself.\n"
+        "\n"
+        "add --server sends the files, compressed, to a server, which reads them; also a runtime's map of names\n"
+        "(provider-NAME.map). Stalls that lacked them are named anew there.\n"
         "\n"
         "lookup prints one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line "
         "takes it:\n"
@@ -93,6 +106,14 @@ static int check(const struct verb *verb, const struct sbx_symbols_request *requ
             return sbx_usage_error("symbols", "%s has no %s", verb->name, options[option].name);
         }
     }
+    unsigned of_store = BIT(OPTION_STORE) | BIT(OPTION_TENANT),
+             of_server = BIT(OPTION_TOKEN_FILE) | BIT(OPTION_CA_FILE);
+    if (request->server_url != NULL && (given & of_store) != 0) {
+        return sbx_usage_error("symbols", "symbols go to a server or into a store: --server or --store");
+    }
+    if (request->server_url == NULL && (given & of_server) != 0) {
+        return sbx_usage_error("symbols", "--token-file and --ca-file are for a --server");
+    }
     if (request->operand_count < verb->operands_min || request->operand_count > verb->operands_max) {
         return sbx_usage_error("symbols", "it wants: %s", verb->wants);
     }
@@ -124,6 +145,15 @@ static int read_options(int argc, char **argv, struct sbx_symbols_request *reque
             break;
         case OPTION_JSON:
             request->json = true;
+            break;
+        case OPTION_SERVER:
+            request->server_url = reader.value;
+            break;
+        case OPTION_TOKEN_FILE:
+            request->token_path = reader.value;
+            break;
+        case OPTION_CA_FILE:
+            request->ca_path = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (*verb_out == NULL) {

@@ -114,6 +114,9 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
 
 int sbx_symbols_add(const struct sbx_symbols_request *request)
 {
+    if (request->server_url != NULL) {
+        return sbx_symbols_send(request);
+    }
     struct adding adding = {0};
     struct sbx_symbol_groups groups = {0};
     int status = sbx_symbol_store_option_open("symbols", request->store, request->tenant, true, &adding.store);

@@ -14,11 +14,13 @@ struct sbx_symbols_request {
     const char **operands; /* behind the verb */
     size_t operand_count;
     bool json;
+    const char *server_url, *token_path, *ca_path; /* add: to a server instead of a store; NULL: none */
 };
 
 /* Each does its verb and returns the exit status; everything of the request is borrowed. */
 int sbx_symbols_lookup(const struct sbx_symbols_request *request);
 int sbx_symbols_add(const struct sbx_symbols_request *request);
+int sbx_symbols_send(const struct sbx_symbols_request *request); /* add, to a server */
 int sbx_symbols_list(const struct sbx_symbols_request *request);
 int sbx_symbols_remove(const struct sbx_symbols_request *request);
 

@@ -222,6 +222,39 @@ static bool is_executable(const struct sbx_stall *stall, const struct sbx_stall_
            memcmp(module->build_id, stall->app_build_id, module->build_id_bytes) == 0;
 }
 
+/* Note the module, where symbols of it would help. `begin` and `end`: its frames in `order`. */
+static int note_gap(struct naming *naming, uint32_t m, const uint32_t *order, uint32_t begin, uint32_t end,
+                    const struct sbx_symbol_file *file, const char *path)
+{
+    struct sbx_report *report = naming->report;
+    const struct sbx_stall_module *module = &report->stall->modules[m];
+    bool is_runtime = module->kind == SBX_MODULE_KIND_RUNTIME,
+         has_dwarf = file != NULL && sbx_symbol_file_has_dwarf(file);
+    if (module->build_id_bytes == 0 || begin == end ||
+        (module->kind != SBX_MODULE_KIND_APP && module->kind != SBX_MODULE_KIND_SYSTEM && !is_runtime)) {
+        return 0;
+    }
+    uint32_t unnamed = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t first = naming->first[order[i]];
+        unnamed += !naming->locations[first].named && (!is_runtime || report->stall->frames[order[i]].offset != 0);
+    }
+    if (has_dwarf || (unnamed == 0 && module->kind != SBX_MODULE_KIND_APP)) {
+        return 0;
+    }
+    if (report->gaps == NULL) {
+        report->gaps = sbx_arena_take(report->arena, report->stall->module_count * sizeof *report->gaps);
+        if (report->gaps == NULL) {
+            return -ENOMEM;
+        }
+    }
+    bool is_told =
+        module->name != NULL || path != NULL || (is_runtime && strncmp(naming->module_names[m], "runtime ", 8) != 0);
+    report->gaps[report->gap_count++] = (struct sbx_report_gap){
+        .module = m, .name = is_told ? naming->module_names[m] : "", .unnamed = unnamed, .is_runtime = is_runtime};
+    return 0;
+}
+
 static int name_modules(struct naming *naming, const uint32_t *order, const uint32_t *begin)
 {
     const struct sbx_stall *stall = naming->report->stall;
@@ -241,6 +274,9 @@ static int name_modules(struct naming *naming, const uint32_t *order, const uint
         }
         for (uint32_t i = begin[m]; i < begin[m + 1] && result == 0; i++) {
             result = name_frame(naming, order[i], file);
+        }
+        if (result == 0) {
+            result = note_gap(naming, m, order, begin[m], begin[m + 1], file, path);
         }
     }
     for (uint32_t i = begin[stall->module_count]; i < stall->frame_count && result == 0; i++) {

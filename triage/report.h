@@ -22,6 +22,15 @@ struct sbx_location {
     bool logical; /* of an embedded runtime: `module` is its name, such as "lua" */
 };
 
+/* A module without debug information that is the application's, or has frames that nothing names; or a runtime with such
+ * frames: symbols would help. */
+struct sbx_report_gap {
+    uint32_t module;  /* of the stall */
+    const char *name; /* what people call it, "" when nothing tells */
+    uint32_t unnamed; /* frames without a name */
+    bool is_runtime;  /* an embedded runtime: its names are wanted, and its build-id is its number */
+};
+
 struct sbx_symbolizer; /* symbolizer.h: where names come from */
 
 /* ---- verdict ---- */
@@ -75,9 +84,11 @@ struct sbx_report {
     const struct sbx_stall *stall;  /* borrowed until destroy */
     struct sbx_location *locations; /* flat; those of frame f: [location_begin[f], location_begin[f + 1]) */
     uint32_t *location_begin;       /* frame_count + 1 entries */
-    const char **watch_names;       /* by watch of the stall; NULL: none is known */
-    const char **kind_names;        /* SBX_OP_MAX, by message kind; NULL: none is known */
-    uint32_t message_kind;          /* of the judged message, as the application numbers them; 0: not told */
+    struct sbx_report_gap *gaps;    /* in the order of the stall's modules */
+    uint32_t gap_count;
+    const char **watch_names; /* by watch of the stall; NULL: none is known */
+    const char **kind_names;  /* SBX_OP_MAX, by message kind; NULL: none is known */
+    uint32_t message_kind;    /* of the judged message, as the application numbers them; 0: not told */
     struct sbx_verdict verdict;
     int64_t packed_ns; /* when the payload's file was written, by the wall clock; 0 not known. The caller's to set */
     char app_name[64]; /* as it was called (run --app), else the executable's name */

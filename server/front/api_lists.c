@@ -42,6 +42,8 @@ static void put_snapshot(struct sbx_document *json, const char *name, const stru
     sbx_document_string(json, "app_version", or_null(row->app_version));
     sbx_document_string(json, "app_build_id", or_null(row->app_build_id));
     sbx_document_string(json, "issue", or_null(row->issue_text));
+    if (*row->was_in_text)
+        sbx_document_string(json, "was_in", row->was_in_text);
     if (row->state == SBX_TRIAGE_FAILED)
         sbx_document_string(json, "failure", row->failure);
     if (row->state == SBX_TRIAGE_DONE)
@@ -125,4 +127,22 @@ void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_snapshot_
     put_snapshots(&json, rows, count);
     sbx_document_close(&json, '}');
     give(&json, reply);
+}
+
+void sbx_api_moved(const struct sbx_issue_after *rows, size_t count, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_open(&json, "moved_to", '[');
+    for (size_t i = 0; i < count; i++) {
+        sbx_document_open(&json, NULL, '{');
+        sbx_document_string(&json, "id", rows[i].id_text);
+        sbx_document_integer(&json, "hits", rows[i].hits);
+        sbx_document_string(&json, "headline", rows[i].headline);
+        sbx_document_close(&json, '}');
+    }
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+    reply->status = 300;
 }

@@ -7,6 +7,7 @@
 
 #include "reply.h"
 #include "store.h"
+#include "store_symbols.h"
 
 /* {"snapshots":[...],"before":SEQ}: ask again with ?before=SEQ for older ones; absent when there can be none. */
 void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply);
@@ -16,5 +17,7 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, struct sbx_r
 /* The issue's members and "snapshots", newest first. */
 void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_snapshot_row *rows, size_t count,
                    struct sbx_reply *reply);
+/* {"moved_to":[{"id","hits"}]} with status 300: an issue that is several others since symbols came. */
+void sbx_api_moved(const struct sbx_issue_after *rows, size_t count, struct sbx_reply *reply);
 
 #endif

@@ -16,7 +16,8 @@ struct sbx_deadline {
     TAILQ_ENTRY(sbx_deadline) link;
     int64_t due_ns; /* CLOCK_MONOTONIC */
     int fd;
-    bool is_cut; /* shut down already: out of the list, waiting for its close */
+    bool is_cut;    /* shut down already: out of the list, waiting for its close */
+    bool is_paused; /* out of the list until it is renewed */
 };
 
 struct sbx_deadlines {
@@ -122,9 +123,25 @@ void sbx_deadline_renew(struct sbx_deadlines *deadlines, struct sbx_deadline *de
         return;
     pthread_mutex_lock(&deadlines->lock);
     if (!deadline->is_cut) {
-        TAILQ_REMOVE(&deadlines->list, deadline, link);
+        if (!deadline->is_paused)
+            TAILQ_REMOVE(&deadlines->list, deadline, link);
+        deadline->is_paused = false;
         deadline->due_ns = now_ns() + deadlines->length_ns;
+        if (TAILQ_EMPTY(&deadlines->list))
+            pthread_cond_signal(&deadlines->changed);
         TAILQ_INSERT_TAIL(&deadlines->list, deadline, link);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+void sbx_deadline_pause(struct sbx_deadlines *deadlines, struct sbx_deadline *deadline)
+{
+    if (!deadline)
+        return;
+    pthread_mutex_lock(&deadlines->lock);
+    if (!deadline->is_cut && !deadline->is_paused) {
+        TAILQ_REMOVE(&deadlines->list, deadline, link);
+        deadline->is_paused = true;
     }
     pthread_mutex_unlock(&deadlines->lock);
 }
@@ -134,7 +151,7 @@ void sbx_deadline_close(struct sbx_deadlines *deadlines, struct sbx_deadline *de
     if (!deadline)
         return;
     pthread_mutex_lock(&deadlines->lock);
-    if (!deadline->is_cut)
+    if (!deadline->is_cut && !deadline->is_paused)
         TAILQ_REMOVE(&deadlines->list, deadline, link);
     pthread_mutex_unlock(&deadlines->lock);
     free(deadline);

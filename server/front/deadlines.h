@@ -22,6 +22,8 @@ void sbx_deadlines_destroy(struct sbx_deadlines *deadlines); /* after the last s
  * NULL without memory: the connection is then not watched. */
 struct sbx_deadline *sbx_deadline_open(struct sbx_deadlines *deadlines, int fd);
 void sbx_deadline_renew(struct sbx_deadlines *deadlines, struct sbx_deadline *deadline); /* NULL is fine */
+/* The server works on it and nothing is awaited from the peer: there is no deadline until it is renewed. NULL is fine. */
+void sbx_deadline_pause(struct sbx_deadlines *deadlines, struct sbx_deadline *deadline);
 void sbx_deadline_close(struct sbx_deadlines *deadlines, struct sbx_deadline *deadline); /* NULL is fine */
 
 #endif

@@ -47,18 +47,28 @@ static size_t decode_base64(const char *text, char *out, size_t out_bytes)
     return used;
 }
 
-static bool has_token(const char *token, const char *authorization)
+/* The rights of a token; all tokens are compared, so that the time does not tell which one it nearly was. */
+static unsigned rights_of(const struct sbx_gate *gate, const char *given, size_t given_bytes)
+{
+    unsigned rights = 0;
+    for (size_t i = 0; i < gate->token_count; i++)
+        rights |= is_token(gate->tokens[i].text, given, given_bytes) ? gate->tokens[i].rights : 0;
+    return rights;
+}
+
+/* The rights that a request comes with. */
+static unsigned rights_given(const struct sbx_gate *gate, const char *authorization)
 {
     char credentials[CREDENTIALS_BYTES_MAX];
     if (!authorization)
-        return false;
+        return 0;
     if (strncasecmp(authorization, "Bearer ", 7) == 0)
-        return is_token(token, authorization + 7, strlen(authorization + 7));
+        return rights_of(gate, authorization + 7, strlen(authorization + 7));
     if (strncasecmp(authorization, "Basic ", 6) != 0)
-        return false;
+        return 0;
     size_t bytes = decode_base64(authorization + 6, credentials, sizeof(credentials));
     const char *colon = memchr(credentials, ':', bytes);
-    return colon && is_token(token, colon + 1, bytes - (size_t)(colon + 1 - credentials));
+    return colon ? rights_of(gate, colon + 1, bytes - (size_t)(colon + 1 - credentials)) : 0;
 }
 
 /* "127.0.0.1:8321", "localhost", "[::1]:8321". */
@@ -77,15 +87,17 @@ static bool names_loopback(const char *host)
     return strncmp(host, "127.", 4) == 0 && (host[bytes] == '\0' || host[bytes] == ':');
 }
 
-enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, bool is_write, const char *authorization, const char *host,
-                              const char *origin)
+enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write, const char *authorization,
+                              const char *host, const char *origin)
 {
+    unsigned given = rights_given(gate, authorization);
     if (is_write && origin)
         return SBX_ENTRY_FROM_PAGE;
-    if (gate->token && (is_write || !gate->is_loopback) && !has_token(gate->token, authorization))
-        return SBX_ENTRY_NEEDS_TOKEN;
-    if (gate->is_loopback && !is_write && !names_loopback(host) &&
-        !(gate->token && has_token(gate->token, authorization)))
+    if (given & rights)
+        return SBX_ENTRY_ALLOWED;
+    if (gate->token_count && (is_write || !gate->is_loopback))
+        return given ? SBX_ENTRY_NO_RIGHT : SBX_ENTRY_NEEDS_TOKEN;
+    if (gate->is_loopback && !is_write && !names_loopback(host))
         return SBX_ENTRY_FOREIGN_HOST;
     return SBX_ENTRY_ALLOWED;
 }

@@ -11,14 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "deadlines.h"
+#include "symbol_replies.h"
 
 enum {
     THREADS = 2,
     CONNECTIONS_MAX = 1024,
     HEADER_BYTES_MAX = 16 << 10, /* the library's memory of a connection: request line, headers, answer's headers */
     IDLE_SECONDS = 15,           /* between two bytes, and between two requests */
+    RENEW_BYTES = 1 << 20,       /* of symbols in one deadline: who sends more slowly is cut */
 };
 
 struct sbx_http {
@@ -29,9 +32,13 @@ struct sbx_http {
 
 /* One request: what is kept between its callbacks. */
 struct exchange {
-    struct sbx_upload *upload; /* of a post to the collector */
-    bool is_policy;            /* a policy is being put */
-    bool is_erasures;          /* a machine asks to be forgotten */
+    struct sbx_upload *upload;         /* of a post to the collector */
+    struct sbx_symbol_upload *symbols; /* that are being put */
+    bool is_submitted;                 /* the intake has them, or had: then there is an answer */
+    bool wants_text;                   /* of that answer */
+    uint64_t bytes, renewed_at;        /* of their body; when the deadline was moved last */
+    bool is_policy;                    /* a policy is being put */
+    bool is_erasures;                  /* a machine asks to be forgotten */
     uint8_t app_id[SBX_ID_BYTES];
     struct sbx_byte_buffer body; /* of either */
     struct sbx_reply reply;      /* status 0: not made yet */
@@ -63,6 +70,8 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
                                                               : "no-store");
     if (result == MHD_YES && *reply->tag)
         result = MHD_add_response_header(response, "ETag", reply->tag);
+    if (result == MHD_YES && *reply->location)
+        result = MHD_add_response_header(response, "Location", reply->location);
     if (result == MHD_YES && reply->allow)
         result = MHD_add_response_header(response, "Allow", reply->allow);
     if (result == MHD_YES && reply->challenge)
@@ -117,14 +126,19 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
     bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
     if (!is_write && sbx_route_is_open(path))
         return;
-    enum sbx_entry entry = sbx_gate_check(&http->settings.gate, is_write, header_of(connection, "Authorization"),
-                                          header_of(connection, "Host"), header_of(connection, "Origin"));
+    enum sbx_entry entry = sbx_gate_check(&http->settings.gate, sbx_route_rights(path, is_write), is_write,
+                                          header_of(connection, "Authorization"), header_of(connection, "Host"),
+                                          header_of(connection, "Origin"));
     if (entry == SBX_ENTRY_ALLOWED)
         return;
     if (entry == SBX_ENTRY_NEEDS_TOKEN) {
         sbx_reply_text(reply, 401, "this needs the server's token: Authorization: Bearer TOKEN%s",
                        is_write ? "" : ", or the token as the password in a browser");
         reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
+    } else if (entry == SBX_ENTRY_NO_RIGHT) {
+        sbx_reply_text(reply, 403,
+                       "this token is for something else (stallbox serve: --send-token-file, --symbols-token-file,"
+                       " --read-token-file)");
     } else if (entry == SBX_ENTRY_FOREIGN_HOST) {
         sbx_reply_text(reply, 403,
                        "this server is for this machine alone: open it as localhost or 127.0.0.1, or give it"
@@ -134,9 +148,94 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
     }
     if (is_write && sbx_route_is_collector(path))
         sbx_metrics_add(http->settings.metrics,
-                        entry == SBX_ENTRY_NEEDS_TOKEN ? SBX_METRIC_REJECTED_UNAUTHORIZED : SBX_METRIC_REJECTED_FOREIGN,
+                        entry == SBX_ENTRY_NEEDS_TOKEN || entry == SBX_ENTRY_NO_RIGHT ? SBX_METRIC_REJECTED_UNAUTHORIZED
+                                                                                      : SBX_METRIC_REJECTED_FOREIGN,
                         1);
+    if (is_write && sbx_route_is_symbols(path))
+        sbx_metrics_add(http->settings.metrics, SBX_METRIC_SYMBOLS_REFUSED, 1);
 }
+
+/* ---- symbols ---- */
+
+struct claim_reading {
+    struct sbx_intake_claims *claims;
+    bool is_bad; /* an argument that there is not, twice, or with a zero byte in it */
+};
+
+static enum MHD_Result read_claim(void *context, enum MHD_ValueKind kind, const char *key, size_t key_bytes,
+                                  const char *value, size_t value_bytes)
+{
+    struct claim_reading *reading = context;
+    const char **claim = strcmp(key, "build-id") == 0 ? &reading->claims->build_id
+                         : strcmp(key, "name") == 0   ? &reading->claims->name
+                                                      : NULL;
+    (void)kind;
+    if (!claim || *claim || strlen(key) != key_bytes || !value || strlen(value) != value_bytes)
+        reading->is_bad = true;
+    else
+        *claim = value;
+    return MHD_YES;
+}
+
+static void begin_symbols(struct sbx_http *http, struct MHD_Connection *connection, struct exchange *exchange)
+{
+    struct sbx_intake_claims claims = {0};
+    struct sbx_intake_answer answer = {.outcome = SBX_INTAKE_REFUSED, .status = 400};
+    struct claim_reading reading = {.claims = &claims};
+    const char *accept = header_of(connection, "Accept"), *encoding = header_of(connection, "Content-Encoding"),
+               *length = header_of(connection, "Content-Length");
+    exchange->wants_text = accept && strstr(accept, "text/plain") != NULL;
+    claims.is_zstd = encoding && strcasecmp(encoding, "zstd") == 0;
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_claim, &reading);
+    if (encoding && *encoding && !claims.is_zstd && strcasecmp(encoding, "identity") != 0) {
+        answer.status = 415;
+        snprintf(answer.why, sizeof(answer.why), "Content-Encoding can be zstd, and nothing else");
+    } else if (reading.is_bad) {
+        snprintf(answer.why, sizeof(answer.why), "a request has the arguments build-id and name, and no others");
+    } else {
+        exchange->symbols = sbx_symbol_upload_begin(http->settings.routes.symbols, &claims,
+                                                    length ? strtoull(length, NULL, 10) : 0, &answer);
+        if (exchange->symbols)
+            return;
+        sbx_symbol_reply_upload(&answer, exchange->wants_text, &exchange->reply);
+        return;
+    }
+    sbx_metrics_add(http->settings.metrics, SBX_METRIC_SYMBOLS_REFUSED, 1);
+    sbx_symbol_reply_upload(&answer, exchange->wants_text, &exchange->reply);
+}
+
+static struct sbx_deadline *deadline_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *slot = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return slot ? slot->socket_context : NULL;
+}
+
+static void append_symbols(struct sbx_http *http, struct MHD_Connection *connection, struct exchange *exchange,
+                           const char *bytes, size_t count)
+{
+    sbx_symbol_upload_append(exchange->symbols, bytes, count);
+    exchange->bytes += count;
+    if (exchange->bytes - exchange->renewed_at >= RENEW_BYTES) {
+        exchange->renewed_at = exchange->bytes;
+        sbx_deadline_renew(http->deadlines, deadline_of(connection));
+    }
+}
+
+static void resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+/* The intake's thread takes it from here; until it has an answer the connection rests. */
+static void submit_symbols(struct sbx_http *http, struct MHD_Connection *connection, struct exchange *exchange)
+{
+    exchange->is_submitted = true;
+    sbx_deadline_pause(http->deadlines, deadline_of(connection));
+    MHD_suspend_connection(connection);
+    sbx_symbol_upload_submit(exchange->symbols, resume, connection);
+}
+
+/* ---- requests, again ---- */
 
 /* The headers are here: refuse at once, or begin. */
 static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method,
@@ -154,6 +253,8 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     } else if (is_method(method, "PUT") && sbx_route_is_policy(path, exchange->app_id)) {
         exchange->is_policy = true;
         exchange->body.limit = SBX_POLICY_FILE_MAX;
+    } else if (is_method(method, "PUT") && sbx_route_is_symbols(path)) {
+        begin_symbols(http, connection, exchange);
     } else if (is_method(method, "POST") && sbx_route_is_erasures(path)) {
         exchange->is_erasures = true;
         exchange->body.limit = SBX_ERASURES_MAX * (2 * SBX_ERASURE_PROOF_BYTES + 1);
@@ -171,6 +272,10 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         sbx_upload_end(exchange->upload, &exchange->reply);
         return;
     }
+    if (exchange->symbols) {
+        sbx_symbol_reply_upload(sbx_symbol_upload_answer(exchange->symbols), exchange->wants_text, &exchange->reply);
+        return;
+    }
     if (exchange->is_policy) {
         sbx_route_put_policy(&http->settings.routes, exchange->app_id, &exchange->body, &exchange->reply);
         return;
@@ -185,6 +290,7 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),
         .limit = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "limit"),
         .if_none_match = header_of(connection, "If-None-Match"),
+        .host = header_of(connection, "Host"),
     };
     sbx_route(&http->settings.routes, &request, &exchange->reply);
 }
@@ -207,10 +313,16 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (*body_bytes) {
         if (exchange->upload)
             sbx_upload_append(exchange->upload, body, *body_bytes);
+        else if (exchange->symbols)
+            append_symbols(http, connection, exchange, body, *body_bytes);
         else if (exchange->is_policy || exchange->is_erasures)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;
+    }
+    if (exchange->symbols && !exchange->is_submitted) {
+        submit_symbols(http, connection, exchange);
+        return MHD_YES; /* called again when it goes on */
     }
     end_exchange(http, connection, method, path, exchange);
     return send_reply(connection, &exchange->reply);
@@ -224,14 +336,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     (void)code;
     if (exchange) {
         sbx_upload_destroy(exchange->upload);
+        sbx_symbol_upload_destroy(exchange->symbols);
         sbx_byte_buffer_finish(&exchange->body);
         sbx_reply_finish(&exchange->reply);
         free(exchange);
         *exchange_slot = NULL;
     }
-    const union MHD_ConnectionInfo *slot = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (slot)
-        sbx_deadline_renew(http->deadlines, slot->socket_context);
+    sbx_deadline_renew(http->deadlines, deadline_of(connection));
 }
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **deadline_slot,
@@ -265,12 +376,13 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
         return result;
     }
     /* STRICT: what two parsers could read differently (both lengths, bare line ends) is refused. */
-    http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned int)IDLE_SECONDS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
+    http->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                         on_request, http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
+                         (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                         (unsigned int)IDLE_SECONDS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+                         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
     if (!http->daemon) {
         snprintf(why, why_bytes, "the HTTP library did not start: %s", strerror(errno));
         sbx_deadlines_destroy(http->deadlines);

@@ -11,7 +11,9 @@
 #include "api_lists.h"
 #include "assets.h"
 #include "erasure_request.h"
+#include "gate.h"
 #include "pages.h"
+#include "symbol_replies.h"
 
 enum {
     PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
@@ -19,6 +21,7 @@ enum {
     PAGE_SNAPSHOTS_MAX = 50,
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
+    ISSUES_AFTER_MAX = 8,
     RENDER_AGAIN_S = 1,
     STORE_AGAIN_S = 5,
 };
@@ -130,6 +133,15 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     free(issues);
 }
 
+/* There is no such issue: symbols may have moved its stalls. */
+static void answer_moved(const struct sbx_routes *routes, const struct sbx_request *request,
+                         const struct target *target, struct sbx_reply *reply)
+{
+    int result = sbx_symbol_reply_moved(routes->store, target->id, is_page(request), reply);
+    if (result < 0)
+        refuse_for(request, reply, result);
+}
+
 static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_request *request,
                               const struct target *target, struct sbx_reply *reply)
 {
@@ -139,9 +151,15 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
     if (result == 0)
         result = fill_snapshots(routes, request, target->id, rows, &list);
+    struct sbx_issue_after after[ISSUES_AFTER_MAX];
+    list.after = after;
+    if (result == 0)
+        result = sbx_store_issues_after(routes->store, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
     if (result == 0) {
         give_html(reply);
         sbx_page_issue(&issue, &list, &reply->body);
+    } else if (result == -ENOENT) {
+        answer_moved(routes, request, target, reply);
     } else {
         refuse_for(request, reply, result);
     }
@@ -226,6 +244,8 @@ static void answer_issue(const struct sbx_routes *routes, const struct sbx_reque
                                      LIST_DEFAULT, &count);
     if (result == 0)
         sbx_api_issue(&issue, rows, count, reply);
+    else if (result == -ENOENT)
+        answer_moved(routes, request, target, reply);
     else
         refuse_for(request, reply, result);
     free(rows);
@@ -362,6 +382,31 @@ void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[
     }
 }
 
+/* ---- symbols ---- */
+
+static void answer_symbols(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)request, (void)target;
+    sbx_symbol_reply_stored(routes->symbols, reply);
+}
+
+static void answer_missing(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)request, (void)target;
+    sbx_symbol_reply_missing(routes->store, reply);
+}
+
+static void answer_symbols_page(const struct sbx_routes *routes, const struct sbx_request *request,
+                                const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    int result = sbx_symbol_reply_page(routes->store, routes->symbols, request->host, reply);
+    if (result < 0)
+        refuse_for(request, reply, result);
+}
+
 /* ---- erasures ---- */
 
 bool sbx_route_is_erasures(const char *path)
@@ -448,24 +493,26 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
 }
 
+static void give_asset(struct sbx_reply *reply, const char *content_type, const void *bytes, size_t count)
+{
+    reply->status = 200;
+    reply->content_type = content_type;
+    reply->may_be_cached = true;
+    sbx_byte_buffer_append(&reply->body, bytes, count);
+}
+
 static void answer_style(const struct sbx_routes *routes, const struct sbx_request *request,
                          const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)request, (void)target;
-    reply->status = 200;
-    reply->content_type = "text/css; charset=utf-8";
-    reply->may_be_cached = true;
-    sbx_byte_buffer_append(&reply->body, sbx_style_css, sbx_style_css_bytes);
+    give_asset(reply, "text/css; charset=utf-8", sbx_style_css, sbx_style_css_bytes);
 }
 
 static void answer_icon(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                         struct sbx_reply *reply)
 {
     (void)routes, (void)request, (void)target;
-    reply->status = 200;
-    reply->content_type = "image/svg+xml";
-    reply->may_be_cached = true;
-    sbx_byte_buffer_append(&reply->body, sbx_icon_svg, sbx_icon_svg_bytes);
+    give_asset(reply, "image/svg+xml", sbx_icon_svg, sbx_icon_svg_bytes);
 }
 
 /* ---- the table ---- */
@@ -485,6 +532,9 @@ static const struct route {
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
     {"/v1/issues/", true, false, "GET, HEAD", answer_issue},
     {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},
+    {"/symbols", false, false, "GET, HEAD", answer_symbols_page},
+    {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols},
+    {"/v1/symbols/missing", false, false, "GET, HEAD", answer_missing},
     {SBX_ERASURES_PATH, false, false, "POST", answer_erasures},
     {"/healthz", false, false, "GET, HEAD", answer_health},
     {"/metrics", false, false, "GET, HEAD", answer_metrics},
@@ -514,6 +564,21 @@ static bool is_route(const struct route *route, const char *path, struct target 
 bool sbx_route_is_collector(const char *path)
 {
     return strcmp(path, "/v1/snapshots") == 0;
+}
+
+bool sbx_route_is_symbols(const char *path)
+{
+    return strcmp(path, "/v1/symbols") == 0;
+}
+
+unsigned sbx_route_rights(const char *path, bool is_write)
+{
+    bool is_about_symbols = strcmp(path, "/symbols") == 0 || strncmp(path, "/v1/symbols", 11) == 0;
+    if (!is_write)
+        return is_about_symbols ? SBX_RIGHT_READ | SBX_RIGHT_SYMBOLS : SBX_RIGHT_READ;
+    if (sbx_route_is_collector(path) || sbx_route_is_erasures(path))
+        return SBX_RIGHT_SEND;
+    return is_about_symbols ? SBX_RIGHT_SYMBOLS : SBX_RIGHT_ADMIN;
 }
 
 bool sbx_route_is_open(const char *path)

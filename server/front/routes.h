@@ -11,6 +11,7 @@
 #include "reply.h"
 #include "sealed_store.h"
 #include "store.h"
+#include "symbol_intake.h"
 #include "triager.h"
 
 struct sbx_routes { /* all borrowed */
@@ -20,6 +21,7 @@ struct sbx_routes { /* all borrowed */
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
     const struct sbx_policy_shelf *policies;
+    struct sbx_symbol_intake *symbols;
 };
 
 struct sbx_request {            /* all borrowed */
@@ -27,12 +29,17 @@ struct sbx_request {            /* all borrowed */
     const char *path;           /* decoded, without the query */
     const char *before, *limit; /* query arguments as they came; NULL when missing */
     const char *if_none_match;  /* header; NULL when missing */
+    const char *host;           /* likewise */
 };
 
 /* The path under which snapshots are posted. */
 bool sbx_route_is_collector(const char *path);
 /* A path under which an application's policy is put; its id then. */
 bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES]);
+/* The path under which symbols are put. */
+bool sbx_route_is_symbols(const char *path);
+/* The rights of which one suffices for a request: bits of enum sbx_right (gate.h). */
+unsigned sbx_route_rights(const char *path, bool is_write);
 /* A path that tells nothing about any stall: served to anyone. */
 bool sbx_route_is_open(const char *path);
 
@@ -47,7 +54,7 @@ bool sbx_route_is_erasures(const char *path);
 void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
                              struct sbx_reply *reply);
 
-/* Answer any request but a post to the collector or of erasures and a put of a policy: 404 and 405 included. */
+/* Answer any request but a post to the collector or of erasures and a put of a policy or symbols: 404 and 405 included. */
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply);
 
 #endif

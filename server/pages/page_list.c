@@ -306,6 +306,31 @@ static void put_longest(struct sbx_byte_buffer *page, const struct sbx_issue_row
     }
 }
 
+static void put_to(struct sbx_byte_buffer *page, const struct sbx_issue_after *after)
+{
+    SBX_FILL(page, list_to, at) {
+    case LIST_TO_ID:
+        sbx_fill_text(&at, after->id_text);
+        break;
+    case LIST_TO_HEADLINE:
+        sbx_fill_text(&at, *after->headline ? after->headline : after->id_text);
+        break;
+    case LIST_TO_HITS:
+        sbx_fill_textf(&at, "%lld", (long long)after->hits);
+        break;
+    }
+}
+
+static void put_moved(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
+{
+    SBX_FILL(page, list_moved, at) {
+    case LIST_MOVED_TO:
+        for (size_t i = 0; i < list->after_count; i++)
+            put_to(page, &list->after[i]);
+        break;
+    }
+}
+
 void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_page *list, struct sbx_byte_buffer *page)
 {
     struct sbx_fill frame = sbx_page_begin(page, issue->newest.headline, 0);
@@ -352,6 +377,10 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_pag
     case LIST_ISSUE_TOOK:
         if (issue->longest_ns > 0 || strcmp(issue->newest.trigger, "crash") != 0)
             put_longest(page, issue);
+        break;
+    case LIST_ISSUE_MOVED:
+        if (list->after_count)
+            put_moved(page, list);
         break;
     case LIST_ISSUE_SNAPSHOTS:
         put_snapshots(page, list);

@@ -14,6 +14,7 @@
 #include "page_stacks.h"
 #include "page_verdict.h"
 #include "report.html.h"
+#include "snapshot_id.h"
 
 enum {
     HOT_MAX = 12
@@ -193,6 +194,52 @@ static void put_shares(struct sbx_byte_buffer *page, const struct sbx_verdict *v
             sbx_fill_text(&at, ", in ");
             sbx_page_count(&at, (int64_t)verdict->messages, "message", "s");
         }
+        break;
+    }
+}
+
+/* ---- code without names ---- */
+
+static void put_unnamed_code(struct sbx_byte_buffer *page, const struct sbx_report_gap *gap, const char *build_id)
+{
+    SBX_FILL(page, report_code, at) {
+    case REPORT_CODE_NAME:
+        sbx_fill_text(&at, *gap->name ? gap->name : "a module");
+        break;
+    case REPORT_CODE_BUILD_ID:
+        sbx_fill_text(&at, build_id);
+        break;
+    }
+}
+
+static void put_unnamed_runtime(struct sbx_byte_buffer *page, const struct sbx_report_gap *gap)
+{
+    SBX_FILL(page, report_runtime, at) {
+    case REPORT_RUNTIME_NAME:
+        sbx_fill_text(&at, *gap->name ? gap->name : "an embedded runtime");
+        break;
+    }
+}
+
+static void put_unnamed(struct sbx_byte_buffer *page, const struct sbx_report *report, const struct sbx_report_gap *gap)
+{
+    const struct sbx_stall_module *module = &report->stall->modules[gap->module];
+    char build_id[2 * sizeof(module->build_id) + 1];
+    sbx_hex_print(module->build_id, gap->is_runtime ? 8 : module->build_id_bytes, build_id);
+    SBX_FILL(page, report_unnamed, at) {
+    case REPORT_UNNAMED_CODE:
+        if (!gap->is_runtime)
+            put_unnamed_code(page, gap, build_id);
+        break;
+    case REPORT_UNNAMED_RUNTIME:
+        if (gap->is_runtime)
+            put_unnamed_runtime(page, gap);
+        break;
+    case REPORT_UNNAMED_FRAMES:
+        sbx_page_count(&at, gap->unnamed, "frame", "s");
+        break;
+    case REPORT_UNNAMED_BUILD_ID:
+        sbx_fill_text(&at, build_id);
         break;
     }
 }
@@ -419,6 +466,11 @@ void sbx_page_report(const struct sbx_report *report, const struct sbx_byte_buff
         break;
     case REPORT_STACK:
         sbx_page_stack(page, report, sbx_page_blamed_stack(report));
+        break;
+    case REPORT_UNNAMED:
+        for (uint32_t i = 0; i < report->gap_count; i++)
+            if (report->gaps[i].unnamed > 0)
+                put_unnamed(page, report, &report->gaps[i]);
         break;
     case REPORT_TIMELINE:
         if (has_picture(timeline))

@@ -57,6 +57,15 @@ static void put_issue(struct sbx_byte_buffer *page, const struct sbx_issue_row *
     }
 }
 
+static void put_was(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, stall_was, at) {
+    case STALL_WAS_OLD:
+        sbx_fill_text(&at, row->was_in_text);
+        break;
+    }
+}
+
 static void put_download(struct sbx_byte_buffer *page, const char *id_text, const char *suffix, const char *name)
 {
     SBX_FILL(page, stall_download, at) {
@@ -154,6 +163,10 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
     case STALL_ISSUE:
         if (issue)
             put_issue(page, issue, now_ms);
+        break;
+    case STALL_WAS:
+        if (*row->was_in_text)
+            put_was(page, row);
         break;
     case STALL_DOWNLOAD:
         put_downloads(page, row->id_text);

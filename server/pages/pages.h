@@ -9,6 +9,7 @@
 
 #include "byte_buffer.h"
 #include "store.h"
+#include "store_symbols.h"
 
 /* `/`: issues most processes were hit by, then the newest stalls. `older_seq` above 0 links to the page behind;
  * `is_first` says that this is the page of the newest, the one with the issues. */
@@ -20,6 +21,8 @@ struct sbx_list_page {
     int64_t older_seq;
     int64_t now_ms;
     bool is_first;
+    const struct sbx_issue_after *after; /* of an issue: where some of its stalls went when symbols came */
+    size_t after_count;
 };
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page);
 
@@ -29,6 +32,19 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_pag
 /* `/stalls/ID`: `issue` may be NULL; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
                     const struct sbx_byte_buffer *report, int64_t now_ms, struct sbx_byte_buffer *page);
+
+/* `/symbols`: what stalls lack, and what is there. */
+struct sbx_symbols_page {
+    const struct sbx_missing_row *missing;
+    const struct sbx_stored_row *stored;
+    size_t missing_count, stored_count, stored_shown; /* the first `stored_shown` are shown */
+    const char *address;                              /* of this server, for a command */
+    int64_t now_ms;
+};
+void sbx_page_symbols(const struct sbx_symbols_page *symbols, struct sbx_byte_buffer *page);
+
+/* `/issues/ID` of one that is no more: the issues that its stalls are in now. */
+void sbx_page_moved(const struct sbx_issue_after *rows, size_t count, struct sbx_byte_buffer *page);
 
 /* An error for people, on the paths of pages. */
 void sbx_page_error(unsigned status, const char *sentence, struct sbx_byte_buffer *page);

@@ -28,6 +28,15 @@
  *   issue                                       an aggregate of snapshot, renewed in the transaction that changes it
  *     id BLOB PRIMARY KEY, hits, sessions, builds, first_ms, last_ms, longest_ns, newest (seq), weight (sum),
  *     variance (of that sum as an estimate: docs/SAMPLING.md)
+ *   module                                      code that a stall has no names for, or not the best
+ *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
+ *     made_s                                    of the symbols that came last, 0: none did
+ *     next_seq                                  0, or: its stalls below this seq are to be triaged anew
+ *     stalls, frames                            that have no name: an aggregate of gap, kept by triggers
+ *   gap                                         which stall lacks which
+ *     module, seq PRIMARY KEY; unnamed          how many frames have no name
+ *   was_in                                      the issues that a stall was in until symbols came
+ *     issue BLOB(16), seq PRIMARY KEY; at_ms
  *
  * user_version is the schema's version. */
 #include "store.h"
@@ -43,9 +52,27 @@
 #include "store_inside.h"
 
 enum {
-    SCHEMA_VERSION = 2,
+    SCHEMA_VERSION = 3,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
+
+/* How many stalls have frames without a name is kept, not counted: a page asks, and there may be a million of them. */
+#define SYMBOL_TABLES                                                                                              \
+    "CREATE TABLE IF NOT EXISTS module(id INTEGER PRIMARY KEY, build_id BLOB NOT NULL UNIQUE, name TEXT NOT NULL," \
+    " is_runtime INTEGER NOT NULL, made_s INTEGER NOT NULL DEFAULT 0, next_seq INTEGER NOT NULL DEFAULT 0,"        \
+    " stalls INTEGER NOT NULL DEFAULT 0, frames INTEGER NOT NULL DEFAULT 0);"                                      \
+    "CREATE INDEX IF NOT EXISTS module_renamed ON module(id) WHERE next_seq > 0;"                                  \
+    "CREATE TABLE IF NOT EXISTS gap(module INTEGER NOT NULL REFERENCES module(id),"                                \
+    " seq INTEGER NOT NULL REFERENCES snapshot(seq), unnamed INTEGER NOT NULL, PRIMARY KEY(module, seq)) WITHOUT " \
+    "ROWID;"                                                                                                       \
+    "CREATE INDEX IF NOT EXISTS gap_of_snapshot ON gap(seq);"                                                      \
+    "CREATE TRIGGER IF NOT EXISTS gap_comes AFTER INSERT ON gap WHEN new.unnamed > 0 BEGIN UPDATE module SET"      \
+    " stalls = stalls + 1, frames = frames + new.unnamed WHERE id = new.module; END;"                              \
+    "CREATE TRIGGER IF NOT EXISTS gap_goes AFTER DELETE ON gap WHEN old.unnamed > 0 BEGIN UPDATE module SET"       \
+    " stalls = stalls - 1, frames = frames - old.unnamed WHERE id = old.module; END;"                              \
+    "CREATE TABLE IF NOT EXISTS was_in(issue BLOB NOT NULL, seq INTEGER NOT NULL REFERENCES snapshot(seq),"        \
+    " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"                                             \
+    "CREATE INDEX IF NOT EXISTS was_in_of_snapshot ON was_in(seq, at_ms);"
 
 /* WAL with synchronous=FULL: a commit returns after the journal is on disk. secure_delete: what a machine wants
  * forgotten is overwritten, not only unlinked. */
@@ -81,7 +108,7 @@ static const char writer_setup[] =
     " builds INTEGER NOT NULL, first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL, longest_ns INTEGER NOT NULL,"
     " newest INTEGER NOT NULL REFERENCES snapshot(seq), weight INTEGER NOT NULL DEFAULT 0,"
     " variance INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS issue_by_weight ON issue(sessions DESC, hits DESC, last_ms DESC);"
+    "CREATE INDEX IF NOT EXISTS issue_by_weight ON issue(sessions DESC, hits DESC, last_ms DESC);" SYMBOL_TABLES
     "COMMIT;";
 
 /* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */
@@ -94,6 +121,16 @@ static const char from_schema_1[] = "BEGIN IMMEDIATE;"
                                     "DROP INDEX IF EXISTS snapshot_of_issue;"
                                     "PRAGMA user_version=2;"
                                     "COMMIT;";
+
+/* From schema 2: what its stalls lack nobody noted. They are triaged anew in the background, as if symbols had come for a
+ * module without a build-id that all of them lack. */
+static const char from_schema_2[] =
+    "BEGIN IMMEDIATE;" SYMBOL_TABLES
+    "INSERT OR IGNORE INTO module(build_id, name, is_runtime, next_seq) VALUES(x'', '', 0, 9223372036854775807);"
+    "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
+    " WHERE m.build_id = x'' AND s.state = 1 AND s.bytes > 0;"
+    "PRAGMA user_version=3;"
+    "COMMIT;";
 
 static const char reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
@@ -144,6 +181,24 @@ static const char *const writer_sql[WRITER_STATEMENTS] = {
                           " WHERE snapshot.id = ?1 AND e.first = ?1 AND e.session = snapshot.session",
     [DROP_END] = "DELETE FROM stall_end WHERE first = (SELECT id FROM snapshot WHERE seq = ?1)",
     [ERASE_ENDS] = "DELETE FROM stall_end WHERE rotating = ?1",
+    [ADD_MODULE] = "INSERT INTO module(build_id, name, is_runtime) VALUES(?1, ?2, ?3) ON CONFLICT(build_id) DO UPDATE"
+                   " SET name = excluded.name WHERE excluded.name <> '' AND excluded.name <> module.name",
+    [ADD_GAP] = "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT id, ?2, ?3 FROM module WHERE build_id = ?1",
+    [COUNT_GAPS_OF] = "SELECT COUNT(*), TOTAL(unnamed) FROM gap WHERE seq = ?1",
+    [DROP_GAPS] = "DELETE FROM gap WHERE seq = ?1",
+    [ADD_WAS_IN] = "INSERT OR REPLACE INTO was_in(issue, seq, at_ms) VALUES(?1, ?2, ?3)",
+    [LEAVE_WAS_IN] = "DELETE FROM was_in WHERE issue = ?1 AND seq = ?2",
+    [DROP_WAS_IN] = "DELETE FROM was_in WHERE seq = ?1",
+    [SYMBOLS_CAME] = "UPDATE module SET made_s = ?2, next_seq = 9223372036854775807 WHERE build_id = ?1",
+    [COUNT_GAPS] = "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE m.build_id = ?1",
+    [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id AND g.seq <"
+                     " m.next_seq) FROM module m WHERE m.next_seq > 0 LIMIT 1",
+    [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
+    [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
+    [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE NOT is_runtime AND EXISTS(SELECT 1 FROM gap g WHERE"
+                 " g.module = m.id)",
+    [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
+                       " g.module = module.id)",
     [FORGET_ENDS] = "DELETE FROM stall_end WHERE received_ms < ?1 AND first NOT IN (SELECT id FROM snapshot)",
 };
 
@@ -178,9 +233,12 @@ static int check_version(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    if (result == 0 && version == 1 && sqlite3_exec(db, from_schema_1, NULL, NULL, NULL) != SQLITE_OK) {
-        snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));
-        result = -EIO;
+    static const char *const steps[] = {from_schema_1, from_schema_2}; /* by the version they begin at */
+    for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
+        if (sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
+            snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));
+            result = -EIO;
+        }
     }
     sqlite3_close(db);
     return result;
@@ -467,6 +525,7 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
 {
     static const uint8_t none[SBX_ID_BYTES];
     uint8_t issue[SBX_ID_BYTES], old_issue[SBX_ID_BYTES];
+    bool lacks_less = false;
     int64_t seq;
     sbx_issue_key(verdict->cause, verdict->function, verdict->module, verdict->app, issue);
 
@@ -490,6 +549,10 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
         result = sbx_store_step(statement);
         sqlite3_clear_bindings(statement); /* the strings are the caller's */
     }
+    if (result == 0)
+        result = sbx_store_put_gaps(store, seq, verdict, &lacks_less);
+    if (result == 0) /* whoever has it triaged anew: a page that was looked at may be faster than the mark */
+        result = sbx_store_note_issue(store, seq, old_issue, issue, lacks_less);
     if (result == 0)
         result = sbx_store_renew_issue(store, issue);
     if (result == 0 && memcmp(old_issue, issue, SBX_ID_BYTES) != 0 && memcmp(old_issue, none, SBX_ID_BYTES) != 0)

@@ -50,6 +50,7 @@ struct sbx_snapshot_row {
     char failure[200]; /* why triage failed */
     /* Below: of triage, empty until it is done. */
     char issue_text[SBX_ID_TEXT_BYTES];
+    char was_in_text[SBX_ID_TEXT_BYTES]; /* the issue it was in until symbols came; "" when it was in no other */
     char app[64], cause[24], class_[16], function[512], module[128], headline[240];
     double confidence;
 };
@@ -77,10 +78,21 @@ enum sbx_stored {
     SBX_STORED_CONFLICT = 2
 };
 
-/* What triage found. Borrowed, never NULL. */
+/* A module that a stall has no names for, or not all that its debug information would tell. */
+struct sbx_gap_row {
+    const uint8_t *build_id; /* of a runtime: its number, 8 bytes in big endian */
+    size_t build_id_bytes;
+    const char *name; /* "" when nothing tells */
+    bool is_runtime;
+    uint32_t unnamed; /* frames without a name */
+};
+
+/* What triage found. Borrowed, never NULL but `gaps`. */
 struct sbx_verdict_row {
     const char *app, *cause, *class_, *function, *module, *headline;
     double confidence;
+    const struct sbx_gap_row *gaps;
+    size_t gap_count;
 };
 
 /* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another

@@ -11,7 +11,8 @@
 /* Take one payload away, and what counts it. The writer's transaction is open. */
 static int drop_snapshot(struct sbx_store *store, int64_t seq, const uint8_t *issue)
 {
-    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_END, DROP_SNAPSHOT};
+    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_END,
+                                                  DROP_GAPS,   DROP_WAS_IN,  DROP_SNAPSHOT};
     int result = 0;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
@@ -89,7 +90,7 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
  * to read them. Returns 1 and its id, 0 when there is none, or -errno. */
 static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
 {
-    static const enum writer_statement steps[] = {DROP_PAYLOAD, LEAVE_PAYLOAD};
+    static const enum writer_statement steps[] = {DROP_PAYLOAD, LEAVE_PAYLOAD, DROP_GAPS};
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
     sqlite3_bind_int64(statement, 1, before_ms);
     int result = sbx_store_step(statement);
@@ -104,7 +105,7 @@ static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
         return result;
     if (!is_told)
         result = drop_snapshot(store, seq, NULL);
-    for (size_t i = 0; i < 2 && is_told && result == 0; i++) {
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && is_told && result == 0; i++) {
         statement = sbx_store_handle_use(&store->writer, steps[i]);
         sqlite3_bind_int64(statement, 1, seq);
         result = sbx_store_step(statement);
@@ -149,6 +150,10 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
         statement = sbx_store_handle_use(&store->writer, SET_RIGHT);
         sqlite3_bind_int64(statement, 1, now_ms);
         sqlite3_bind_int64(statement, 2, now_ms + EARLY_MS);
+        result = sbx_store_step(statement);
+    }
+    if (result == 0) {
+        statement = sbx_store_handle_use(&store->writer, FORGET_MODULES);
         result = sbx_store_step(statement);
     }
     if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "store_inside.h"
+#include "store_symbols.h"
 
 /* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
 #define MACHINES_OF(condition)                                                                                      \
@@ -23,7 +24,8 @@
 #define SNAPSHOT_COLUMNS                                                                                            \
     "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id," \
     " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"       \
-    " s.confidence, s.weight, s.one_in"
+    " s.confidence, s.weight, s.one_in,"                                                                            \
+    " (SELECT w.issue FROM was_in w WHERE w.seq = s.seq ORDER BY w.at_ms DESC LIMIT 1)"
 
 /* New in its build: seen in one build only, and another build of the application had been heard of before. */
 #define ISSUE_QUERY                                                                                                    \
@@ -42,6 +44,8 @@ enum reader_statement {
     ONE_ISSUE,
     COUNT_ROWS,
     READ_END,
+    MISSING_MODULES,
+    ISSUES_AFTER,
     READER_STATEMENTS,
 };
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
@@ -60,6 +64,16 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1 AND " IS_COMMON_ISSUE("i.id"),
     [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
                    " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
+    /* Where few machines may not be shown, nor is a module that only they have. */
+    [MISSING_MODULES] =
+        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
+        " (SELECT s.received_ms FROM snapshot s WHERE s.seq = (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id))"
+        " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
+        "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9)) >= ?9)"
+        " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
+    [ISSUES_AFTER] = "SELECT s.issue, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
+                     " WHERE w.issue = ?1 AND s.issue <> ?1 AND " IS_COMMON_ISSUE(
+                         "s.issue") " GROUP BY s.issue ORDER BY COUNT(*) DESC LIMIT ?2",
     [READ_END] = "SELECT how, signal, duration_ns FROM stall_end WHERE first = ?1 AND session = ?2",
 };
 
@@ -140,7 +154,7 @@ int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES]
 /* ---- the pages' side ---- */
 
 enum {
-    SNAPSHOT_COLUMN_COUNT = 22
+    SNAPSHOT_COLUMN_COUNT = 23
 };
 
 static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
@@ -178,6 +192,7 @@ static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
     sbx_store_column_text(statement, 16, row->function, sizeof(row->function));
     sbx_store_column_text(statement, 17, row->module, sizeof(row->module));
     sbx_store_column_text(statement, 18, row->headline, sizeof(row->headline));
+    print_column_id(statement, 22, row->was_in_text);
 }
 
 static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
@@ -259,6 +274,53 @@ int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], 
     }
     sbx_store_handle_unlock(&store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, size_t max, size_t *count_out)
+{
+    size_t count = 0;
+    int result = 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, MISSING_MODULES);
+    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    while (count < max && (result = sbx_store_step(statement)) > 0) {
+        struct sbx_missing_row *row = &rows[count++];
+        size_t bytes = (size_t)sqlite3_column_bytes(statement, 0);
+        *row = (struct sbx_missing_row){.is_runtime = sqlite3_column_int(statement, 2) != 0,
+                                        .is_renamed = sqlite3_column_int(statement, 3) != 0,
+                                        .stalls = sqlite3_column_int64(statement, 4),
+                                        .frames = sqlite3_column_int64(statement, 5),
+                                        .last_ms = sqlite3_column_int64(statement, 6)};
+        if (bytes > 0 && bytes * 2 < sizeof(row->build_id))
+            sbx_hex_print(sqlite3_column_blob(statement, 0), bytes, row->build_id);
+        sbx_store_column_text(statement, 1, row->name, sizeof(row->name));
+    }
+    sqlite3_reset(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_issues_after(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_after *rows,
+                           size_t max, size_t *count_out)
+{
+    size_t count = 0;
+    int result = 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = use_to_show(store, ISSUES_AFTER);
+    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, (int64_t)max);
+    while (count < max && (result = sbx_store_step(statement)) > 0) {
+        print_column_id(statement, 0, rows[count].id_text);
+        rows[count].hits = sqlite3_column_int64(statement, 1);
+        sbx_store_column_text(statement, 2, rows[count].headline, sizeof(rows[count].headline));
+        count++;
+    }
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
 }
 
 /* Bytes of the database and its journals; a missing one counts nothing. */

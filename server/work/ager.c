@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "symbol_store.h"
+
 enum {
     PASS_EVERY_S = 3600,
     PAUSE_MS = 2,      /* behind each removal: whoever waits for the store has it now */
@@ -114,6 +116,8 @@ static void pass(struct sbx_ager *ager)
     if (result == 0)
         result = sbx_sealed_store_forget(ager->boxes.sealed, now);
     say(ager, "what is remembered", 0, result);
+    result = sbx_symbol_store_sweep(ager->boxes.symbols, (uint64_t)(now / 1000));
+    say(ager, "symbol images", result > 0 ? (uint64_t)result : 0, result < 0 ? result : 0);
 }
 
 static void *run(void *argument)

@@ -5,6 +5,7 @@
  *   snapshot | what was said of it, its part of an issue: after retention_days
  *   erased   | the ids of machines that wanted to be forgotten: as long as anything of them could still come, which is
  *            | the longest that a spool keeps it and this server keeps it sealed
+ *   symbols  | that no stall asked for in 45 days (symbol_store.h)
  *
  * By the server's clock. One removal a transaction and a pause behind each, so that no upload waits for more than one. */
 #ifndef SBX_AGER_H
@@ -18,6 +19,7 @@
 #include "sealed_store.h"
 #include "store.h"
 
+struct sbx_symbol_store;
 struct sbx_ager;
 
 struct sbx_ager_boxes { /* all borrowed until stop */
@@ -25,6 +27,7 @@ struct sbx_ager_boxes { /* all borrowed until stop */
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
     struct sbx_metrics *metrics;
+    struct sbx_symbol_store *symbols;
     FILE *log; /* NULL: silent */
 };
 

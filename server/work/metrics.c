@@ -75,6 +75,16 @@ static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[
                                (unsigned long long)counts[rejections[i].metric]);
 }
 
+static void print_symbol_uploads(struct sbx_byte_buffer *out, const uint64_t counts[SBX_METRIC_COUNT])
+{
+    static const char *const results[] = {"added",     "replaced", "same",  "kept",
+                                          "different", "refused",  "later", "incomplete"};
+    print_head(out, "stallbox_symbol_uploads_total", "counter", "Uploads of symbols, by what came of them.");
+    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+        sbx_byte_buffer_format(out, "stallbox_symbol_uploads_total{result=\"%s\"} %llu\n", results[i],
+                               (unsigned long long)counts[SBX_METRIC_SYMBOLS_ADDED + i]);
+}
+
 void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
                        struct sbx_byte_buffer *out)
 {
@@ -93,6 +103,9 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     print_one(out, "stallbox_triaged_total", "counter", "Payloads triaged since start.", counts[SBX_METRIC_TRIAGED]);
     print_one(out, "stallbox_triage_failed_total", "counter", "Payloads whose triage failed since start.",
               counts[SBX_METRIC_TRIAGE_FAILED]);
+    print_one(out, "stallbox_triaged_anew_total", "counter", "Payloads triaged anew because symbols came.",
+              counts[SBX_METRIC_TRIAGED_ANEW]);
+    print_symbol_uploads(out, counts);
     print_head(out, "stallbox_triage_seconds", "summary", "Time spent triaging one payload.");
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",
                            (double)counts[SBX_METRIC_TRIAGE_MICROSECONDS] / 1e6,

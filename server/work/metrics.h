@@ -29,7 +29,16 @@ enum sbx_metric {
     SBX_METRIC_ERASED = 17,              /* payloads that went by them */
     SBX_METRIC_AGED_PAYLOADS = 18,       /* whose bytes went for their age */
     SBX_METRIC_AGED_SNAPSHOTS = 19,      /* that went whole for their age */
-    SBX_METRIC_COUNT = 20,
+    SBX_METRIC_TRIAGED_ANEW = 20,        /* because symbols came; counted as triaged too */
+    SBX_METRIC_SYMBOLS_ADDED = 21,       /* uploads of symbols, by what came of them */
+    SBX_METRIC_SYMBOLS_REPLACED = 22,
+    SBX_METRIC_SYMBOLS_SAME = 23,
+    SBX_METRIC_SYMBOLS_KEPT = 24,
+    SBX_METRIC_SYMBOLS_DIFFERENT = 25,
+    SBX_METRIC_SYMBOLS_REFUSED = 26, /* bad files, and those without a right to send them */
+    SBX_METRIC_SYMBOLS_LATER = 27,   /* no room, too many at a time, or the server stops */
+    SBX_METRIC_SYMBOLS_INCOMPLETE = 28,
+    SBX_METRIC_COUNT = 29,
 };
 
 struct sbx_metrics;

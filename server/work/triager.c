@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "attribute.h"
@@ -16,22 +15,14 @@
 #include "page_report.h"
 #include "print_json.h"
 #include "report.h"
-#include "symbolizer.h"
+#include "store_symbols.h"
 
 enum {
     WANTED_MAX = 32,       /* renderings asked for and not made yet; a page asks again each second */
     STORE_PAUSE_MS = 2000, /* after the store failed (disk full): try again, but not in a loop */
-    /* A symbolizer remembers which files there are not, and keeps those it opened: a new one finds what has come to the
-     * symbol folders since, and bounds what is open. Opening anew costs some 0.1 s. */
-    SYMBOLIZER_AGE_MAX_S = 300,
-};
-
-/* A file of "BUILD-ID PATH" lines that another program writes: read again when it has changed. */
-struct index_file {
-    char *path;
-    struct timespec modified; /* of what was read; zero: not there yet */
-    off_t bytes;
-    ino_t inode;
+    /* Stalls that are triaged anew because symbols came leave the machine to everybody else: some 20 a second. */
+    ANEW_PAUSE_MS = 50,
+    AGAIN_MAX = 3, /* times that one stall is triaged because symbols came meanwhile; the mark in the store remains */
 };
 
 struct sbx_triager {
@@ -42,20 +33,16 @@ struct sbx_triager {
     FILE *log;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* of the four below */
+    pthread_mutex_t lock; /* of those up to the empty line */
     pthread_cond_t changed;
     bool stopping, is_woken;
     uint8_t wanted[WANTED_MAX][SBX_ID_BYTES];
     size_t wanted_count;
 
+    struct sbx_symbol_sources *sources;
     /* Below: the thread's own. */
-    char **symbol_dirs;
-    size_t symbol_dir_count;
-    struct index_file *indexes;
-    size_t index_count;
-    struct sbx_symbolizer *symbolizer; /* NULL: made at the next payload */
-    int64_t symbolizer_made_us;
     struct sbx_unseal_keys unseal_keys;
+    bool is_renaming; /* the payload at hand is triaged anew because symbols came */
 };
 
 static int64_t now_us(void)
@@ -73,47 +60,6 @@ static void log_line(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES]
     sbx_id_print(id, text);
     fprintf(triager->log, "stallbox serve: snapshot %s: %s: %s\n", text, what, why);
     fflush(triager->log);
-}
-
-/* ---- symbols ---- */
-
-/* Has a file come, gone or changed since it was read? Remembers what it sees. */
-static bool has_index_changed(struct index_file *index)
-{
-    struct stat status = {0};
-    if (stat(index->path, &status) < 0)
-        status = (struct stat){0};
-    if (status.st_mtim.tv_sec == index->modified.tv_sec && status.st_mtim.tv_nsec == index->modified.tv_nsec &&
-        status.st_size == index->bytes && status.st_ino == index->inode)
-        return false;
-    index->modified = status.st_mtim;
-    index->bytes = status.st_size;
-    index->inode = status.st_ino;
-    return true;
-}
-
-/* A symbolizer that knows today's files. Returns 0 or -ENOMEM. */
-static int renew_symbolizer(struct sbx_triager *triager)
-{
-    int64_t age_us = now_us() - triager->symbolizer_made_us;
-    bool changed = triager->symbolizer == NULL || age_us > SYMBOLIZER_AGE_MAX_S * INT64_C(1000000);
-    for (size_t i = 0; i < triager->index_count; i++)
-        changed |= has_index_changed(&triager->indexes[i]);
-    if (!changed)
-        return 0;
-    sbx_symbolizer_destroy(triager->symbolizer);
-    triager->symbolizer = sbx_symbolizer_create((const char *const *)triager->symbol_dirs, triager->symbol_dir_count);
-    if (!triager->symbolizer)
-        return -ENOMEM;
-    triager->symbolizer_made_us = now_us();
-    for (size_t i = 0; i < triager->index_count; i++) {
-        int result = sbx_symbolizer_add_index(triager->symbolizer, triager->indexes[i].path);
-        if (result < 0 && result != -ENOENT && triager->log) {
-            fprintf(triager->log, "stallbox serve: %s: %s\n", triager->indexes[i].path, strerror(-result));
-            fflush(triager->log);
-        }
-    }
-    return 0;
 }
 
 /* ---- one payload ---- */
@@ -170,6 +116,18 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
 {
     const struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_location *location = &verdict->location;
+    struct sbx_gap_row *gaps = calloc(report->gap_count + 1, sizeof(*gaps));
+    if (!gaps)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < report->gap_count; i++) {
+        const struct sbx_report_gap *gap = &report->gaps[i];
+        const struct sbx_stall_module *module = &report->stall->modules[gap->module];
+        gaps[i] = (struct sbx_gap_row){.build_id = module->build_id,
+                                       .build_id_bytes = gap->is_runtime ? 8 : module->build_id_bytes,
+                                       .name = gap->name,
+                                       .is_runtime = gap->is_runtime,
+                                       .unnamed = gap->unnamed};
+    }
     struct sbx_verdict_row row = {
         .app = report->app_name,
         .cause = sbx_cause_name(verdict->cause),
@@ -178,8 +136,12 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
         .module = location->module ? location->module : "",
         .headline = verdict->headline,
         .confidence = verdict->confidence,
+        .gaps = gaps,
+        .gap_count = report->gap_count,
     };
-    return sbx_store_put_verdict(triager->store, id, &row);
+    int result = sbx_store_put_verdict(triager->store, id, &row);
+    free(gaps);
+    return result;
 }
 
 /* Name, judge, render, record. As triage_envelope(). */
@@ -187,7 +149,8 @@ static int triage_stall(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYT
                         char *why, size_t why_bytes)
 {
     struct sbx_report *report = NULL;
-    int result = sbx_report_create(stall, triager->symbolizer, &report);
+    struct sbx_symbolizer *symbolizer = sbx_symbol_sources_renew(triager->sources);
+    int result = symbolizer ? sbx_report_create(stall, symbolizer, &report) : -ENOMEM;
     if (result == 0)
         result = sbx_attribute(report);
     if (result < 0) {
@@ -215,18 +178,19 @@ static int triage_envelope(struct sbx_triager *triager, const uint8_t id[SBX_ID_
     int result = sbx_stall_decode(envelope->data, envelope->used, &stall, why, why_bytes);
     if (result < 0)
         return result;
-    result = renew_symbolizer(triager);
-    if (result == 0)
-        result = sbx_store_complete(triager->store, stall);
+    result = sbx_store_complete(triager->store, stall);
     if (result < 0)
         snprintf(why, why_bytes, "%s", strerror(-result));
-    /* Its end may come while we are at it; it finds the row as not triaged, and leaves it to us. */
+    /* Its end may come while we are at it; it finds the row as not triaged, and leaves it to us. So may symbols, which find
+     * in the store what it lacked before. */
+    int again = AGAIN_MAX;
     for (bool is_whole = false; result == 0 && !is_whole;) {
         uint32_t how = stall->end.how;
+        uint64_t arrivals = sbx_symbol_sources_arrivals(triager->sources);
         result = triage_stall(triager, id, stall, why, why_bytes);
         if (result == 0)
             result = sbx_store_complete(triager->store, stall);
-        is_whole = stall->end.how == how;
+        is_whole = stall->end.how == how && (sbx_symbol_sources_arrivals(triager->sources) == arrivals || --again == 0);
     }
     sbx_stall_destroy(stall);
     return result;
@@ -257,10 +221,15 @@ static int triage_one(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES
     sbx_byte_buffer_finish(&envelope);
     if (result == 0) {
         sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGED, 1);
+    } else if (result == -ENOENT && triager->is_renaming) {
+        /* It went, or its bytes did: what was said of it stays. */
     } else if (result == -EDEADLK || result == -EPROTO || result == -ENOTSUP) {
-        log_line(triager, id, "triage failed", why);
+        log_line(triager, id, triager->is_renaming ? "is not triaged anew" : "triage failed", why);
         sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_FAILED, 1);
-        result = sbx_store_put_failure(triager->store, id, why);
+        if (!triager->is_renaming) /* else what was said of it before is better than nothing */
+            result = sbx_store_put_failure(triager->store, id, why);
+        else
+            result = 0;
     } else {
         log_line(triager, id, "triage is put off", why[0] ? why : strerror(-result));
     }
@@ -314,17 +283,63 @@ static int unseal_one(struct sbx_triager *triager)
     return result;
 }
 
+/* ---- symbols that came ---- */
+
+static bool has_symbols(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s)
+{
+    const struct sbx_triager *triager = context;
+    return sbx_symbol_sources_has(triager->sources, build_id, bytes, made_s);
+}
+
+/* What came to the store behind our back, while no server ran. */
+static void look_for_symbols(struct sbx_triager *triager)
+{
+    int result = sbx_store_look_for_symbols(triager->store, has_symbols, triager);
+    if (result < 0 && triager->log) {
+        fprintf(triager->log, "stallbox serve: symbols that came meanwhile are not looked for: %s\n",
+                strerror(-result));
+        fflush(triager->log);
+    }
+}
+
+static void wait_for_work(struct sbx_triager *triager, int64_t at_most_ms, bool can_wake);
+
+/* Triage one stall anew whose symbols came, and rest a little. Returns 0, -ENOENT when there is none, or -errno when it is
+ * to be tried again later. */
+static int rename_one(struct sbx_triager *triager)
+{
+    struct sbx_renamed renamed;
+    int result = sbx_store_next_renamed(triager->store, &renamed);
+    if (result < 0)
+        return result;
+    triager->is_renaming = true;
+    result = triage_one(triager, renamed.id);
+    triager->is_renaming = false;
+    if (result == 0)
+        sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGED_ANEW, 1);
+    if (result == 0 || result == -ENOENT)
+        result = sbx_store_end_renamed(triager->store, &renamed);
+    if (result == 0)
+        wait_for_work(triager, ANEW_PAUSE_MS, true);
+    return result == -ENOENT ? -EIO : result;
+}
+
 /* ---- the thread ---- */
 
-/* Sleep until woken or stopping; `at_most_ms` 0: without end. */
-static void wait_for_work(struct sbx_triager *triager, int64_t at_most_ms)
+/* Sleep until stopping, or woken where that can be; `at_most_ms` 0: without end. */
+static void wait_for_work(struct sbx_triager *triager, int64_t at_most_ms, bool can_wake)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += at_most_ms / 1000;
+    until.tv_nsec += at_most_ms % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
     pthread_mutex_lock(&triager->lock);
     int code = 0;
-    while (!triager->stopping && code == 0 && (at_most_ms || (!triager->is_woken && triager->wanted_count == 0)))
+    while (!triager->stopping && code == 0 && !(can_wake && (triager->is_woken || triager->wanted_count > 0)))
         code = at_most_ms ? pthread_cond_timedwait(&triager->changed, &triager->lock, &until)
                           : pthread_cond_wait(&triager->changed, &triager->lock);
     triager->is_woken = false;
@@ -351,6 +366,7 @@ static void *run(void *argument)
 {
     struct sbx_triager *triager = argument;
     uint8_t id[SBX_ID_BYTES];
+    look_for_symbols(triager);
     for (;;) {
         int result = next_work(triager, id);
         if (result == -ECANCELED)
@@ -360,52 +376,26 @@ static void *run(void *argument)
         else if (result == -ENOENT)
             result = unseal_one(triager);
         if (result == -ENOENT)
-            wait_for_work(triager, 0);
+            result = rename_one(triager);
+        if (result == -ENOENT)
+            wait_for_work(triager, 0, true);
         else if (result < 0)
-            wait_for_work(triager, STORE_PAUSE_MS);
+            wait_for_work(triager, STORE_PAUSE_MS, false);
     }
 }
 
 static void destroy(struct sbx_triager *triager)
 {
-    sbx_symbolizer_destroy(triager->symbolizer);
-    for (size_t i = 0; triager->symbol_dirs && i < triager->symbol_dir_count; i++)
-        free(triager->symbol_dirs[i]);
-    for (size_t i = 0; triager->indexes && i < triager->index_count; i++)
-        free(triager->indexes[i].path);
-    free(triager->symbol_dirs);
-    free(triager->indexes);
+    sbx_symbol_sources_destroy(triager->sources);
     sbx_unseal_keys_wipe(&triager->unseal_keys);
     pthread_cond_destroy(&triager->changed);
     pthread_mutex_destroy(&triager->lock);
     free(triager);
 }
 
-/* Keep copies of the sources. Returns 0 or -ENOMEM. */
-static int copy_sources(struct sbx_triager *triager, const struct sbx_triager_sources *sources)
-{
-    triager->symbol_dirs = calloc(sources->symbol_dir_count + 1, sizeof(*triager->symbol_dirs));
-    triager->indexes = calloc(sources->index_path_count + 1, sizeof(*triager->indexes));
-    if (!triager->symbol_dirs || !triager->indexes)
-        return -ENOMEM;
-    for (; triager->symbol_dir_count < sources->symbol_dir_count; triager->symbol_dir_count++) {
-        char *copy = strdup(sources->symbol_dirs[triager->symbol_dir_count]);
-        if (!copy)
-            return -ENOMEM;
-        triager->symbol_dirs[triager->symbol_dir_count] = copy;
-    }
-    for (; triager->index_count < sources->index_path_count; triager->index_count++) {
-        char *copy = strdup(sources->index_paths[triager->index_count]);
-        if (!copy)
-            return -ENOMEM;
-        triager->indexes[triager->index_count].path = copy;
-    }
-    return 0;
-}
-
 int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, struct sbx_renderings *renderings,
-                      struct sbx_metrics *metrics, FILE *log, const struct sbx_triager_sources *sources,
-                      struct sbx_triager **triager_out)
+                      struct sbx_metrics *metrics, FILE *log, const struct sbx_symbol_places *places,
+                      const struct sbx_unseal_keys *unseal_keys, struct sbx_triager **triager_out)
 {
     struct sbx_triager *triager = calloc(1, sizeof(*triager));
     if (!triager)
@@ -418,9 +408,10 @@ int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, 
     pthread_cond_init(&triager->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&triager->lock, NULL);
-    if (sources->unseal_keys)
-        triager->unseal_keys = *sources->unseal_keys;
-    int result = copy_sources(triager, sources);
+    if (unseal_keys)
+        triager->unseal_keys = *unseal_keys;
+    triager->sources = sbx_symbol_sources_create(places, log);
+    int result = triager->sources ? 0 : -ENOMEM;
     if (result == 0)
         result = -pthread_create(&triager->thread, NULL, run, triager);
     if (result < 0) {
@@ -449,6 +440,12 @@ void sbx_triager_wake(struct sbx_triager *triager)
     triager->is_woken = true;
     pthread_cond_signal(&triager->changed);
     pthread_mutex_unlock(&triager->lock);
+}
+
+void sbx_triager_symbols_came(struct sbx_triager *triager, const uint8_t *build_id, size_t bytes)
+{
+    sbx_symbol_sources_came(triager->sources, build_id, bytes);
+    sbx_triager_wake(triager);
 }
 
 void sbx_triager_want(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES])

@@ -276,15 +276,36 @@ static int by_id_and_line(const void *left, const void *right)
     return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
 
+static void sort(struct sbx_provider_map *map)
+{
+    if (!map->is_sorted && map->count > 0) {
+        qsort(map->functions, map->count, sizeof *map->functions, by_id_and_line);
+        map->is_sorted = true;
+    }
+}
+
+size_t sbx_provider_map_count(const struct sbx_provider_map *map)
+{
+    return map->count;
+}
+
+void sbx_provider_map_each(struct sbx_provider_map *map,
+                           void (*each)(void *context, const struct sbx_provider_function *function), void *context)
+{
+    sort(map);
+    for (size_t i = 0; i < map->count; i++) {
+        if (i == 0 || by_id(&map->functions[i - 1], &map->functions[i]) != 0) {
+            each(context, &map->functions[i]);
+        }
+    }
+}
+
 const struct sbx_provider_function *sbx_provider_map_find(struct sbx_provider_map *map, uint64_t provider, uint64_t id)
 {
     if (map->count == 0) {
         return NULL;
     }
-    if (!map->is_sorted) {
-        qsort(map->functions, map->count, sizeof *map->functions, by_id_and_line);
-        map->is_sorted = true;
-    }
+    sort(map);
     const struct sbx_provider_function key = {.provider = provider, .id = id};
     const struct sbx_provider_function *found =
         bsearch(&key, map->functions, map->count, sizeof *map->functions, by_id);
@@ -292,6 +313,11 @@ const struct sbx_provider_function *sbx_provider_map_find(struct sbx_provider_ma
         found--;
     }
     return found;
+}
+
+size_t sbx_provider_map_names(const struct sbx_provider_map *map)
+{
+    return map->name_count;
 }
 
 const char *sbx_provider_map_name(const struct sbx_provider_map *map, uint64_t provider)

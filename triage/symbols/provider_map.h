@@ -51,6 +51,13 @@ int sbx_provider_map_add_folder(struct sbx_provider_map *map, const char *folder
 /* What is known of a function, or NULL. Valid until something is added. */
 const struct sbx_provider_function *sbx_provider_map_find(struct sbx_provider_map *map, uint64_t provider, uint64_t id);
 
+/* How many functions there are, and all of them by runtime and id; of one id only that which counts. `each` is borrowed. */
+size_t sbx_provider_map_count(const struct sbx_provider_map *map);
+void sbx_provider_map_each(struct sbx_provider_map *map,
+                           void (*each)(void *context, const struct sbx_provider_function *function), void *context);
+
+/* How many runtimes are named. */
+size_t sbx_provider_map_names(const struct sbx_provider_map *map);
 /* The name of a runtime, or NULL when no file told it. */
 const char *sbx_provider_map_name(const struct sbx_provider_map *map, uint64_t provider);
 

@@ -128,6 +128,17 @@ static struct entry *entry_for(struct sbx_symbolizer *symbolizer, const uint8_t 
     return oldest;
 }
 
+void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes)
+{
+    for (size_t i = 0; i < symbolizer->entry_count; i++) {
+        struct entry *entry = &symbolizer->entries[i];
+        if (entry->bytes == bytes && memcmp(entry->build_id, build_id, bytes) == 0) {
+            empty_entry(entry);
+            return;
+        }
+    }
+}
+
 void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store)
 {
     symbolizer->store = store;

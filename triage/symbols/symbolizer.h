@@ -27,6 +27,9 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
  * information. */
 void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store);
 
+/* Something came for this build-id: look again at the next question. What was borrowed from its file is gone. */
+void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes);
+
 /* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
  * *path_out (may be NULL as argument) gets the path that says what it is called, also where the
  * index alone remembers that, NULL when none does. Both borrowed

@@ -122,8 +122,11 @@ static uint64_t longest_wait_ms(const struct arrival *arrival)
 static int look_whether_unwanted(void *context, curl_off_t down_all, curl_off_t down, curl_off_t up_all, curl_off_t up)
 {
     const struct sbx_http_question *question = context;
-    (void)down_all, (void)down, (void)up_all, (void)up;
-    return question->is_unwanted(question->context); /* not 0: curl breaks it off */
+    (void)down_all, (void)down;
+    if (question->progress != NULL && up_all > 0) {
+        question->progress(question->context, (uint64_t)up, (uint64_t)up_all);
+    }
+    return question->is_unwanted != NULL && question->is_unwanted(question->context); /* true: curl breaks it off */
 }
 
 /* curl's own sockets leak into every program the host starts. */
@@ -215,8 +218,8 @@ static bool append_header(struct curl_slist **headers, const char *line)
 static struct curl_slist *make_headers(const struct sbx_http_question *question)
 {
     struct curl_slist *headers = NULL;
-    bool whole =
-        append_header(&headers, "Expect:"); /* no extra round trip, and no waiting for a "100" that never comes */
+    /* Else no extra round trip, and no waiting for a "100" that never comes. */
+    bool whole = append_header(&headers, question->asks_first ? "Expect: 100-continue" : "Expect:");
     for (const char *const *line = question->headers; whole && line != NULL && *line != NULL; line++) {
         whole = append_header(&headers, *line);
     }
@@ -280,7 +283,8 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
         curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS),
         curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms),
         curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES_PER_S),
-        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SLOW_FOR_S),
+        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                         question->patience_s != 0 ? (long)question->patience_s : (long)SLOW_FOR_S),
         curl_easy_setopt(curl, CURLOPT_MAXFILESIZE, (long)question->answer_bytes_max),
         curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket),
         curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body),
@@ -304,6 +308,9 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
             code = curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)question->body_bytes);
         }
     }
+    if (code == CURLE_OK && question->method != NULL) {
+        code = curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, question->method);
+    }
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* A name server that does not answer must not hold up the end of an attempt that is over (curl would wait for its
      * resolver thread, up to half a minute). */
@@ -311,7 +318,7 @@ static CURLcode set_options(CURL *curl, const struct sbx_http_question *question
         code = curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     }
 #endif
-    if (code == CURLE_OK && question->is_unwanted != NULL) {
+    if (code == CURLE_OK && (question->is_unwanted != NULL || question->progress != NULL)) {
         curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_whether_unwanted);
         curl_easy_setopt(curl, CURLOPT_XFERINFODATA, question);
         code = curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);

@@ -18,16 +18,22 @@ struct sbx_http_question {      /* all borrowed */
     const char *path;           /* "/v1/..." */
     const char *token;          /* NULL: none is sent */
     const char *const *headers; /* "Name: value"s, NULL behind the last; NULL: none */
-    const void *body;           /* NULL: GET, else POST */
+    const char *method;         /* NULL: GET, or POST where there is a body */
+    bool
+        asks_first; /* wait for the server's word before the body (Expect: 100-continue): it may be large and refused */
+    const void *body; /* NULL: none */
     size_t body_bytes;
     size_t answer_bytes_max; /* of the body; an answer with more is none */
     uint32_t timeout_ms;     /* for the whole; 0: 60 s */
+    uint32_t patience_s;     /* without a byte in either direction; 0: 30 s */
     const uint8_t (
         *pins)[32]; /* SHA-256 of the public keys one of which the server must have; NULL: any it can prove */
     uint32_t pin_count;
     bool (*is_unwanted)(
         void *context); /* asked several times a second while it lasts: true breaks it off; NULL: never */
-    void *context;      /* handed to is_unwanted */
+    void (*progress)(void *context, uint64_t sent,
+                     uint64_t total); /* of the body, now and then; NULL: nobody is told */
+    void *context;                    /* handed to is_unwanted and progress */
 };
 
 struct sbx_http_reply {

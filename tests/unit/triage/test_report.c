@@ -398,6 +398,41 @@ static void test_a_frame_of_a_function_that_is_not_there_is_refused(void **state
     sbx_payload_builder_destroy(builder);
 }
 
+/* A module that its debug information names in full, one of which nothing is known, one of the system that nothing names,
+ * and one that was hidden. */
+static void test_modules_whose_symbols_would_help_are_told(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {SAMPLE_FOLDER};
+    static const uint8_t unknown[20] = {7}, system[20] = {8}, other[20] = {9}, unused[20] = {10};
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    int32_t named = sbx_builder_module_file(builder, SBX_MODULE_KIND_APP, SAMPLE_FULL, NULL);
+    int32_t app = sbx_builder_module(builder, SBX_MODULE_KIND_APP, unknown, 20, NULL);
+    int32_t library = sbx_builder_module(builder, SBX_MODULE_KIND_SYSTEM, system, 20, "libc.so.6");
+    int32_t hidden = sbx_builder_module(builder, SBX_MODULE_KIND_OTHER, other, 0, NULL);
+    sbx_builder_module(builder, SBX_MODULE_KIND_APP, unused, 20, NULL); /* in no stack: nothing lacks it */
+    const struct sbx_build_frame frames[] = {{named, sbx_build_symbol(SAMPLE_FULL, "sample_outer") + 4, false},
+                                             {app, 0x10, false},
+                                             {app, 0x20, false},
+                                             {library, 0x30, false},
+                                             {hidden, 0, false}};
+    sbx_builder_thread(builder, "main", 1);
+    uint32_t stack = sbx_builder_stack(builder, frames, 5);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_ASYNC, .stack = stack, .cpu_us = 1});
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    symbolizer = sbx_symbolizer_create(folders, 1);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+    assert_int_equal(report->gap_count, 2);
+    assert_int_equal(report->gaps[0].module, app);
+    assert_int_equal(report->gaps[0].unnamed, 2);
+    assert_string_equal(report->gaps[0].name, "");
+    assert_false(report->gaps[0].is_runtime);
+    assert_int_equal(report->gaps[1].module, library);
+    assert_int_equal(report->gaps[1].unnamed, 1);
+    assert_string_equal(report->gaps[1].name, "libc.so.6");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +450,7 @@ int main(void)
         cmocka_unit_test_teardown(test_return_addresses_are_looked_up_at_the_call, destroy),
         cmocka_unit_test_teardown(test_hidden_modules_and_markers_have_words, destroy),
         cmocka_unit_test_teardown(test_a_report_that_nobody_attributed_has_no_verdict_and_can_be_printed, destroy),
+        cmocka_unit_test_teardown(test_modules_whose_symbols_would_help_are_told, destroy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,32 +9,45 @@
 #include "gate.h"
 
 #define HERE "127.0.0.1:8321"
-static const struct sbx_gate open_gate = {.token = NULL, .is_loopback = true};
-static const struct sbx_gate local_gate = {.token = "s3cret", .is_loopback = true};
-static const struct sbx_gate public_gate = {.token = "s3cret", .is_loopback = false};
+static char s3cret[] = "s3cret", sender[] = "of a sender", builder[] = "of-a-pipeline", reader[] = "of-a-reader";
+static const struct sbx_token one[] = {{s3cret, SBX_RIGHT_ALL}};
+static const struct sbx_token several[] = {
+    {s3cret, SBX_RIGHT_ALL}, {sender, SBX_RIGHT_SEND}, {builder, SBX_RIGHT_SYMBOLS}, {reader, SBX_RIGHT_READ}};
+static const struct sbx_gate open_gate = {.is_loopback = true};
+static const struct sbx_gate local_gate = {.tokens = one, .token_count = 1, .is_loopback = true};
+static const struct sbx_gate public_gate = {.tokens = one, .token_count = 1, .is_loopback = false};
+static const struct sbx_gate role_gate = {.tokens = several, .token_count = 4, .is_loopback = false};
+static const struct sbx_gate local_role_gate = {.tokens = several, .token_count = 4, .is_loopback = true};
+
+/* Of one who wants to send, or to read. */
+static enum sbx_entry check(const struct sbx_gate *gate, bool is_write, const char *authorization, const char *host,
+                            const char *origin)
+{
+    return sbx_gate_check(gate, is_write ? SBX_RIGHT_SEND : SBX_RIGHT_READ, is_write, authorization, host, origin);
+}
 
 static void test_loopback_without_a_token_is_open_to_this_machine(void **state)
 {
     (void)state;
-    assert_int_equal(sbx_gate_check(&open_gate, true, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
-    assert_int_equal(sbx_gate_check(&open_gate, false, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&open_gate, true, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&open_gate, false, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
 }
 
 static void test_writing_needs_the_token_even_on_loopback(void **state)
 {
     (void)state;
-    assert_int_equal(sbx_gate_check(&local_gate, true, NULL, HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
-    assert_int_equal(sbx_gate_check(&local_gate, true, "Bearer s3cret", HERE, NULL), SBX_ENTRY_ALLOWED);
-    assert_int_equal(sbx_gate_check(&local_gate, false, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&local_gate, true, NULL, HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
+    assert_int_equal(check(&local_gate, true, "Bearer s3cret", HERE, NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&local_gate, false, NULL, HERE, NULL), SBX_ENTRY_ALLOWED);
 }
 
 static void test_reading_needs_the_token_on_a_public_address(void **state)
 {
     (void)state;
-    assert_int_equal(sbx_gate_check(&public_gate, false, NULL, "stalls.example", NULL), SBX_ENTRY_NEEDS_TOKEN);
-    assert_int_equal(sbx_gate_check(&public_gate, false, "bearer s3cret", "stalls.example", NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&public_gate, false, NULL, "stalls.example", NULL), SBX_ENTRY_NEEDS_TOKEN);
+    assert_int_equal(check(&public_gate, false, "bearer s3cret", "stalls.example", NULL), SBX_ENTRY_ALLOWED);
     /* base64 of "oncall:s3cret": what a browser sends when asked for Basic */
-    assert_int_equal(sbx_gate_check(&public_gate, false, "Basic b25jYWxsOnMzY3JldA==", "x", NULL), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&public_gate, false, "Basic b25jYWxsOnMzY3JldA==", "x", NULL), SBX_ENTRY_ALLOWED);
 }
 
 static void test_what_is_nearly_the_token_is_not(void **state)
@@ -57,7 +70,7 @@ static void test_what_is_nearly_the_token_is_not(void **state)
                                         "Basic b25j\xff",
                                         "Digest s3cret"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_int_equal(sbx_gate_check(&public_gate, true, wrong[i], HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
+        assert_int_equal(check(&public_gate, true, wrong[i], HERE, NULL), SBX_ENTRY_NEEDS_TOKEN);
 }
 
 /* DNS rebinding: a page on evil.example lets its name resolve to 127.0.0.1 and reads as "same origin". */
@@ -68,18 +81,49 @@ static void test_reading_on_loopback_needs_a_loopback_name(void **state)
     static const char *const bad[] = {
         "evil.example", "localhost.evil.example", "127.evil.example", "127.0.0.1.evil", "", "10.0.0.1", "[::2]"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-        assert_int_equal(sbx_gate_check(&open_gate, false, NULL, good[i], NULL), SBX_ENTRY_ALLOWED);
+        assert_int_equal(check(&open_gate, false, NULL, good[i], NULL), SBX_ENTRY_ALLOWED);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(sbx_gate_check(&open_gate, false, NULL, bad[i], NULL), SBX_ENTRY_FOREIGN_HOST);
-    assert_int_equal(sbx_gate_check(&open_gate, false, NULL, NULL, NULL), SBX_ENTRY_FOREIGN_HOST);
-    assert_int_equal(sbx_gate_check(&local_gate, false, "Bearer s3cret", "proxy.example", NULL), SBX_ENTRY_ALLOWED);
+        assert_int_equal(check(&open_gate, false, NULL, bad[i], NULL), SBX_ENTRY_FOREIGN_HOST);
+    assert_int_equal(check(&open_gate, false, NULL, NULL, NULL), SBX_ENTRY_FOREIGN_HOST);
+    assert_int_equal(check(&local_gate, false, "Bearer s3cret", "proxy.example", NULL), SBX_ENTRY_ALLOWED);
 }
 
 static void test_pages_of_others_may_not_write(void **state)
 {
     (void)state;
-    assert_int_equal(sbx_gate_check(&open_gate, true, NULL, HERE, "https://evil.example"), SBX_ENTRY_FROM_PAGE);
-    assert_int_equal(sbx_gate_check(&open_gate, true, NULL, HERE, "null"), SBX_ENTRY_FROM_PAGE);
+    assert_int_equal(check(&open_gate, true, NULL, HERE, "https://evil.example"), SBX_ENTRY_FROM_PAGE);
+    assert_int_equal(check(&open_gate, true, NULL, HERE, "null"), SBX_ENTRY_FROM_PAGE);
+}
+
+static void test_a_token_is_for_what_it_was_given_for(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned right;
+        const char *authorization;
+    } roles[] = {{SBX_RIGHT_SEND, "Bearer of a sender"},
+                 {SBX_RIGHT_SYMBOLS, "Bearer of-a-pipeline"},
+                 {SBX_RIGHT_READ, "Bearer of-a-reader"}};
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t wanted = 0; wanted < 3; wanted++)
+            assert_int_equal(
+                sbx_gate_check(&role_gate, roles[wanted].right, wanted != 2, roles[i].authorization, "x", NULL),
+                i == wanted ? SBX_ENTRY_ALLOWED : SBX_ENTRY_NO_RIGHT);
+        assert_int_equal(sbx_gate_check(&role_gate, SBX_RIGHT_ADMIN, true, roles[i].authorization, "x", NULL),
+                         SBX_ENTRY_NO_RIGHT);
+        assert_int_equal(sbx_gate_check(&role_gate, roles[i].right, i != 2, "Bearer s3cret", "x", NULL),
+                         SBX_ENTRY_ALLOWED);
+        assert_int_equal(sbx_gate_check(&role_gate, roles[i].right, i != 2, "Bearer of", "x", NULL),
+                         SBX_ENTRY_NEEDS_TOKEN);
+    }
+    assert_int_equal(
+        sbx_gate_check(&role_gate, SBX_RIGHT_SYMBOLS | SBX_RIGHT_READ, false, "Bearer of-a-pipeline", "x", NULL),
+        SBX_ENTRY_ALLOWED);
+    /* On loopback who reads needs none, whatever he has; who writes does. */
+    assert_int_equal(sbx_gate_check(&local_role_gate, SBX_RIGHT_READ, false, "Bearer of a sender", HERE, NULL),
+                     SBX_ENTRY_ALLOWED);
+    assert_int_equal(sbx_gate_check(&local_role_gate, SBX_RIGHT_SEND, true, "Bearer of-a-reader", HERE, NULL),
+                     SBX_ENTRY_NO_RIGHT);
 }
 
 int main(void)
@@ -91,6 +135,7 @@ int main(void)
         cmocka_unit_test(test_what_is_nearly_the_token_is_not),
         cmocka_unit_test(test_reading_on_loopback_needs_a_loopback_name),
         cmocka_unit_test(test_pages_of_others_may_not_write),
+        cmocka_unit_test(test_a_token_is_for_what_it_was_given_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,6 +358,42 @@ static void test_a_report_of_hostile_names_is_the_same_to_the_byte(void **state)
     sbx_stall_destroy(stall);
 }
 
+static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    const struct sbx_missing_row missing[] = {
+        {.build_id = "00112233", .name = "server", .stalls = 12, .frames = 345, .last_ms = NOW_MS - 60000},
+        {.build_id = "44556677", .name = HOSTILE, .stalls = 2, .frames = 3, .last_ms = NOW_MS, .is_renamed = true},
+        {.build_id = "8899aabbccddeeff", .is_runtime = true, .stalls = 1, .frames = 1, .last_ms = NOW_MS}};
+    const struct sbx_stored_row stored[] = {
+        {.build_id = "aa", .name = HOSTILE, .source = "dwarf", .functions = 7, .stored_bytes = 1234567},
+        {.build_id = "bb", .source = "none", .is_damaged = true}};
+    struct sbx_symbols_page symbols = {.missing = missing,
+                                       .stored = stored,
+                                       .missing_count = 3,
+                                       .stored_count = 5,
+                                       .stored_shown = 2,
+                                       .address = "http://localhost:7311",
+                                       .now_ms = NOW_MS};
+    sbx_page_symbols(&symbols, &page);
+    assert_page_is(&page, "symbols.html");
+    symbols.missing_count = symbols.stored_count = symbols.stored_shown = 0;
+    sbx_page_symbols(&symbols, &page);
+    assert_page_is(&page, "symbols_none.html");
+    const struct sbx_issue_after after[] = {{"00112233445566778899aabbccddeeff", 3, HOSTILE},
+                                            {"ffeeddccbbaa99887766554433221100", 1, ""}};
+    sbx_page_moved(after, 2, &page);
+    assert_page_is(&page, "issue_moved.html");
+    const struct sbx_issue_row issue = {.hits = 1, .sessions = 1, .builds = 1, .newest = triaged_row()};
+    sbx_page_issue(&issue, &(struct sbx_list_page){.after = after, .after_count = 2, .now_ms = NOW_MS}, &page);
+    assert_page_is(&page, "issue_moved_in_part.html");
+    struct sbx_snapshot_row row = triaged_row();
+    snprintf(row.was_in_text, sizeof(row.was_in_text), "00112233445566778899aabbccddee00");
+    sbx_page_stall(&row, NULL, NULL, NOW_MS, &page);
+    assert_page_is(&page, "stall_was_in_another.html");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_pages_around_a_report_are_the_same_to_the_byte),
         cmocka_unit_test(test_reports_are_the_same_to_the_byte),
         cmocka_unit_test(test_a_report_of_hostile_names_is_the_same_to_the_byte),
+        cmocka_unit_test(test_pages_of_symbols_are_the_same_to_the_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

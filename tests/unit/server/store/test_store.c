@@ -12,6 +12,7 @@
 
 #include "started_server.h"
 #include "store.h"
+#include "store_symbols.h"
 
 static struct sbx_store *store;
 static const char *version;
@@ -214,7 +215,7 @@ static void test_what_is_not_there_is_not_found(void **state)
     struct sbx_issue_row issue;
     struct sbx_byte_buffer envelope = {0};
     uint8_t id[SBX_ID_BYTES] = {7};
-    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0};
+    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0, NULL, 0};
     assert_int_equal(sbx_store_snapshot(store, id, &row), -ENOENT);
     assert_int_equal(sbx_store_issue(store, id, &issue), -ENOENT);
     assert_int_equal(sbx_store_envelope(store, id, &envelope), -ENOENT);
@@ -434,6 +435,74 @@ static void test_text_that_looks_like_sql_is_only_text(void **state)
     assert_string_equal(rows[0].newest.function, "'; DROP TABLE snapshot; --");
 }
 
+/* As judge(), of a stall that has `unnamed` frames without a name in the module {9, 9, 9, 9}. */
+static void judge_with_gap(uint8_t name, const char *function, uint32_t unnamed)
+{
+    static const uint8_t build_id[] = {9, 9, 9, 9};
+    const struct sbx_gap_row gap = {.build_id = build_id, .build_id_bytes = 4, .name = "m", .unnamed = unnamed};
+    const struct sbx_verdict_row verdict = {.app = "app",
+                                            .cause = "cpu",
+                                            .class_ = "on_cpu",
+                                            .function = function,
+                                            .module = "m",
+                                            .headline = function,
+                                            .gaps = &gap,
+                                            .gap_count = unnamed > 0};
+    const uint8_t id[SBX_ID_BYTES] = {name};
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **state)
+{
+    (void)state;
+    static const uint8_t build_id[] = {9, 9, 9, 9};
+    struct sbx_issue_row issues[4];
+    struct sbx_issue_after after[4];
+    struct sbx_missing_row missing[4];
+    struct sbx_renamed renamed;
+    uint8_t old[SBX_ID_BYTES];
+    size_t count;
+    int64_t stalls;
+    for (uint8_t name = 1; name <= 3; name++) {
+        put(name, name, 1, "abc");
+        judge_with_gap(name, "m+0x10", 2);
+    }
+    assert_int_equal(list_issues(issues), 1);
+    assert_true(sbx_id_parse(issues[0].id_text, 32, old));
+    assert_int_equal(sbx_store_missing(store, missing, 4, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(missing[0].stalls, 3);
+    assert_int_equal(missing[0].frames, 6);
+    assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
+
+    assert_int_equal(sbx_store_symbols_came(store, build_id, 4, 5, &stalls), 0);
+    assert_int_equal(stalls, 3);
+    for (uint8_t name = 3; name >= 1; name--) { /* newest first */
+        assert_int_equal(sbx_store_next_renamed(store, &renamed), 0);
+        assert_int_equal(renamed.id[0], name);
+        judge_with_gap(name, name == 2 ? "parse" : "sort", 0);
+        assert_int_equal(sbx_store_end_renamed(store, &renamed), 0);
+    }
+    assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
+    assert_int_equal(sbx_store_missing(store, missing, 4, &count), 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(sbx_store_issue(store, old, &issues[0]), -ENOENT);
+    assert_int_equal(sbx_store_issues_after(store, old, after, 4, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(after[0].hits, 2);
+    assert_string_equal(after[0].headline, "sort");
+    assert_string_equal(row_of(2).headline, "parse");
+    assert_int_equal(strlen(row_of(2).was_in_text), 32);
+
+    /* A verdict that changes for another reason moves a stall and says nothing of symbols. */
+    judge_with_gap(1, "other", 0);
+    assert_int_equal(sbx_store_issues_after(store, old, after, 4, &count), 0);
+    assert_int_equal(count, 3);
+    judge_with_gap(2, "m+0x10", 2); /* and one that is back was never away */
+    assert_string_equal(row_of(2).was_in_text, "");
+    assert_int_equal(sbx_store_issue(store, old, &issues[0]), 0);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -456,6 +525,7 @@ int main(void)
         STORE_TEST(test_failures_are_tried_again_by_another_version_only),
         STORE_TEST(test_a_store_of_a_newer_server_is_refused),
         STORE_TEST(test_text_that_looks_like_sql_is_only_text),
+        STORE_TEST(test_an_issue_that_symbols_take_apart_says_what_became_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

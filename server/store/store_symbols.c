@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_symbols.c - gaps in, marks out. */
+#include "store_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "store_inside.h"
+
+/* ---- with a verdict ---- */
+
+static int add_gap(struct sbx_store *store, int64_t seq, const struct sbx_gap_row *gap)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_MODULE);
+    sqlite3_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, gap->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 3, gap->is_runtime);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, ADD_GAP);
+    sqlite3_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, seq);
+    sqlite3_bind_int64(statement, 3, gap->unnamed);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out)
+{
+    double before = 0, now = (double)verdict->gap_count;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF);
+    sqlite3_bind_int64(statement, 1, seq);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        before = (double)sqlite3_column_int64(statement, 0) + sqlite3_column_double(statement, 1);
+    sqlite3_reset(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, DROP_GAPS);
+    sqlite3_bind_int64(statement, 1, seq);
+    result = sbx_store_step(statement);
+    for (size_t i = 0; i < verdict->gap_count && result == 0; i++) {
+        now += verdict->gaps[i].unnamed;
+        result = add_gap(store, seq, &verdict->gaps[i]);
+    }
+    *less_out = now < before;
+    return result;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+int sbx_store_note_issue(struct sbx_store *store, int64_t seq, const uint8_t *old_issue, const uint8_t *issue,
+                         bool by_symbols)
+{
+    static const uint8_t none[SBX_ID_BYTES];
+    bool has_left = memcmp(old_issue, issue, SBX_ID_BYTES) != 0 && memcmp(old_issue, none, SBX_ID_BYTES) != 0;
+    if (!has_left)
+        return 0;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
+    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, seq);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result < 0 || !by_symbols)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, ADD_WAS_IN);
+    sqlite3_bind_blob(statement, 1, old_issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, seq);
+    sqlite3_bind_int64(statement, 3, now_ms());
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+/* ---- symbols come ---- */
+
+/* The writer's lock is held. */
+static int mark(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SYMBOLS_CAME);
+    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, (int64_t)made_s);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s,
+                           int64_t *stalls_out)
+{
+    *stalls_out = 0;
+    sbx_store_handle_lock(&store->writer);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS);
+    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        *stalls_out = sqlite3_column_int64(statement, 0);
+        sqlite3_reset(statement);
+        result = 0;
+    }
+    sqlite3_clear_bindings(statement);
+    if (result == 0)
+        result = mark(store, build_id, bytes, made_s);
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+struct wanted {
+    uint8_t build_id[32];
+    size_t bytes;
+    uint64_t made_s;
+};
+
+/* All that some stall lacks: *wanted_out is given. Returns how many, or -errno. */
+static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
+{
+    struct wanted *wanted = NULL;
+    int count = 0, result;
+    sbx_store_handle_lock(&store->writer);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ALL_GAPS);
+    while ((result = sbx_store_step(statement)) > 0) {
+        int bytes = sqlite3_column_bytes(statement, 0);
+        if (bytes == 0 || bytes > 32)
+            continue;
+        struct wanted *grown = reallocarray(wanted, (size_t)count + 1, sizeof(*wanted));
+        if (!grown) {
+            result = -ENOMEM;
+            break;
+        }
+        wanted = grown;
+        memcpy(wanted[count].build_id, sqlite3_column_blob(statement, 0), (size_t)bytes);
+        wanted[count].bytes = (size_t)bytes;
+        wanted[count++].made_s = (uint64_t)sqlite3_column_int64(statement, 1);
+    }
+    sqlite3_reset(statement);
+    sbx_store_handle_unlock(&store->writer);
+    *wanted_out = wanted;
+    return result < 0 ? result : count;
+}
+
+int sbx_store_look_for_symbols(struct sbx_store *store,
+                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s),
+                               void *context)
+{
+    struct wanted *wanted = NULL;
+    int count = list_wanted(store, &wanted), result = count < 0 ? count : 0;
+    for (int i = 0; i < count && result == 0; i++) {
+        uint64_t made_s = wanted[i].made_s;
+        if (!each(context, wanted[i].build_id, wanted[i].bytes, &made_s) || made_s == wanted[i].made_s)
+            continue;
+        sbx_store_handle_lock(&store->writer);
+        result = mark(store, wanted[i].build_id, wanted[i].bytes, made_s);
+        sbx_store_handle_unlock(&store->writer);
+    }
+    free(wanted);
+    return result;
+}
+
+/* ---- triage anew ---- */
+
+/* Its seq below this one is the next. The writer's lock is held. */
+static int move_mark(struct sbx_store *store, int64_t module, int64_t from, int64_t to)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, END_RENAMED);
+    sqlite3_bind_int64(statement, 1, module);
+    sqlite3_bind_int64(statement, 2, from); /* unless symbols came again meanwhile: then all of it begins anew */
+    sqlite3_bind_int64(statement, 3, to);
+    return sbx_store_step(statement);
+}
+
+static int read_id(struct sbx_store *store, int64_t seq, uint8_t id_out[SBX_ID_BYTES])
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_ID);
+    sqlite3_bind_int64(statement, 1, seq);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+    sqlite3_reset(statement);
+    return result > 0 ? 0 : result < 0 ? result : -EIO;
+}
+
+int sbx_store_next_renamed(struct sbx_store *store, struct sbx_renamed *renamed_out)
+{
+    int result;
+    sbx_store_handle_lock(&store->writer);
+    for (;;) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_RENAMED);
+        result = sbx_store_step(statement);
+        if (result <= 0) {
+            result = result == 0 ? -ENOENT : result;
+            break;
+        }
+        *renamed_out = (struct sbx_renamed){.module = sqlite3_column_int64(statement, 0),
+                                            .before = sqlite3_column_int64(statement, 1),
+                                            .seq = sqlite3_column_int64(statement, 2)};
+        sqlite3_reset(statement);
+        if (renamed_out->seq > 0) {
+            result = read_id(store, renamed_out->seq, renamed_out->id);
+            break;
+        }
+        result = move_mark(store, renamed_out->module, renamed_out->before, 0); /* that was its last */
+        if (result < 0)
+            break;
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+int sbx_store_end_renamed(struct sbx_store *store, const struct sbx_renamed *renamed)
+{
+    sbx_store_handle_lock(&store->writer);
+    int result = move_mark(store, renamed->module, renamed->before, renamed->seq);
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}

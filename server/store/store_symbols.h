@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_symbols.h - which stalls lack which symbols, and which are to be triaged anew because symbols came.
+ *
+ * A stall's gaps are written with its verdict and go with it, or with its payload: without that it cannot be triaged
+ * anew. That symbols came is a mark in the table, not in memory: whoever is killed in the middle goes on where he was. */
+#ifndef SBX_STORE_SYMBOLS_H
+#define SBX_STORE_SYMBOLS_H
+
+#include "store.h"
+
+/* Symbols of a build-id came (or a runtime's names), made at `made_s`: the stalls that lack them wait for triage. Durable.
+ * *stalls_out: how many. 0 or -errno. */
+int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s,
+                           int64_t *stalls_out);
+
+/* Call `each` with every build-id that some stall lacks and no symbols made at *made_s came for; where it returns true, those
+ * symbols are taken as having come. For what was put into the store behind the server's back. 0 or -errno. */
+int sbx_store_look_for_symbols(struct sbx_store *store,
+                               bool (*each)(void *context, const uint8_t *build_id, size_t bytes, uint64_t *made_s),
+                               void *context);
+
+/* A stall that waits, newest first. */
+struct sbx_renamed {
+    uint8_t id[SBX_ID_BYTES];
+    int64_t module, seq, before; /* the store's own */
+};
+/* 0, -ENOENT when none waits, or -errno. */
+int sbx_store_next_renamed(struct sbx_store *store, struct sbx_renamed *renamed_out);
+/* It was triaged anew, or cannot be. 0 or -errno. */
+int sbx_store_end_renamed(struct sbx_store *store, const struct sbx_renamed *renamed);
+
+/* ---- the pages' side ---- */
+
+struct sbx_missing_row {
+    char build_id[65]; /* hex; of a runtime: its number */
+    char name[128];    /* "" unknown */
+    bool is_runtime;
+    bool is_renamed; /* symbols came, and its stalls are being triaged anew */
+    int64_t stalls, frames, last_ms;
+};
+/* Code that has no names, that of the most stalls first. */
+int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, size_t max, size_t *count_out);
+
+/* What is in the store of symbols. */
+struct sbx_stored_row {
+    char build_id[65];  /* hex */
+    char name[64];      /* "" unknown */
+    const char *source; /* "dwarf", "symtab", "dynsym"; a literal */
+    bool is_damaged;
+    uint64_t functions, stored_bytes, code_bytes;
+    int64_t added_ms, used_ms;
+};
+
+struct sbx_issue_after {
+    char id_text[SBX_ID_TEXT_BYTES];
+    int64_t hits;
+    char headline[240]; /* of one of them */
+};
+/* Where the stalls went that were in this issue until symbols came, the most first. */
+int sbx_store_issues_after(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_after *rows,
+                           size_t max, size_t *count_out);
+
+#endif

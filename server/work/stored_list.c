@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stored_list.c - rows of a store's entries. */
+#include "stored_list.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbol_store.h"
+
+enum {
+    KEEP_S = 10
+};
+
+struct sbx_stored_list {
+    struct sbx_symbol_store *store;
+    pthread_mutex_t lock;        /* of all of it */
+    struct sbx_stored_row *rows; /* NULL: to be read anew */
+    size_t count;
+    uint64_t read_s;
+};
+
+struct sbx_stored_list *sbx_stored_list_create(struct sbx_symbol_store *store)
+{
+    struct sbx_stored_list *list = calloc(1, sizeof(*list));
+    if (!list)
+        return NULL;
+    list->store = store;
+    pthread_mutex_init(&list->lock, NULL);
+    return list;
+}
+
+void sbx_stored_list_destroy(struct sbx_stored_list *list)
+{
+    if (!list)
+        return;
+    pthread_mutex_destroy(&list->lock);
+    free(list->rows);
+    free(list);
+}
+
+static uint64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+/* Returns 0 or -errno; the lock is held. */
+static int renew(struct sbx_stored_list *list)
+{
+    struct sbx_store_entry *entries = NULL;
+    size_t count = 0;
+    int result = sbx_symbol_store_list(list->store, &entries, &count);
+    struct sbx_stored_row *rows = result == 0 ? calloc(count + 1, sizeof(*rows)) : NULL;
+    for (size_t i = 0; rows && i < count; i++) {
+        const struct sbx_store_entry *entry = &entries[i];
+        rows[i] = (struct sbx_stored_row){.source = sbx_symbol_source_name(entry->facts.best),
+                                          .is_damaged = entry->is_damaged,
+                                          .functions = entry->facts.function_count,
+                                          .stored_bytes = entry->file_bytes,
+                                          .code_bytes = entry->facts.code_bytes,
+                                          .added_ms = (int64_t)entry->facts.made_s * 1000,
+                                          .used_ms = (int64_t)entry->used_s * 1000};
+        snprintf(rows[i].build_id, sizeof(rows[i].build_id), "%s", entry->build_id);
+        snprintf(rows[i].name, sizeof(rows[i].name), "%s", entry->facts.name);
+    }
+    free(entries);
+    if (!rows)
+        return result < 0 ? result : -ENOMEM;
+    free(list->rows);
+    list->rows = rows;
+    list->count = count;
+    list->read_s = now_s();
+    return 0;
+}
+
+int sbx_stored_list_get(struct sbx_stored_list *list, struct sbx_stored_row **rows_out, size_t *count_out)
+{
+    *rows_out = NULL;
+    *count_out = 0;
+    pthread_mutex_lock(&list->lock);
+    int result = !list->rows || now_s() - list->read_s >= KEEP_S ? renew(list) : 0;
+    if (result == 0 && (*rows_out = calloc(list->count + 1, sizeof(**rows_out)))) {
+        memcpy(*rows_out, list->rows, list->count * sizeof(**rows_out));
+        *count_out = list->count;
+    } else if (result == 0) {
+        result = -ENOMEM;
+    }
+    pthread_mutex_unlock(&list->lock);
+    return result;
+}
+
+void sbx_stored_list_forget(struct sbx_stored_list *list)
+{
+    pthread_mutex_lock(&list->lock);
+    free(list->rows);
+    list->rows = NULL;
+    pthread_mutex_unlock(&list->lock);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stored_list.h - what is in the store of symbols, for pages: kept for some seconds, because looking opens every image. */
+#ifndef SBX_STORED_LIST_H
+#define SBX_STORED_LIST_H
+
+#include <stddef.h>
+
+#include "store_symbols.h"
+
+struct sbx_symbol_store;
+struct sbx_stored_list;
+
+/* `store`: a handle that is nobody else's, borrowed until destroy. NULL without memory. */
+struct sbx_stored_list *sbx_stored_list_create(struct sbx_symbol_store *store);
+void sbx_stored_list_destroy(struct sbx_stored_list *list); /* NULL is fine */
+
+/* By build-id: *rows_out is given (free). Returns 0 or -errno. Any thread. */
+int sbx_stored_list_get(struct sbx_stored_list *list, struct sbx_stored_row **rows_out, size_t *count_out);
+/* There is something else in the store. Any thread. */
+void sbx_stored_list_forget(struct sbx_stored_list *list);
+
+#endif

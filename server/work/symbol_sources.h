@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_sources.h - where the triage thread's names come from, and what came since it looked.
+ *
+ * The symbolizer is the triage thread's own. That symbols came is told by any thread, and heard when the next payload
+ * begins. */
+#ifndef SBX_SYMBOL_SOURCES_H
+#define SBX_SYMBOL_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sbx_symbol_store;
+struct sbx_symbolizer;
+
+struct sbx_symbol_places {
+    const char *const *symbol_dirs;
+    size_t symbol_dir_count;
+    const char *const *index_paths;
+    size_t index_path_count;
+    const char *provider_dir;       /* names of embedded runtimes' functions that were sent; NULL: none */
+    struct sbx_symbol_store *store; /* asked before any file; borrowed until destroy; NULL: none */
+};
+
+struct sbx_symbol_sources;
+
+/* `places` is copied, but the store; `log` (NULL: none) is borrowed. NULL without memory. */
+struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places, FILE *log);
+void sbx_symbol_sources_destroy(struct sbx_symbol_sources *sources); /* NULL is fine */
+
+/* A symbolizer that knows today's files, borrowed until the next call; NULL without memory. The triage thread's. */
+struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sources);
+
+/* Symbols of a build-id came; NULL: names of an embedded runtime. Any thread. */
+void sbx_symbol_sources_came(struct sbx_symbol_sources *sources, const uint8_t *build_id, size_t bytes);
+/* How often anything came. Any thread. */
+uint64_t sbx_symbol_sources_arrivals(struct sbx_symbol_sources *sources);
+
+/* Does the store have symbols of the build-id, and when were they made? */
+bool sbx_symbol_sources_has(const struct sbx_symbol_sources *sources, const uint8_t *build_id, size_t bytes,
+                            uint64_t *made_s_out);
+
+#endif

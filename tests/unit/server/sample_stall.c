@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_stall.c - a stall whose only module is the sample. */
+#include "sample_stall.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct envelope sample_stall(uint64_t seed)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(seed);
+    int32_t module = sbx_builder_module_file(builder, 1, SAMPLE_FULL, NULL);
+    uint64_t outer = sbx_build_symbol(SAMPLE_FULL, "sample_outer"),
+             hidden = sbx_build_symbol(SAMPLE_FULL, "sample_hidden");
+    if (module < 0 || !outer || !hidden)
+        abort();
+    const struct sbx_build_frame frames[] = {
+        {module, outer + 2, true}, {module, hidden + 2, true}, {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
+    sbx_builder_thread(builder, NULL, 1);
+    uint32_t stack = sbx_builder_stack(builder, frames, 3);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
+                                                          .op = SBX_OP_USLEEP,
+                                                          .begin_us = -2000000,
+                                                          .end_us = 0,
+                                                          .stack = stack,
+                                                          .message = 1,
+                                                          .cpu_us = 1000});
+    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
+    trigger->duration_us = 2000000;
+    trigger->history_us = 2000000;
+    trigger->message = 1;
+    return envelope_of_builder(builder);
+}
+
+const char *sample_build_id(void)
+{
+    static char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int fd = open(SAMPLE_FULL, O_RDONLY | O_CLOEXEC);
+    size_t bytes = sbx_build_id_read(fd, build_id);
+    if (bytes == 0)
+        abort();
+    close(fd);
+    sbx_build_id_format(build_id, bytes, hex);
+    return hex;
+}

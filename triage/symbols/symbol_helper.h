@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_helper.h - sbx_symbol_worker_make() for a program with several threads.
+ *
+ * The worker is made by fork(), which a process with several threads, and with secrets in its memory, should not do for a
+ * stranger's file. So a helper process is forked at the program's begin, while it has one thread and has read no token
+ * and no key yet. It holds no file of its parent but one socket, over which it is handed files; it makes the workers. */
+#ifndef SBX_SYMBOL_HELPER_H
+#define SBX_SYMBOL_HELPER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol_image.h"
+
+struct sbx_symbol_helper;
+
+/* Fork it. Returns 0 and a helper (given: sbx_symbol_helper_stop), or -errno. It ends by itself when its parent does. */
+int sbx_symbol_helper_start(struct sbx_symbol_helper **helper_out);
+/* End it, and the worker it may have. Nobody waits in sbx_symbol_helper_make(). NULL is fine. */
+void sbx_symbol_helper_stop(struct sbx_symbol_helper *helper);
+/* Kill it, so that whoever waits in sbx_symbol_helper_make() gets -EPIPE. Any thread, until stop; NULL is fine. */
+void sbx_symbol_helper_cancel(struct sbx_symbol_helper *helper);
+
+struct sbx_helper_making {
+    int in, out; /* the symbol file, and the empty file for its image: both stay the caller's */
+    uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
+    size_t build_id_bytes;
+    char name[SBX_IMAGE_NAME_BYTES];
+    uint64_t now_s;
+};
+/* As sbx_symbol_worker_make(), and -EPIPE when the helper is gone. Any thread; one after the other. */
+int sbx_symbol_helper_make(struct sbx_symbol_helper *helper, const struct sbx_helper_making *making, char *why,
+                           size_t why_bytes);
+
+#endif
