@@ -49,6 +49,11 @@ void sbx_dwarf_abbreviations_destroy(struct sbx_dwarf_abbreviations *abbreviatio
     }
 }
 
+void sbx_dwarf_abbreviations_forget(struct sbx_dwarf_abbreviations *abbreviations)
+{
+    abbreviations->at = NULL;
+}
+
 /* ---- headers ---- */
 
 bool sbx_dwarf_header_read(const struct sbx_dwarf_sections *sections, uint64_t offset, struct sbx_dwarf_header *out)
