@@ -192,8 +192,12 @@ static int index_once(struct sbx_dwarf_units *units)
     if (units->is_indexed) {
         return 0;
     }
-    units->is_indexed = true; /* without memory it stays as far as it came */
-    return index_all(units);
+    units->is_indexed = true;
+    int result = index_all(units);
+    if (result != 0) {
+        sbx_ranges_finish(&units->code); /* half an index would give wrong answers; none leaves those of symbols */
+    }
+    return result;
 }
 
 /* ---- questions ---- */
