@@ -4,14 +4,116 @@
 
 #include <gelf.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <zstd.h>
+
+#define UNPACKED_BYTES_MAX ((size_t)3 << 30) /* of all sections: a worker has 4 GiB */
+
 enum {
+    COMPRESSED_BY_ZSTD = 2,        /* ELFCOMPRESS_ZSTD, newer than the elf.h of 2022 */
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
     GROWTH_MAX = 100               /* times its size, beyond that; debug information shrinks to a fifth or a tenth */
 };
+
+/* ---- zstd ---- */
+
+/* The header of a section that is compressed with zstd; false when it is none, or does not lie within the file. */
+static bool read_zstd_header(const GElf_Shdr *section, const char *file, size_t bytes, Elf64_Chdr *header_out)
+{
+    if ((section->sh_flags & SHF_COMPRESSED) == 0 || section->sh_type == SHT_NOBITS ||
+        section->sh_size < sizeof *header_out || section->sh_offset > bytes ||
+        section->sh_size > bytes - section->sh_offset) {
+        return false;
+    }
+    memcpy(header_out, file + section->sh_offset, sizeof *header_out);
+    return header_out->ch_type == COMPRESSED_BY_ZSTD && header_out->ch_size <= UNPACKED_BYTES_MAX;
+}
+
+/* How many bytes the sections that are compressed with zstd will take; 0: there are none. */
+static size_t count_unpacked(Elf *elf, const char *file, size_t bytes)
+{
+    size_t sum = 0;
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        Elf64_Chdr compression;
+        if (gelf_getshdr(section, &header) != NULL && read_zstd_header(&header, file, bytes, &compression)) {
+            sum += (size_t)compression.ch_size + 8;
+        }
+    }
+    return sum;
+}
+
+/* The file, behind it the sections decompressed, behind these new section headers. False when that cannot be. */
+static bool write_unpacked(Elf *elf, const char *file, size_t bytes, char *out, size_t table_at)
+{
+    Elf64_Ehdr header;
+    size_t at = (bytes + 7) / 8 * 8;
+    memcpy(out, file, bytes);
+    memcpy(&header, file, sizeof header);
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        GElf_Shdr section;
+        Elf64_Chdr compression;
+        if (gelf_getshdr(elf_getscn(elf, i), &section) == NULL) {
+            return false;
+        }
+        if (read_zstd_header(&section, file, bytes, &compression)) {
+            const char *from = file + section.sh_offset + sizeof compression;
+            size_t size = (size_t)compression.ch_size;
+            if (ZSTD_decompress(out + at, size, from, (size_t)section.sh_size - sizeof compression) != size) {
+                return false;
+            }
+            section.sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+            section.sh_offset = at;
+            section.sh_size = size;
+            section.sh_addralign = compression.ch_addralign;
+            at += (size + 7) / 8 * 8;
+        }
+        memcpy(out + table_at + i * sizeof section, &section, sizeof section);
+    }
+    header.e_shoff = table_at;
+    memcpy(out, &header, sizeof header);
+    return true;
+}
+
+/* Replace the file by a copy without zstd, where that is needed and can be done. */
+static void unpack(struct sbx_elf_bytes *opened)
+{
+    GElf_Ehdr header;
+    size_t bytes = 0, sections = 0;
+    bool is_unread = false;
+    if (sbx_elf_has_bomb(opened->elf, &is_unread) || !is_unread || gelf_getehdr(opened->elf, &header) == NULL ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || elf_getshdrnum(opened->elf, &sections) != 0 ||
+        sections != header.e_shnum || header.e_shentsize != sizeof(GElf_Shdr)) {
+        return;
+    }
+    const char *file = opened->map != NULL ? opened->map : elf_rawfile(opened->elf, &bytes);
+    bytes = opened->map != NULL ? opened->bytes : bytes;
+    size_t more = file == NULL || bytes < sizeof header ? 0 : count_unpacked(opened->elf, file, bytes);
+    if (more == 0 || more > UNPACKED_BYTES_MAX) {
+        return;
+    }
+    size_t table_at = (bytes + 7) / 8 * 8 + (more + 7) / 8 * 8, whole = table_at + sections * sizeof(GElf_Shdr);
+    char *copy = calloc(1, whole);
+    Elf *elf =
+        copy != NULL && write_unpacked(opened->elf, file, bytes, copy, table_at) ? elf_memory(copy, whole) : NULL;
+    if (elf == NULL) {
+        free(copy);
+        return;
+    }
+    elf_end(opened->elf);
+    if (opened->map != NULL) {
+        munmap(opened->map, opened->bytes);
+        opened->map = NULL;
+    }
+    opened->elf = elf;
+    opened->unpacked = copy;
+}
+
+/* ---- files ---- */
 
 bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out)
 {
@@ -27,6 +129,9 @@ bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out)
     if (opened.elf == NULL && opened.map != NULL) {
         munmap(opened.map, opened.bytes);
     }
+    if (opened.elf != NULL) {
+        unpack(&opened);
+    }
     *out = opened;
     return opened.elf != NULL;
 }
@@ -37,6 +142,7 @@ void sbx_elf_bytes_end(struct sbx_elf_bytes *bytes)
     if (bytes->map != NULL) {
         munmap(bytes->map, bytes->bytes);
     }
+    free(bytes->unpacked);
     close(bytes->fd);
 }
 

@@ -13,10 +13,12 @@ struct sbx_elf_bytes {
     Elf *elf;
     void *map; /* NULL: it is read */
     size_t bytes;
+    char *unpacked; /* a copy whose sections are not compressed with zstd any more; NULL: there were none */
 };
 
 /* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
- * the worker does not let through, and then reads. Returns false when it cannot be read. */
+ * the worker does not let through, and then reads. Sections that are compressed with zstd, which elfutils 0.188 cannot
+ * read, are decompressed, unless they are a bomb. Returns false when it cannot be read. */
 bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out);
 void sbx_elf_bytes_end(struct sbx_elf_bytes *bytes);
 
