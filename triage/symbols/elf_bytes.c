@@ -79,27 +79,43 @@ static bool write_unpacked(Elf *elf, const char *file, size_t bytes, char *out, 
     return true;
 }
 
+/* All of a file that is not mapped; given. Not by elf_rawfile(), after which libelf takes what it read before for a part of
+ * that and loses it. NULL when it cannot be read. */
+static char *read_whole(int fd, size_t *bytes_out)
+{
+    off_t bytes = lseek(fd, 0, SEEK_END), at = 0;
+    char *file = bytes <= 0 ? NULL : malloc((size_t)bytes);
+    while (file != NULL && at < bytes) {
+        ssize_t got = pread(fd, file + at, (size_t)(bytes - at), at);
+        if (got <= 0) {
+            free(file);
+            return NULL;
+        }
+        at += got;
+    }
+    *bytes_out = file == NULL ? 0 : (size_t)bytes;
+    return file;
+}
+
 /* Replace the file by a copy without zstd, where that is needed and can be done. */
 static void unpack(struct sbx_elf_bytes *opened)
 {
     GElf_Ehdr header;
-    size_t bytes = 0, sections = 0;
+    size_t bytes = opened->bytes, sections = 0;
     bool is_unread = false;
-    if (sbx_elf_has_bomb(opened->elf, &is_unread) || !is_unread || gelf_getehdr(opened->elf, &header) == NULL ||
+    if (sbx_elf_has_bomb(opened, &is_unread) || !is_unread || gelf_getehdr(opened->elf, &header) == NULL ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || elf_getshdrnum(opened->elf, &sections) != 0 ||
         sections != header.e_shnum || header.e_shentsize != sizeof(GElf_Shdr)) {
         return;
     }
-    const char *file = opened->map != NULL ? opened->map : elf_rawfile(opened->elf, &bytes);
-    bytes = opened->map != NULL ? opened->bytes : bytes;
+    char *read = opened->map != NULL ? NULL : read_whole(opened->fd, &bytes);
+    const char *file = opened->map != NULL ? opened->map : read;
     size_t more = file == NULL || bytes < sizeof header ? 0 : count_unpacked(opened->elf, file, bytes);
-    if (more == 0 || more > UNPACKED_BYTES_MAX) {
-        return;
-    }
     size_t table_at = (bytes + 7) / 8 * 8 + (more + 7) / 8 * 8, whole = table_at + sections * sizeof(GElf_Shdr);
-    char *copy = calloc(1, whole);
+    char *copy = more == 0 || more > UNPACKED_BYTES_MAX ? NULL : calloc(1, whole);
     Elf *elf =
         copy != NULL && write_unpacked(opened->elf, file, bytes, copy, table_at) ? elf_memory(copy, whole) : NULL;
+    free(read);
     if (elf == NULL) {
         free(copy);
         return;
@@ -162,30 +178,38 @@ bool sbx_elf_has_section(Elf *elf, const char *wanted)
     return false;
 }
 
-bool sbx_elf_has_bomb(Elf *elf, bool *unread_out)
+/* The first bytes of a section, by the file itself: no more of it is read. */
+static bool read_begin(const struct sbx_elf_bytes *bytes, const GElf_Shdr *section, void *into, size_t count)
 {
+    return section->sh_size >= count && section->sh_offset <= INT64_MAX &&
+           pread(bytes->fd, into, count, (off_t)section->sh_offset) == (ssize_t)count;
+}
+
+bool sbx_elf_has_bomb(const struct sbx_elf_bytes *bytes, bool *unread_out)
+{
+    Elf *elf = bytes->elf;
     size_t names = 0;
     (void)elf_getshdrstrndx(elf, &names);
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
-        GElf_Chdr compression;
-        uint64_t bytes = 0;
+        Elf64_Chdr compression;
+        uint8_t old[12]; /* "ZLIB", then the size, big-endian */
+        uint64_t size = 0;
         if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS) {
             continue;
         }
         const char *name = elf_strptr(elf, names, header.sh_name);
-        if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &compression) != NULL) {
-            bytes = compression.ch_size;
-            if (compression.ch_type != ELFCOMPRESS_ZLIB) {
-                *unread_out = true;
+        if ((header.sh_flags & SHF_COMPRESSED) != 0) {
+            if (read_begin(bytes, &header, &compression, sizeof compression)) {
+                size = compression.ch_size;
+                *unread_out = *unread_out || compression.ch_type != ELFCOMPRESS_ZLIB;
             }
-        } else if (name != NULL && strncmp(name, ".zdebug_", 8) == 0) {
-            const Elf_Data *content = elf_rawdata(section, NULL);
-            for (size_t i = 4; content != NULL && content->d_size >= 12 && i < 12; i++) { /* "ZLIB", then big-endian */
-                bytes = bytes << 8 | ((const uint8_t *)content->d_buf)[i];
+        } else if (name != NULL && strncmp(name, ".zdebug_", 8) == 0 && read_begin(bytes, &header, old, sizeof old)) {
+            for (size_t i = 4; i < sizeof old; i++) {
+                size = size << 8 | old[i];
             }
         }
-        if (bytes > GROWS_FREELY_BYTES && bytes / GROWTH_MAX > header.sh_size) {
+        if (size > GROWS_FREELY_BYTES && size / GROWTH_MAX > header.sh_size) {
             return true;
         }
     }

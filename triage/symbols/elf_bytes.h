@@ -28,6 +28,6 @@ bool sbx_elf_has_section(Elf *elf, const char *name);
 /* Whether decompressing the file's sections would take memory that nobody expects of a file of that size. libdw
  * decompresses what it likes, so it is asked before. *unread_out: whether a section is compressed in a way that libdw
  * cannot read. */
-bool sbx_elf_has_bomb(Elf *elf, bool *unread_out);
+bool sbx_elf_has_bomb(const struct sbx_elf_bytes *bytes, bool *unread_out);
 
 #endif

@@ -185,14 +185,14 @@ static int read_unit(struct sbx_split_parts *parts, struct part *part)
 static int add_part(struct sbx_split_parts *parts, int fd, bool maps)
 {
     struct part part = {.is_package = false};
-    bool is_unread;
+    bool is_unread = false;
     size_t before = parts->unit_count;
     if (!sbx_elf_bytes_begin(fd, maps, &part.file)) {
         close(fd);
         return 0;
     }
     part.is_package = sbx_elf_has_section(part.file.elf, ".debug_cu_index");
-    bool is_bomb = sbx_elf_has_bomb(part.file.elf, &is_unread);
+    bool is_bomb = sbx_elf_has_bomb(&part.file, &is_unread);
     int result = is_bomb ? -EBADMSG : part.is_package ? read_package(parts, &part) : read_unit(parts, &part);
     if (parts->unit_count == before || result == -ENOMEM) {
         sbx_elf_bytes_end(&part.file);

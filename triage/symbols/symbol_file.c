@@ -67,9 +67,9 @@ static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
 }
 
 /* Whether it may not be read as debug information. */
-static bool has_bomb(struct sbx_symbol_file *file, Elf *elf)
+static bool has_bomb(struct sbx_symbol_file *file, const struct sbx_elf_bytes *opened)
 {
-    bool is_unread = false, is_bomb = sbx_elf_has_bomb(elf, &is_unread);
+    bool is_unread = false, is_bomb = sbx_elf_has_bomb(opened, &is_unread);
     if (is_bomb) {
         file->trouble = "a compressed section claims to be more than a hundred times its size";
     } else if (is_unread) {
@@ -98,7 +98,7 @@ static void read_dwarf(struct sbx_symbol_file *file, const struct sbx_elf_bytes 
 {
     Elf *elf = opened->elf;
     uint64_t text_begin, text_end;
-    if (has_bomb(file, elf)) {
+    if (has_bomb(file, opened)) {
         return;
     }
     if (sbx_elf_has_section(elf, ".gnu_debugaltlink") && file->alternate_dwarf == NULL) {
@@ -124,7 +124,7 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     }
     if (!sbx_elf_bytes_begin(fd, file->maps, &file->alternate)) {
         close(fd);
-    } else if (!has_bomb(file, file->alternate.elf) && !sbx_elf_has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+    } else if (!has_bomb(file, &file->alternate) && !sbx_elf_has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
 }
