@@ -130,10 +130,40 @@ static int add_debug_file(struct sbx_symbol_group *group, const char *path, int 
     return result;
 }
 
+static int add_part(struct sbx_symbol_groups *groups, const char *path)
+{
+    if (groups->part_count == groups->part_room) {
+        size_t room = groups->part_room == 0 ? 64 : groups->part_room * 2;
+        char **grown = realloc(groups->part_paths, room * sizeof *grown);
+        if (grown == NULL) {
+            return -ENOMEM;
+        }
+        groups->part_paths = grown;
+        groups->part_room = room;
+    }
+    groups->part_paths[groups->part_count] = strdup(path);
+    return groups->part_paths[groups->part_count] == NULL ? -ENOMEM : (groups->part_count++, 0);
+}
+
+void sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
+                                  struct sbx_split_files *files)
+{
+    files->count = 0;
+    for (size_t i = 0; i < group->path_count; i++) {
+        sbx_split_files_open_beside(files, group->paths[i]);
+    }
+    for (size_t i = 0; i < groups->part_count; i++) {
+        sbx_split_files_open(files, groups->part_paths[i]);
+    }
+}
+
 static int add_file(struct sbx_symbol_groups *groups, const char *path, const char **why_out)
 {
     struct sbx_file_id ids[SBX_FILE_IDS_MAX];
     *why_out = NULL;
+    if (sbx_split_files_is_part(path)) {
+        return add_part(groups, path);
+    }
     int fd = open_file(path);
     if (fd < 0) {
         return fd;
@@ -188,6 +218,10 @@ void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups)
         }
     }
     free(groups->groups);
+    for (size_t i = 0; i < groups->part_count; i++) {
+        free(groups->part_paths[i]);
+    }
+    free(groups->part_paths);
     *groups = (struct sbx_symbol_groups){0};
 }
 

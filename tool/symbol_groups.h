@@ -9,6 +9,7 @@
 
 #include "build_id.h"
 #include "elf_finder.h"
+#include "split_files.h"
 
 struct sbx_symbol_group {
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
@@ -20,14 +21,21 @@ struct sbx_symbol_group {
 struct sbx_symbol_groups {
     struct sbx_symbol_group *groups;
     size_t count, room;
+    char **part_paths; /* .dwo files and .dwp packages, which may belong to any of them */
+    size_t part_count, part_room;
 };
 
 /* Add a file, with its debug file where that lies beside it or in /usr/lib/debug (by .gnu_debuglink or build-id, or as a
- * dSYM); or all files below a folder that have a build-id. A Mach-O file for several processors is in several groups.
+ * dSYM); or all files below a folder that have a build-id. A Mach-O file for several processors is in several groups; .dwo files
+ * and .dwp packages become parts.
  * Returns 0, -ENOEXEC for a file without a build-id, with the reason in *why_out where it is known, else NULL; or -errno.
  */
 int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path, const char **why_out);
 void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups);
+
+/* Open what may have been split off the files of a group: what lies beside them, then the parts. Descriptors are given. */
+void sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
+                                  struct sbx_split_files *files);
 
 /* What a person calls what the files are of: the base name of the one that is no debug file, without ".debug" where
  * there is no other; "" when none tells. */

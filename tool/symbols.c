@@ -28,7 +28,8 @@ static const struct sbx_option options[OPTION_COUNT] = {
          "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor ~/.local/share/stallbox/symbols)"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
                        "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
-    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "lookup: also look for programs and debug files here; may be repeated"},
+    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR",
+                        "lookup: also look for programs and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
@@ -67,7 +68,9 @@ void sbx_usage_symbols(FILE *out)
         "\n"
         "Names for code. add reads programs, libraries, debug files and dSYMs (ELF, Mach-O) completely and keeps what "
         "they name;\n"
-        "list says what is kept, remove takes it away. What nobody asked for in 45 days goes by itself.\n"
+        "list says what is kept, remove takes it away. What nobody asked for in 45 days goes by itself. Parts that "
+        "were split off a\n"
+        "program (.dwo, .dwp) are taken from beside it, or given with it.\n"
         "\n"
         "add --server sends the files, compressed, to a server, which reads them; also a runtime's map of names\n"
         "(provider-NAME.map). Stalls that lacked them are named anew there.\n"

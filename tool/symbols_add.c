@@ -17,7 +17,9 @@
 
 struct adding {
     struct sbx_symbol_store *store;
-    const char *path; /* of the first file, for messages */
+    struct sbx_symbol_groups groups;
+    struct sbx_split_files parts; /* working space */
+    const char *path;             /* of the first file, for messages */
 };
 
 static void show_progress(void *context, size_t done, size_t total)
@@ -85,9 +87,12 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     }
     int alternate;
     size_t count = (size_t)open_paths(group, descriptors, &alternate);
+    sbx_symbol_groups_open_parts(&adding->groups, group, &adding->parts);
     struct sbx_making making = {.descriptors = descriptors,
                                 .descriptor_count = count,
                                 .alternate = alternate,
+                                .parts = adding->parts.descriptors,
+                                .part_count = adding->parts.count,
                                 .build_id = group->build_id,
                                 .build_id_bytes = group->build_id_bytes,
                                 .name = name,
@@ -117,34 +122,38 @@ int sbx_symbols_add(const struct sbx_symbols_request *request)
     if (request->server_url != NULL) {
         return sbx_symbols_send(request);
     }
-    struct adding adding = {0};
-    struct sbx_symbol_groups groups = {0};
+    struct adding adding = {.store = NULL};
+    struct sbx_symbol_groups *groups = &adding.groups;
     int status = sbx_symbol_store_option_open("symbols", request->store, request->tenant, true, &adding.store);
     if (status != SBX_EXIT_DONE) {
         return status;
     }
     (void)sbx_symbol_store_sweep(adding.store, (uint64_t)time(NULL)); /* not in the way of adding */
     for (size_t i = 0; i < request->operand_count; i++) {
-        size_t before = groups.count;
+        size_t before = groups->count, parts_before = groups->part_count;
         const char *path = request->operands[i];
         const char *why;
-        int result = sbx_symbol_groups_add(&groups, path, &why);
+        int result = sbx_symbol_groups_add(groups, path, &why);
         if (result != 0) {
             status = sbx_failure("symbols", "%s: %s", path,
                                  result != -ENOEXEC ? strerror(-result)
                                  : why != NULL      ? why
                                                     : "no 64-bit ELF file with a build-id (link with -Wl,--build-id), "
                                                       "nor a Mach-O file with a UUID");
-        } else if (groups.count == before && groups.count == 0) {
+        } else if (groups->count == before && groups->count == 0 && groups->part_count == parts_before) {
             status = sbx_failure("symbols", "%s: no file with a build-id is in it", path);
         }
     }
-    for (size_t i = 0; i < groups.count; i++) {
-        if (add_group(&adding, &groups.groups[i]) != SBX_EXIT_DONE) {
+    if (groups->count == 0 && groups->part_count > 0 && status == SBX_EXIT_DONE) {
+        status =
+            sbx_failure("symbols", "%s: the program that it was split off has to be given too", groups->part_paths[0]);
+    }
+    for (size_t i = 0; i < groups->count; i++) {
+        if (add_group(&adding, &groups->groups[i]) != SBX_EXIT_DONE) {
             status = SBX_EXIT_FAILED; /* named already; the others are added all the same */
         }
     }
-    sbx_symbol_groups_finish(&groups);
+    sbx_symbol_groups_finish(groups);
     sbx_symbol_store_close(adding.store);
     return status;
 }

@@ -222,8 +222,8 @@ static int take_operand(struct sending *sending, const char *path, struct sbx_sy
         return sbx_failure("symbols", "%s: %s", path,
                            why != NULL          ? why
                            : result == -ENOEXEC ? "neither a 64-bit ELF file with a build-id nor a map of names "
-                                                "(provider-NAME.map)"
-                                              : strerror(-result));
+                                                  "(provider-NAME.map)"
+                                                : strerror(-result));
     }
     if (S_ISDIR(entry.st_mode)) {
         maps = send_maps(sending, path, &status);

@@ -78,7 +78,8 @@ RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, byt
 RECEIVES(recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
          SBX_OP_RECV)
 SENDS(sendto, (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO, sbx_notify_sent(fd, to, to_bytes, buffer, (size_t)result))
+      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO,
+      sbx_notify_sent(fd, to, to_bytes, buffer, (size_t)result))
 RECEIVES(recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
          (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
 RECEIVES(recvfrom_chk,

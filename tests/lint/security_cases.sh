@@ -18,7 +18,7 @@ name='(pol|spl|net|loc|sym)_[0-9]{2}_[a-z0-9_]+'
 run=$({
     grep -rhoE "[A-Za-z_]*(test|TEST)[a-z_]*\(test_${name}[,)]" --include='*.c' tests | grep -oE "$name"
     # Lists with a word of their own, and those that are broken behind it.
-    grep -rhoE "^ +([A-Z_]+\()?(test_)?loc_[0-9]{2}_[a-z0-9_]+[,)]" --include='*.c' tests | grep -oE "$name"
+    grep -rhoE "^ +([A-Z_]+\()?(test_)?(loc|sym)_[0-9]{2}_[a-z0-9_]+[,)]" --include='*.c' tests | grep -oE "$name"
     grep -rhoE "ITEMS .*" --include=CMakeLists.txt tests/integration | grep -oE "$name"
 } | sort -u)
 
@@ -32,7 +32,7 @@ while IFS= read -r line; do
 done <"$table"
 programs=$(find tests -name '*.c' -printf '/%f\n')
 
-for cases in pol:20 spl:13 net:13 loc:14 sym:10; do
+for cases in pol:20 spl:13 net:13 loc:14 sym:11; do
     kind=${cases%:*}
     for number in $(seq 1 "${cases#*:}"); do
         case=${kind^^}-$number

@@ -108,7 +108,9 @@ const struct sbx_answer *sbx_answer_cache_add(struct sbx_answer_cache *cache, ui
     if (frames == NULL) {
         return NULL;
     }
-    memcpy(frames, answer->frames, bytes);
+    if (bytes > 0) {
+        memcpy(frames, answer->frames, bytes);
+    }
     struct slot *slot = slot_of(cache->slots, cache->room, address);
     cache->count += !slot->is_used;
     *slot = (struct slot){address, {frames, answer->count, answer->source}, true};

@@ -49,6 +49,11 @@ void sbx_dwarf_abbreviations_destroy(struct sbx_dwarf_abbreviations *abbreviatio
     }
 }
 
+void sbx_dwarf_abbreviations_forget(struct sbx_dwarf_abbreviations *abbreviations)
+{
+    abbreviations->at = NULL;
+}
+
 /* ---- headers ---- */
 
 bool sbx_dwarf_header_read(const struct sbx_dwarf_sections *sections, uint64_t offset, struct sbx_dwarf_header *out)
@@ -439,15 +444,15 @@ static int step(struct sbx_dwarf_walk *walk, bool (*is_wanted)(unsigned tag), st
         sbx_dwarf_skip(bytes, abbreviation->fixed_bytes);
     } else {
         memset(entry->values, 0, sizeof entry->values);
-        const struct attribute *attributes = walk->abbreviations->attributes + abbreviation->first;
         for (uint32_t i = 0; i < abbreviation->count; i++) {
+            const struct attribute *attribute = &walk->abbreviations->attributes[abbreviation->first + i];
             struct sbx_dwarf_value value;
-            if (!read_value(walk, attributes[i].form, attributes[i].constant, &value)) {
+            if (!read_value(walk, attribute->form, attribute->constant, &value)) {
                 (void)sbx_dwarf_past_end(bytes);
                 return STEP_END;
             }
-            if (attributes[i].asked != SBX_DWARF_ASKED) {
-                entry->values[attributes[i].asked] = value;
+            if (attribute->asked != SBX_DWARF_ASKED) {
+                entry->values[attribute->asked] = value;
             }
         }
     }

@@ -29,6 +29,8 @@ struct sbx_dwarf_abbreviations;
 /* Abbreviations, of one table at a time. NULL without memory. */
 struct sbx_dwarf_abbreviations *sbx_dwarf_abbreviations_create(void);
 void sbx_dwarf_abbreviations_destroy(struct sbx_dwarf_abbreviations *abbreviations);
+/* Forget the table: to be called when its section goes. */
+void sbx_dwarf_abbreviations_forget(struct sbx_dwarf_abbreviations *abbreviations);
 
 /* An attribute's value as it stands. */
 struct sbx_dwarf_value {

@@ -66,6 +66,9 @@ void sbx_dwarf_scopes_forget(struct sbx_dwarf_scopes *scopes)
     scopes->count = 1;
     scopes->room = scopes->unit_count = scopes->unit_room = 0;
     scopes->dwarf = NULL;
+    if (scopes->abbreviations != NULL) {
+        sbx_dwarf_abbreviations_forget(scopes->abbreviations);
+    }
 }
 
 bool sbx_dwarf_may_hold_functions(unsigned tag)
@@ -139,7 +142,7 @@ static bool find_header(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die, st
 {
     Dwarf *dwarf = dwarf_cu_getdwarf(unit_die->cu);
     if (scopes->dwarf != dwarf) {
-        sbx_dwarf_sections_read(dwarf, &scopes->sections);
+        sbx_dwarf_sections_read(dwarf_getelf(dwarf), &scopes->sections);
         scopes->dwarf = dwarf;
     }
     const uint8_t *at = unit_die->addr, *info = scopes->sections.info.bytes;

@@ -10,28 +10,28 @@ enum {
 };
 
 /* `.debug_NAME`, or else `.debug_NAME.dwo`. */
-static struct sbx_dwarf_section find(Dwarf *dwarf, const char *name, const char *split_name)
+static struct sbx_dwarf_section find(Elf *elf, const char *name, const char *split_name)
 {
     struct sbx_dwarf_section section;
-    section.bytes = sbx_dwarf_section(dwarf, name, &section.count);
+    section.bytes = sbx_dwarf_section(elf, name, &section.count);
     if (section.bytes == NULL) {
-        section.bytes = sbx_dwarf_section(dwarf, split_name, &section.count);
+        section.bytes = sbx_dwarf_section(elf, split_name, &section.count);
     }
     return section;
 }
 
-void sbx_dwarf_sections_read(Dwarf *dwarf, struct sbx_dwarf_sections *sections_out)
+void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out)
 {
     *sections_out = (struct sbx_dwarf_sections){
-        .info = find(dwarf, "info", "info.dwo"),
-        .abbrev = find(dwarf, "abbrev", "abbrev.dwo"),
-        .line = find(dwarf, "line", "line.dwo"),
-        .str = find(dwarf, "str", "str.dwo"),
-        .line_str = find(dwarf, "line_str", "line_str.dwo"),
-        .str_offsets = find(dwarf, "str_offsets", "str_offsets.dwo"),
-        .addr = find(dwarf, "addr", "addr.dwo"),
-        .ranges = find(dwarf, "ranges", "ranges.dwo"),
-        .rnglists = find(dwarf, "rnglists", "rnglists.dwo"),
+        .info = find(elf, "info", "info.dwo"),
+        .abbrev = find(elf, "abbrev", "abbrev.dwo"),
+        .line = find(elf, "line", "line.dwo"),
+        .str = find(elf, "str", "str.dwo"),
+        .line_str = find(elf, "line_str", "line_str.dwo"),
+        .str_offsets = find(elf, "str_offsets", "str_offsets.dwo"),
+        .addr = find(elf, "addr", "addr.dwo"),
+        .ranges = find(elf, "ranges", "ranges.dwo"),
+        .rnglists = find(elf, "rnglists", "rnglists.dwo"),
     };
 }
 

@@ -16,12 +16,13 @@ struct sbx_dwarf_section {
     size_t count;
 };
 
-/* Of a file, or of the parts that were split off one (`.debug_info.dwo`, ...). Borrowed from the Dwarf. */
+/* Of a file, or of the parts that were split off one (`.debug_info.dwo`, ...). Borrowed from the Elf. */
 struct sbx_dwarf_sections {
     struct sbx_dwarf_section info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
 };
 
-void sbx_dwarf_sections_read(Dwarf *dwarf, struct sbx_dwarf_sections *sections_out);
+/* Compressed sections have to be decompressed before, as dwarf_begin_elf() does. */
+void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out);
 
 /* The bytes from `offset` on; none when it lies behind the end. */
 struct sbx_dwarf_bytes sbx_dwarf_section_from(const struct sbx_dwarf_section *section, uint64_t offset);

@@ -45,7 +45,8 @@ struct work {
     size_t node_count, node_room;
     struct sbx_ranges ranges; /* of the nodes; tag is the node's number */
     struct sbx_line_spans lines;
-    struct sbx_dwarf_file_names files;
+    struct sbx_dwarf_file_names files;       /* of the lines */
+    struct sbx_dwarf_file_names split_files; /* of the calls, where the unit was split off and has its own */
 };
 
 /* ---- functions and inlined calls ---- */
@@ -186,7 +187,8 @@ static void name_node(struct work *work, uint32_t number)
     const struct node *parent = &work->nodes[node->parent];
     struct sbx_place call = {.function = parent->function, .line = node->call_line, .into = parent->call};
     if (node->call_file != 0 || work->unit->header.version >= 5) {
-        call.file = sbx_dwarf_file_names_text(&work->files, node->call_file, work->reading->places);
+        struct sbx_dwarf_file_names *files = work->split_files.file_count > 0 ? &work->split_files : &work->files;
+        call.file = sbx_dwarf_file_names_text(files, node->call_file, work->reading->places);
     }
     node->call = sbx_places_add(work->reading->places, call);
 }
@@ -245,11 +247,16 @@ static int read_lines(struct work *work)
 {
     const struct sbx_dwarf_unit *unit = work->unit;
     struct sbx_dwarf_reading *reading = work->reading;
-    if (!unit->has_lines) {
-        return 0;
+    int result = 0;
+    if (unit->split.dwarf != NULL) {
+        result = sbx_dwarf_file_names_read(&unit->split.sections, 0, unit->folder, unit->header.version >= 5 ? 8 : 0,
+                                           &reading->budget, &work->split_files);
     }
-    int result = sbx_dwarf_lines_read(&reading->sections.line, unit->lines, reading->text_begin, reading->text_end,
-                                      &reading->budget, &work->lines);
+    if (!unit->has_lines || result != 0) {
+        return result;
+    }
+    result = sbx_dwarf_lines_read(&reading->sections.line, unit->lines, reading->text_begin, reading->text_end,
+                                  &reading->budget, &work->lines);
     return result != 0 ? result
                        : sbx_dwarf_file_names_read(&reading->sections, unit->lines, unit->folder,
                                                    unit->str_offsets_base, &reading->budget, &work->files);
@@ -269,6 +276,7 @@ int sbx_dwarf_spans_read(struct sbx_dwarf_reading *reading, const struct sbx_dwa
     }
     free(work.nodes);
     sbx_dwarf_file_names_finish(&work.files);
+    sbx_dwarf_file_names_finish(&work.split_files);
     sbx_ranges_finish(&work.ranges);
     sbx_line_spans_finish(&work.lines);
     return result;

@@ -59,7 +59,12 @@ static bool ends_with_nul(const Elf_Data *content, void *context)
 static bool strings_end(Dwarf *dwarf)
 {
     Elf *elf = dwarf_getelf(dwarf);
-    return each_section(elf, "str", ends_with_nul, NULL) && each_section(elf, "line_str", ends_with_nul, NULL);
+    static const char *const parts[] = {"str", "str.dwo", "line_str", "line_str.dwo"};
+    bool end = true;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        end = end && each_section_named(elf, parts[i], true, ends_with_nul, NULL);
+    }
+    return end;
 }
 
 bool sbx_dwarf_text_ends(Dwarf *dwarf)
@@ -74,10 +79,10 @@ static bool take_content(const Elf_Data *content, void *context)
     return false;
 }
 
-const uint8_t *sbx_dwarf_section(Dwarf *dwarf, const char *part, size_t *bytes_out)
+const uint8_t *sbx_dwarf_section(Elf *elf, const char *part, size_t *bytes_out)
 {
     const Elf_Data *content = NULL;
-    (void)each_section_named(dwarf_getelf(dwarf), part, true, take_content, &content);
+    (void)each_section_named(elf, part, true, take_content, &content);
     *bytes_out = content == NULL ? 0 : content->d_size;
     return content == NULL ? NULL : content->d_buf;
 }

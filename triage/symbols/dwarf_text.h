@@ -17,7 +17,7 @@
 bool sbx_dwarf_text_ends(Dwarf *dwarf);
 
 /* The content of section ".debug_" + `part`, decompressed, borrowed from the Dwarf; NULL when there is none. */
-const uint8_t *sbx_dwarf_section(Dwarf *dwarf, const char *part, size_t *bytes_out);
+const uint8_t *sbx_dwarf_section(Elf *elf, const char *part, size_t *bytes_out);
 
 /* The string in attribute `name` of `die`, or of what it was made from; NULL when there is none that ends. */
 const char *sbx_dwarf_text(Dwarf_Die *die, unsigned name);

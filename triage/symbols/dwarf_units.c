@@ -58,7 +58,7 @@ struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t m
     struct sbx_dwarf_reading *reading = &units->reading;
     *reading =
         (struct sbx_dwarf_reading){.dwarf = dwarf, .places = places, .text_begin = text_begin, .text_end = text_end};
-    sbx_dwarf_sections_read(dwarf, &reading->sections);
+    sbx_dwarf_sections_read(dwarf_getelf(dwarf), &reading->sections);
     sbx_dwarf_budget_add(&reading->budget, &reading->sections);
     reading->abbreviations = sbx_dwarf_abbreviations_create();
     reading->names = sbx_dwarf_names_create(places, symtab, dynsym, &reading->budget);
@@ -85,6 +85,22 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units)
     free(units);
 }
 
+bool sbx_dwarf_units_are_split(const struct sbx_dwarf_units *units)
+{
+    return units->reading.sections.addr.bytes != NULL; /* units that were split off cannot do without */
+}
+
+void sbx_dwarf_units_use_parts(struct sbx_dwarf_units *units, struct sbx_split_parts *parts)
+{
+    units->reading.parts = parts;
+    sbx_split_parts_add_budget(parts, &units->reading.budget);
+}
+
+size_t sbx_dwarf_units_missing_parts(const struct sbx_dwarf_units *units)
+{
+    return units->reading.missing_parts;
+}
+
 /* ---- the index ---- */
 
 static int read_unit(struct sbx_dwarf_units *units, struct unit *unit)
@@ -96,7 +112,9 @@ static int read_unit(struct sbx_dwarf_units *units, struct unit *unit)
     }
     int result = sbx_dwarf_unit_read(&units->reading, unit->offset, &read, &next);
     if (result > 0) {
-        result = sbx_dwarf_spans_read(&units->reading, &read, &unit->spans);
+        result = sbx_dwarf_unit_open_split(&units->reading, &read);
+        result = result == 0 ? sbx_dwarf_spans_read(&units->reading, &read, &unit->spans) : result;
+        sbx_dwarf_unit_close_split(&units->reading, &read);
     }
     unit->is_read = result == 0;
     return result;
@@ -174,8 +192,12 @@ static int index_once(struct sbx_dwarf_units *units)
     if (units->is_indexed) {
         return 0;
     }
-    units->is_indexed = true; /* without memory it stays as far as it came */
-    return index_all(units);
+    units->is_indexed = true;
+    int result = index_all(units);
+    if (result != 0) {
+        sbx_ranges_finish(&units->code); /* half an index would give wrong answers; none leaves those of symbols */
+    }
+    return result;
 }
 
 /* ---- questions ---- */

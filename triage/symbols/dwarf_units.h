@@ -3,6 +3,7 @@
 #ifndef SBX_DWARF_UNITS_H
 #define SBX_DWARF_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,13 @@ struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t m
                                                const struct sbx_elf_symbols *symtab,
                                                const struct sbx_elf_symbols *dynsym);
 void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units);
+
+/* Whether the file has what only files have that something was split off: then parts are worth looking for. */
+bool sbx_dwarf_units_are_split(const struct sbx_dwarf_units *units);
+/* What was split off the file, before the first question: borrowed until destroy. */
+void sbx_dwarf_units_use_parts(struct sbx_dwarf_units *units, struct sbx_split_parts *parts);
+/* How many units that were read so far were split off and not found: they have lines only. */
+size_t sbx_dwarf_units_missing_parts(const struct sbx_dwarf_units *units);
 
 /* The place of `address`; 0 when nothing is known of it, or without memory. A unit is read when the first question is
  * for it. */

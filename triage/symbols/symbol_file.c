@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <elfutils/libdw.h>
@@ -21,35 +20,29 @@
 #include "debug_link.h"
 #include "dwarf_names.h"
 #include "dwarf_units.h"
+#include "elf_bytes.h"
 #include "elf_symbols.h"
 #include "macho_elf.h"
 #include "macho_image.h"
 #include "mini_debug_info.h"
 #include "name_cache.h"
+#include "split_files.h"
+#include "split_parts.h"
 
 enum {
-    GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
-    GROWTH_MAX = 100,              /* times its size, beyond that */
-    NAMES_KEPT_BYTES = 4 << 20,    /* demangled, of each file */
-    ANSWERS_KEPT_BYTES = 8 << 20   /* of each file: a hundred thousand addresses */
-};
-
-struct opened {
-    int fd;
-    Elf *elf;
-    void *map; /* of the file; NULL: it is read */
-    size_t bytes;
-    uint8_t *made; /* of Mach-O: the ELF file that was made of it; else NULL */
+    NAMES_KEPT_BYTES = 4 << 20,  /* demangled, of each file */
+    ANSWERS_KEPT_BYTES = 8 << 20 /* of each file: a hundred thousand addresses */
 };
 
 struct sbx_symbol_file {
     bool maps; /* files, instead of reading them */
-    struct opened opened[SBX_ELF_PATHS_MAX];
+    struct sbx_elf_bytes opened[SBX_ELF_PATHS_MAX];
     size_t opened_count;
     struct sbx_dwarf_units *units; /* NULL: none has debug information */
+    struct sbx_split_parts *parts; /* NULL: none were given, or of use */
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
-    struct opened alternate; /* what dwz moved out of them; no file: elf is NULL */
+    struct sbx_elf_bytes alternate; /* what dwz moved out of them; no file: elf is NULL */
     Dwarf *alternate_dwarf;
     uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
     Elf *mini_elf;
@@ -62,58 +55,6 @@ struct sbx_symbol_file {
     bool lacks_memory;                /* to open one of them */
     bool has_debug_map;               /* one of them says that its debug information is in object files */
 };
-
-/* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
- * the worker does not let through, and then reads. */
-static bool begin(const struct sbx_symbol_file *file, int fd, struct opened *opened_out)
-{
-    struct opened opened = {.fd = fd};
-    off_t bytes = file->maps ? lseek(fd, 0, SEEK_END) : 0;
-    if (bytes > 0) {
-        opened.bytes = (size_t)bytes;
-        /* Private, and to be written to: libelf changes the headers of what it decompresses. */
-        opened.map = mmap(NULL, opened.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-        opened.map = opened.map == MAP_FAILED ? NULL : opened.map;
-    }
-    opened.elf = opened.map != NULL ? elf_memory(opened.map, opened.bytes) : elf_begin(fd, ELF_C_READ, NULL);
-    if (opened.elf == NULL && opened.map != NULL) {
-        munmap(opened.map, opened.bytes);
-    }
-    *opened_out = opened;
-    return opened.elf != NULL;
-}
-
-/* End what begin() began, but for the file. */
-static void end_elf(struct opened *opened)
-{
-    elf_end(opened->elf);
-    if (opened->map != NULL) {
-        munmap(opened->map, opened->bytes);
-    }
-    free(opened->made);
-}
-
-static void end(struct opened *opened)
-{
-    end_elf(opened);
-    close(opened->fd);
-}
-
-static bool has_section(Elf *elf, const char *wanted)
-{
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names) != 0) {
-        return false;
-    }
-    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(section, &header) != NULL ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name != NULL && strcmp(name, wanted) == 0) {
-            return header.sh_type != SHT_NOBITS;
-        }
-    }
-    return false;
-}
 
 /* Where executable code begins and ends: debug information of discarded functions points outside. */
 static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
@@ -131,39 +72,17 @@ static void find_text(Elf *elf, uint64_t *begin_out, uint64_t *end_out)
     *end_out = end == 0 ? UINT64_MAX : end;
 }
 
-/* Whether decompressing the file's sections would take memory that nobody expects of a file of that size. libdw
- * decompresses what it likes, so it is asked before. Debug information shrinks to a fifth or a tenth; what it takes
- * without being told is little. */
-static bool has_bomb(struct sbx_symbol_file *file, Elf *elf)
+/* Whether it may not be read as debug information. */
+static bool has_bomb(struct sbx_symbol_file *file, const struct sbx_elf_bytes *opened)
 {
-    size_t names = 0;
-    (void)elf_getshdrstrndx(elf, &names);
-    for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
-        GElf_Shdr header;
-        GElf_Chdr compression;
-        uint64_t bytes = 0;
-        if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS) {
-            continue;
-        }
-        const char *name = elf_strptr(elf, names, header.sh_name);
-        if ((header.sh_flags & SHF_COMPRESSED) != 0 && gelf_getchdr(section, &compression) != NULL) {
-            bytes = compression.ch_size;
-            if (compression.ch_type != ELFCOMPRESS_ZLIB) {
-                file->trouble = "a section is compressed in a way that this elfutils cannot read; write it anew with "
-                                "objcopy --decompress-debug-sections";
-            }
-        } else if (name != NULL && strncmp(name, ".zdebug_", 8) == 0) {
-            const Elf_Data *content = elf_rawdata(section, NULL);
-            for (size_t i = 4; content != NULL && content->d_size >= 12 && i < 12; i++) { /* "ZLIB", then big-endian */
-                bytes = bytes << 8 | ((const uint8_t *)content->d_buf)[i];
-            }
-        }
-        if (bytes > GROWS_FREELY_BYTES && bytes / GROWTH_MAX > header.sh_size) {
-            file->trouble = "a compressed section claims to be more than a hundred times its size";
-            return true;
-        }
+    bool is_unread = false, is_bomb = sbx_elf_has_bomb(opened, &is_unread);
+    if (is_bomb) {
+        file->trouble = "a compressed section claims to be more than a hundred times its size";
+    } else if (is_unread) {
+        file->trouble = "a section is compressed in a way that this elfutils cannot read; write it anew with "
+                        "objcopy --decompress-debug-sections";
     }
-    return false;
+    return is_bomb;
 }
 
 /* The symbols that a stripped file carries in a compressed section. */
@@ -181,14 +100,14 @@ static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
 
 /* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
  * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
-static void read_dwarf(struct sbx_symbol_file *file, const struct opened *opened)
+static void read_dwarf(struct sbx_symbol_file *file, const struct sbx_elf_bytes *opened)
 {
     Elf *elf = opened->elf;
     uint64_t text_begin, text_end;
-    if (has_bomb(file, elf)) {
+    if (has_bomb(file, opened)) {
         return;
     }
-    if (has_section(elf, ".gnu_debugaltlink") && file->alternate_dwarf == NULL) {
+    if (sbx_elf_has_section(elf, ".gnu_debugaltlink") && file->alternate_dwarf == NULL) {
         file->trouble = "the debug information shares parts with a file that was not found (.gnu_debugaltlink)";
         return;
     }
@@ -209,16 +128,16 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (fd < 0) {
         return;
     }
-    if (!begin(file, fd, &file->alternate)) {
+    if (!sbx_elf_bytes_begin(fd, file->maps, &file->alternate)) {
         close(fd);
-    } else if (!has_bomb(file, file->alternate.elf) && !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+    } else if (!has_bomb(file, &file->alternate) && !sbx_elf_has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
 }
 
 /* Open a Mach-O image as ELF. Its debug information is copied, so nothing is mapped. */
-static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struct opened *opened, uint64_t *base_out,
-                        enum sbx_image_kind *kind_out)
+static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struct sbx_elf_bytes *opened,
+                        uint64_t *base_out, enum sbx_image_kind *kind_out)
 {
     struct sbx_macho_elf macho;
     int result = sbx_macho_elf_read(opened->fd, uuid, &macho);
@@ -231,7 +150,8 @@ static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struc
         free(macho.bytes);
         return false;
     }
-    opened->made = macho.bytes;
+    opened->unpacked = (char *)macho.bytes;
+    opened->unpacked_bytes = macho.count;
     *base_out = macho.base;
     *kind_out = macho.is_companion ? SBX_IMAGE_DSYM : SBX_IMAGE_MACHO;
     file->trouble = macho.is_cut ? "it has more than 3 GiB of debug information" : file->trouble;
@@ -240,7 +160,7 @@ static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struc
 }
 
 /* Open the file as ELF, if it has that build-id; `opened->fd` is taken on success. */
-static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size_t bytes, struct opened *opened,
+static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size_t bytes, struct sbx_elf_bytes *opened,
                      enum sbx_image_kind *kind_out)
 {
     uint8_t found[SBX_BUILD_ID_BYTES_MAX];
@@ -249,12 +169,13 @@ static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size
     size_t found_bytes = sbx_build_id_read(opened->fd, found);
     *kind_out = SBX_IMAGE_ELF;
     if (found_bytes > 0) {
-        is_open = found_bytes == bytes && memcmp(found, build_id, bytes) == 0 && begin(file, opened->fd, opened);
+        is_open = found_bytes == bytes && memcmp(found, build_id, bytes) == 0 &&
+                  sbx_elf_bytes_begin(opened->fd, file->maps, opened);
     } else if (bytes == SBX_MACHO_UUID_BYTES) {
         is_open = begin_macho(file, build_id, opened, &base, kind_out);
     }
     if (is_open && file->opened_count > 0 && base != file->base) {
-        end_elf(opened); /* what stands at one address here stands at another there */
+        sbx_elf_bytes_forget(opened); /* what stands at one address here stands at another there */
         return false;
     }
     file->base = is_open ? base : file->base;
@@ -277,7 +198,7 @@ static bool prefer_symbols(struct sbx_symbol_file *file, Elf *elf)
 /* Take what is useful of a file; `fd` is taken. */
 static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
 {
-    struct opened opened = {.fd = fd};
+    struct sbx_elf_bytes opened = {.fd = fd};
     enum sbx_image_kind kind;
     if (!open_elf(file, build_id, bytes, &opened, &kind)) {
         close(fd);
@@ -288,7 +209,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
     if (kind == SBX_IMAGE_DSYM && file->kind != SBX_IMAGE_DSYM) {
         useful = prefer_symbols(file, elf) || useful;
     }
-    if (file->units == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
+    if (file->units == NULL && (sbx_elf_has_section(elf, ".debug_info") || sbx_elf_has_section(elf, ".zdebug_info"))) {
         read_dwarf(file, &opened);
         useful = useful || file->units != NULL;
     }
@@ -309,7 +230,7 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         file->opened[file->opened_count++] = opened;
         return;
     }
-    end(&opened);
+    sbx_elf_bytes_end(&opened);
 }
 
 static struct sbx_symbol_file *open_all(bool maps, const int *descriptors, size_t count, int alternate,
@@ -361,7 +282,23 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
             alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
         }
     }
-    return open_all(false, descriptors, count, alternate, build_id, bytes);
+    struct sbx_symbol_file *file = open_all(false, descriptors, count, alternate, build_id, bytes);
+    if (file != NULL && file->units != NULL && sbx_dwarf_units_are_split(file->units)) {
+        struct sbx_split_files parts = {.count = 0};
+        for (size_t i = 0; i < paths->count; i++) {
+            sbx_split_files_open_beside(&parts, paths->paths[i]);
+        }
+        sbx_symbol_file_use_parts(file, parts.descriptors, parts.count);
+    }
+    return file;
+}
+
+void sbx_symbol_file_use_parts(struct sbx_symbol_file *file, const int *descriptors, size_t count)
+{
+    file->parts = sbx_split_parts_create(descriptors, count, file->maps); /* without memory as without parts */
+    if (file->parts != NULL && file->units != NULL) {
+        sbx_dwarf_units_use_parts(file->units, file->parts);
+    }
 }
 
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
@@ -381,16 +318,17 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         return;
     }
     sbx_dwarf_units_destroy(file->units);
+    sbx_split_parts_destroy(file->parts);
     sbx_elf_symbols_finish(&file->symtab);
     sbx_elf_symbols_finish(&file->dynsym);
     for (size_t i = 0; i < file->opened_count; i++) {
-        end(&file->opened[i]);
+        sbx_elf_bytes_end(&file->opened[i]);
     }
     if (file->alternate_dwarf != NULL) {
         dwarf_end(file->alternate_dwarf);
     }
     if (file->alternate.elf != NULL) {
-        end(&file->alternate);
+        sbx_elf_bytes_end(&file->alternate);
     }
     elf_end(file->mini_elf);
     free(file->mini_bytes);
@@ -427,6 +365,9 @@ uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file)
 
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
 {
+    if (file->trouble == NULL && file->units != NULL && sbx_dwarf_units_missing_parts(file->units) > 0) {
+        return "debug information was split off into .dwo files of which some were not found; pack them with dwp";
+    }
     return file->trouble;
 }
 

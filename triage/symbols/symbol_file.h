@@ -24,6 +24,9 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
  * descriptors are taken. errno is ENOENT where none is to be used, else ENOMEM. */
 struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
                                                          const uint8_t *build_id, size_t bytes);
+/* Use what was split off their debug information: .dwo files and .dwp packages, before the first question. All descriptors
+ * are taken; they are mapped or read as the files are. */
+void sbx_symbol_file_use_parts(struct sbx_symbol_file *file, const int *descriptors, size_t count);
 /* What was parsed from such files before; `image` is taken, also when there is no memory and NULL is returned. */
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image);
 void sbx_symbol_file_close(struct sbx_symbol_file *file);
@@ -37,7 +40,7 @@ uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file);
 /* Where it is linked to, as sbx_image_facts has it. Of files and images. */
 uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file);
 
-/* Why something of the files is not used ("..."); NULL when nothing was wrong. */
+/* Why something of the files is not used ("..."); NULL when nothing was wrong. It may come with reading them. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
 /* The logical frames at an offset, leaf first; returns how many (0: nothing names it, or there is no memory). Texts are

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbol_file.h"
 
@@ -33,15 +34,21 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
         making->descriptors, making->descriptor_count, making->alternate, making->build_id, making->build_id_bytes);
     if (file == NULL) {
         bool lacks_memory = errno == ENOMEM;
+        for (size_t i = 0; i < making->part_count; i++) {
+            close(making->parts[i]);
+        }
         snprintf(why, why_bytes, "%s", lacks_memory ? no_memory : "no ELF or Mach-O file with this build-id");
         return lacks_memory ? -ENOMEM : -EBADMSG;
     }
     facts.machine = sbx_symbol_file_machine(file);
     facts.kind = sbx_symbol_file_kind(file);
     facts.base = sbx_symbol_file_base(file);
+    if (making->part_count > 0) {
+        sbx_symbol_file_use_parts(file, making->parts, making->part_count);
+    }
+    int result = sbx_symbol_file_read_all(file, &spans, making->progress, making->context);
     const char *trouble = sbx_symbol_file_trouble(file);
     snprintf(why, why_bytes, "%s", trouble == NULL ? "" : trouble);
-    int result = sbx_symbol_file_read_all(file, &spans, making->progress, making->context);
     if (result == 0) {
         facts.best = best_source(sbx_symbol_file_places(file), &spans);
         result = facts.best == SBX_SYMBOLS_NONE ? -ENODATA : 0;

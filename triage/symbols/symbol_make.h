@@ -12,6 +12,8 @@ struct sbx_making {
     const int *descriptors; /* of the program, its debug file, ...: taken */
     size_t descriptor_count;
     int alternate;           /* what sbx_debug_alternate_open() found for one of them, -1: nothing; taken */
+    const int *parts;        /* .dwo files and .dwp packages that may belong to them: taken; NULL with none */
+    size_t part_count;       /* SBX_SPLIT_PARTS_MAX at most */
     const uint8_t *build_id; /* which all of them have, or are not used */
     size_t build_id_bytes;
     const char *name;                                           /* what the program is called, "" when nothing tells */

@@ -131,16 +131,23 @@ static void tell_progress(void *context, size_t done, size_t total)
     }
 }
 
-static uint64_t bytes_of(const struct sbx_making *making)
+static uint64_t bytes_of_files(const int *descriptors, size_t count)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < making->descriptor_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct stat status;
-        if (fstat(making->descriptors[i], &status) == 0 && status.st_size > 0) {
+        if (fstat(descriptors[i], &status) == 0 && status.st_size > 0) {
             bytes += (uint64_t)status.st_size;
         }
     }
     return bytes;
+}
+
+static uint64_t bytes_of(const struct sbx_making *making)
+{
+    return bytes_of_files(making->descriptors, making->descriptor_count) +
+           bytes_of_files(making->parts, making->part_count) +
+           bytes_of_files(&making->alternate, making->alternate >= 0);
 }
 
 static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_t cpu_s, int pipe)
@@ -244,6 +251,9 @@ int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_byte
     }
     for (size_t i = 0; i < making->descriptor_count; i++) {
         close(making->descriptors[i]);
+    }
+    for (size_t i = 0; i < making->part_count; i++) {
+        close(making->parts[i]);
     }
     if (making->alternate >= 0) {
         close(making->alternate);

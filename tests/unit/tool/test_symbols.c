@@ -438,6 +438,39 @@ static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **stat
     remove_folder(folder);
 }
 
+/* The parts lie in a folder of their own, and the program is told of both. */
+static void test_parts_that_were_split_off_are_given_with_the_program(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *command = NULL, *program = NULL, *parts = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&program, "%s/program", folder) > 0 &&
+                asprintf(&parts, "%s/parts", folder) > 0);
+    assert_true(asprintf(&command,
+                         "cd %s && printf 'int split_function(int a) { return a * 3; }\\nint main(void) { return "
+                         "split_function(0); }\\n' > a.c && cc -g -O0 -gsplit-dwarf -Wl,--build-id -o program a.c && "
+                         "mkdir parts && mv *.dwo parts",
+                         folder) > 0);
+    assert_int_equal(system(command), 0);
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, parts);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "the program that it was split off has to be given too"));
+    result = RUN_TOOL("symbols", "add", "--store", store, program);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "split off into .dwo files of which some were not found"));
+    char id[65];
+    assert_int_equal(sscanf(result.out, "added %64[0-9a-f]", id), 1);
+    result = RUN_TOOL("symbols", "remove", "--store", store, id);
+    assert_int_equal(result.status, 0);
+    result = RUN_TOOL("symbols", "add", "--store", store, program, parts);
+    assert_string_equal(result.err, "");
+    assert_int_equal(result.status, 0);
+    free(parts);
+    free(program);
+    free(command);
+    free(store);
+    remove_folder(folder);
+}
+
 /* SYM-8: archives are not unpacked, whatever is in them: each says that it is no program, and the next file is added. */
 static void test_sym_08_archives_are_refused_unopened(void **state)
 {
@@ -495,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_each_image_of_a_universal_file_is_added_and_a_bundle_is_a_folder),
         cmocka_unit_test(test_a_damaged_dsym_is_refused_in_one_line_and_the_rest_is_added),
         cmocka_unit_test(test_what_cannot_be_added_is_named_and_the_rest_is_added),
+        cmocka_unit_test(test_parts_that_were_split_off_are_given_with_the_program),
         cmocka_unit_test(test_sym_08_archives_are_refused_unopened),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
