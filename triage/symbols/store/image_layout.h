@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image_layout.h - the bytes of an image, for those who write and read it. */
+#ifndef SBX_IMAGE_LAYOUT_H
+#define SBX_IMAGE_LAYOUT_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mbedtls/sha256.h>
+
+#include "symbol_image.h"
+
+#define SBX_IMAGE_MAGIC "sbxsymb1" /* 8 bytes */
+
+/* As it is in the file; numbers little-endian. */
+struct sbx_image_header {
+    char magic[8];
+    uint32_t parser_version;
+    uint32_t header_bytes; /* of this */
+    uint32_t crc;          /* of header (with 0 here) and directory */
+    uint32_t build_id_bytes;
+    uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
+    uint8_t digest[SBX_IMAGE_DIGEST_BYTES];
+    char name[SBX_IMAGE_NAME_BYTES];
+    uint32_t machine, best;
+    uint64_t made_s, chunk_count, function_count, place_count, code_bytes;
+};
+_Static_assert(sizeof(struct sbx_image_header) == 200, "the header has no holes");
+
+struct sbx_image_entry {
+    uint64_t number; /* of the chunk: address / SBX_CHUNK_CODE_BYTES */
+    uint64_t offset; /* in the file */
+    uint32_t bytes, raw_bytes;
+    uint32_t crc; /* of the compressed bytes */
+    uint32_t unused;
+};
+_Static_assert(sizeof(struct sbx_image_entry) == 32, "an entry has no holes");
+
+/* Put what is in a chunk into the digest of all. */
+static inline void sbx_image_digest_chunk(mbedtls_sha256_context *digest, uint64_t number, const uint8_t *raw,
+                                          size_t bytes)
+{
+    uint64_t head[2] = {htole64(number), htole64(bytes)};
+    (void)mbedtls_sha256_update_ret(digest, (const unsigned char *)head, sizeof head); /* it has no way to fail */
+    (void)mbedtls_sha256_update_ret(digest, raw, bytes);
+}
+
+#endif
