@@ -108,7 +108,7 @@ static void refresh(const struct sbx_symbol_store *store, const char *name, uint
 }
 
 static int folder_find(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes, uint64_t now_s,
-                          size_t cache_bytes, struct sbx_symbol_image **image_out)
+                       size_t cache_bytes, struct sbx_symbol_image **image_out)
 {
     char name[NAME_BYTES];
     if (!name_of(build_id, bytes, name)) {
@@ -208,9 +208,8 @@ static int put_in_place(const struct sbx_symbol_store *store, const char *draft,
     return result == 0 && fsync(own(store)->folder) != 0 ? -errno : result;
 }
 
-static int folder_commit(struct sbx_symbol_store *store, const struct sbx_store_draft *draft,
-                            const uint8_t *build_id, size_t bytes, enum sbx_store_outcome *outcome_out,
-                            enum sbx_symbol_source *before_out)
+static int folder_commit(struct sbx_symbol_store *store, const struct sbx_store_draft *draft, const uint8_t *build_id,
+                         size_t bytes, enum sbx_store_outcome *outcome_out, enum sbx_symbol_source *before_out)
 {
     char name[NAME_BYTES];
     struct sbx_symbol_image *image = NULL;

@@ -105,10 +105,10 @@ static int write_chunk(struct writing *writing, uint64_t number, const struct sb
     sbx_image_digest_chunk(&writing->digest, number, raw, raw_bytes);
     writing->entries[writing->entry_count++] =
         (struct sbx_image_entry){.number = htole64(number),
-                       .offset = htole64(writing->offset),
-                       .bytes = htole32((uint32_t)bytes),
-                       .raw_bytes = htole32((uint32_t)raw_bytes),
-                       .crc = htole32(sbx_stall_crc32c(0, writing->compressed, bytes))};
+                                 .offset = htole64(writing->offset),
+                                 .bytes = htole32((uint32_t)bytes),
+                                 .raw_bytes = htole32((uint32_t)raw_bytes),
+                                 .crc = htole32(sbx_stall_crc32c(0, writing->compressed, bytes))};
     result = write_at(writing->fd, writing->compressed, bytes, writing->offset);
     writing->offset += bytes;
     return result;
@@ -131,15 +131,15 @@ static int write_chunks(struct writing *writing, const struct sbx_span *spans, s
 static int write_header(struct writing *writing, const struct sbx_image_facts *facts)
 {
     struct sbx_image_header header = {.parser_version = htole32(SBX_SYMBOL_PARSER_VERSION),
-                            .header_bytes = htole32(sizeof header),
-                            .build_id_bytes = htole32(facts->build_id_bytes),
-                            .machine = htole32(facts->machine),
-                            .best = htole32((uint32_t)facts->best),
-                            .made_s = htole64(facts->made_s),
-                            .chunk_count = htole64(facts->chunk_count),
-                            .function_count = htole64(facts->function_count),
-                            .place_count = htole64(facts->place_count),
-                            .code_bytes = htole64(facts->code_bytes)};
+                                      .header_bytes = htole32(sizeof header),
+                                      .build_id_bytes = htole32(facts->build_id_bytes),
+                                      .machine = htole32(facts->machine),
+                                      .best = htole32((uint32_t)facts->best),
+                                      .made_s = htole64(facts->made_s),
+                                      .chunk_count = htole64(facts->chunk_count),
+                                      .function_count = htole64(facts->function_count),
+                                      .place_count = htole64(facts->place_count),
+                                      .code_bytes = htole64(facts->code_bytes)};
     memcpy(header.magic, SBX_IMAGE_MAGIC, sizeof header.magic);
     memcpy(header.build_id, facts->build_id, sizeof header.build_id);
     memcpy(header.digest, facts->digest, sizeof header.digest);
@@ -158,7 +158,8 @@ int sbx_symbol_image_write(int fd, struct sbx_image_facts *facts, const struct s
     if (chunk_count > SBX_IMAGE_CHUNKS_MAX) {
         return -EFBIG;
     }
-    struct writing writing = {.fd = fd, .offset = sizeof(struct sbx_image_header) + chunk_count * sizeof(struct sbx_image_entry)};
+    struct writing writing = {.fd = fd,
+                              .offset = sizeof(struct sbx_image_header) + chunk_count * sizeof(struct sbx_image_entry)};
     writing.entries = calloc(chunk_count + 1, sizeof *writing.entries);
     writing.chunks = sbx_chunk_writer_create(places);
     writing.compression = ZSTD_createCCtx();

@@ -121,9 +121,8 @@ static int read_head(struct sbx_symbol_image *image, const uint8_t *bytes, size_
     }
     for (size_t i = 0; i < chunks; i++) {
         struct sbx_image_entry *entry = &image->entries[i];
-        *entry =
-            (struct sbx_image_entry){le64toh(entry->number),    le64toh(entry->offset), le32toh(entry->bytes),
-                                     le32toh(entry->raw_bytes), le32toh(entry->crc),    0};
+        *entry = (struct sbx_image_entry){le64toh(entry->number),    le64toh(entry->offset), le32toh(entry->bytes),
+                                          le32toh(entry->raw_bytes), le32toh(entry->crc),    0};
         if ((i > 0 && entry->number <= image->entries[i - 1].number) || entry->raw_bytes > SBX_CHUNK_BYTES_MAX ||
             entry->offset > file_bytes || entry->bytes > file_bytes - entry->offset ||
             entry->bytes > ZSTD_COMPRESSBOUND(SBX_CHUNK_BYTES_MAX)) {
@@ -181,9 +180,8 @@ static int take_head(struct sbx_symbol_image *image)
     uint8_t *head = NULL;
     size_t count = 0;
     uint64_t file_bytes = UINT64_MAX, generation = 0;
-    int result = image->fd >= 0
-                     ? load_head(image->fd, &head, &count, &file_bytes)
-                     : image->source.calls->read_head(image->source.context, &head, &count, &generation);
+    int result = image->fd >= 0 ? load_head(image->fd, &head, &count, &file_bytes)
+                                : image->source.calls->read_head(image->source.context, &head, &count, &generation);
     if (result == 0) {
         forget(image);
         image->generation = generation;
@@ -227,6 +225,11 @@ int sbx_symbol_image_open_source(struct sbx_image_source source, size_t cache_by
                                  struct sbx_symbol_image **image_out)
 {
     return open_image(-1, source, cache_bytes, image_out);
+}
+
+struct sbx_image_source sbx_symbol_image_source(const struct sbx_symbol_image *image)
+{
+    return image->source;
 }
 
 void sbx_symbol_image_close(struct sbx_symbol_image *image)
@@ -569,6 +572,20 @@ int sbx_symbol_image_read_head(const struct sbx_symbol_image *image, uint8_t **h
         free(*head_out);
         *head_out = NULL;
     }
+    return result;
+}
+
+int sbx_symbol_image_head_facts(const uint8_t *head, size_t count, struct sbx_image_facts *facts_out,
+                                uint64_t *stored_out)
+{
+    struct sbx_symbol_image image = {.fd = -1, .newest = NONE, .oldest = NONE};
+    int result = read_head(&image, head, count, UINT64_MAX);
+    *stored_out = 0;
+    for (size_t i = 0; result == 0 && i < image.facts.chunk_count; i++) {
+        *stored_out += image.entries[i].bytes;
+    }
+    *facts_out = image.facts;
+    forget(&image);
     return result;
 }
 

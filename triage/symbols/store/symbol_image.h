@@ -76,6 +76,8 @@ struct sbx_image_source {
 /* As sbx_symbol_image_open(); the source is taken. */
 int sbx_symbol_image_open_source(struct sbx_image_source source, size_t cache_bytes,
                                  struct sbx_symbol_image **image_out);
+/* Where it comes from; zero of a file. */
+struct sbx_image_source sbx_symbol_image_source(const struct sbx_symbol_image *image);
 
 void sbx_symbol_image_close(struct sbx_symbol_image *image);
 const struct sbx_image_facts *sbx_symbol_image_facts(const struct sbx_symbol_image *image);
@@ -98,6 +100,10 @@ size_t sbx_symbol_image_find(struct sbx_symbol_image *image, uint64_t address, s
 /* For those who put an image elsewhere. Of a file: header and directory, given in *head_out (free). Returns 0 or
  * -errno. */
 int sbx_symbol_image_read_head(const struct sbx_symbol_image *image, uint8_t **head_out, size_t *count_out);
+/* What header and directory say, without chunks; *stored_out: how many bytes these have. Returns as
+ * sbx_symbol_image_open(). */
+int sbx_symbol_image_head_facts(const uint8_t *head, size_t count, struct sbx_image_facts *facts_out,
+                                uint64_t *stored_out);
 /* How many bytes chunk `index` has as it is stored, and its number. */
 size_t sbx_symbol_image_chunk_bytes(const struct sbx_symbol_image *image, uint32_t index, uint64_t *number_out);
 /* Those bytes, unchecked. Returns 0, -EBADMSG or -errno. */

@@ -2,7 +2,11 @@
 /* symbol_store.c - images by build-id: which backend is asked. */
 #include "symbol_store.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "folder_store.h"
+#include "redis_store.h"
 #include "store_backend.h"
 
 int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
@@ -15,6 +19,16 @@ int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_cre
 {
     if (why_bytes > 0) {
         why[0] = '\0';
+    }
+    if (sbx_redis_url_is(where)) {
+        struct sbx_redis_url url;
+        if (sbx_redis_url_parse(where, &url, why, why_bytes) != 0 ||
+            sbx_redis_url_read_password(&url, why, why_bytes) != 0) {
+            return -EDESTADDRREQ;
+        }
+        int result = sbx_redis_store_open(&url, where, tenant, store_out);
+        explicit_bzero(url.password, sizeof url.password);
+        return result;
     }
     return sbx_folder_store_open(where, tenant, may_create, store_out);
 }
