@@ -13,6 +13,7 @@ enum {
     REST_MS = 50,       /* between two tries */
     REST_MAX_MS = 400,
     DOWN_MS = 3000, /* a node that nobody replaced is not asked by impatient ones for so long */
+    ALL_DOWN_MS = 10000,
     SETTLE_MS = 1000
 };
 
@@ -23,6 +24,8 @@ struct sbx_redis_cluster {
     uint8_t is_master[SBX_REDIS_NODES_MAX];
     uint16_t owners[SBX_REDIS_SLOTS]; /* index into nodes, and one; 0: nobody */
     bool has_map, wants_map;
+    uint64_t down_until_ms;        /* nobody answered: impatient ones do not ask before */
+    char why[SBX_REDIS_WHY_BYTES]; /* then */
 };
 
 /* ---- slots ---- */
@@ -456,8 +459,17 @@ int sbx_redis_cluster_run(struct sbx_redis_cluster *cluster, struct sbx_redis_co
         trips[i].slot = key > 0 ? sbx_redis_slot(commands[i].arguments[key], commands[i].bytes[key]) : SBX_REDIS_SLOTS;
     }
     cluster->wants_map = cluster->wants_map || !cluster->has_map;
+    if (!is_patient && sbx_redis_now_ms() < cluster->down_until_ms) {
+        until_ms = 0;
+        snprintf(why, SBX_REDIS_WHY_BYTES, "%s", cluster->why);
+    }
     while (count_left(trips, count) > 0 && sbx_redis_now_ms() < until_ms) {
         bool has_map = !cluster->wants_map || find_map(cluster, until_ms, why);
+        if (!has_map && !is_patient) { /* nobody answers: it is not one node that died */
+            cluster->down_until_ms = sbx_redis_now_ms() + ALL_DOWN_MS;
+            snprintf(cluster->why, sizeof cluster->why, "%s", why);
+            break;
+        }
         bool at_once = (has_map || cluster->has_map) && go_round(cluster, trips, count, until_ms, is_patient, why);
         if (!at_once && count_left(trips, count) > 0) {
             rest(rest_ms);
