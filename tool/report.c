@@ -67,8 +67,9 @@ static const struct sbx_option options[OPTION_COUNT] = {
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
     [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
-    [OPTION_STORE] = {"--store", 'S', "DIR",
-                      "names that `stallbox symbols add` keeps (default: the user's\nown store)"},
+    [OPTION_STORE] =
+        {"--store", 'S', "DIR|URL",
+         "names that `stallbox symbols add` keeps: a folder (default: the\nuser's own), or redis://HOST:PORT"},
     [OPTION_OUTPUT] =
         {"--output", 'o', "PATH",
          "write there instead of to standard output: a file, or a\nfolder that gets one ID.FORMAT a snapshot"},
@@ -445,6 +446,9 @@ static int report_all(const struct request *request, const struct sbx_payload_li
         }
     }
     sbx_progress_clear();
+    if (sbx_symbol_store_option_tell("report", store) != SBX_EXIT_DONE) {
+        status = SBX_EXIT_FAILED; /* as when it cannot be opened */
+    }
     if (reported.rows != NULL && reported.count > 0 && print_list(reported.rows, reported.count, out) != 0) {
         status = sbx_failure("report", "the list cannot be written");
     }

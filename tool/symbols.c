@@ -20,9 +20,10 @@ enum {
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_STORE] =
-        {"--store", 'S', "DIR",
-         "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor ~/.local/share/stallbox/symbols)"},
+    [OPTION_STORE] = {"--store", 'S', "DIR|URL",
+                      "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor "
+                      "~/.local/share/stallbox/symbols); for many "
+                      "machines redis://HOST:PORT,\nredis+cluster://HOST:PORT,... or unix:PATH"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
                        "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "lookup: also look for ELF and debug files here; may be repeated"},

@@ -107,8 +107,8 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
             goto free_both;
         }
     }
-    struct sbx_symbol_file *file =
-        sbx_symbolizer_file(symbolizer, lookup->build_id, lookup->build_id_bytes, NULL, NULL);
+    struct sbx_symbol_file *file = sbx_symbolizer_file_for(symbolizer, lookup->build_id, lookup->build_id_bytes, NULL,
+                                                           lookup->offsets, lookup->offset_count, NULL);
     if (file == NULL) {
         status = sbx_failure("symbols", "%s: no file with this build-id was found", request->operands[0]);
     }
@@ -135,6 +135,9 @@ int sbx_symbols_lookup(const struct sbx_symbols_request *request)
     }
     if (status == SBX_EXIT_DONE) {
         status = look_up(request, &lookup, store);
+        int told =
+            sbx_symbol_store_option_tell("symbols", store); /* the files of this machine were asked all the same */
+        status = status == SBX_EXIT_DONE ? told : status;
     }
     sbx_symbol_store_close(store);
     free(lookup.offsets);

@@ -356,6 +356,18 @@ static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame
     out[bytes] = '\0';
 }
 
+void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *addresses, size_t count)
+{
+    if (file->image != NULL) {
+        (void)sbx_symbol_image_prefetch(file->image, addresses, count); /* what it lacks shows in the answers */
+    }
+}
+
+bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file)
+{
+    return file->image != NULL && sbx_symbol_image_is_troubled(file->image);
+}
+
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {

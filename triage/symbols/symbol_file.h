@@ -39,6 +39,11 @@ bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file);
 /* Why something of the files is not used ("..."); NULL when nothing was wrong. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
+/* Have ready what questions about these addresses need: of an image in a server in one round trip, of files nothing. */
+void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *addresses, size_t count);
+/* Whether an image had no answer because part of it was damaged or could not be reached. */
+bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file);
+
 /* The logical frames at the file-relative virtual address, leaf first; returns how many (0: nothing names it). */
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out);

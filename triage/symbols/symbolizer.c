@@ -23,7 +23,8 @@ struct entry {
     struct sbx_symbol_file *file; /* NULL: there is none */
     char *path;                   /* NULL: there is none */
     time_t looked_s;
-    uint64_t used; /* turn of the last use */
+    uint64_t used;     /* turn of the last use */
+    bool avoids_store; /* what that has is damaged, or it went away: files come first */
 };
 
 struct sbx_symbolizer {
@@ -147,8 +148,26 @@ static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry 
     entry->file = sbx_symbol_file_of_image(image);
 }
 
-/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index has it. */
-static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+/* What the store has instead of what was found, if it has something. */
+static void take_from_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    struct sbx_symbol_file *found = entry->file;
+    char *path = entry->path;
+    entry->file = NULL;
+    entry->path = NULL;
+    look_in_store(symbolizer, entry);
+    if (entry->file == NULL) {
+        entry->file = found;
+        entry->path = path;
+        return;
+    }
+    sbx_symbol_file_close(found);
+    free(path);
+}
+
+/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index
+ * has it, else as what a process runs is called where it is installed. */
+static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry, const char *name)
 {
     const char *path = NULL;
     for (size_t i = 0; i < symbolizer->paths->count && path == NULL; i++) {
@@ -156,6 +175,9 @@ static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *en
         path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
     }
     path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
+    if (path == NULL && symbolizer->paths->count > 0 && strncmp(symbolizer->paths->paths[0], "/proc/", 6) == 0) {
+        path = sbx_elf_finder_usual_path(symbolizer->finder, entry->build_id, entry->bytes, name);
+    }
     entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
 }
 
@@ -166,7 +188,9 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
     entry->file = NULL;
     entry->path = NULL;
     entry->looked_s = now_s();
-    look_in_store(symbolizer, entry);
+    if (!entry->avoids_store) {
+        look_in_store(symbolizer, entry);
+    }
     if (entry->file != NULL && entry->path != NULL && sbx_symbol_file_has_dwarf(entry->file)) {
         return;
     }
@@ -182,8 +206,11 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
             sbx_symbol_file_close(file);
         }
     }
+    if (entry->avoids_store && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
+        take_from_store(symbolizer, entry); /* part of it is better than nothing */
+    }
     if (entry->path == NULL) {
-        name_entry(symbolizer, entry);
+        name_entry(symbolizer, entry, name);
     }
 }
 
@@ -197,8 +224,11 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
         return NULL;
     }
     struct entry *entry = entry_for(symbolizer, build_id, bytes);
-    bool may_improve = entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
-    if (entry->looked_s == 0 || (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+    bool is_troubled = entry->file != NULL && sbx_symbol_file_is_troubled(entry->file);
+    bool may_improve = is_troubled || entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
+    if (entry->looked_s == 0 || (is_troubled && !entry->avoids_store) ||
+        (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+        entry->avoids_store = is_troubled;
         look_for(symbolizer, entry, name);
     }
     entry->used = ++symbolizer->turn;
@@ -206,6 +236,18 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
         *path_out = entry->path;
     }
     return entry->file;
+}
+
+struct sbx_symbol_file *sbx_symbolizer_file_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id,
+                                                size_t bytes, const char *name, const uint64_t *addresses, size_t count,
+                                                const char **path_out)
+{
+    struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, build_id, bytes, name, path_out);
+    if (file == NULL) {
+        return NULL;
+    }
+    sbx_symbol_file_prefetch(file, addresses, count);
+    return sbx_symbol_file_is_troubled(file) ? sbx_symbolizer_file(symbolizer, build_id, bytes, name, path_out) : file;
 }
 
 struct sbx_provider_map *sbx_symbolizer_providers(struct sbx_symbolizer *symbolizer)

@@ -34,6 +34,12 @@ void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symb
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
                                             const char *name, const char **path_out);
 
+/* The same for one who will ask about these addresses: what a server has of them is fetched at once, and where it is
+ * damaged or away the files of this machine are taken instead. */
+struct sbx_symbol_file *sbx_symbolizer_file_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id,
+                                                size_t bytes, const char *name, const uint64_t *addresses, size_t count,
+                                                const char **path_out);
+
 /* The name of a watch or deadline; NULL: not known here. Borrowed until the symbolizer's destroy. */
 const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what);
 

@@ -22,9 +22,11 @@ int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_cre
     }
     if (sbx_redis_url_is(where)) {
         struct sbx_redis_url url;
-        if (sbx_redis_url_parse(where, &url, why, why_bytes) != 0 ||
-            sbx_redis_url_read_password(&url, why, why_bytes) != 0) {
+        if (sbx_redis_url_parse(where, &url, why, why_bytes) != 0) {
             return -EDESTADDRREQ;
+        }
+        if (sbx_redis_url_read_password(&url, why, why_bytes) != 0) {
+            return -EKEYREJECTED;
         }
         int result = sbx_redis_store_open(&url, where, tenant, store_out);
         explicit_bzero(url.password, sizeof url.password);

@@ -36,7 +36,7 @@ struct sbx_symbol_store;
 int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out);
 /* The same for what an operator writes: a folder, or the URL of Redis as redis_url.h has it. Nothing is asked of Redis
  * before it is needed, so a server that is away now may be there then; `may_create` means nothing to it. Returns as
- * sbx_symbol_store_open(), and -EDESTADDRREQ for a URL that is none. `why` gets words for a person, "" where the result
+ * sbx_symbol_store_open(), -EDESTADDRREQ for a URL that is none, and -EKEYREJECTED when its password cannot be read. `why` gets words for a person, "" where the result
  * says it all. */
 int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_create,
                              struct sbx_symbol_store **store_out, char *why, size_t why_bytes);

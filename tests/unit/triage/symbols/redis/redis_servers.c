@@ -84,15 +84,29 @@ static bool answers(const struct redis_server *server)
 static void launch(struct redis_server *server, const char *option, const char *value)
 {
     char port[16], log[96];
-    const char *arguments[40] = {"redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly",
-                                 "no", "--daemonize", "no", "--dir", server->folder, "--logfile", log,
-                                 "--repl-diskless-sync-delay", "0"};
+    const char *arguments[40] = {"redis-server",
+                                 "--port",
+                                 port,
+                                 "--bind",
+                                 "127.0.0.1",
+                                 "--save",
+                                 "",
+                                 "--appendonly",
+                                 "no",
+                                 "--daemonize",
+                                 "no",
+                                 "--dir",
+                                 server->folder,
+                                 "--logfile",
+                                 log,
+                                 "--repl-diskless-sync-delay",
+                                 "0"};
     size_t count = 17;
     snprintf(port, sizeof port, "%u", server->port);
     snprintf(log, sizeof log, "%s/log", server->folder);
     if (server->is_clustered) {
-        static const char *const more[] = {"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
-                                           "--cluster-require-full-coverage", "no"};
+        static const char *const more[] = {
+            "--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no"};
         memcpy(arguments + count, more, sizeof more);
         count += sizeof more / sizeof more[0];
     }

@@ -97,10 +97,14 @@ static void test_what_is_no_map_is_none(void **state)
 static void test_redirects_are_read_and_others_are_none(void **state)
 {
     (void)state;
-    static const char *const none[] = {"ERR no",          "MOVED",          "MOVED x",         "MOVED 1",
-                                       "MOVED 16384 h:1", "MOVED 1 h",      "MOVED 1 h:0",     "MOVED 1 h:65536",
-                                       "MOVED 1 h:1x",    "MOVED -1 h:1",   "ASK 1",           "MOVED  h:1",
-                                       "MOVED 1 h:",      "MOVED 99999999 h:1", "ASKING 1 h:1"};
+    static const char *const none[] = {"ERR no",          "MOVED",
+                                       "MOVED x",         "MOVED 1",
+                                       "MOVED 16384 h:1", "MOVED 1 h",
+                                       "MOVED 1 h:0",     "MOVED 1 h:65536",
+                                       "MOVED 1 h:1x",    "MOVED -1 h:1",
+                                       "ASK 1",           "MOVED  h:1",
+                                       "MOVED 1 h:",      "MOVED 99999999 h:1",
+                                       "ASKING 1 h:1"};
     struct sbx_redis_address to;
     unsigned slot;
     assert_int_equal(sbx_redis_redirect_read("MOVED 3999 127.0.0.1:6381", &asked, &slot, &to), SBX_REDIS_MOVED);

@@ -134,7 +134,8 @@ static void test_answers_without_measure_are_not_taken(void **state)
         {.says = "*2147483647\r\n", .is_once = true, .is_told = ""},
         {.says = "*-5\r\n", .is_once = true, .is_told = "Multi-bulk length"},
         {.says = "$-7\r\n", .is_once = true, .is_told = "Bulk string length"},
-        {.says = "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", .is_once = true,
+        {.says = "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
+         .is_once = true,
          .is_told = "nested"},
     };
     for (size_t i = 0; i < sizeof manners / sizeof manners[0]; i++) {
@@ -180,7 +181,8 @@ static void test_a_server_that_stops_drips_or_leads_away_is_left(void **state)
 static void test_a_cluster_that_is_none_is_said(void **state)
 {
     (void)state;
-    const struct manner none = {.says = "-ERR This instance has cluster support disabled\r\n", .is_once = true,
+    const struct manner none = {.says = "-ERR This instance has cluster support disabled\r\n",
+                                .is_once = true,
                                 .is_told = "cluster support disabled"};
     const struct manner no_map = {.says = "*1\r\n:1\r\n", .is_once = true, .is_told = "no map"};
     ask(&none, true);

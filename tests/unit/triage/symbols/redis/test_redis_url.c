@@ -51,12 +51,30 @@ static void test_servers_clusters_and_sockets_are_read(void **state)
 static void test_what_is_no_url_is_refused_in_words(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "redis://",          "redis://:6379",        "redis://h:0",       "redis://h:65536",     "redis://h:6379x",
-        "redis://h/x",       "redis://h/1/2",        "redis://a,b",       "redis+cluster://a,",  "redis+cluster://a/1",
-        "redis://[::1",      "redis://[::1]x",       "redis://@h",        "redis://h?ttl=0",     "redis://h?ttl=",
-        "redis://h?other=1", "redis://h?ttl=999999", "unix:",             "redis://u:secret@h",  "redis://h:-1",
-        "redis+cluster://",  "redis+cluster://a,,b", "redis://h:6379/-1", "redis://h:6379/65536"};
+    static const char *const bad[] = {"redis://",
+                                      "redis://:6379",
+                                      "redis://h:0",
+                                      "redis://h:65536",
+                                      "redis://h:6379x",
+                                      "redis://h/x",
+                                      "redis://h/1/2",
+                                      "redis://a,b",
+                                      "redis+cluster://a,",
+                                      "redis+cluster://a/1",
+                                      "redis://[::1",
+                                      "redis://[::1]x",
+                                      "redis://@h",
+                                      "redis://h?ttl=0",
+                                      "redis://h?ttl=",
+                                      "redis://h?other=1",
+                                      "redis://h?ttl=999999",
+                                      "unix:",
+                                      "redis://u:secret@h",
+                                      "redis://h:-1",
+                                      "redis+cluster://",
+                                      "redis+cluster://a,,b",
+                                      "redis://h:6379/-1",
+                                      "redis://h:6379/65536"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sbx_redis_url url;
         char why[200] = "";

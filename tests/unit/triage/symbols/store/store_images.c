@@ -32,8 +32,7 @@ int store_image_write(int fd, const uint8_t *build_id, const char *name, enum sb
         store_image_name(name, begin, text, sizeof text);
         uint32_t number = sbx_places_add_text(places, text), file = sbx_places_add_text(places, "file.c");
         uint32_t function = sbx_places_add_function(places, (struct sbx_function){number, (uint8_t)source, true});
-        uint32_t place =
-            sbx_places_add(places, (struct sbx_place){.function = function, .file = file, .line = i + 1});
+        uint32_t place = sbx_places_add(places, (struct sbx_place){.function = function, .file = file, .line = i + 1});
         result = sbx_spans_add(&spans, (struct sbx_span){begin, begin + FUNCTION_BYTES, place});
     }
     result = result == 0 ? sbx_symbol_image_write(fd, &facts, places, spans.spans, spans.count) : result;
@@ -72,10 +71,10 @@ enum store_image_answer store_image_check(struct sbx_symbol_image *image, const 
         missing += count == 0;
         right += count == 1 && strcmp(frame.name, wanted) == 0 && strcmp(frame.file, "file.c") == 0;
     }
-    return right == QUESTIONS          ? STORE_IMAGE_RIGHT
+    return right == QUESTIONS            ? STORE_IMAGE_RIGHT
            : right + missing < QUESTIONS ? STORE_IMAGE_WRONG
-           : right == 0                ? STORE_IMAGE_NONE
-                                       : STORE_IMAGE_PART;
+           : right == 0                  ? STORE_IMAGE_NONE
+                                         : STORE_IMAGE_PART;
 }
 
 enum store_image_answer store_image_ask(struct sbx_symbol_store *store, const uint8_t *build_id, const char *name,

@@ -13,7 +13,8 @@ enum {
 
 /* Write an image to `fd`: `chunks` chunks of code whose functions are called NAME_0, NAME_1, ...; each reaches over the
  * border of two chunks. Returns as sbx_symbol_image_write(). */
-int store_image_write(int fd, const uint8_t *build_id, const char *name, enum sbx_symbol_source source, unsigned chunks);
+int store_image_write(int fd, const uint8_t *build_id, const char *name, enum sbx_symbol_source source,
+                      unsigned chunks);
 /* What the address of such an image is called. */
 void store_image_name(const char *name, uint64_t address, char *out, size_t bytes);
 

@@ -127,8 +127,8 @@ static void test_a_slot_that_moves_is_followed_while_it_moves_and_after(void **s
     set_slot(to, slot, "IMPORTING", from_id);
     set_slot(from, slot, "MIGRATING", to_id);
     assert_int_equal(ask(store, NUMBER), STORE_IMAGE_RIGHT);
-    redisReply *reply = redis_server_ask(&cluster.servers[from], "MIGRATE 127.0.0.1 %u %s 0 5000",
-                                         cluster.servers[to].port, key);
+    redisReply *reply =
+        redis_server_ask(&cluster.servers[from], "MIGRATE 127.0.0.1 %u %s 0 5000", cluster.servers[to].port, key);
     assert_string_equal(reply->str, "OK");
     freeReplyObject(reply);
     reply = redis_server_ask(&cluster.servers[from], "GET %s", key);
@@ -213,7 +213,8 @@ static void test_a_master_that_dies_in_the_middle_loses_nothing_and_makes_nothin
         assert_int_equal(answer, STORE_IMAGE_RIGHT);
     }
     unsigned right = atomic_load(&asking.right);
-    while (atomic_load(&asking.right) < right + 2 * BEFORE && time(NULL) < until) { /* the asker found the new one too */
+    while (atomic_load(&asking.right) < right + 2 * BEFORE &&
+           time(NULL) < until) { /* the asker found the new one too */
         usleep(10000);
     }
     atomic_store(&asking.is_over, true);

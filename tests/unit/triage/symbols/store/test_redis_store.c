@@ -373,7 +373,7 @@ static void test_a_password_is_given_and_a_wrong_one_is_said(void **state)
     int fd = mkstemp(path);
     assert_int_equal(fchmod(fd, 0604), 0);
     setenv("STALLBOX_REDIS_PASSWORD_FILE", path, 1);
-    assert_int_equal(sbx_symbol_store_open_at(where, "default", true, &opened, why, sizeof why), -EDESTADDRREQ);
+    assert_int_equal(sbx_symbol_store_open_at(where, "default", true, &opened, why, sizeof why), -EKEYREJECTED);
     assert_non_null(strstr(why, "chmod 600"));
     unsetenv("STALLBOX_REDIS_PASSWORD_FILE");
     close(fd);

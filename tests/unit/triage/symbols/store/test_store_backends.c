@@ -304,10 +304,7 @@ static void test_of_writers_at_the_same_moment_one_is_first(void **state)
             (void)!read(ready[0], &byte, 1); /* until all are there */
             snprintf(name, sizeof name, "w%d", i);
             int result = store_image_put(own, id, name, SBX_SYMBOLS_DWARF, IMAGE_CHUNKS, &outcome, NULL);
-            _exit(result != 0                         ? 100
-                  : outcome == SBX_STORE_ADDED        ? 1
-                  : outcome == SBX_STORE_DIFFERENT    ? 2
-                                                      : 101);
+            _exit(result != 0 ? 100 : outcome == SBX_STORE_ADDED ? 1 : outcome == SBX_STORE_DIFFERENT ? 2 : 101);
         }
     }
     close(ready[0]);
