@@ -443,20 +443,3 @@ const char *sbx_elf_finder_index_path(const struct sbx_elf_finder *finder, const
     }
     return NULL;
 }
-
-const char *sbx_elf_finder_usual_path(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes,
-                                      const char *name)
-{
-    const char *best = NULL;
-    if (scan_usual(finder) != 0) {
-        return NULL;
-    }
-    for (size_t i = 0; i < finder->known_count; i++) {
-        const struct known *known = &finder->known[i];
-        if (known->source == SOURCE_USUAL && known->bytes == bytes && memcmp(known->build_id, build_id, bytes) == 0 &&
-            (best == NULL || is_better_name(known->path, best, name))) {
-            best = known->path;
-        }
-    }
-    return best;
-}

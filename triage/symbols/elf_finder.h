@@ -37,9 +37,4 @@ int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, 
  * what it was called. NULL: the index does not tell. Borrowed until the index grows. */
 const char *sbx_elf_finder_index_path(const struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes);
 
-/* The path in the usual folders of this machine that says most about what the build-id is called; NULL when it is not
- * there. `name` (may be NULL) is what it is probably called. Borrowed until the next call. */
-const char *sbx_elf_finder_usual_path(struct sbx_elf_finder *finder, const uint8_t *build_id, size_t bytes,
-                                      const char *name);
-
 #endif

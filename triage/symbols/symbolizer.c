@@ -165,9 +165,8 @@ static void take_from_store(const struct sbx_symbolizer *symbolizer, struct entr
     free(path);
 }
 
-/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index
- * has it, else as what a process runs is called where it is installed. */
-static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry, const char *name)
+/* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index has it. */
+static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     const char *path = NULL;
     for (size_t i = 0; i < symbolizer->paths->count && path == NULL; i++) {
@@ -175,9 +174,6 @@ static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *en
         path = strstr(found, "/.build-id/") == NULL && strncmp(found, "/proc/", 6) != 0 ? found : NULL;
     }
     path = path != NULL ? path : sbx_elf_finder_index_path(symbolizer->finder, entry->build_id, entry->bytes);
-    if (path == NULL && symbolizer->paths->count > 0 && strncmp(symbolizer->paths->paths[0], "/proc/", 6) == 0) {
-        path = sbx_elf_finder_usual_path(symbolizer->finder, entry->build_id, entry->bytes, name);
-    }
     entry->path = path != NULL ? strdup(path) : NULL; /* without memory the module stays without a name */
 }
 
@@ -210,7 +206,7 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
         take_from_store(symbolizer, entry); /* part of it is better than nothing */
     }
     if (entry->path == NULL) {
-        name_entry(symbolizer, entry, name);
+        name_entry(symbolizer, entry);
     }
 }
 
