@@ -423,12 +423,12 @@ int sbx_elf_finder_find(struct sbx_elf_finder *finder, const uint8_t *build_id, 
     }
     offer_debug_file("/usr/lib/debug", build_id, bytes, paths_out);
     if (paths_out->count == 0) {
-        result = scan_running(finder);
-        offer_known(finder, SOURCE_RUNNING, build_id, bytes, name, paths_out);
-    }
-    if (paths_out->count == 0 && result == 0) {
         result = scan_usual(finder);
         offer_known(finder, SOURCE_USUAL, build_id, bytes, name, paths_out);
+    }
+    if (paths_out->count == 0 && result == 0) { /* last: /proc/PID/exe says nothing of what the program is called */
+        result = scan_running(finder);
+        offer_known(finder, SOURCE_RUNNING, build_id, bytes, name, paths_out);
     }
     return result;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -174,6 +176,30 @@ static bool may_follow_mappings(void)
     return fd >= 0;
 }
 
+/* Symptom: "build-id a50d6825" instead of "redis-server", while one ran on the machine. */
+static void test_an_installed_program_has_its_name_also_while_it_runs(void **state)
+{
+    (void)state;
+    int file = open("/usr/bin/sleep", O_RDONLY | O_CLOEXEC);
+    size_t bytes = file >= 0 ? sbx_build_id_read(file, sample_id) : 0;
+    assert_int_equal(close(file), 0);
+    assert_in_range(bytes, 8, sizeof sample_id);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/usr/bin/sleep", "sleep", "60", (char *)NULL);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    struct sbx_elf_finder *finder = sbx_elf_finder_create(NULL, 0);
+    int result = sbx_elf_finder_find(finder, sample_id, bytes, NULL, &paths);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    sbx_elf_finder_destroy(finder);
+    assert_int_equal(result, 0);
+    assert_in_range(paths.count, 1, SBX_ELF_PATHS_MAX);
+    assert_non_null(strstr(paths.paths[0], "bin/sleep")); /* /bin is a link on some machines */
+}
+
 static void test_a_library_that_was_deleted_is_found_where_it_is_mapped(void **state)
 {
     (void)state;
@@ -235,6 +261,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_debug_file_is_found_by_its_folder_layout, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_index_comes_first_and_is_verified, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_what_a_process_runs_is_found_without_its_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_an_installed_program_has_its_name_also_while_it_runs, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(test_a_library_that_was_deleted_is_found_where_it_is_mapped, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(test_wanted_name_is_preferred_then_the_shorter, make_folder, remove_folder),
