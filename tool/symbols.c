@@ -17,6 +17,7 @@ enum {
     OPTION_SYMBOLS,
     OPTION_MODULES,
     OPTION_JSON,
+    OPTION_DEBUGINFOD,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -30,6 +31,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
+    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "lookup: ask this debuginfod server for what is not here"},
 };
 
 struct verb {
@@ -44,8 +46,9 @@ static const struct verb verbs[] = {
     {"add", sbx_symbols_add, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols add FILE|DIR..."},
     {"list", sbx_symbols_list, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_JSON), 0, 0, "symbols list"},
     {"remove", sbx_symbols_remove, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols remove BUILD-ID..."},
-    {"lookup", sbx_symbols_lookup, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SYMBOLS) | BIT(OPTION_MODULES),
-     2, SIZE_MAX, "symbols lookup BUILD-ID OFFSET..."},
+    {"lookup", sbx_symbols_lookup,
+     BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SYMBOLS) | BIT(OPTION_MODULES) | BIT(OPTION_DEBUGINFOD), 2,
+     SIZE_MAX, "symbols lookup BUILD-ID OFFSET..."},
 };
 
 void sbx_usage_symbols(FILE *out)
@@ -124,6 +127,9 @@ static int read_options(int argc, char **argv, struct sbx_symbols_request *reque
             break;
         case OPTION_JSON:
             request->json = true;
+            break;
+        case OPTION_DEBUGINFOD:
+            request->debuginfod = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (*verb_out == NULL) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "build_id.h"
+#include "debuginfod_option.h"
 #include "json_writer.h"
 #include "options.h"
 #include "symbol_file.h"
@@ -100,6 +101,11 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
         goto free_both;
     }
     sbx_symbolizer_use_store(symbolizer, store);
+    static struct sbx_debuginfod_option debuginfod;
+    status = sbx_debuginfod_option_use("symbols", request->debuginfod, &debuginfod, symbolizer);
+    if (status != SBX_EXIT_DONE) {
+        goto free_both;
+    }
     for (size_t i = 0; i < request->index_path_count; i++) {
         int result = sbx_symbolizer_add_index(symbolizer, request->index_paths[i]);
         if (result != 0) {
@@ -115,6 +121,8 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
     for (size_t i = 0; i < lookup->offset_count; i++) {
         print_offset(lookup->offsets[i], file, frames); /* without a file too: a script counts on a line an offset */
     }
+    int told = sbx_debuginfod_option_tell("symbols", symbolizer);
+    status = status == SBX_EXIT_DONE ? told : status;
 
 free_both:
     sbx_symbolizer_destroy(symbolizer);

@@ -14,6 +14,7 @@ struct sbx_symbols_request {
     const char **operands; /* behind the verb */
     size_t operand_count;
     bool json;
+    const char *debuginfod; /* URL; NULL: none is asked */
 };
 
 /* Each does its verb and returns the exit status; everything of the request is borrowed. */

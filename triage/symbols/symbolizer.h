@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debuginfod.h"
 #include "provider_map.h"
 #include "symbol_file.h"
 #include "symbol_store.h"
@@ -26,6 +27,12 @@ void sbx_symbolizer_destroy(struct sbx_symbolizer *symbolizer);
 /* Ask `store` (borrowed until destroy) before any file. What it has of symbols alone yields to a file with debug
  * information. */
 void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symbol_store *store);
+
+/* Ask `server` (borrowed until destroy) where neither store nor files have debug information. One that fails is not asked
+ * again for a minute. To be used by a process with one thread. */
+void sbx_symbolizer_use_debuginfod(struct sbx_symbolizer *symbolizer, const struct sbx_debuginfod *server);
+/* Why that server was not to be had since this was asked last, as words for a person; NULL when nothing was wrong. */
+const char *sbx_symbolizer_debuginfod_trouble(struct sbx_symbolizer *symbolizer);
 
 /* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
  * *path_out (may be NULL as argument) gets the path that says what it is called, also where the
