@@ -56,11 +56,19 @@ static bool load(struct library *library)
 }
 
 static uint64_t max_bytes; /* of the process that fetches */
+static volatile sig_atomic_t was_large;
+
+static void note_large(int number)
+{
+    (void)number;
+    was_large = 1; /* and the write fails */
+}
 
 static int stop_when_large(void *client, long done, long total)
 {
     (void)client;
-    return (done > 0 && (uint64_t)done > max_bytes) || (total > 0 && (uint64_t)total > max_bytes);
+    was_large = was_large || (done > 0 && (uint64_t)done > max_bytes) || (total > 0 && (uint64_t)total > max_bytes);
+    return was_large;
 }
 
 /* What the library reads from its environment, and nothing that the user's has. */
@@ -110,7 +118,7 @@ static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_
     int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (quiet < 0 || dup2(quiet, STDOUT_FILENO) < 0 || dup2(quiet, STDERR_FILENO) < 0 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setrlimit(RLIMIT_FSIZE, &size) != 0 ||
-        setrlimit(RLIMIT_CORE, &none) != 0 || signal(SIGXFSZ, SIG_IGN) == SIG_ERR) {
+        setrlimit(RLIMIT_CORE, &none) != 0 || signal(SIGXFSZ, note_large) == SIG_ERR) {
         return -errno;
     }
     if (!set_environment(server, max_s)) {
@@ -130,7 +138,7 @@ static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_
     }
     library.end(client);
     *fd_out = fd;
-    return fd < 0 ? fd : 0;
+    return fd >= 0 ? 0 : was_large ? -EFBIG : fd;
 }
 
 /* ---- the caller ---- */

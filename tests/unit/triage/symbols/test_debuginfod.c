@@ -121,8 +121,8 @@ static void test_what_has_no_measure_or_no_end_is_left(void **state)
                                    .body_bytes = SIZE_MAX - (1 << 20)};
     const struct manner drips = {.head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", .body = "",
                                  .body_bytes = 100000, .drip_ms = 100};
-    assert_int_not_equal(ask(&large, why), -ENOENT);
-    assert_int_not_equal(ask(&endless, why), -ENOENT);
+    assert_int_equal(ask(&large, why), -EFBIG);
+    assert_int_equal(ask(&endless, why), -EFBIG);
     assert_int_equal(ask(&drips, why), -ETIME);
 }
 
