@@ -115,12 +115,12 @@ static void test_what_has_no_measure_or_no_end_is_left(void **state)
 {
     (void)state;
     char why[240];
-    const struct manner large = {.head = "HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n", .body = "",
-                                 .body_bytes = 5000000000};
-    const struct manner endless = {.head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", .body = "",
-                                   .body_bytes = SIZE_MAX - (1 << 20)};
-    const struct manner drips = {.head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", .body = "",
-                                 .body_bytes = 100000, .drip_ms = 100};
+    const struct manner large = {
+        .head = "HTTP/1.1 200 OK\r\nContent-Length: 5000000000\r\n\r\n", .body = "", .body_bytes = 5000000000};
+    const struct manner endless = {
+        .head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", .body = "", .body_bytes = SIZE_MAX - (1 << 20)};
+    const struct manner drips = {
+        .head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", .body = "", .body_bytes = 100000, .drip_ms = 100};
     assert_int_equal(ask(&large, why), -EFBIG);
     assert_int_equal(ask(&endless, why), -EFBIG);
     assert_int_equal(ask(&drips, why), -ETIME);
@@ -130,8 +130,8 @@ static void test_what_is_no_file_of_that_build_id_is_refused(void **state)
 {
     (void)state;
     char why[240];
-    const struct manner garbage = {.head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", .body = "<html>no!",
-                                   .body_bytes = 9, .is_once = true};
+    const struct manner garbage = {
+        .head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", .body = "<html>no!", .body_bytes = 9, .is_once = true};
     const struct manner other = {.head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", .body = "/proc/self/exe"};
     assert_int_equal(ask(&garbage, why), -EBADMSG);
     assert_non_null(strstr(why, "no ELF file with this build-id"));
@@ -152,8 +152,8 @@ static void test_a_server_without_it_says_so_and_one_that_is_away_is_told(void *
 static void test_only_one_web_address_is_a_url(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "file:///etc/passwd", "http://a http://b", "http://a\n", "localhost",
-                                      "ftp://a"};
+    static const char *const bad[] = {"",           "file:///etc/passwd", "http://a http://b",
+                                      "http://a\n", "localhost",          "ftp://a"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct sbx_symbol_image *image;
         char why[240];
