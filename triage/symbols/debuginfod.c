@@ -219,10 +219,12 @@ int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *bui
         pid = fork();
         if (pid == 0) {
             int fd = -1;
-            close(sockets[0]);
+            /* The caller may have connections to servers that believe it. */
+            int socket = dup2(sockets[1], STDERR_FILENO + 1);
+            (void)close_range(STDERR_FILENO + 2, ~0U, 0);
             max_bytes = server->max_bytes == 0 ? MAX_BYTES : server->max_bytes;
             result = fetch_here(server, build_id, bytes, max_s, &fd);
-            send_result(sockets[1], result, fd);
+            send_result(socket, result, fd);
             _exit(0);
         }
         result = pid < 0 ? -errno : 0;

@@ -18,7 +18,6 @@ enum {
 
 struct sbx_redis_link {
     pthread_mutex_t mutex; /* all below */
-    unsigned users;
     struct sbx_redis_url url;
     struct sbx_redis_node node;        /* one server */
     struct sbx_redis_cluster *cluster; /* NULL: it is none */
@@ -31,7 +30,6 @@ struct sbx_redis_link *sbx_redis_link_create(const struct sbx_redis_url *url)
         return NULL;
     }
     link->url = *url;
-    link->users = 1;
     link->node.address = url->seeds[0];
     if (url->is_cluster && (link->cluster = sbx_redis_cluster_create(&link->url)) == NULL) {
         free(link);
@@ -41,20 +39,9 @@ struct sbx_redis_link *sbx_redis_link_create(const struct sbx_redis_url *url)
     return link;
 }
 
-struct sbx_redis_link *sbx_redis_link_share(struct sbx_redis_link *link)
+void sbx_redis_link_destroy(struct sbx_redis_link *link)
 {
-    pthread_mutex_lock(&link->mutex);
-    link->users++;
-    pthread_mutex_unlock(&link->mutex);
-    return link;
-}
-
-void sbx_redis_link_release(struct sbx_redis_link *link)
-{
-    pthread_mutex_lock(&link->mutex);
-    unsigned users = --link->users;
-    pthread_mutex_unlock(&link->mutex);
-    if (users > 0) {
+    if (link == NULL) {
         return;
     }
     sbx_redis_node_finish(&link->node);

@@ -11,11 +11,9 @@
 
 struct sbx_redis_link;
 
-/* One user. Returns NULL without memory. */
+/* `url` is copied. NULL without memory. */
 struct sbx_redis_link *sbx_redis_link_create(const struct sbx_redis_url *url);
-/* One user more, or less; with the last it goes. */
-struct sbx_redis_link *sbx_redis_link_share(struct sbx_redis_link *link);
-void sbx_redis_link_release(struct sbx_redis_link *link);
+void sbx_redis_link_destroy(struct sbx_redis_link *link);
 
 enum sbx_redis_patience {
     SBX_REDIS_READ, /* six seconds: somebody waits for names */

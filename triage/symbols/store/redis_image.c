@@ -30,7 +30,7 @@ void sbx_redis_place_release(struct sbx_redis_place *place)
     unsigned users = --place->users;
     pthread_mutex_unlock(&place->mutex);
     if (users == 0) {
-        sbx_redis_link_release(place->link);
+        sbx_redis_link_destroy(place->link);
         pthread_mutex_destroy(&place->mutex);
         free(place);
     }
@@ -62,7 +62,8 @@ struct redis_image {
     struct sbx_redis_place *place;
     struct sbx_redis_image_keys keys;
     uint64_t generation;
-    long long stays_s;              /* as Redis said of the head that was read last; -1: for ever */
+    long long stays_s; /* as Redis said of the head that was read last; -1: for ever */
+    enum sbx_redis_patience patience;
     bool tells;                     /* what is damaged: who replaces it does not */
     uint64_t refreshed_s;           /* when it was last seen that it stays; 0 never */
     struct sbx_symbol_image *image; /* whose source this is; NULL while it is opened */
@@ -87,7 +88,7 @@ static int get_head(struct redis_image *own, uint8_t **head_out, size_t *count_o
     sbx_redis_command_add(&commands[0], key, bytes);
     sbx_redis_command_add(&commands[1], "TTL", 3);
     sbx_redis_command_add(&commands[1], key, bytes);
-    int result = sbx_redis_link_run(own->place->link, commands, 2, SBX_REDIS_READ, why);
+    int result = sbx_redis_link_run(own->place->link, commands, 2, own->patience, why);
     const redisReply *value = commands[0].reply;
     if (result == -EREMOTEIO && value != NULL && value->type == REDIS_REPLY_ERROR &&
         strncmp(value->str, "WRONGTYPE", 9) == 0) {
@@ -151,7 +152,8 @@ static void refresh(struct redis_image *own)
     uint64_t keep_s = own->place->keep_s;
     char seconds[24], key[SBX_REDIS_KEY_BYTES], why[SBX_REDIS_WHY_BYTES];
     own->refreshed_s = clock_s();
-    if (own->stays_s >= 0 && (uint64_t)own->stays_s + SBX_STORE_REFRESH_S > keep_s) {
+    uint64_t daily_s = keep_s / 2 < SBX_STORE_REFRESH_S ? keep_s / 2 : SBX_STORE_REFRESH_S;
+    if (own->stays_s >= 0 && (uint64_t)own->stays_s + daily_s > keep_s) {
         return;
     }
     snprintf(seconds, sizeof seconds, "%" PRIu64, keep_s + CHUNK_LONGER_S);
@@ -181,7 +183,7 @@ static int read_head(void *context, uint8_t **head_out, size_t *count_out, uint6
     return result;
 }
 
-/* A program may have an image open for months: its questions refresh it too. */
+/* A program may have an image open for months: what it fetches keeps it too. */
 static void refresh_daily(struct redis_image *own)
 {
     uint8_t *head = NULL;
@@ -209,7 +211,7 @@ static int fetch(void *context, struct sbx_image_chunk *chunks, size_t count)
         sbx_redis_command_add(&commands[i], names[i],
                               sbx_redis_chunk_key(&own->keys, own->generation, chunks[i].number, names[i]));
     }
-    result = result != 0 ? result : sbx_redis_place_run(own->place, commands, count, SBX_REDIS_READ);
+    result = result != 0 ? result : sbx_redis_place_run(own->place, commands, count, own->patience);
     for (size_t i = 0; i < count && result == 0; i++) {
         const redisReply *value = commands[i].reply;
         chunks[i].is_there = value->type == REDIS_REPLY_STRING && (size_t)value->len == chunks[i].byte_count;
@@ -259,6 +261,7 @@ int sbx_redis_image_open(struct sbx_redis_place *place, const struct sbx_redis_i
     own->place = sbx_redis_place_share(place);
     own->keys = *keys;
     own->tells = is_question;
+    own->patience = is_question ? SBX_REDIS_READ : SBX_REDIS_WRITE;
     int result = sbx_symbol_image_open_source((struct sbx_image_source){.calls = &calls, .context = own}, cache_bytes,
                                               image_out);
     if (result == 0) {

@@ -341,9 +341,7 @@ int sbx_redis_store_open(const struct sbx_redis_url *url, const char *name, cons
     struct sbx_redis_place *place = calloc(1, sizeof *place);
     struct sbx_redis_link *link = sbx_redis_link_create(url);
     if (store == NULL || place == NULL || link == NULL) {
-        if (link != NULL) {
-            sbx_redis_link_release(link);
-        }
+        sbx_redis_link_destroy(link);
         free(place);
         free(store);
         return -ENOMEM;

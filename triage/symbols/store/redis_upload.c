@@ -101,6 +101,7 @@ static int upload_chunks(struct sbx_redis_upload *upload)
     char(*names)[SBX_REDIS_KEY_BYTES] = calloc(WRITE_CHUNKS, sizeof *names);
     int result = commands == NULL || names == NULL ? -ENOMEM : 0;
     bool all_there = false;
+    upload->is_begun = true;
     for (int tries = 0; tries < 4 && result == 0 && !all_there; tries++) {
         for (uint64_t at = 0; at < chunk_count && result == 0;) {
             size_t bytes, count = batch_from(upload->image, at, &bytes);
@@ -218,6 +219,7 @@ static int try_commit(struct sbx_redis_upload *upload, enum sbx_store_outcome *o
     if (is_wanted && !upload->is_there) {
         result = upload_chunks(upload);
     }
+    upload->is_offered = upload->is_offered || (result == 0 && is_wanted);
     if (result == 0) {
         result = is_wanted ? sbx_redis_exchange_head(upload->place, upload->keys, mark, mark_bytes, upload->head,
                                                      upload->head_bytes)
@@ -243,14 +245,10 @@ int sbx_redis_upload_put(struct sbx_redis_upload *upload, enum sbx_store_outcome
         result = try_commit(upload, &wanted, before);
     }
     bool is_put = result == 1 && (wanted == SBX_STORE_ADDED || wanted == SBX_STORE_REPLACED);
-    if (upload->is_there && !is_put) {
-        char mark[SBX_REDIS_MARK_BYTES];
-        size_t bytes;
-        /* Not those of a head that got there after all, while its answer did not. */
-        if (result >= 0 && (sbx_redis_read_mark(upload->place, upload->keys, mark, &bytes) != 0 ||
-                            bytes != SBX_REDIS_MARK_BYTES || memcmp(mark, upload->head, bytes) != 0)) {
-            (void)sbx_redis_chunks_each(upload->place, upload->keys, upload->generation, upload->image, "UNLINK", NULL);
-        }
+    bool is_known =
+        result >= 0 || !upload->is_offered; /* else a head that has these chunks may still come to be there */
+    if (upload->is_begun && !is_put && is_known) {
+        (void)sbx_redis_chunks_each(upload->place, upload->keys, upload->generation, upload->image, "UNLINK", NULL);
     }
     *outcome = wanted;
     return result == 0 ? -EBUSY : result == 1 ? 0 : result;

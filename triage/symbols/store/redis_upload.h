@@ -12,7 +12,8 @@ struct sbx_redis_upload {
     uint64_t generation;
     uint8_t *head; /* the value */
     size_t head_bytes;
-    bool is_there; /* its chunks are */
+    bool is_begun, is_there; /* some, or all of its chunks are */
+    bool is_offered;         /* the head was sent: it may be there whatever was answered */
 };
 
 /* Put it, if what is there allows it. Returns 0, -EBUSY when others write the same all the time, or -errno. */

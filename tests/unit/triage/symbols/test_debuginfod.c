@@ -103,7 +103,7 @@ static int ask(const struct manner *manner, char why[240])
     struct sbx_symbol_image *image = NULL;
     why[0] = '\0';
     begin_server(manner);
-    const struct sbx_debuginfod asked = {.url = url, .cache_folder = folder, .max_bytes = 1 << 20, .max_s = 3};
+    const struct sbx_debuginfod asked = {.url = url, .cache_folder = folder, .max_bytes = 1 << 20, .max_s = 1};
     int result = sbx_debuginfod_image(&asked, id, sizeof id, 0, &image, why, 240);
     end_server();
     assert_true(result != 0); /* nobody here has it */

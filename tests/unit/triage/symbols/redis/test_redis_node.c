@@ -105,7 +105,7 @@ static void ask(const struct manner *wanted, bool is_cluster)
         assert_true(*c >= 0x20 && *c < 0x7f);
     }
     sbx_redis_commands_finish(commands, 2);
-    sbx_redis_link_release(link);
+    sbx_redis_link_destroy(link);
     atomic_store(&is_over, true);
     shutdown(listener, SHUT_RDWR);
     pthread_join(server, NULL);
