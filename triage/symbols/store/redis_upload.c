@@ -219,12 +219,12 @@ static int try_commit(struct sbx_redis_upload *upload, enum sbx_store_outcome *o
     if (is_wanted && !upload->is_there) {
         result = upload_chunks(upload);
     }
-    upload->is_offered = upload->is_offered || (result == 0 && is_wanted);
     if (result == 0) {
         result = is_wanted ? sbx_redis_exchange_head(upload->place, upload->keys, mark, mark_bytes, upload->head,
                                                      upload->head_bytes)
                            : 1;
     }
+    upload->is_offered = upload->is_offered || (is_wanted && upload->is_there && result < 0 && result != -EREMOTEIO);
     if (result == 1 && is_wanted) {
         sbx_redis_link_settle(upload->place->link);
         if (old != NULL) {

@@ -13,7 +13,7 @@ struct sbx_redis_upload {
     uint8_t *head; /* the value */
     size_t head_bytes;
     bool is_begun, is_there; /* some, or all of its chunks are */
-    bool is_offered;         /* the head was sent: it may be there whatever was answered */
+    bool is_offered;         /* the head was sent without an answer: it may come to be there */
 };
 
 /* Put it, if what is there allows it. Returns 0, -EBUSY when others write the same all the time, or -errno. */
