@@ -11,7 +11,7 @@
 #include "redis_cluster.h"
 
 enum {
-    READ_MS = 6000,
+    READ_MS = 5000,
     WRITE_MS = 30000,
     DOWN_MS = 10000
 };

@@ -16,7 +16,7 @@ struct sbx_redis_link *sbx_redis_link_create(const struct sbx_redis_url *url);
 void sbx_redis_link_destroy(struct sbx_redis_link *link);
 
 enum sbx_redis_patience {
-    SBX_REDIS_READ, /* six seconds: somebody waits for names */
+    SBX_REDIS_READ, /* five seconds: somebody waits for names */
     SBX_REDIS_WRITE /* thirty: what is written is worth to wait until a cluster has found itself again */
 };
 /* Have all commands done. Each has then a reply, or a result that says why there is none; an answer that did not come may

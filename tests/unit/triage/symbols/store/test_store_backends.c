@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_store_backends.c - what holds in every store: the same tests on a folder, a Redis server, and a Redis Cluster. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -287,6 +288,34 @@ static void test_tenants_do_not_see_each_other(void **state)
     }
 }
 
+/* One of several that share the store; each has images of its own. */
+static void *ask_often(void *context)
+{
+    unsigned *wrong = context;
+    for (int i = 0; i < 20; i++) {
+        *wrong += ask("f") != STORE_IMAGE_RIGHT;
+    }
+    return NULL;
+}
+
+static void test_several_threads_share_a_store(void **state)
+{
+    (void)state;
+    pthread_t threads[WRITERS];
+    unsigned wrong[WRITERS] = {0};
+    assert_int_equal(must_put("f", SBX_SYMBOLS_DWARF, NULL), SBX_STORE_ADDED);
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_often, &wrong[i]), 0);
+    }
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(must_put("other", SBX_SYMBOLS_DWARF, NULL), SBX_STORE_DIFFERENT);
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(wrong[i], 0);
+    }
+}
+
 /* Each puts its own names at the same moment: one of them is the first, and what it put is whole. */
 static void test_of_writers_at_the_same_moment_one_is_first(void **state)
 {
@@ -330,7 +359,7 @@ static void test_a_writer_killed_anywhere_leaves_something_whole(void **state)
     (void)state;
     uint64_t random = 77;
     unsigned whole = 0;
-    for (int round = 0; round < 25; round++) {
+    for (int round = 0; round < 15; round++) {
         pid_t pid = fork();
         if (pid == 0) {
             struct sbx_symbol_store *own = open_store("default");
@@ -374,6 +403,7 @@ int main(void)
         IN_A_STORE(test_a_draft_of_another_build_id_or_of_no_image_is_refused),
         IN_A_STORE(test_the_list_says_what_is_there),
         IN_A_STORE(test_tenants_do_not_see_each_other),
+        IN_A_STORE(test_several_threads_share_a_store),
         IN_A_STORE(test_of_writers_at_the_same_moment_one_is_first),
         IN_A_STORE(test_a_writer_killed_anywhere_leaves_something_whole),
     };
