@@ -31,6 +31,13 @@ enum {
 
 /* ---- the process that fetches ---- */
 
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 /* The three functions of libdebuginfod.so.1. */
 struct library {
     void *(*begin)(void);
@@ -71,6 +78,11 @@ static int stop_when_large(void *client, long done, long total)
     return was_large;
 }
 
+static unsigned idle_limit(unsigned max_s)
+{
+    return max_s < IDLE_S ? max_s : IDLE_S;
+}
+
 /* What the library reads from its environment, and nothing that the user's has. */
 static bool set_environment(const struct sbx_debuginfod *server, unsigned max_s)
 {
@@ -82,7 +94,7 @@ static bool set_environment(const struct sbx_debuginfod *server, unsigned max_s)
     }
     snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)max_bytes);
     snprintf(seconds, sizeof seconds, "%u", max_s);
-    snprintf(idle, sizeof idle, "%u", max_s < IDLE_S ? max_s : IDLE_S);
+    snprintf(idle, sizeof idle, "%u", idle_limit(max_s));
     return setenv("DEBUGINFOD_URLS", server->url, 1) == 0 &&
            setenv("DEBUGINFOD_CACHE_PATH", server->cache_folder, 1) == 0 &&
            setenv("DEBUGINFOD_MAXSIZE", bytes, 1) == 0 && setenv("DEBUGINFOD_MAXTIME", seconds, 1) == 0 &&
@@ -132,12 +144,16 @@ static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_
         return -ENOMEM;
     }
     library.set_progress(client, stop_when_large);
+    uint64_t late_ms = now_ms() + (uint64_t)idle_limit(max_s) * 1000;
     int fd = library.find_debuginfo(client, build_id, (int)bytes, NULL);
-    if (fd == -ENOENT) {
+    if (fd == -ENOENT && !was_large && now_ms() < late_ms) {
         fd = library.find_executable(client, build_id, (int)bytes, NULL);
     }
     library.end(client);
     *fd_out = fd;
+    if (fd == -ENOENT && now_ms() >= late_ms) { /* it calls some ends of a connection so, too */
+        fd = -ETIME;
+    }
     return fd >= 0 ? 0 : was_large ? -EFBIG : fd;
 }
 
@@ -150,13 +166,6 @@ bool sbx_debuginfod_is_url(const char *url)
         is_web = is_web && (unsigned char)*c > ' ' && (unsigned char)*c < 0x7f; /* a space begins another URL */
     }
     return is_web && strlen(url) < 2000;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 /* Wait for the result until `until_ms`. Returns it, or -ETIME; -ECHILD when the process ended without one. */

@@ -328,7 +328,7 @@ static void test_of_writers_at_the_same_moment_one_is_first(void **state)
         if (pids[i] == 0) {
             struct sbx_symbol_store *own = open_store("default"); /* a connection is no thing to inherit */
             enum sbx_store_outcome outcome;
-            char name[8], byte;
+            char name[16], byte;
             close(ready[1]);
             (void)!read(ready[0], &byte, 1); /* until all are there */
             snprintf(name, sizeof name, "w%d", i);
@@ -338,7 +338,7 @@ static void test_of_writers_at_the_same_moment_one_is_first(void **state)
     }
     close(ready[0]);
     close(ready[1]);
-    char first[8] = "";
+    char first[16] = "";
     for (int i = 0; i < WRITERS; i++) {
         int status;
         assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
