@@ -147,6 +147,34 @@ static void test_chunks_of_a_refused_upload_do_not_stay(void **state)
     freeReplyObject(chunks);
 }
 
+static void test_a_list_is_whole_among_many_other_keys(void **state)
+{
+    (void)state;
+    enum {
+        IMAGES = 70
+    };
+    struct sbx_store_entry *entries;
+    enum sbx_store_outcome outcome;
+    size_t count;
+    freeReplyObject(redis_server_ask(&server, "EVAL %s 0",
+                                     "for i = 1, 6000 do redis.call('SET', 'sbx:default:v1:{' .. i .. 'x}:head', 'x') "
+                                     "redis.call('SET', 'sbx:other:v1:{' .. i .. '0}:head', 'x') end"));
+    assert_int_equal(redis_server_number(&server, "DBSIZE"), 12000);
+    for (uint8_t i = 0; i < IMAGES; i++) {
+        const uint8_t other[IMAGE_ID_BYTES] = {0x11, i};
+        assert_int_equal(store_image_put(store, other, "f", SBX_SYMBOLS_DWARF, 3, &outcome, NULL), 0);
+    }
+    assert_int_equal(sbx_symbol_store_list(store, &entries, &count), 0);
+    assert_int_equal(count, IMAGES);
+    for (size_t i = 0; i < count; i++) {
+        char wanted[8];
+        snprintf(wanted, sizeof wanted, "11%02x00", (unsigned)i & 0xff);
+        assert_int_equal(strncmp(entries[i].build_id, wanted, 6), 0);
+        assert_false(entries[i].is_damaged);
+    }
+    free(entries);
+}
+
 /* ---- how long ---- */
 
 /* The shortest time that any key stays. */
@@ -426,6 +454,7 @@ int main(void)
         IN_A_STORE(test_keys_hold_tenant_version_build_id_and_chunk),
         IN_A_STORE(test_what_is_removed_leaves_no_key),
         IN_A_STORE(test_chunks_of_a_refused_upload_do_not_stay),
+        IN_A_STORE(test_a_list_is_whole_among_many_other_keys),
         IN_A_STORE(test_a_question_lets_all_of_an_image_stay_and_is_noted_once_a_day),
         IN_A_STORE(test_the_url_says_how_long_and_the_list_when_it_was_used),
         IN_A_STORE(test_a_chunk_that_is_gone_or_damaged_is_absent_is_said_and_is_mended),
