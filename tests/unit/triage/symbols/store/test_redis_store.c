@@ -28,7 +28,7 @@ static struct redis_server server;
 static struct sbx_symbol_store *store;
 static char words[700];
 static uint8_t id[IMAGE_ID_BYTES] = {0xab};
-static const char head_key[] = "sbx:default:v1:{ab00000000000000000000000000000000000000}:head";
+static char head_key[96], other_head_key[96], chunk_pattern[96]; /* with the parser's version */
 
 static void open_store(const char *user, const char *behind)
 {
@@ -42,6 +42,9 @@ static void open_store(const char *user, const char *behind)
 static int begin(void **state)
 {
     (void)state;
+    snprintf(head_key, sizeof head_key, "sbx:default:v%d:{ab%038d}:head", SBX_SYMBOL_PARSER_VERSION, 0);
+    snprintf(other_head_key, sizeof other_head_key, "sbx:default:v%d:{cd%038d}:head", SBX_SYMBOL_PARSER_VERSION, 0);
+    snprintf(chunk_pattern, sizeof chunk_pattern, "sbx:default:v%d:{ab00*.*.0}:*", SBX_SYMBOL_PARSER_VERSION);
     redis_server_start(&server, false, NULL, NULL);
     return 0;
 }
@@ -103,7 +106,7 @@ static void test_keys_hold_tenant_version_build_id_and_chunk(void **state)
     char hex[SBX_STORE_HEX_BYTES];
     assert_int_equal(must_put("f"), SBX_STORE_ADDED);
     assert_int_equal(redis_server_number(&server, "EXISTS %s", head_key), 1);
-    redisReply *chunks = keys("sbx:default:v1:{ab00*.*.0}:*");
+    redisReply *chunks = keys(chunk_pattern);
     assert_int_equal(chunks->elements, CHUNKS);
     freeReplyObject(chunks);
     redisReply *all = keys("*");
@@ -113,8 +116,12 @@ static void test_keys_hold_tenant_version_build_id_and_chunk(void **state)
     assert_string_equal(hex, "ab00000000000000000000000000000000000000");
     assert_false(sbx_redis_head_hex("other", head_key, strlen(head_key), hex));
     assert_false(sbx_redis_head_hex("default", head_key, strlen(head_key) - 1, hex));
-    assert_false(sbx_redis_head_hex("default", "sbx:default:v1:{}:head", 22, hex));
-    assert_false(sbx_redis_head_hex("default", "sbx:default:v1:{zz}:head", 24, hex));
+    char bad[96];
+    static const char *const no_hex[] = {"", "zz", "abc", "AB", "ab{", "ab}"};
+    for (size_t i = 0; i < sizeof no_hex / sizeof no_hex[0]; i++) {
+        int bytes = snprintf(bad, sizeof bad, "sbx:default:v%d:{%s}:head", SBX_SYMBOL_PARSER_VERSION, no_hex[i]);
+        assert_false(sbx_redis_head_hex("default", bad, (size_t)bytes, hex));
+    }
 }
 
 static void test_what_is_removed_leaves_no_key(void **state)
@@ -136,7 +143,7 @@ static void test_chunks_of_a_refused_upload_do_not_stay(void **state)
     assert_int_equal(store_image_put(store, id, "f", SBX_SYMBOLS_SYMTAB, CHUNKS, &outcome, NULL), 0);
     assert_int_equal(must_put("f"), SBX_STORE_REPLACED);
     /* Those of what was replaced stay for an hour. */
-    redisReply *chunks = keys("sbx:default:v1:{ab00*.*.0}:*");
+    redisReply *chunks = keys(chunk_pattern);
     assert_int_equal(chunks->elements, 2 * CHUNKS);
     size_t hourly = 0;
     for (size_t i = 0; i < chunks->elements; i++) {
@@ -156,9 +163,11 @@ static void test_a_list_is_whole_among_many_other_keys(void **state)
     struct sbx_store_entry *entries;
     enum sbx_store_outcome outcome;
     size_t count;
-    freeReplyObject(redis_server_ask(&server, "EVAL %s 0",
-                                     "for i = 1, 6000 do redis.call('SET', 'sbx:default:v1:{' .. i .. 'x}:head', 'x') "
-                                     "redis.call('SET', 'sbx:other:v1:{' .. i .. '0}:head', 'x') end"));
+    freeReplyObject(redis_server_ask(
+        &server, "EVAL %s 0 %d",
+        "for i = 1, 6000 do redis.call('SET', 'sbx:default:v' .. ARGV[1] .. ':{' .. i .. 'x}:head', 'x') "
+        "redis.call('SET', 'sbx:other:v' .. ARGV[1] .. ':{' .. i .. '0}:head', 'x') end",
+        SBX_SYMBOL_PARSER_VERSION));
     assert_int_equal(redis_server_number(&server, "DBSIZE"), 12000);
     for (uint8_t i = 0; i < IMAGES; i++) {
         const uint8_t other[IMAGE_ID_BYTES] = {0x11, i};
@@ -296,8 +305,7 @@ static void test_a_head_that_is_damaged_is_listed_answers_nothing_and_is_replace
             const uint8_t other[IMAGE_ID_BYTES] = {0xcd};
             enum sbx_store_outcome outcome;
             assert_int_equal(store_image_put(store, other, "f", SBX_SYMBOLS_DWARF, CHUNKS, &outcome, NULL), 0);
-            freeReplyObject(redis_server_ask(
-                &server, "RENAME sbx:default:v1:{cd00000000000000000000000000000000000000}:head %s", head_key));
+            freeReplyObject(redis_server_ask(&server, "RENAME %s %s", other_head_key, head_key));
         }
         assert_int_equal(ask(), STORE_IMAGE_NONE);
         assert_int_equal(sbx_symbol_store_list(store, &entries, &count), 0);
