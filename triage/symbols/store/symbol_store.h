@@ -5,7 +5,8 @@
  * better: code with debug information after symbols alone, never one answer by a different one of the same kind, which
  * would let whoever may upload put words into other people's stacks. An image that nobody asked for in 45 days goes; that
  * it was asked for is written down at most once a day. A store may be used by several threads at a time, an image by one;
- * images may outlive their store. */
+ * images may outlive their store. In Redis, callers of one store take turns, and one that writes while a cluster replaces
+ * a master may take half a minute: a server that has to go on answering opens a store of its own for writing. */
 #ifndef SBX_SYMBOL_STORE_H
 #define SBX_SYMBOL_STORE_H
 
