@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "consent.h"
 #include "crash_signals.h"
+#include "family.h"
 #include "got_hook.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
@@ -31,6 +32,7 @@
 #include "pages.h"
 #include "point.h"
 #include "process_barrier.h"
+#include "process_state.h"
 #include "providers.h"
 #include "sampler.h"
 #include "signal_stack.h"
@@ -203,6 +205,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     /* One start a process, by whichever thread comes first: pages of the first recording stay mapped for hooks that may
      * still be in them. A start that failed before there was a recording may be tried again. */
     static uint32_t has_started;
+    SBX_OF_ONE_PROCESS(has_started);
     uint32_t expected = 0;
     if (!sbx_cas_acq_rel(&has_started, &expected, 1)) { /* order: acq_rel agent.has_started - one starter */
         return sbx_load_acquire(&sbx_the_agent.stopping) == 0 ? -EALREADY
@@ -211,12 +214,17 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     /* The recording's name says which spool it is for (recording_name.h): so there must be one. One that cannot be made is told
      * by the first snapshot that cannot be written. */
     int result = access(spool_path, F_OK) != 0 ? sbx_make_folders(spool_path) : 0;
-    result = sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib, &sbx_the_agent.recording);
+    bool is_worker = sbx_the_agent.family.role == SBX_ROLE_WORKER;
+    result = is_worker ? sbx_recording_create_for_worker(recordings_folder, spool_path, sbx_the_agent.parent_modules,
+                                                         &sbx_the_agent.recording)
+                       : sbx_recording_create_sized(recordings_folder, spool_path, wanted->recording_kib,
+                                                    &sbx_the_agent.recording);
     if (result != 0) {
         sbx_store_release(&has_started, 0); /* order: release agent.has_started */
         return result;
     }
     sbx_the_agent.recording.header->consent = consent;
+    sbx_the_agent.recording.header->family = sbx_the_agent.family;
     memcpy(sbx_the_agent.recording.header->app_name, sbx_the_agent.app_name, sizeof sbx_the_agent.app_name);
     memcpy(sbx_the_agent.recording.header->app_version, sbx_the_agent.app_version, sizeof sbx_the_agent.app_version);
     sbx_the_agent.is_consent_required = is_consent_required;
@@ -370,6 +378,7 @@ int sbx_agent_stop(uint32_t timeout_ms)
     sbx_thread_forbid_asking();
     sbx_crash_signals_stop();
     close_recording();
+    sbx_family_give_seat((uint32_t)getpid());
     return in_time ? 0 : -ETIMEDOUT;
 }
 
@@ -421,6 +430,7 @@ void sbx_agent_process_exits(void)
     sbx_message_exit();
     wait_for_snapshot(EXIT_WAIT_MS);
     bool is_killed = ends_in_a_stall();
+    sbx_family_give_seat((uint32_t)getpid());
     sbx_store_relaxed(sbx_the_capture.gate, 0);
     if (!is_killed) {
         have_recording_closed();

@@ -7,15 +7,12 @@
 #include <unistd.h>
 
 #include "the_capture.h"
-#include "clock.h"
-#include "libc_symbols.h"
 #include "the_agent.h"
 #include "thread_registry.h"
 
 static struct {
     struct sbx_roster *roster; /* NULL: nobody wants to know */
     uint64_t number;
-    uint64_t forked_ns; /* in a child of fork(): when it was made */
     bool has_said_loop;
 } attendance;
 
@@ -30,35 +27,30 @@ uint64_t sbx_attendance_roster(void)
     return attendance.number;
 }
 
-/* A wait begins in a child of fork(), which nobody records. Most children call exec before; this one does not: it is what
- * would have been recorded, had it been started as a program (late_start.h). */
-SBX_HOOK_SAFE static void count_forked(uint8_t group)
+void sbx_attendance_unrecorded_child(void)
 {
-    bool is_asked = (SBX_POINT_BIT(group) & SBX_WAITS_THAT_ASK) != 0;
-    if (!is_asked || (group != SBX_GROUP_POLL && sbx_now_ns() - attendance.forked_ns < SBX_OLD_ENOUGH_NS)) {
-        return;
+    if (attendance.roster != NULL) {
+        sbx_add_relaxed(&attendance.roster->forked, 1); /* relaxed: statistics */
     }
-    sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
-    sbx_add_relaxed(&attendance.roster->forked, 1);
 }
 
-static void look_out_in_child(void)
+void sbx_attendance_forget_parent(void)
 {
-    attendance.forked_ns = sbx_now_ns();
-    sbx_store_relaxed(&sbx_the_capture.late_ask, count_forked); /* relaxed: a child has one thread */
+    attendance.has_said_loop = false;
 }
 
 void sbx_attendance_began(int result)
 {
-    static bool is_at_fork;
     enum sbx_roster_state state = result == 0            ? SBX_ROSTER_RECORDS
                                   : result == -ECANCELED ? SBX_ROSTER_DECLINED
                                                          : SBX_ROSTER_FAILED;
-    sbx_roster_say(attendance.roster, (uint32_t)getpid(), state, state == SBX_ROSTER_FAILED ? (uint32_t)-result : 0);
-    if (attendance.roster != NULL && result == 0 && !is_at_fork) {
-        is_at_fork = true;
-        (void)sbx_at_fork(NULL, NULL, look_out_in_child); /* without it they are not counted */
+    if (sbx_the_agent.family.role == SBX_ROLE_WORKER && state == SBX_ROSTER_RECORDS) {
+        if (attendance.roster != NULL) {
+            sbx_add_relaxed(&attendance.roster->workers, 1); /* relaxed: statistics */
+        }
+        return;
     }
+    sbx_roster_say(attendance.roster, (uint32_t)getpid(), state, state == SBX_ROSTER_FAILED ? (uint32_t)-result : 0);
 }
 
 void sbx_attendance_left(void)
@@ -74,8 +66,11 @@ void sbx_attendance_look(void)
     const struct sbx_thread *thread = sbx_thread_main();
     attendance.has_said_loop = (thread != NULL && thread->entry->message != 0) || /* relaxed: numbers for people */
                                sbx_load_relaxed(&sbx_the_capture.has_frames) != 0 ||
+                               sbx_load_relaxed(&sbx_the_capture.has_clients) != 0 ||
                                sbx_load_relaxed(&sbx_the_capture.header->watch_count) != 0;
-    if (attendance.has_said_loop) {
+    if (attendance.has_said_loop && sbx_the_agent.family.role == SBX_ROLE_WORKER) {
+        sbx_store_relaxed(&attendance.roster->has_worker_loop, 1); /* relaxed: said once, whoever says it */
+    } else if (attendance.has_said_loop) {
         sbx_roster_say_loop(attendance.roster, sbx_the_capture.header->pid);
     }
 }

@@ -12,8 +12,14 @@
 void sbx_attendance_join(const char *recordings_folder, uint64_t number);
 uint64_t sbx_attendance_roster(void); /* its number; 0: there is none */
 
-/* What came of the start: `result` of sbx_agent_start(). From here on children of fork() are counted. */
+/* What came of the start: `result` of sbx_agent_start(). Workers are counted, and not told one by one. */
 void sbx_attendance_began(int result);
+
+/* A forked child wanted to be recorded, and is not. In that child. */
+void sbx_attendance_unrecorded_child(void);
+
+/* In a forked child, before its start. */
+void sbx_attendance_forget_parent(void);
 
 /* The recorder has left to the program: it will not come back. */
 void sbx_attendance_left(void);

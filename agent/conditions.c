@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "own_folder.h"
+#include "process_state.h"
 #include "recording_file.h"
 #include "temporary_file.h"
 
@@ -38,6 +39,7 @@ int sbx_conditions_write(const char *spool_path, uint32_t pid, uint64_t start_ti
         }
         /* Who reads it knows by the lock that we live, whatever pid namespace he is in. One call at a time. */
         static void *kept;
+        SBX_OF_ONE_PROCESS(kept);
         sbx_lock_drop(kept);
         kept = result == 0 ? sbx_lock_keep(file) : NULL;
         close(file);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "process_state.h"
 #include "the_capture.h"
 #include "consent.h"
 #include "the_agent.h"
@@ -17,6 +18,7 @@ enum {
 
 /* Consent is said by one at a time: the application's threads, and the module thread that reads it in the spool. */
 static pthread_mutex_t consent_lock = PTHREAD_MUTEX_INITIALIZER;
+SBX_OF_ONE_PROCESS(consent_lock);
 
 /* Have the watch thread put it in force, and wait until it has. */
 static int order_consent(enum sbx_consent_order order)

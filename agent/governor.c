@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "process_state.h"
 #include "the_capture.h"
 #include "clock.h"
 #include "governor_decision.h"
@@ -30,6 +31,7 @@ static struct {
     bool is_stalling, has_stalled; /* now; at any moment of the window */
     uint32_t doubts;               /* rests with groups shed since the last whole window */
 } the;
+SBX_OF_ONE_PROCESS(the);
 
 static void read_all(struct readings *readings_out)
 {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <link.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/auxv.h>
@@ -140,30 +141,33 @@ static bool is_trampoline(const struct search *search, uint64_t word)
     return word - search->vdso_begin < search->vdso_end - search->vdso_begin;
 }
 
-SBX_HOOK_SAFE bool sbx_handler_is_above(void)
+SBX_HOOK_SAFE uint64_t sbx_handler_find_above(uint64_t until)
 {
     struct search search = {.count = 0};
     uint64_t words[WORDS], at = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     find_restorers(&search);
     if (search.is_full) {
-        return true;
+        return SBX_HANDLER_PERHAPS;
     }
     for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
         /* To the end of the page: the stack ends at one. */
         size_t bytes = PAGE_BYTES - at % PAGE_BYTES;
         long got = copy_from(at, words, bytes);
         if (got == -EFAULT) {
-            return false; /* the end of the stack */
+            return SBX_HANDLER_NONE; /* the end of the stack */
         }
         if (got != (long)bytes) {
-            return true;
+            return SBX_HANDLER_PERHAPS;
         }
         for (size_t i = 0; i < bytes / 8; i++) {
+            if (until != 0 && at + i * 8 >= until) {
+                return SBX_HANDLER_NONE;
+            }
             if (is_trampoline(&search, words[i]) && is_frame(at + i * 8)) {
-                return true;
+                return at + i * 8;
             }
         }
         at += bytes;
     }
-    return true;
+    return SBX_HANDLER_PERHAPS;
 }

@@ -8,14 +8,19 @@
 #ifndef SBX_HANDLER_ABOVE_H
 #define SBX_HANDLER_ABOVE_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "marks.h"
 
 /* Learn the C library's restorer. Before main(): SIGRTMAX is ignored for a moment. */
 void sbx_handler_learn(void);
 
-/* True also when that cannot be told. Some seventy system calls, and the stack is copied: not often. */
-SBX_HOOK_SAFE bool sbx_handler_is_above(void);
+#define SBX_HANDLER_NONE    UINT64_C(0)
+#define SBX_HANDLER_PERHAPS UINT64_MAX
+
+/* Where the innermost handler's frame lies on the stack above the caller, NONE, or PERHAPS where that cannot be told. Not searched from
+ * address `until` on, where a handler is known to be; 0: to the stack's end. Some seventy system calls, and the stack is copied: not
+ * often. */
+SBX_HOOK_SAFE uint64_t sbx_handler_find_above(uint64_t until);
 
 #endif

@@ -37,6 +37,12 @@ void sbx_handover_start(void)
     }
 }
 
+void sbx_handover_forget_parent(void)
+{
+    handover.descriptor = -1;
+    handover.request = 0;
+}
+
 static bool has_been_answered(void)
 {
     /* order: acquire handover.answer - result is that of the answer, and the snapshot has its name */

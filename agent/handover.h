@@ -20,6 +20,9 @@
 /* Open what the companion will be woken with, when there is one. The thread must have a descriptor table of its own. */
 void sbx_handover_start(void);
 
+/* In a forked child, before its start: the descriptor is its parent's, and may be any file here. */
+void sbx_handover_forget_parent(void);
+
 /* Ask for a snapshot with this trigger, which failed here with errno `error`. False: there is no companion, or it has
  * left the last one unanswered. */
 bool sbx_handover_begin(const struct sbx_trigger_entry *trigger, uint32_t error, uint64_t now_ns);

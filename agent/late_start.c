@@ -91,8 +91,9 @@ static void *start(void *unused)
 }
 
 /* A wait begins, or a module is about to be loaded. */
-SBX_HOOK_SAFE static void ask(uint8_t group)
+SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
 {
+    (void)op;
     uint32_t expected = ARMED;
     bool is_load = group == SBX_GROUP_LOADER;
     if (sbx_load_relaxed(&late.state) != ARMED || /* relaxed: decided by the exchange below */
@@ -100,7 +101,8 @@ SBX_HOOK_SAFE static void ask(uint8_t group)
         return;
     }
     /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
-    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid || (!is_load && sbx_handler_is_above()) ||
+    if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
+        (!is_load && sbx_handler_find_above(0) != SBX_HANDLER_NONE) ||
         /* order: acq_rel late.state - one starter */
         !sbx_cas_acq_rel(&late.state, &expected, (uint32_t)(is_load ? ASLEEP : STARTING))) {
         return;
@@ -148,8 +150,9 @@ static bool wait_for_start(uint32_t timeout_ms)
 
 /* The program is about to do what it might not do beside us. Not started yet, it has nothing of us but hooks, unless it is to
  * stay so. */
-SBX_HOOK_SAFE static void settle(bool for_good)
+SBX_HOOK_SAFE static void settle(enum sbx_settle what)
 {
+    bool for_good = what == SBX_SETTLE_SANDBOX;
     if (sbx_load_acquire(&late.state) == DONE || /* order: acquire late.state */
         (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid) {
         return;

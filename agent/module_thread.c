@@ -26,6 +26,7 @@
 #include "own_folder.h"
 #include "point.h"
 #include "process_barrier.h"
+#include "process_state.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -61,6 +62,7 @@ static uint32_t apply_hooks(void)
 static bool look_around(void)
 {
     static bool is_behind;
+    SBX_OF_ONE_PROCESS(is_behind);
     sbx_loader_visit_begin(); /* no rows are built in here: a fork waits for it */
     if (sbx_module_map_refresh() || is_behind ||
         sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
@@ -132,7 +134,9 @@ void *sbx_module_main(void *unused)
         if (!has_recovered) {
             has_recovered = true;
             (void)sbx_process_barrier_start(); /* a grace period of the kernel's when there are threads: not before */
-            sbx_agent_recover_orphans();
+            if (sbx_the_agent.family.role != SBX_ROLE_WORKER) { /* its parent has, and may have had the right to */
+                sbx_agent_recover_orphans();
+            }
         }
         sbx_agent_follow_consent();
         if (is_behind && looks_left == 0) {

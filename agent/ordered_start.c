@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "attendance.h"
 #include "consent.h"
+#include "forked_child.h"
 #include "the_agent.h"
 
 void sbx_ordered_start(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders)
@@ -18,6 +19,9 @@ void sbx_ordered_start(const char *recordings_folder, const char *spool_path, co
     memcpy(sbx_the_agent.app_name, orders->app_name, sizeof sbx_the_agent.app_name - 1);
     memcpy(sbx_the_agent.app_version, orders->app_version, sizeof sbx_the_agent.app_version);
     sbx_attendance_join(recordings_folder, orders->roster);
-    sbx_attendance_began(
-        sbx_agent_start(recordings_folder, spool_path, &orders->settings, sbx_consent_read(spool_path), false));
+    int result = sbx_agent_start(recordings_folder, spool_path, &orders->settings, sbx_consent_read(spool_path), false);
+    sbx_attendance_began(result);
+    if (result == 0) {
+        sbx_forked_child_look_out();
+    }
 }

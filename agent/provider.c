@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "logical_points.h"
+#include "process_state.h"
 #include "providers.h"
 #include "stallbox/stallbox.h"
 #include "thread_block.h"
@@ -25,6 +26,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
                                                 struct stallbox_provider **provider_out)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    SBX_OF_ONE_PROCESS(one_at_a_time);
     const uint32_t known = STALLBOX_PROVIDER_SIGNAL_SAFE | STALLBOX_PROVIDER_SAFEPOINTS;
     if (options == NULL || provider_out == NULL || options->sizeof_options != sizeof *options ||
         options->name == NULL || !is_name(options->name) || options->walk == NULL || (options->flags & ~known) != 0) {

@@ -37,6 +37,28 @@ enum {
     CHUNKS_MOST = 16384
 };
 
+/* How many of each it has room for. Both tables of callstacks are touched at random, so all of a recording takes memory. */
+struct shape {
+    uint32_t modules, threads, frames, nodes, ids, chunks, chunks_least;
+};
+
+static const struct shape of_program = {.modules = SBX_MODULES_MAX,
+                                        .threads = SBX_THREADS_MAX,
+                                        .frames = SBX_FRAMES_MAX,
+                                        .nodes = 2 * SBX_NODES_MAX,
+                                        .ids = SBX_IDS_MAX,
+                                        .chunks = SBX_CHUNKS_DEFAULT,
+                                        .chunks_least = CHUNKS_LEAST};
+
+/* A process of few threads, and one of many: some 0.9 MiB. A thread that works all the time fills the ring in half a minute. */
+static const struct shape of_worker = {.modules = 128,
+                                       .threads = 128,
+                                       .frames = SBX_FRAMES_MAX / 8,
+                                       .nodes = 2 * SBX_NODES_MAX / 8,
+                                       .ids = SBX_IDS_MAX / 8,
+                                       .chunks = 128,
+                                       .chunks_least = 64};
+
 int sbx_spool_default_path(char *path_out, size_t path_bytes)
 {
     const char *state = getenv("XDG_STATE_HOME");
@@ -125,20 +147,20 @@ static void read_boot_id(uint8_t boot_id[16])
     }
 }
 
-static uint64_t lay_out(struct sbx_recording_header *header, uint32_t chunks)
+static uint64_t lay_out(struct sbx_recording_header *header, const struct shape *shape, uint32_t chunks)
 {
     uint64_t at = SBX_CONTROL_AT + 4096;
     struct {
         struct sbx_section *section;
         uint32_t count, entry_bytes;
     } sections[] = {
-        {&header->modules, SBX_MODULES_MAX, sizeof(struct sbx_module_entry)},
-        {&header->threads, SBX_THREADS_MAX, sizeof(struct sbx_thread_entry)},
+        {&header->modules, shape->modules, sizeof(struct sbx_module_entry)},
+        {&header->threads, shape->threads, sizeof(struct sbx_thread_entry)},
         {&header->watches, SBX_WATCHES_MAX, sizeof(struct sbx_watch_entry)},
         {&header->kinds, SBX_MESSAGE_KINDS, sizeof(struct sbx_kind_entry)},
-        {&header->frames, SBX_FRAMES_MAX, sizeof(uint64_t)},
-        {&header->nodes, 2 * SBX_NODES_MAX, sizeof(uint64_t)},
-        {&header->ids, SBX_IDS_MAX, sizeof(uint64_t)},
+        {&header->frames, shape->frames, sizeof(uint64_t)},
+        {&header->nodes, shape->nodes, sizeof(uint64_t)},
+        {&header->ids, shape->ids, sizeof(uint64_t)},
         {&header->chunks, chunks, sizeof(struct sbx_chunk)},
     };
     for (size_t i = 0; i < SBX_COUNT_OF(sections); i++) {
@@ -265,15 +287,15 @@ static void wait_for_turn(int folder)
 }
 
 /* Lay the recording out in the room there is: as it is wanted, or as small as it gets. 0, or -ENOSPC. */
-static int find_room(int folder, struct sbx_recording_header *draft, uint32_t chunks)
+static int find_room(int folder, struct sbx_recording_header *draft, const struct shape *shape)
 {
     struct sbx_recording_room room;
     wait_for_turn(folder);
     sbx_recording_room_look(folder, &room);
     uint64_t room_bytes = sbx_recording_room(&room);
-    draft->file_bytes = lay_out(draft, chunks);
+    draft->file_bytes = lay_out(draft, shape, shape->chunks);
     if (draft->file_bytes > room_bytes) {
-        draft->file_bytes = lay_out(draft, CHUNKS_LEAST);
+        draft->file_bytes = lay_out(draft, shape, shape->chunks_least);
     }
     return draft->file_bytes <= room_bytes ? 0 : -ENOSPC;
 }
@@ -319,11 +341,9 @@ int sbx_recording_create(const char *folder_path, const char *spool_path, struct
     return sbx_recording_create_sized(folder_path, spool_path, 0, file_out);
 }
 
-int sbx_recording_create_sized(const char *folder_path, const char *spool_path, uint32_t ring_kib,
-                               struct sbx_recording_file *file_out)
+static int create(const char *folder_path, const char *spool_path, const struct shape *shape,
+                  struct sbx_recording_file *file_out)
 {
-    uint32_t chunks = ring_kib != 0 ? ring_kib / (SBX_CHUNK_BYTES / 1024) : SBX_CHUNKS_DEFAULT;
-    chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
     struct sbx_recording_header draft;
     struct rlimit limit;
     int folder = sbx_own_folder_make(folder_path); /* a recording tells what the process does */
@@ -331,7 +351,7 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
         return folder;
     }
     memset(&draft, 0, sizeof draft);
-    int result = find_room(folder, &draft, chunks);
+    int result = find_room(folder, &draft, shape);
     if (result != 0) {
         goto close_folder;
     }
@@ -401,6 +421,24 @@ int sbx_recording_create_sized(const char *folder_path, const char *spool_path, 
 close_folder:
     close(folder);
     return result;
+}
+
+int sbx_recording_create_sized(const char *folder_path, const char *spool_path, uint32_t ring_kib,
+                               struct sbx_recording_file *file_out)
+{
+    struct shape shape = of_program;
+    uint32_t chunks = ring_kib != 0 ? ring_kib / (SBX_CHUNK_BYTES / 1024) : SBX_CHUNKS_DEFAULT;
+    shape.chunks = chunks < CHUNKS_LEAST ? CHUNKS_LEAST : chunks > CHUNKS_MOST ? CHUNKS_MOST : chunks;
+    return create(folder_path, spool_path, &shape, file_out);
+}
+
+int sbx_recording_create_for_worker(const char *folder_path, const char *spool_path, uint32_t modules,
+                                    struct sbx_recording_file *file_out)
+{
+    struct shape shape = of_worker;
+    uint32_t room = modules + modules / 2 < SBX_MODULES_MAX ? modules + modules / 2 : SBX_MODULES_MAX;
+    shape.modules = room > shape.modules ? room : shape.modules;
+    return create(folder_path, spool_path, &shape, file_out);
 }
 
 void sbx_recording_unlink(struct sbx_recording_file *file)

@@ -40,6 +40,10 @@ SBX_MUST_CHECK int sbx_recording_create(const char *folder, const char *spool_pa
 SBX_MUST_CHECK int sbx_recording_create_sized(const char *folder, const char *spool_path, uint32_t ring_kib,
                                               struct sbx_recording_file *file_out);
 
+/* The same for a forked worker: an eighth of the size. `modules`: how many its parent had. */
+SBX_MUST_CHECK int sbx_recording_create_for_worker(const char *folder, const char *spool_path, uint32_t modules,
+                                                   struct sbx_recording_file *file_out);
+
 /* Reserve the rest: one or two milliseconds of the kernel's zeroing, so not by a thread of the application. Returns 0 or
  * -errno: then the callstack table and the ring may never be touched. */
 SBX_MUST_CHECK int sbx_recording_reserve(const struct sbx_recording_file *file);

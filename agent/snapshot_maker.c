@@ -14,6 +14,7 @@
 
 #include "attendance.h"
 #include "clock.h"
+#include "family.h"
 #include "handover.h"
 #include "pages.h"
 #include "raw_snapshot.h"
@@ -272,7 +273,13 @@ static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uin
 int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struct sbx_capture_settings *settings,
                             uint64_t now_ns)
 {
+    struct sbx_family_entry *family = &sbx_the_capture.header->family;
+    family->stalled_beside = sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns);
     int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
+    if (result == 0 && family->role == SBX_ROLE_WORKER && !sbx_family_may_tell(now_ns)) {
+        sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);
+        result = -EAGAIN;
+    }
     if (result == -EBUSY || result == -EAGAIN) {
         sbx_attendance_left_out();
     }

@@ -17,12 +17,14 @@
 #include "conditions.h"
 #include "consent.h"
 #include "consent_in_force.h"
+#include "forked_child.h"
 #include "frame_pace.h"
 #include "late_start.h"
 #include "message_loop.h"
 #include "ordered_start.h"
 #include "policy.h"
 #include "preload.h"
+#include "process_state.h"
 #include "recording_folder.h"
 #include "the_agent.h"
 #include "the_capture.h"
@@ -83,6 +85,7 @@ static int settings_of(const struct stallbox_options *options, struct sbx_captur
     if (options->leave_crashes != 0) {
         capture->crash = SBX_CRASH_OFF;
     }
+    capture->follow_forks = options->leave_forks == 0;
     if (sbx_policy_check(&policy) != NULL) {
         return -EINVAL;
     }
@@ -108,7 +111,7 @@ static int read_options(const struct stallbox_options *given, struct stallbox_op
         }
     }
     memcpy(options_out, given, given->sizeof_options < sizeof *given ? given->sizeof_options : sizeof *given);
-    return options_out->consent_required > 1 ? -EINVAL : 0;
+    return options_out->consent_required > 1 || options_out->leave_forks > 1 ? -EINVAL : 0;
 }
 
 enum stallbox_result stallbox_start(const struct stallbox_options *given)
@@ -116,7 +119,11 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
     char folder[SBX_RECORDING_PATH_MAX], spool[SBX_RECORDING_PATH_MAX];
     struct sbx_capture_settings settings;
     struct stallbox_options options;
-    int result = read_options(given, &options);
+    int result = sbx_forked_child_start(); /* in a forked child: its parent's recorder goes on here */
+    if (result != -ESRCH) {
+        return to_result(result);
+    }
+    result = read_options(given, &options);
     if (result == 0) {
         result = settings_of(&options, &settings);
     }
@@ -131,6 +138,9 @@ enum stallbox_result stallbox_start(const struct stallbox_options *given)
     if (result == 0) {
         result = sbx_agent_start(options.recording_path, options.spool_path, &settings,
                                  sbx_consent_read(options.spool_path), options.consent_required != 0);
+        if (result == 0) {
+            sbx_forked_child_look_out();
+        }
     }
     return to_result(result);
 }
@@ -271,6 +281,7 @@ enum stallbox_result stallbox_set_consent(enum stallbox_consent consent)
 enum stallbox_result stallbox_set_conditions(uint32_t conditions)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    SBX_OF_ONE_PROCESS(one_at_a_time);
     if ((conditions & ~(uint32_t)(STALLBOX_UNMETERED | STALLBOX_CHARGING | STALLBOX_IDLE)) != 0) {
         return STALLBOX_BAD_ARGUMENT;
     }
@@ -405,5 +416,6 @@ __attribute__((constructor)) static void start_when_preloaded(void)
 __attribute__((destructor)) static void close_at_exit(void)
 {
     sbx_late_start_settle_at_exit();
+    sbx_forked_child_settle_at_exit();
     sbx_agent_process_exits();
 }

@@ -3,6 +3,7 @@
 #include "the_agent.h"
 
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,17 @@
 #include "order.h"
 
 struct sbx_agent sbx_the_agent;
+
+void sbx_the_agent_forget_parent(void)
+{
+    static struct sbx_agent parent; /* too large for the stack of every thread */
+    parent = sbx_the_agent;
+    memset(&sbx_the_agent, 0, sizeof sbx_the_agent);
+    memcpy(sbx_the_agent.app_name, parent.app_name, sizeof parent.app_name);
+    memcpy(sbx_the_agent.app_version, parent.app_version, sizeof parent.app_version);
+    memcpy(sbx_the_agent.rows_folder, parent.rows_folder, sizeof parent.rows_folder);
+    sbx_the_agent.companion_key = parent.companion_key;
+}
 
 bool sbx_agent_wait_for(uint32_t *word, uint32_t wanted, uint32_t timeout_ms)
 {

@@ -35,6 +35,8 @@ struct sbx_agent {
     uint32_t consent_said; /* enum sbx_consent: the last word that was said; other words in the spool are news */
     char app_name[SBX_APP_NAME_MAX]; /* set before the start: what the application is called; "": not told */
     uint32_t app_version[3];
+    struct sbx_family_entry family; /* set before the start of a worker: whose it is */
+    uint32_t parent_modules;        /* the same: how many modules its parent had */
     uint64_t companion_key; /* set before the start: names who makes snapshots that we cannot write; 0: nobody */
     uint32_t watch_is_up;   /* 1: the watch thread has opened what it may have no right to later. A futex word */
     /* module thread */
@@ -58,6 +60,9 @@ struct sbx_agent {
 };
 
 extern struct sbx_agent sbx_the_agent;
+
+/* In a forked child, before its start: what was ordered stays, what came of it is the parent's. */
+void sbx_the_agent_forget_parent(void);
 
 /* Wait on a futex word of the agent's or of the control page for at most `timeout_ms` until it is `wanted`. Returns whether it
  * is. Any thread but the watch thread, and no hook. */

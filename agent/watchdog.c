@@ -2,7 +2,9 @@
 /* watchdog.c - what is open and for how long: messages, frames, watches and deadlines of all threads. */
 #include "watchdog.h"
 
+#include "message.h"
 #include "message_loop.h"
+#include "process_state.h"
 #include "snapshot_maker.h"
 #include "stall_ends.h"
 #include "the_capture.h"
@@ -42,6 +44,10 @@ static uint64_t fired_begin_ns[SBX_WATCHES_MAX];
 static uint32_t seen_news;  /* of sbx_the_capture.news */
 static bool has_left_news;  /* something ended while we looked: the next look judges it */
 static bool is_standing_by; /* by the last look: a stall stands, and nothing else wants to be looked at closely */
+SBX_OF_ONE_PROCESS(fired_begin_ns);
+SBX_OF_ONE_PROCESS(seen_news);
+SBX_OF_ONE_PROCESS(has_left_news);
+SBX_OF_ONE_PROCESS(is_standing_by);
 
 /* Blocks of threads lie far apart: what none of them uses is not looked for in each. */
 static bool has_frames(void)

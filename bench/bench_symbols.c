@@ -15,6 +15,7 @@
 
 #include "build_id.h"
 #include "rounds.h"
+#include "symbol_chunk.h"
 #include "symbol_file.h"
 #include "symbol_store.h"
 
@@ -27,7 +28,7 @@ enum {
 };
 
 static struct sbx_symbol_frame frames[FRAMES_MAX];
-static uint64_t addresses[ADDRESSES];
+static uint64_t addresses[ADDRESSES], neighbours[ADDRESSES]; /* each neighbour is of the same chunk */
 static char folder[] = "/tmp/bench_symbols.XXXXXX", store_folder[64], gsym_path[64];
 
 static void die(const char *what)
@@ -97,6 +98,12 @@ static void choose_addresses(struct sbx_symbol_image *image)
         addresses[i] = begin + (random >> 20) % (end - begin);
         i += sbx_symbol_image_find(image, addresses[i], &frame, 1) > 0;
     }
+    for (size_t i = 0; i < ADDRESSES;) {
+        random = random * UINT64_C(6364136223846793005) + 1;
+        neighbours[i] =
+            addresses[i] / SBX_CHUNK_CODE_BYTES * SBX_CHUNK_CODE_BYTES + (random >> 20) % SBX_CHUNK_CODE_BYTES;
+        i += sbx_symbol_image_find(image, neighbours[i], &frame, 1) > 0;
+    }
 }
 
 /* A running llvm-symbolizer: requests on one pipe, answers on the other. */
@@ -135,11 +142,11 @@ static void ask_symbolizer(struct pipe_pair *pair, uint64_t address)
     } while (line[0] != '\n');
 }
 
-static void look_up_all(struct sbx_symbol_file *file)
+static void look_up_all(struct sbx_symbol_file *file, const uint64_t *list)
 {
     enum sbx_symbol_source source;
     for (size_t i = 0; i < ADDRESSES; i++) {
-        if (sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source) == 0) {
+        if (sbx_symbol_file_find(file, list[i], frames, FRAMES_MAX, &source) == 0) {
             die("a name was lost");
         }
     }
@@ -185,6 +192,7 @@ enum {
     MEAN_PEER,
     P99,
     P99_PEER,
+    NEIGHBOUR,
     PAYLOAD,
     COLD,
     PARSE,
@@ -201,9 +209,9 @@ static struct bench_series series[SERIES];
 static void measure_round(const char *program, struct sbx_symbol_file *file, struct pipe_pair *pair)
 {
     double mean, ms, mib;
-    look_up_all(file); /* the peer's pipe is warm too: it is asked again and again */
+    look_up_all(file, addresses); /* the peer's pipe is warm too: it is asked again and again */
     double begin = bench_now_ns();
-    look_up_all(file);
+    look_up_all(file, addresses);
     double all = bench_now_ns() - begin;
     bench_series_add(&series[MEAN], all / ADDRESSES);
     bench_series_add(&series[PAYLOAD], all / 1e6);
@@ -214,8 +222,11 @@ static void measure_round(const char *program, struct sbx_symbol_file *file, str
     uint64_t bytes;
     struct sbx_symbol_file *cold = sbx_symbol_file_of_image(open_image(program, &bytes));
     begin = bench_now_ns();
-    look_up_all(cold);
+    look_up_all(cold, addresses);
     bench_series_add(&series[COLD], (bench_now_ns() - begin) / 1e6);
+    begin = bench_now_ns();
+    look_up_all(cold, neighbours);
+    bench_series_add(&series[NEIGHBOUR], (bench_now_ns() - begin) / ADDRESSES);
     sbx_symbol_file_close(cold);
     bench_series_add(&series[BYTES], (double)bytes / 1e6);
 
@@ -260,7 +271,7 @@ int main(int count, char **arguments)
     choose_addresses(image);
     struct sbx_symbol_file *file = sbx_symbol_file_of_image(image);
     struct pipe_pair pair = start_symbolizer(program);
-    look_up_all(file);
+    look_up_all(file, addresses);
     (void)p99_theirs(&pair, &ms); /* warm */
     for (int round = 0; round < options.rounds; round++) {
         measure_round(program, file, &pair);
@@ -271,6 +282,7 @@ int main(int count, char **arguments)
         int ours, peer;
     } lines[] = {
         {{"symbols", "lookup, warm, mean", "ns", pipe, "ratio <= 0.01"}, MEAN, MEAN_PEER},
+        {{"symbols", "lookup, not asked before, chunk warm, mean", "ns", pipe, NULL}, NEIGHBOUR, MEAN_PEER},
         {{"symbols", "lookup, warm, p99", "ns", pipe, NULL}, P99, P99_PEER},
         {{"symbols", "2,000 frames, warm", "ms", NULL, "value <= 5"}, PAYLOAD, -1},
         {{"symbols", "2,000 frames, nothing decompressed", "ms", NULL, NULL}, COLD, -1},

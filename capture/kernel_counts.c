@@ -279,13 +279,20 @@ void sbx_kernel_counts_start(void)
     memset(&counts, 0, sizeof counts);
 }
 
+/* May the thread be the one that is judged? */
+static bool has_message(const struct sbx_thread *thread)
+{
+    return thread->has_loop || sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: a hint */
+}
+
 void sbx_kernel_counts_look(struct sbx_thread *thread, uint64_t now_ns)
 {
-    if (now_ns - thread->counted_ns < (thread->has_loop ? LOOP_EVERY_NS : THREAD_EVERY_NS)) {
+    bool is_judged = has_message(thread);
+    if (now_ns - thread->counted_ns < (is_judged ? LOOP_EVERY_NS : THREAD_EVERY_NS)) {
         return;
     }
     read_run_delay(thread, now_ns);
-    if (thread->has_loop && now_ns - counts.machine_ns >= MACHINE_EVERY_NS) {
+    if (is_judged && now_ns - counts.machine_ns >= MACHINE_EVERY_NS) {
         read_machine(thread, now_ns);
     }
 }
@@ -293,7 +300,7 @@ void sbx_kernel_counts_look(struct sbx_thread *thread, uint64_t now_ns)
 void sbx_kernel_counts_at_trigger(struct sbx_thread *thread, uint64_t now_ns)
 {
     read_run_delay(thread, now_ns);
-    if (thread->has_loop) {
+    if (has_message(thread)) {
         read_machine(thread, now_ns);
     }
 }

@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "process_barrier.h"
+#include "process_state.h"
 #include "the_capture.h"
 #include "thread_block.h"
 
@@ -52,6 +53,7 @@ static struct {
     bool is_taking; /* there were more to take back than one look takes */
     struct taken batch[BATCH];
 } upkeep; /* the watch thread's */
+SBX_OF_ONE_PROCESS(upkeep);
 
 /* ---- callstacks ---- */
 
@@ -82,7 +84,8 @@ static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
 {
     /* relaxed: a chunk that changes hands under our eyes is judged wrongly, and then not sealed: its turn is another */
     uint32_t index = sbx_load_relaxed(&chunk->thread);
-    struct sbx_thread_entry *entry = index < SBX_THREADS_MAX ? &sbx_the_capture.threads[index] : NULL;
+    struct sbx_thread_entry *entry =
+        index < sbx_the_capture.header->threads.count ? &sbx_the_capture.threads[index] : NULL;
     bool lives = entry != NULL && sbx_load_acquire(&entry->state) == SBX_THREAD_LIVE && /* order: acquire entry.state */
                  /* order: acquire entry.generation - a later life: the one that wrote the chunk is over */
                  sbx_load_acquire(&entry->generation) == sbx_load_relaxed(&chunk->thread_generation);
@@ -91,7 +94,7 @@ static const struct sbx_thread_entry *owner_of(const struct sbx_chunk *chunk)
 
 static bool is_silent(const struct sbx_chunk *chunk, uint64_t now_ns, uint64_t limit_ns)
 {
-    if (sbx_load_relaxed(&chunk->thread) >= SBX_THREADS_MAX) {
+    if (sbx_load_relaxed(&chunk->thread) >= sbx_the_capture.header->threads.count) {
         return false; /* the watch thread's own */
     }
     const struct sbx_thread_entry *owner = owner_of(chunk);

@@ -345,6 +345,16 @@ static bool wants_look(const struct sbx_thread *thread, uint64_t key, const stru
     return message_begin_ns != 0 && now_ns - thread->seen_ns >= (uint64_t)settings->blocked_refresh_ms * 750000u;
 }
 
+/* Has a thread without a loop been at a message for so long that it may be judged? */
+static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    enum {
+        LONG_NS = 50000000
+    };
+    uint64_t begin_ns = sbx_load_relaxed(&thread->entry->message_begin_ns); /* relaxed: a late look is good enough */
+    return begin_ns != 0 && now_ns > begin_ns && now_ns - begin_ns >= LONG_NS;
+}
+
 static void step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns,
                         unsigned *signals_left)
 {
@@ -353,7 +363,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
     if (call_kind == SBX_RECORD_IDLE) {
         return; /* the loop waits for work: nothing is amiss and nobody asks */
     }
-    if (thread->has_loop) {
+    if (thread->has_loop || is_long_at_it(thread, now_ns)) {
         sbx_kernel_counts_look(thread, now_ns);
     }
     uint64_t gap_ns = (uint64_t)settings->gap_us * 750u; /* 3/4 of it: ticks have that much jitter (watch.c) */

@@ -2,9 +2,11 @@
 /* watch_writer.c - one writer. */
 #include "watch_writer.h"
 
+#include "process_state.h"
 #include "the_capture.h"
 
 static struct sbx_ring_writer writer;
+SBX_OF_ONE_PROCESS(writer);
 
 void sbx_watch_put(const struct sbx_record *record)
 {

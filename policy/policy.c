@@ -27,6 +27,7 @@
  *   5 permille      Of the application's CPU time: nobody notices, and what is recorded at that price tells what it must.
  *   4 MiB of ring   At 16 bytes a sample, 8 threads that record one each millisecond fill it in 30 s. 64 bounds what a
  *                   signature can take of a machine's memory.
+ *   follow forks    A server is its workers.
  *   16 MiB, 200     Of payloads that wait: 20 days' worth without a network.
  *   168 h           Of anything in the spool: who is back from a week without a network is still told, and what nobody
  *                   fetched in that time tells of a release that is gone. 720 bound what a machine keeps of its user.
@@ -58,6 +59,7 @@ static const struct sbx_policy embedded_default = {
             .crash = SBX_CRASH_SETTLED,
             .max_cpu_permille = 5,
             .recording_kib = 4096,
+            .follow_forks = 1,
         },
     .module_rule = SBX_MODULES_DISTRIBUTION,
     .delivery =
@@ -123,6 +125,7 @@ static const struct sbx_policy_field fields[] = {
     DELIVERY(37, spool_files, SBX_FIELD_NUMBER, 1, 200),
     DELIVERY(38, upload_jitter_s, SBX_FIELD_NUMBER, 0, 86400),
     DELIVERY(39, spool_hours, SBX_FIELD_NUMBER, 1, 720),
+    CAPTURE(40, follow_forks, SBX_FIELD_SWITCH, 0, 1, false),
     ONE_IN(42, "sample_anr", SBX_TRIGGER_ANR),
     ONE_IN(43, "sample_deadline", SBX_TRIGGER_DEADLINE),
     ONE_IN(44, "sample_slow_message", SBX_TRIGGER_SLOW_MESSAGE),

@@ -391,8 +391,12 @@ static void print_recording(const struct attachment *attachment, const struct sb
     printf("threads seen       %u\n", header->thread_count);
     printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
            settings->gap_us, (double)header->async_interval_ns / 1000.0);
+    if (header->family.role == SBX_ROLE_WORKER) {
+        printf("family             a worker, forked by process %u\n", header->family.parent_pid);
+    }
     printf("ring               %llu KiB", (unsigned long long)header->chunks.count * header->chunks.entry_bytes / 1024);
-    if (settings->recording_kib != 0 && settings->recording_kib / 4 != header->chunks.count) {
+    if (settings->recording_kib != 0 && settings->recording_kib / 4 != header->chunks.count &&
+        header->family.role != SBX_ROLE_WORKER) {
         printf(", %u from the next start on", settings->recording_kib);
     }
     printf("\n");

@@ -132,15 +132,16 @@ static void tell_gaps(const struct sbx_run_told *told, const struct sbx_roster *
 {
     struct sbx_roster_process process = sbx_roster_process(roster, told->pid);
     bool could_stall = told->judged_ms != 0 && told->lived_ms >= told->judged_ms;
-    if (process.state == SBX_ROSTER_RECORDS && process.has_loop == 0 && could_stall) {
+    if (process.state == SBX_ROSTER_RECORDS && process.has_loop == 0 && roster->has_worker_loop == 0 && could_stall) {
         fprintf(stderr,
-                "stallbox run: no message loop was found in the main thread of %s: only its crashes are reported "
-                "(docs/LIMITS.md)\n",
+                "stallbox run: no message loop was found in the main thread of %s, and no thread that answers clients: "
+                "only its "
+                "crashes are reported (docs/LIMITS.md)\n",
                 sbx_run_name(told->program));
     }
     if (roster->forked != 0) {
-        fprintf(stderr, "stallbox run: %u child%s forked and %s not recorded (docs/LIMITS.md)\n", roster->forked,
-                roster->forked == 1 ? "" : "ren", roster->forked == 1 ? "was" : "were");
+        fprintf(stderr, "stallbox run: %u forked child%s %s not recorded, or only later (docs/LIMITS.md)\n",
+                roster->forked, roster->forked == 1 ? "" : "ren", roster->forked == 1 ? "was" : "were");
     }
     uint32_t others = roster->failed - (process.state == SBX_ROSTER_FAILED && roster->failed != 0);
     if (others != 0) {

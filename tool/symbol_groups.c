@@ -2,6 +2,7 @@
 /* symbol_groups.c - files by build-id. */
 #include "symbol_groups.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -13,6 +14,11 @@
 #include <unistd.h>
 
 #include "debug_link.h"
+#include "file_ids.h"
+
+enum {
+    COMPANIONS_MAX = 64 /* files of a dSYM that are looked at */
+};
 
 /* Open a regular file; does not hang on a pipe. Returns a descriptor or -errno. */
 static int open_file(const char *path)
@@ -73,15 +79,31 @@ static int add_path(struct sbx_symbol_group *group, const char *path)
 /* Add `path` if it is there and has the group's build-id. */
 static int offer(struct sbx_symbol_group *group, const char *path)
 {
-    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
     int fd = open_file(path);
     if (fd < 0) {
         return 0;
     }
-    size_t bytes = sbx_build_id_read(fd, build_id);
+    bool equals = sbx_file_has_id(fd, group->build_id, group->build_id_bytes);
     close(fd);
-    bool equals = bytes == group->build_id_bytes && memcmp(build_id, group->build_id, bytes) == 0;
     return equals ? add_path(group, path) : 0;
+}
+
+/* Look for the dSYM of `path` beside it: a folder of the same name, with one file for each image it has ever had. */
+static int add_companion(struct sbx_symbol_group *group, const char *path)
+{
+    char folder[PATH_MAX], tried[PATH_MAX];
+    int length = snprintf(folder, sizeof folder, "%s.dSYM/Contents/Resources/DWARF", path), result = 0;
+    DIR *files = length > 0 && (size_t)length < sizeof folder ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    for (int left = COMPANIONS_MAX; files != NULL && result == 0 && left > 0 && (entry = readdir(files)) != NULL;
+         left--) {
+        length = snprintf(tried, sizeof tried, "%s/%s", folder, entry->d_name);
+        result = length > 0 && (size_t)length < sizeof tried ? offer(group, tried) : 0;
+    }
+    if (files != NULL) {
+        closedir(files);
+    }
+    return result;
 }
 
 /* Look for the debug file of `path`, which is open as `fd`, where debuggers look. */
@@ -91,6 +113,7 @@ static int add_debug_file(struct sbx_symbol_group *group, const char *path, int 
     sbx_build_id_format(group->build_id, group->build_id_bytes, hex);
     snprintf(tried, sizeof tried, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
     int result = offer(group, tried);
+    result = result == 0 ? add_companion(group, path) : result;
     if (result != 0 || !sbx_debug_link_read(fd, link, sizeof link)) {
         return result;
     }
@@ -107,17 +130,18 @@ static int add_debug_file(struct sbx_symbol_group *group, const char *path, int 
     return result;
 }
 
-static int add_file(struct sbx_symbol_groups *groups, const char *path)
+static int add_file(struct sbx_symbol_groups *groups, const char *path, const char **why_out)
 {
-    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    struct sbx_file_id ids[SBX_FILE_IDS_MAX];
+    *why_out = NULL;
     int fd = open_file(path);
     if (fd < 0) {
         return fd;
     }
-    size_t bytes = sbx_build_id_read(fd, build_id);
-    int result = -ENOEXEC;
-    if (bytes > 0) {
-        struct sbx_symbol_group *group = group_of(groups, build_id, bytes);
+    size_t count = sbx_file_ids_read(fd, ids, why_out);
+    int result = count == 0 ? -ENOEXEC : 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct sbx_symbol_group *group = group_of(groups, ids[i].bytes, ids[i].byte_count);
         result = group == NULL ? -ENOMEM : add_path(group, path);
         result = result == 0 ? add_debug_file(group, path, fd) : result;
     }
@@ -134,10 +158,11 @@ static int add_folder(struct sbx_symbol_groups *groups, const char *path)
         return -errno;
     }
     int result = 0;
+    const char *why;
     const FTSENT *entry;
     while (result == 0 && (entry = fts_read(walk)) != NULL) {
         if (entry->fts_info == FTS_F) {
-            result = add_file(groups, entry->fts_path);
+            result = add_file(groups, entry->fts_path, &why);
             result = result == -ENOMEM ? result : 0; /* what is no program is none */
         }
     }
@@ -145,13 +170,14 @@ static int add_folder(struct sbx_symbol_groups *groups, const char *path)
     return result;
 }
 
-int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path)
+int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path, const char **why_out)
 {
+    *why_out = NULL;
     struct stat status;
     if (stat(path, &status) != 0) {
         return -errno;
     }
-    return S_ISDIR(status.st_mode) ? add_folder(groups, path) : add_file(groups, path);
+    return S_ISDIR(status.st_mode) ? add_folder(groups, path) : add_file(groups, path, why_out);
 }
 
 void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups)

@@ -22,9 +22,11 @@ struct sbx_symbol_groups {
     size_t count, room;
 };
 
-/* Add a file, with its debug file where that lies beside it or in /usr/lib/debug (by .gnu_debuglink or build-id); or all
- * files below a folder that have a build-id. Returns 0, -ENOEXEC for a file without a build-id, or -errno. */
-int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path);
+/* Add a file, with its debug file where that lies beside it or in /usr/lib/debug (by .gnu_debuglink or build-id, or as a
+ * dSYM); or all files below a folder that have a build-id. A Mach-O file for several processors is in several groups.
+ * Returns 0, -ENOEXEC for a file without a build-id, with the reason in *why_out where it is known, else NULL; or -errno.
+ */
+int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path, const char **why_out);
 void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups);
 
 /* What a person calls what the files are of: the base name of the one that is no debug file, without ".debug" where

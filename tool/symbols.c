@@ -27,7 +27,8 @@ static const struct sbx_option options[OPTION_COUNT] = {
                       "machines redis://HOST:PORT,\nredis+cluster://HOST:PORT,... or unix:PATH"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
                        "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
-    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "lookup: also look for ELF and debug files here; may be repeated"},
+    [OPTION_SYMBOLS] = {"--symbols", 's', "DIR",
+                        "lookup: also look for programs and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
@@ -59,14 +60,15 @@ void sbx_usage_symbols(FILE *out)
         "       stallbox symbols remove [OPTION]... BUILD-ID...\n"
         "       stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
         "\n"
-        "Names for code. add reads programs, libraries and debug files completely and keeps what they name; list says "
-        "what\n"
-        "is kept, remove takes it away. What nobody asked for in 45 days goes by itself.\n"
+        "Names for code. add reads programs, libraries, debug files and dSYMs (ELF, Mach-O) completely and keeps what "
+        "they name;\n"
+        "list says what is kept, remove takes it away. What nobody asked for in 45 days goes by itself.\n"
         "\n"
         "lookup prints one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line "
         "takes it:\n"
         "{\"offset\",\"frames\":[{\"function\",\"file\",\"line\",\"inlined\"}],\"source\":\"dwarf|symtab|dynsym|none\"}"
         ", leaf first.\n"
+        "Of Mach-O, BUILD-ID is a UUID, and OFFSET counts from the begin of the image, as in crash reports.\n"
         "It asks the store first; then the file with that build-id is looked for, in the usual places of this machine "
         "too.\n"
         "\n",

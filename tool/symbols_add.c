@@ -65,7 +65,7 @@ static int tell(const struct adding *adding, const char *hex, enum sbx_store_out
                              adding->path, hex);
         break;
     }
-    if (why[0] != '\0') {
+    if (why[0] != '\0' && outcome != SBX_STORE_KEPT) {
         fprintf(stderr, "stallbox symbols: %s: %s\n", adding->path, why);
     }
     return status;
@@ -125,11 +125,14 @@ int sbx_symbols_add(const struct sbx_symbols_request *request)
     for (size_t i = 0; i < request->operand_count; i++) {
         size_t before = groups.count;
         const char *path = request->operands[i];
-        int result = sbx_symbol_groups_add(&groups, path);
+        const char *why;
+        int result = sbx_symbol_groups_add(&groups, path, &why);
         if (result != 0) {
             status = sbx_failure("symbols", "%s: %s", path,
-                                 result == -ENOEXEC ? "no 64-bit ELF file with a build-id; link with -Wl,--build-id"
-                                                    : strerror(-result));
+                                 result != -ENOEXEC ? strerror(-result)
+                                 : why != NULL      ? why
+                                                    : "no 64-bit ELF file with a build-id (link with -Wl,--build-id), "
+                                                      "nor a Mach-O file with a UUID");
         } else if (groups.count == before && groups.count == 0) {
             status = sbx_failure("symbols", "%s: no file with a build-id is in it", path);
         }

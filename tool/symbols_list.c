@@ -39,9 +39,10 @@ static void print_text(const struct sbx_store_entry *entry)
         printf("%-40s  damaged; add it again\n", entry->build_id);
         return;
     }
-    printf("%-40s  %-6s  %s  %s  %8" PRIu64 "  %6.1f MB of %.1f MB  ", entry->build_id,
-           sbx_symbol_source_name(entry->facts.best), day_of(entry->facts.made_s, added), day_of(entry->used_s, used),
-           entry->facts.function_count, (double)entry->file_bytes / 1e6, (double)entry->facts.code_bytes / 1e6);
+    printf("%-40s  %-5s  %-6s  %s  %s  %8" PRIu64 "  %6.1f MB of %.1f MB  ", entry->build_id,
+           sbx_image_kind_name(entry->facts.kind), sbx_symbol_source_name(entry->facts.best),
+           day_of(entry->facts.made_s, added), day_of(entry->used_s, used), entry->facts.function_count,
+           (double)entry->file_bytes / 1e6, (double)entry->facts.code_bytes / 1e6);
     put_clean(entry->facts.name[0] == '\0' ? "-" : entry->facts.name);
     putchar('\n');
 }
@@ -55,6 +56,7 @@ static void print_json(const struct sbx_store_entry *entry)
     sbx_json_put_bool(&json, "damaged", entry->is_damaged);
     sbx_json_put_text(&json, "name", entry->facts.name[0] == '\0' ? NULL : entry->facts.name);
     sbx_json_put_text(&json, "source", sbx_symbol_source_name(entry->facts.best));
+    sbx_json_put_text(&json, "kind", entry->is_damaged ? NULL : sbx_image_kind_name(entry->facts.kind));
     sbx_json_put_unsigned(&json, "added_s", entry->facts.made_s);
     sbx_json_put_unsigned(&json, "used_s", entry->used_s);
     sbx_json_put_unsigned(&json, "functions", entry->facts.function_count);
@@ -79,7 +81,7 @@ int sbx_symbols_list(const struct sbx_symbols_request *request)
         status = sbx_symbol_store_option_failed("symbols", store, "the store cannot be read", result);
     }
     if (count > 0 && !request->json) {
-        printf("%-40s  %-6s  %-10s  %-10s  %9s %s\n", "build-id", "source", "added", "used", "functions",
+        printf("%-40s  %-5s  %-6s  %-10s  %-10s  %9s %s\n", "build-id", "kind", "source", "added", "used", "functions",
                " stored, of how much code; name");
     }
     for (size_t i = 0; i < count; i++) {

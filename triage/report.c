@@ -24,7 +24,7 @@ enum {
 struct naming {
     struct sbx_report *report;
     struct sbx_symbolizer *symbolizer;
-    struct sbx_symbol_frame *found; /* NAMING_FRAMES of them: 4 KiB each, so not on the stack */
+    struct sbx_symbol_frame *found; /* NAMING_FRAMES of them */
     const char **module_names;      /* by module */
     struct sbx_location *locations; /* in the order they were found */
     uint32_t location_count, location_room;

@@ -37,17 +37,18 @@ struct sbx_roster_process {
     uint32_t pid;      /* 0: free. Taken by compare-and-swap */
     uint32_t state;    /* enum sbx_roster_state */
     uint32_t error;    /* errno, of FAILED */
-    uint32_t has_loop; /* 1: its main thread has a message loop, or it shows frames or keeps watches */
+    uint32_t has_loop; /* 1: its main thread has a message loop, or it answers clients, shows frames or keeps watches */
 };
 
 struct sbx_roster {
     uint32_t layout;     /* sbx_roster_layout() */
     uint32_t failed;     /* starts that failed, of all processes */
     uint32_t last_error; /* errno of the newest of them */
-    uint32_t forked;     /* children of fork() that called no exec and waited for something: not recorded */
-    uint32_t left_out;   /* slow things without a snapshot, because the one before was too young or in the making */
-    uint32_t snapshots;  /* ever made */
-    uint32_t reserved[2];
+    uint32_t forked;   /* children of fork() that called no exec, wanted to be recorded, and were not, or not at once */
+    uint32_t left_out; /* slow things without a snapshot, because the one before was too young or in the making */
+    uint32_t snapshots;       /* ever made */
+    uint32_t workers;         /* children of fork() that were recorded, ever */
+    uint32_t has_worker_loop; /* 1: one of them has a message loop, shows frames or keeps watches */
     struct sbx_roster_process processes[SBX_ROSTER_PROCESSES];
     uint8_t ids[SBX_ROSTER_IDS][SBX_ROSTER_ID_BYTES]; /* number n at n % SBX_ROSTER_IDS */
 };

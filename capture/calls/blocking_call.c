@@ -108,7 +108,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     }
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         call->thread = NULL;
-        sbx_capture_ask_late(group);
+        sbx_capture_ask_late(group, op);
         return;
     }
     /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once

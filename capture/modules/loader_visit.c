@@ -146,6 +146,11 @@ static void after_fork_in_child(void)
     make_lock();
 }
 
+bool sbx_loader_was_left(void)
+{
+    return has_visit_lock;
+}
+
 void sbx_loader_visit_start(void)
 {
     static bool has_started;

@@ -9,6 +9,7 @@
 #define SBX_LOADER_VISIT_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Around every sbx_loader_visit_each() on a thread of ours. Do not nest. The first waits for a fork under way. */
@@ -18,6 +19,9 @@ void sbx_loader_visit_end(void);
 /* dl_iterate_phdr(), and a fork beside it knows when the loader's lock is ours. It may nest. On a thread of ours, within a visit,
  * or before there are other threads. */
 int sbx_loader_visit_each(int (*call)(struct dl_phdr_info *info, size_t bytes, void *context), void *context);
+
+/* In a forked child: was none of ours in a visit at the fork? Else what a visit changes may have been copied in the middle of it. */
+bool sbx_loader_was_left(void);
 
 /* Once, before a thread of ours visits beside others. */
 void sbx_loader_visit_start(void);

@@ -13,6 +13,7 @@
 #include "loader_visit.h"
 #include "pages.h"
 #include "parked_pages.h"
+#include "process_state.h"
 #include "the_capture.h"
 
 enum {
@@ -26,7 +27,17 @@ static bool looked_before, has_loader_counts;
 static uint32_t map_generation, departures;
 static uint64_t published_ns;
 static bool has_unpublished_rows;
-static bool has_untold_change; /* found by the way: the next sbx_module_map_refresh() tells it */
+static bool has_untold_change;               /* found by the way: the next sbx_module_map_refresh() tells it */
+static const struct sbx_code_map *inherited; /* of a forked child: the map that its parent had; NULL: there is none */
+SBX_OF_ONE_PROCESS(sbx_modules);
+SBX_OF_ONE_PROCESS(seen_adds);
+SBX_OF_ONE_PROCESS(seen_subs);
+SBX_OF_ONE_PROCESS(looked_before);
+SBX_OF_ONE_PROCESS(has_loader_counts);
+SBX_OF_ONE_PROCESS(departures);
+SBX_OF_ONE_PROCESS(published_ns);
+SBX_OF_ONE_PROCESS(has_unpublished_rows);
+SBX_OF_ONE_PROCESS(has_untold_change);
 
 static size_t map_bytes(uint32_t capacity)
 {
@@ -145,6 +156,26 @@ static void describe(struct sbx_module_entry *entry, struct sbx_module *module, 
                                                            : SBX_RANK_OTHER;
 }
 
+/* In a forked child: the rows that the parent had of the same code at the same place. A map is immutable (M1), so what the child
+ * finds of it is whole, whatever the parent's threads were doing at the fork. */
+static void inherit_rows(struct sbx_module_entry *entry, struct sbx_module *module)
+{
+    for (uint32_t i = 0; inherited != NULL && i < inherited->count; i++) {
+        const struct sbx_code_range *range = &inherited->ranges[i];
+        if (range->bias != entry->bias || range->start != entry->bias + module->place.text_begin ||
+            range->end != entry->bias + module->place.text_end || (range->flags & SBX_CODE_ROWS_PENDING) != 0) {
+            continue;
+        }
+        module->rows_state = range->rows != NULL ? SBX_ROWS_READY : SBX_ROWS_NONE;
+        if (range->rows != NULL) {
+            module->rows = *range->rows;
+        } else {
+            entry->flags |= SBX_MODULE_NO_ROWS;
+        }
+        return;
+    }
+}
+
 static bool is_same(const struct sbx_module_entry *entry, const struct sbx_module *module,
                     const struct dl_phdr_info *info)
 {
@@ -238,6 +269,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     struct sbx_module_entry entry;
     struct sbx_module module;
     describe(&entry, &module, info, first);
+    inherit_rows(&entry, &module);
     module.alive = true;
     module.seen = true;
     look->changed = true;
@@ -340,6 +372,11 @@ static void drop_departed_rows(void)
             return; /* left for good: somebody may be reading them, and nobody knows when he ends */
         }
     }
+}
+
+void sbx_module_map_inherit(void)
+{
+    inherited = sbx_load_relaxed(&sbx_the_capture.map); /* relaxed: a child has one thread when it looks */
 }
 
 static bool refresh(void)

@@ -43,6 +43,10 @@
  * Inside a visit (loader_visit.h) of the caller's. */
 bool sbx_module_map_refresh(void);
 
+/* In a forked child, before its first look: modules that lie where they lay in the parent have the rows that it had for them.
+ * Before sbx_capture_forget_parent(). */
+void sbx_module_map_inherit(void);
+
 /* ---- for module_rows.c ---- */
 
 enum sbx_rows_state {

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "process_state.h"
 #include "the_capture.h"
 #include "eh_frame_copy.h"
 #include "module_map.h"
@@ -20,6 +21,7 @@ enum {
 };
 
 static struct sbx_rows_cache rows_cache;
+SBX_OF_ONE_PROCESS(rows_cache);
 static bool has_trimmed;
 
 void sbx_module_rows_open_cache(const char *folder)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "process_barrier.h"
+#include "process_state.h"
 #include "thread_registry.h"
 
 enum {
@@ -21,6 +22,9 @@ static struct {
 } parked[PARKED_MAX];
 static uint32_t parked_count;
 static size_t parked_bytes;
+SBX_OF_ONE_PROCESS(parked);
+SBX_OF_ONE_PROCESS(parked_count);
+SBX_OF_ONE_PROCESS(parked_bytes);
 
 /* Unmap what is parked, if nobody can hold it any more. */
 static void reclaim(void)

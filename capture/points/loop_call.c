@@ -21,6 +21,9 @@ enum {
     /* A handler waited so often in a row, and the loop was never met: then it is the loop by now. Many, because a handler
      * may wait by calls of some milliseconds each. */
     INNER_MOST = 4096,
+    /* The same of polls of another epoll set, while nothing is known of the loop but that it was met before. */
+    ELSEWHERE_MOST = 64,
+    QUESTIONS_MOST = 8, /* and of polls that may be for the rest of a question, before there is a loop */
 };
 
 /* Walk the caller's stack into thread->replay. */
@@ -146,6 +149,7 @@ static void move_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
     thread->loop.other_pc = 0;
     thread->loop.turn_pc = 0;
     thread->loop.inner_run = 0;
+    thread->loop.elsewhere_run = 0;
     thread->loop.doubt_message = 0;
     thread->loop.maybe_pc = 0;
     name_activations(thread);
@@ -156,6 +160,7 @@ static void adopt_site(struct sbx_thread *thread, uint64_t pc, uint64_t sp, stru
 {
     move_site(thread, pc, sp);
     thread->loop.hits = 0;
+    thread->loop.elsewhere_is_inside = false;
     thread->loop.paused = 0;
     thread->loop.paused_ns = 0;
     thread->loop.pauses = false;
@@ -202,12 +207,14 @@ static bool is_same_machinery(const struct sbx_thread *thread, uint64_t pc)
  * contexts, and an epoll descriptor is its own name. */
 static uint64_t what_of(const struct sbx_polled *polled)
 {
-    return polled->form == SBX_POLLED_EPOLL ? polled->count : (uint64_t)(uintptr_t)polled->first;
+    bool is_one = polled->form == SBX_POLLED_EPOLL || polled->form == SBX_POLLED_ACCEPT;
+    return is_one ? polled->count : (uint64_t)(uintptr_t)polled->first;
 }
 
 /* Nothing on the stack tells: a loop that begins, or a handler's wait in a loop whose function has main for a caller. Places
  * that take turns tell by how long they wait. */
-static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, uint64_t sp,
+                                      const struct sbx_polled *polled)
 {
     struct sbx_message_loop *loop = &thread->loop;
     uint64_t key = key_of(thread, pc, sp);
@@ -219,7 +226,8 @@ static enum sbx_loop_call judge_place(struct sbx_thread *thread, uint64_t pc, ui
         return SBX_LOOP_CALL_SITE;
     }
     place->met = ++loop->moves;
-    if (sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
+    bool may_be_inner = polled->form != SBX_POLLED_ACCEPT;
+    if (may_be_inner && sbx_place_is_inner(place, current) && ++loop->inner_run <= INNER_MOST) {
         return SBX_LOOP_CALL_NONE;
     }
     move_site(thread, pc, sp);
@@ -240,6 +248,44 @@ static enum sbx_poll_role role_of(const struct sbx_thread *thread, uint64_t pc, 
     return sbx_poll_role(&facts);
 }
 
+/* A server may poll for everything by one function, which returns before anything is handled: for its client, and inside of a
+ * statement for a lock or a latch (PostgreSQL's WaitEventSetWait()). Return address and callers are the same then or further away than
+ * is remembered. What tells the two apart is the epoll set. A set other than the loop's, polled further in by the function that polls
+ * for the loop, is a wait of a handler, and no loop that has taken its place: that is certain when the loop leads to a client, or was
+ * met again after such a poll. Until then the message is not judged while it is open. */
+static bool waits_elsewhere(struct sbx_thread *thread, uint64_t pc, uint64_t sp, const struct sbx_polled *polled)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_poll_place *place = &loop->places[loop->place];
+    if (polled->form != SBX_POLLED_EPOLL || pc != loop->site_pc || sp >= loop->site_sp ||
+        loop->hits < (place->is_clients ? 1 : 2) || place->passes == 0 || place->always.epoll_fd < 0 ||
+        place->always.epoll_fd == (int32_t)polled->count) {
+        return false;
+    }
+    bool is_known = place->is_clients || loop->elsewhere_is_inside;
+    if (++loop->elsewhere_run > (is_known ? INNER_MOST : ELSEWHERE_MOST)) {
+        return false;
+    }
+    if (!is_known) {
+        sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
+        loop->maybe_sp = sp;
+    }
+    return true;
+}
+
+/* The thread has read a question, has not answered it, and polls an epoll set for the first time: for something that it needs, or for
+ * the rest of the question. What comes next tells, an answer or a read from the client (client_message.c). */
+static bool asks_before_it_loops(struct sbx_thread *thread, uint64_t pc, const struct sbx_polled *polled)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->site_pc != 0 || polled->form != SBX_POLLED_EPOLL || thread->entry->message_begin_ns == 0 ||
+        ++loop->elsewhere_run > QUESTIONS_MOST) {
+        return false;
+    }
+    sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
+    return true;
+}
+
 /* A call that is not at the loop's place.
  *
  * A loop may poll from several places of its function: a compiler that sees a rare turn makes two loops of one. So a
@@ -255,13 +301,18 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
         loop->other_pc = pc;
         return SBX_LOOP_CALL_IN_DOUBT;
     }
+    if (asks_before_it_loops(thread, pc, polled)) {
+        return SBX_LOOP_CALL_NONE;
+    }
     if (loop->site_pc == 0 || loop->hits == 0) {
-        return judge_place(thread, pc, sp);
+        return judge_place(thread, pc, sp, polled);
     }
     /* The stack pointer does not tell: a helper that polls may have had a larger frame than the handler has. That a caller of
      * the helper is there says the less: two places below it that take turns lie in each other's message, by that. */
     bool is_known = !loop_is_alive(thread, false) && takes_turns(thread, key_of(thread, pc, sp));
-    bool is_inside = !is_known && loop_is_alive(thread, loop->poller_returns);
+    bool has_begun =
+        loop->hits >= 2 || !loop->places[loop->place].accepts; /* not by one accept(), which made a connection */
+    bool is_inside = !is_known && has_begun && loop_is_alive(thread, loop->poller_returns);
     enum sbx_poll_role role = role_of(thread, pc, polled, is_inside);
     if (role == SBX_POLL_IS_TURN) {
         if (is_inside) {
@@ -276,14 +327,18 @@ static enum sbx_loop_call look_at_call(struct sbx_thread *thread, uint64_t pc, u
     if (role == SBX_POLL_IS_WAIT) {
         return SBX_LOOP_CALL_NONE;
     }
-    if (is_known) {
-        return judge_place(thread, pc, sp);
+    if (waits_elsewhere(thread, pc, sp, polled)) {
+        return SBX_LOOP_CALL_NONE;
+    }
+    if (is_known ||
+        polled->form == SBX_POLLED_ACCEPT) { /* no handler waits for the next client, as far as it can be seen */
+        return judge_place(thread, pc, sp, polled);
     }
     bool may_be_inside = loop->hits >= LOOP_PASSES && (loop->maybe_pc != pc || loop->maybe_sp != sp) &&
                          (loop->is_unclear || loop_is_alive(thread, true));
     sbx_store_relaxed(&loop->maybe_pc, pc); /* relaxed: the watch thread only looks */
     loop->maybe_sp = sp;
-    return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp);
+    return may_be_inside ? SBX_LOOP_CALL_NONE : judge_place(thread, pc, sp, polled);
 }
 
 /* The loop's place was met again: what that tells of the calls since. */
@@ -300,6 +355,8 @@ static void learn_at_site(struct sbx_thread *thread)
     }
     loop->poller_returns |= loop->poller_gone_in != 0 && loop->poller_gone_in == thread->entry->message;
     loop->poller_returns |= loop->maybe_pc != 0; /* what polled elsewhere meanwhile was a handler */
+    loop->elsewhere_is_inside |= loop->elsewhere_run != 0;
+    loop->elsewhere_run = 0;
     loop->maybe_pc = 0;
     loop->turn_pc = 0;
     loop->inner_run = 0;
@@ -331,6 +388,15 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
     return role;
 }
 
+SBX_HOOK_SAFE bool sbx_loop_is_around(struct sbx_thread *thread)
+{
+    sbx_thread_enter(thread);
+    walk_here(thread);
+    bool is_around = loop_is_alive(thread, thread->loop.poller_returns);
+    sbx_thread_leave(thread);
+    return is_around;
+}
+
 /* A turn from now on is compared with what all turns had in common. */
 static void narrow(struct sbx_poll_place *place, const struct sbx_poll_set *set)
 {
@@ -360,6 +426,7 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
         narrow(place, &set);
     }
     place->ready = ready;
+    place->accepts = polled->form == SBX_POLLED_ACCEPT;
     place->waited_ns += took_ns >= WAIT_NS ? took_ns : 0;
     place->passes += place->passes != UINT32_MAX;
 }

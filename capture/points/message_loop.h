@@ -22,15 +22,19 @@ SBX_HOOK_SAFE void sbx_poll_begin(struct sbx_blocking *call, uint8_t op, uint64_
 /* It returned. Like sbx_blocking_end(). `fd`: one of the descriptors, away from the loop; -1 not known. */
 SBX_HOOK_SAFE void sbx_poll_end(struct sbx_blocking *call, const struct sbx_polled *polled, bool failed, int fd);
 
+/* May accept() on `fd` be the calling thread's wait for work? Then sbx_poll_begin() and _end() are around it. The main thread's is
+ * not where it cannot wait, or the loop's poll call has said that somebody is there. One system call there. */
+SBX_HOOK_SAFE bool sbx_accept_waits(int fd);
+
+/* The thread is about to wait for a signal without an end. Like sbx_blocking_begin(). Where no handler of its loop does so, it has
+ * come back to rest: the message is over. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_signal_wait_begin(struct sbx_blocking *call, uint8_t op);
+
 /* Has the function with the loop been left in the open message of `thread`, although it handled all of those before? Then the
  * loop has probably ended, and what the program does now is no message. Nor is it known to be one while the thread waits in what may
  * be the first call of another loop. For the watch thread, which may be wrong by one
  * look. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
-
-/* Does the time between two polls of `thread` not count as a message, because it has its pace from pauses (loop_turn.h)? `now_ns`:
- * for the watch thread, of the message that is open and the call that the thread is in; 0 of one that just ended. */
-SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns);
 
 /* For how long of the open message of `thread` somebody at a terminal was awaited, for the watch thread. That is nobody's stall. */
 SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns);

@@ -11,12 +11,32 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "client_message.h"
 #include "wide_names.h"
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
 #define MOVES(name, parameters, arguments, op)                                                                     \
     SBX_BLOCKING_HOOK(ssize_t, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
+/* The same of one that may be a client's. */
+#define READS(name, parameters, arguments, op)                                               \
+    static ssize_t(*real_##name) parameters;                                                 \
+    static ssize_t hook_##name parameters                                                    \
+    {                                                                                        \
+        struct sbx_blocking call;                                                            \
+        SBX_SAVE_FRAME_POINTER();                                                            \
+        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
+        SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                            \
+    }
+#define WRITES(name, parameters, arguments, op)                                              \
+    static ssize_t(*real_##name) parameters;                                                 \
+    static ssize_t hook_##name parameters                                                    \
+    {                                                                                        \
+        struct sbx_blocking call;                                                            \
+        SBX_SAVE_FRAME_POINTER();                                                            \
+        sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
+        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments);                           \
+    }
 
 /* Eight bytes are what an eventfd gives and takes: such a read may be ended by a thread that writes as many. */
 enum {
@@ -33,9 +53,7 @@ static ssize_t hook_read(int fd, void *buffer, size_t bytes)
     } else {
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_READ, (uint64_t)fd + 1, 0);
     }
-    ssize_t result = real_read(fd, buffer, bytes);
-    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
-    return result;
+    SBX_READ_ENDS(ssize_t, &call, fd, real_read(fd, buffer, bytes));
 }
 
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -47,12 +65,10 @@ static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
         sbx_wake_check((uint64_t)fd + 1, SBX_OP_EVENTFD_WRITE, SBX_WAKE_ALL);
     }
     sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, SBX_OP_WRITE, (uint64_t)fd + 1, 0);
-    ssize_t result = real_write(fd, buffer, bytes);
-    sbx_blocking_end(&call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
-    return result;
+    SBX_WRITE_ENDS(ssize_t, &call, fd, real_write(fd, buffer, bytes));
 }
 
-MOVES(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)
+READS(read_chk, (int fd, void *buffer, size_t bytes, size_t room), (fd, buffer, bytes, room), SBX_OP_READ)
 MOVES(pread, (int fd, void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread64, (int fd, void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PREAD)
 MOVES(pread_chk, (int fd, void *buffer, size_t bytes, off_t at, size_t room), (fd, buffer, bytes, at, room),
@@ -61,8 +77,8 @@ MOVES(pread64_chk, (int fd, void *buffer, size_t bytes, off64_t at, size_t room)
       SBX_OP_PREAD)
 MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
-MOVES(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV)
-MOVES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV)
+READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV)
+WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV)
 MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),
@@ -76,12 +92,12 @@ MOVES(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int fla
 MOVES(pwritev64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
       SBX_OP_PWRITEV)
 /* Of two descriptors, the one written to is named: it is what fills up. */
-MOVES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
-MOVES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
 MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
       (from, from_at, fd, at, bytes, flags), SBX_OP_COPY_FILE_RANGE)
-MOVES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
-      (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
+WRITES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
+       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
 
 #define SHAPES(name, parameters, arguments, op, fd)                                          \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, \

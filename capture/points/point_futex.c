@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "client_message.h"
 #include "raw_syscall.h"
 #include "syscall_gate.h"
 
@@ -101,6 +102,9 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
     uint32_t holder = use == USE_OWNED && sbx_capture_is_open() ? value_of((uint64_t)a) & FUTEX_TID_MASK : 0;
     sbx_wait_begin(&call, SBX_GROUP_FUTEX, use == USE_WAIT ? SBX_RECORD_WAIT : SBX_RECORD_LOCK, SBX_OP_FUTEX_WAIT,
                    (uint64_t)a, holder);
+    if (use == USE_WAIT) {
+        sbx_client_wait(&call, SBX_CALLED_FROM);
+    }
     long result = sbx_real_syscall(SYS_futex, a, b, c, d, e, f);
     if (use == USE_LOCK && call.thread != NULL && value_of((uint64_t)a) > CONTENDED) {
         call.kind = SBX_RECORD_WAIT; /* it goes on counting: no lock */

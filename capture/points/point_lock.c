@@ -14,6 +14,8 @@
 #include <threads.h>
 #include <time.h>
 
+#include "client_message.h"
+
 static uint32_t owner_of(const void *mutex)
 {
 #ifdef __GLIBC__
@@ -100,6 +102,7 @@ SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
         SBX_SAVE_FRAME_POINTER();                                                           \
         sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                  \
         sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0); \
+        sbx_client_wait(&call, SBX_CALLED_FROM);                                            \
         int result = real_##name arguments;                                                 \
         sbx_blocking_end(&call, 0, result != 0, -1);                                        \
         return result;                                                                      \

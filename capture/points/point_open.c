@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "client_message.h"
 #include "wide_names.h"
 
 #define OPENS(name, original_parameters, parameters, arguments)                        \
@@ -38,9 +39,22 @@ OPENS(openat64_2, (int, const char *, int), (int folder, const char *path, int f
 OPENS(creat, (const char *, mode_t), (const char *path, mode_t mode), (path, mode))
 OPENS(creat64, (const char *, mode_t), (const char *path, mode_t mode), (path, mode))
 
-/* The descriptor is gone when the record is made: its class is not asked for. */
-SBX_BLOCKING_HOOK(int, close, (int fd), (fd), SBX_GROUP_OPEN, SBX_RECORD_FILE, SBX_OP_CLOSE, (uint64_t)fd + 1, 0,
-                  result < 0, -1)
+/* The descriptor is gone when the record is made: its class is not asked for. Its number may be another's before close()
+ * returns, so what is known of it is forgotten first. */
+static int (*real_close)(int);
+static int hook_close(int fd)
+{
+    struct sbx_blocking call;
+    SBX_SAVE_FRAME_POINTER();
+    sbx_blocking_begin(&call, SBX_GROUP_OPEN, SBX_RECORD_FILE, SBX_OP_CLOSE, (uint64_t)fd + 1, 0);
+    if (SBX_UNLIKELY(sbx_is_client(fd))) {
+        sbx_client_answer(&call);
+        sbx_client_went(fd);
+    }
+    int result = real_close(fd);
+    sbx_blocking_end(&call, 0, result < 0, -1);
+    return result;
+}
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_OPEN)
 static const struct sbx_point points[] = {

@@ -54,21 +54,21 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
 #endif
 }
 
-/* What is polled, from the parameters of each kind of call. */
-#define POLLED_FDS                                                                             \
-    (struct sbx_polled)                                                                        \
-    {                                                                                          \
-        .first = fds, .count = count <= INT_MAX ? (uint32_t)count : 0, .form = SBX_POLLED_POLL \
+/* What is polled, from the parameters of each kind of call. A time-out that lies in the program's memory is not read. */
+#define POLLED_FDS(is_timed)                                                                                      \
+    (struct sbx_polled)                                                                                           \
+    {                                                                                                             \
+        .first = fds, .count = count <= INT_MAX ? (uint32_t)count : 0, .form = SBX_POLLED_POLL, .waits = is_timed \
     }
-#define POLLED_SETS                                                                                     \
-    (struct sbx_polled)                                                                                 \
-    {                                                                                                   \
-        .first = in, .second = out, .count = count > 0 ? (uint32_t)count : 0, .form = SBX_POLLED_SELECT \
+#define POLLED_SETS                                                                                                    \
+    (struct sbx_polled)                                                                                                \
+    {                                                                                                                  \
+        .first = in, .second = out, .count = count > 0 ? (uint32_t)count : 0, .form = SBX_POLLED_SELECT, .waits = true \
     }
-#define POLLED_EPOLL                                    \
-    (struct sbx_polled)                                 \
-    {                                                   \
-        .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL \
+#define POLLED_EPOLL(is_timed)                                             \
+    (struct sbx_polled)                                                    \
+    {                                                                      \
+        .count = (uint32_t)fd, .form = SBX_POLLED_EPOLL, .waits = is_timed \
     }
 
 /* Return address and frame of the call name the place of the loop. Without a descriptor it is a sleep. `again` is the call
@@ -90,26 +90,27 @@ static struct timeval *time_left(const struct sbx_blocking *call, struct timeval
         return result;                                                                                              \
     }
 
-POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL, POLLED_FDS,
-          first_polled(fds, count), result = real_poll(fds, count, ms_left(&call, timeout_ms));)
+POLL_HOOK(poll, (struct pollfd * fds, nfds_t count, int timeout_ms), (fds, count, timeout_ms), SBX_OP_POLL,
+          POLLED_FDS(timeout_ms != 0), first_polled(fds, count),
+          result = real_poll(fds, count, ms_left(&call, timeout_ms));)
 POLL_HOOK(poll_chk, (struct pollfd * fds, nfds_t count, int timeout_ms, size_t fds_bytes),
-          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, POLLED_FDS, first_polled(fds, count),
+          (fds, count, timeout_ms, fds_bytes), SBX_OP_POLL, POLLED_FDS(timeout_ms != 0), first_polled(fds, count),
           result = real_poll_chk(fds, count, ms_left(&call, timeout_ms), fds_bytes);)
 POLL_HOOK(ppoll, (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-          (fds, count, timeout, mask), SBX_OP_PPOLL, POLLED_FDS, first_polled(fds, count), struct timespec left;
+          (fds, count, timeout, mask), SBX_OP_PPOLL, POLLED_FDS(true), first_polled(fds, count), struct timespec left;
           result = real_ppoll(fds, count, sbx_call_left(&call, timeout, &left), mask);)
 POLL_HOOK(ppoll_chk,
           (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t fds_bytes),
-          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, POLLED_FDS, first_polled(fds, count),
+          (fds, count, timeout, mask, fds_bytes), SBX_OP_PPOLL, POLLED_FDS(true), first_polled(fds, count),
           struct timespec left;
           result = real_ppoll_chk(fds, count, sbx_call_left(&call, timeout, &left), mask, fds_bytes);)
 POLL_HOOK(epoll_wait, (int fd, struct epoll_event *events, int count, int timeout_ms), (fd, events, count, timeout_ms),
-          SBX_OP_EPOLL_WAIT, POLLED_EPOLL, fd, break;)
+          SBX_OP_EPOLL_WAIT, POLLED_EPOLL(timeout_ms != 0), fd, break;)
 POLL_HOOK(epoll_pwait, (int fd, struct epoll_event *events, int count, int timeout_ms, const sigset_t *mask),
-          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, POLLED_EPOLL, fd, break;)
+          (fd, events, count, timeout_ms, mask), SBX_OP_EPOLL_PWAIT, POLLED_EPOLL(timeout_ms != 0), fd, break;)
 POLL_HOOK(epoll_pwait2,
           (int fd, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, POLLED_EPOLL, fd, break;)
+          (fd, events, count, timeout, mask), SBX_OP_EPOLL_PWAIT2, POLLED_EPOLL(true), fd, break;)
 POLL_HOOK(select, (int count, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
           (count, in, out, odd, timeout), SBX_OP_SELECT, POLLED_SETS, first_ready(count, in, out), struct timeval left;
           result = real_select(count, in, out, odd, time_left(&call, timeout, &left));)

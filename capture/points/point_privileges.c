@@ -51,11 +51,11 @@ static bool is_otherwise_privileged(void)
     return result != 0 || memcmp(theirs, ours, sizeof theirs) != 0;
 }
 
-/* Leave when `cannot_stay` says so. A forked child has no recorder. */
-static void leave_if(bool (*cannot_stay)(void))
+/* Leave when `cannot_stay` says so. A forked child that is not recorded has no recorder. */
+static void leave_if(bool (*cannot_stay)(void), enum sbx_settle what)
 {
     if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun has no thread */
-        sbx_the_capture.settle(false);
+        sbx_the_capture.settle(what);
     }
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
     if (leave == NULL || !sbx_capture_is_ours()) {
@@ -70,7 +70,7 @@ static void leave_if(bool (*cannot_stay)(void))
 
 void sbx_one_thread_wanted(void)
 {
-    leave_if(is_of_one_thread);
+    leave_if(is_of_one_thread, SBX_SETTLE_ONE_THREAD);
 }
 
 void sbx_unshare_begins(uint64_t flags)
@@ -103,13 +103,27 @@ static int hook_setns(int file, int type)
     return real_setns(file, type);
 }
 
-#define IDENTITY_HOOK(name, parameters, arguments) \
-    static int(*real_##name) parameters;           \
-    static int hook_##name parameters              \
-    {                                              \
-        leave_if(is_otherwise_privileged);         \
-        return real_##name arguments;              \
+#define IDENTITY_HOOK(name, parameters, arguments)            \
+    static int(*real_##name) parameters;                      \
+    static int hook_##name parameters                         \
+    {                                                         \
+        leave_if(is_otherwise_privileged, SBX_SETTLE_RIGHTS); \
+        return real_##name arguments;                         \
     }
+
+static bool stays(void)
+{
+    return false;
+}
+
+static int (*real_chroot)(const char *);
+
+/* Behind it no path of ours leads to a recording. */
+static int hook_chroot(const char *path)
+{
+    leave_if(stays, SBX_SETTLE_RIGHTS);
+    return real_chroot(path);
+}
 
 IDENTITY_HOOK(setuid, (uid_t user), (user))
 IDENTITY_HOOK(seteuid, (uid_t user), (user))
@@ -125,6 +139,7 @@ IDENTITY_HOOK(initgroups, (const char *user, gid_t group), (user, group))
 static const struct sbx_point points[] = {
     SBX_POINT("unshare", hook_unshare, real_unshare, SBX_GROUP_LOADER),
     SBX_POINT("setns", hook_setns, real_setns, SBX_GROUP_LOADER),
+    SBX_POINT("chroot", hook_chroot, real_chroot, SBX_GROUP_LOADER),
     SBX_POINT("setuid", hook_setuid, real_setuid, SBX_GROUP_LOADER),
     SBX_POINT("seteuid", hook_seteuid, real_seteuid, SBX_GROUP_LOADER),
     SBX_POINT("setreuid", hook_setreuid, real_setreuid, SBX_GROUP_LOADER),

@@ -54,7 +54,7 @@ static bool harms(uint64_t address, bool for_all_threads)
 void sbx_sandbox_begins(uint64_t mode, uint64_t flags, uint64_t program)
 {
     if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) { /* one that has not begun stays out of a sandbox */
-        sbx_the_capture.settle(true);
+        sbx_the_capture.settle(SBX_SETTLE_SANDBOX);
     }
     /* order: acquire capture.leave - set once the recorder runs */
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave);
@@ -76,7 +76,7 @@ void sbx_counter_forbidden(uint64_t mode)
         return;
     }
     if (SBX_UNLIKELY(sbx_the_capture.settle != NULL)) {
-        sbx_the_capture.settle(true);
+        sbx_the_capture.settle(SBX_SETTLE_SANDBOX);
     }
     void (*leave)(void) = sbx_load_acquire(&sbx_the_capture.leave); /* order: acquire capture.leave */
     if (leave != NULL && sbx_capture_is_ours()) {

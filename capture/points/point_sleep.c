@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "message_loop.h"
+
 #define SLEEPS(type, name, parameters, arguments, op, is_cut, again)                                        \
     SBX_BLOCKING_HOOK_AGAIN(type, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, \
                             result != 0, -1, is_cut, again)
@@ -44,15 +46,28 @@ SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), SBX_OP_SLEEP, true, resul
 
 /* These end with any handler, and a handler of the program's that ran between two of them would be waited for again: they
  * are not made once more, and our signal is kept away from the first two on every kernel (sbx_blocking_begin()). */
-#define AWAITS_SIGNAL(name, parameters, arguments, op, failed) \
-    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0, failed, -1)
+#define AWAITS_SIGNAL(name, parameters, arguments, op, failed, begin) \
+    static int(*real_##name) parameters;                              \
+    static int hook_##name parameters                                 \
+    {                                                                 \
+        struct sbx_blocking call;                                     \
+        SBX_SAVE_FRAME_POINTER();                                     \
+        begin;                                                        \
+        int result = real_##name arguments;                           \
+        sbx_blocking_end(&call, 0, failed, -1);                       \
+        return result;                                                \
+    }
+#define FOR_EVER(op)   sbx_signal_wait_begin(&call, op)
+#define FOR_A_TIME(op) sbx_blocking_begin(&call, SBX_GROUP_SLEEP, SBX_RECORD_SLEEP, op, 0, 0)
 
-AWAITS_SIGNAL(pause, (void), (), SBX_OP_PAUSE, false)
-AWAITS_SIGNAL(sigsuspend, (const sigset_t *mask), (mask), SBX_OP_SIGSUSPEND, false)
+AWAITS_SIGNAL(pause, (void), (), SBX_OP_PAUSE, false, FOR_EVER(SBX_OP_PAUSE))
+AWAITS_SIGNAL(sigsuspend, (const sigset_t *mask), (mask), SBX_OP_SIGSUSPEND, false, FOR_EVER(SBX_OP_SIGSUSPEND))
 AWAITS_SIGNAL(sigtimedwait, (const sigset_t *set, siginfo_t *out, const struct timespec *timeout), (set, out, timeout),
-              SBX_OP_SIGTIMEDWAIT, result < 0)
-AWAITS_SIGNAL(sigwaitinfo, (const sigset_t *set, siginfo_t *out), (set, out), SBX_OP_SIGTIMEDWAIT, result < 0)
-AWAITS_SIGNAL(sigwait, (const sigset_t *set, int *out), (set, out), SBX_OP_SIGTIMEDWAIT, result != 0)
+              SBX_OP_SIGTIMEDWAIT, result < 0, FOR_A_TIME(SBX_OP_SIGTIMEDWAIT))
+AWAITS_SIGNAL(sigwaitinfo, (const sigset_t *set, siginfo_t *out), (set, out), SBX_OP_SIGTIMEDWAIT, result < 0,
+              FOR_EVER(SBX_OP_SIGTIMEDWAIT))
+AWAITS_SIGNAL(sigwait, (const sigset_t *set, int *out), (set, out), SBX_OP_SIGTIMEDWAIT, result != 0,
+              FOR_EVER(SBX_OP_SIGTIMEDWAIT))
 
 #define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_SLEEP)
 static const struct sbx_point points[] = {

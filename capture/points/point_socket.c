@@ -5,31 +5,74 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-/* A call on descriptor `fd` that returns how much it moved. */
+#include "client_message.h"
+#include "message_loop.h"
+
+/* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
+#define RECEIVES(name, parameters, arguments, op)                                                \
+    static ssize_t(*real_##name) parameters;                                                     \
+    static ssize_t hook_##name parameters                                                        \
+    {                                                                                            \
+        struct sbx_blocking call;                                                                \
+        SBX_SAVE_FRAME_POINTER();                                                                \
+        sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
+        SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                                \
+    }
+#define SENDS(name, parameters, arguments, op)                                                   \
+    static ssize_t(*real_##name) parameters;                                                     \
+    static ssize_t hook_##name parameters                                                        \
+    {                                                                                            \
+        struct sbx_blocking call;                                                                \
+        SBX_SAVE_FRAME_POINTER();                                                                \
+        sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
+        SBX_WRITE_ENDS(ssize_t, &call, fd, real_##name arguments);                               \
+    }
+
+/* What accept() gives is a client's, what was connected is none. */
+#define ACCEPTS(name, parameters, arguments)                                                                    \
+    static int(*real_##name) parameters;                                                                        \
+    static int hook_##name parameters                                                                           \
+    {                                                                                                           \
+        struct sbx_blocking call;                                                                               \
+        const struct sbx_polled polled = {.count = (uint32_t)fd, .form = SBX_POLLED_ACCEPT, .waits = true};     \
+        SBX_SAVE_FRAME_POINTER();                                                                               \
+        bool may_be_loops = sbx_accept_waits(fd);                                                               \
+        if (may_be_loops) {                                                                                     \
+            sbx_poll_begin(&call, SBX_OP_ACCEPT, (uint64_t)__builtin_return_address(0),                         \
+                           (uint64_t)__builtin_dwarf_cfa(), &polled);                                           \
+        } else {                                                                                                \
+            sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_ACCEPT, (uint64_t)fd + 1, 0); \
+        }                                                                                                       \
+        int result = real_##name arguments;                                                                     \
+        sbx_client_came(result);                                                                                \
+        if (may_be_loops) {                                                                                     \
+            sbx_poll_end(&call, &polled, result < 0, call.is_loop ? -1 : fd);                                   \
+        } else {                                                                                                \
+            sbx_blocking_end(&call, 0, result < 0, fd);                                                         \
+        }                                                                                                       \
+        return result;                                                                                          \
+    }
+
+SBX_BLOCKING_HOOK(int, connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_GROUP_SOCKET,
+                  SBX_RECORD_SOCKET, SBX_OP_CONNECT, (sbx_client_went(fd), (uint64_t)fd + 1), 0, result < 0, fd)
+ACCEPTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes))
+ACCEPTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags))
+SENDS(send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
+RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
+RECEIVES(recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
+         SBX_OP_RECV)
+SENDS(sendto, (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
+      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
+RECEIVES(recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
+         (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
+RECEIVES(recvfrom_chk,
+         (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
+         (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
+SENDS(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
+RECEIVES(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
 #define MOVES(type, name, parameters, arguments, op)                                                                \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, \
                       result > 0 ? result : 0, result < 0, fd)
-#define CONNECTS(name, parameters, arguments, op)                                                                     \
-    SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0, \
-                      result < 0, fd)
-
-CONNECTS(connect, (int fd, const struct sockaddr *to, socklen_t bytes), (fd, to, bytes), SBX_OP_CONNECT)
-CONNECTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), SBX_OP_ACCEPT)
-CONNECTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags), SBX_OP_ACCEPT)
-MOVES(ssize_t, send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND)
-MOVES(ssize_t, recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)
-MOVES(ssize_t, recv_chk, (int fd, void *buffer, size_t bytes, size_t room, int flags), (fd, buffer, bytes, room, flags),
-      SBX_OP_RECV)
-MOVES(ssize_t, sendto,
-      (int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to, socklen_t to_bytes),
-      (fd, buffer, bytes, flags, to, to_bytes), SBX_OP_SENDTO)
-MOVES(ssize_t, recvfrom, (int fd, void *buffer, size_t bytes, int flags, struct sockaddr *from, socklen_t *from_bytes),
-      (fd, buffer, bytes, flags, from, from_bytes), SBX_OP_RECVFROM)
-MOVES(ssize_t, recvfrom_chk,
-      (int fd, void *buffer, size_t bytes, size_t room, int flags, struct sockaddr *from, socklen_t *from_bytes),
-      (fd, buffer, bytes, room, flags, from, from_bytes), SBX_OP_RECVFROM)
-MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), SBX_OP_SENDMSG)
-MOVES(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), SBX_OP_RECVMSG)
 /* These two return messages, not bytes: so is the amount. */
 MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags), (fd, messages, count, flags),
       SBX_OP_SENDMMSG)

@@ -13,6 +13,8 @@
 #include <threads.h>
 #include <time.h>
 
+#include "client_message.h"
+
 /* ---- semaphores ---- */
 
 /* Is there something to take? The count lies in the low bits of the first word, in glibc (from 2.21, on machines with
@@ -33,6 +35,7 @@ static bool has_count(const sem_t *semaphore)
         struct sbx_blocking call;                                                                   \
         SBX_SAVE_FRAME_POINTER();                                                                   \
         sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);    \
+        sbx_client_wait(&call, SBX_CALLED_FROM);                                                    \
         int result = real_##name arguments;                                                         \
         while (SBX_UNLIKELY(result != 0) && errno == EINTR && sbx_call_was_cut(&call)) {            \
             result = real_##name arguments; /* until the same time */                               \

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/select.h>
 
+#include "client_sockets.h"
 #include "fd_class.h"
 #include "stack_copy.h"
 
@@ -34,6 +35,12 @@ static struct sbx_poll_set set_of_epoll(const struct sbx_polled *polled)
 {
     int fd = (int)polled->count;
     return (struct sbx_poll_set){.fds = fd < 0 ? 0 : bit_of(fd), .epoll_fd = fd};
+}
+
+/* accept() waits for one descriptor, as a poll call may. */
+static struct sbx_poll_set set_of_accept(const struct sbx_polled *polled)
+{
+    return (struct sbx_poll_set){.fds = bit_of((int)polled->count), .epoll_fd = -1};
 }
 
 /* Copies `most` of them at most; returns how many there are in `fds`. */
@@ -70,6 +77,9 @@ SBX_HOOK_SAFE SBX_NOINLINE struct sbx_poll_set sbx_poll_set_before(const struct 
     if (polled->form == SBX_POLLED_EPOLL) {
         return set_of_epoll(polled);
     }
+    if (polled->form == SBX_POLLED_ACCEPT) {
+        return set_of_accept(polled);
+    }
     if (polled->form == SBX_POLLED_SELECT) {
         uint64_t words[SET_WORDS];
         set.fds = fold(words, copy_words(polled->first, polled->count, words));
@@ -95,6 +105,9 @@ SBX_HOOK_SAFE struct sbx_poll_set sbx_poll_set_after(const struct sbx_polled *po
     *ready_out = 0;
     if (polled->form == SBX_POLLED_EPOLL) {
         return set_of_epoll(polled);
+    }
+    if (polled->form == SBX_POLLED_ACCEPT) {
+        return set_of_accept(polled);
     }
     if (polled->form == SBX_POLLED_SELECT) {
         *ready_out = fold_ready(polled->first, polled->count) | fold_ready(polled->second, polled->count);
@@ -130,4 +143,23 @@ SBX_HOOK_SAFE SBX_NOINLINE bool sbx_polled_awaits_key(const struct sbx_polled *p
         }
     }
     return false;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_polled_has_client(const struct sbx_polled *polled)
+{
+    bool has_one = false;
+    if (polled->form == SBX_POLLED_SELECT) {
+        uint64_t words[SET_WORDS];
+        uint32_t count = copy_words(polled->first, polled->count, words);
+        for (uint32_t i = 0; i < count; i++) {
+            has_one |= (words[i] & sbx_load_relaxed(&sbx_client_sockets[i])) != 0;
+        }
+    } else if (polled->form == SBX_POLLED_POLL) {
+        struct pollfd fds[SBX_POLL_SET_MOST];
+        uint32_t count = copy_pollfds(polled, fds, SBX_POLL_SET_MOST);
+        for (uint32_t i = 0; i < count; i++) {
+            has_one |= sbx_is_client(fds[i].fd);
+        }
+    }
+    return has_one;
 }

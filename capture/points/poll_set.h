@@ -15,14 +15,16 @@
 enum sbx_polled_form {
     SBX_POLLED_POLL,
     SBX_POLLED_SELECT,
-    SBX_POLLED_EPOLL
+    SBX_POLLED_EPOLL,
+    SBX_POLLED_ACCEPT
 };
 
 /* The arguments of a poll call. The memory is the program's: it may not be there before the call has returned well. */
 struct sbx_polled {
     const void *first, *second; /* struct pollfd[]; or fd_set of input and of output, either may be NULL */
-    uint32_t count;             /* descriptors; of select() one more than the highest; of epoll_wait() which one */
-    uint8_t form;               /* enum sbx_polled_form */
+    uint32_t count; /* descriptors; of select() one more than the highest; of epoll_wait() and accept() which */
+    uint8_t form;   /* enum sbx_polled_form */
+    bool waits;     /* it may: its time-out is not 0, as far as that was given as a number */
 };
 
 enum {
@@ -31,7 +33,7 @@ enum {
 
 static inline bool sbx_polled_has_fds(const struct sbx_polled *polled)
 {
-    return polled->form == SBX_POLLED_EPOLL || polled->count > 0;
+    return polled->form == SBX_POLLED_EPOLL || polled->form == SBX_POLLED_ACCEPT || polled->count > 0;
 }
 
 /* Before the call: copied by the kernel, which fails where a load would fault. Some 300 ns; nothing for epoll. */
@@ -39,6 +41,9 @@ SBX_HOOK_SAFE struct sbx_poll_set sbx_poll_set_before(const struct sbx_polled *p
 
 /* After a call that returned well: which were ready, and the set, of which a select() leaves nothing. */
 SBX_HOOK_SAFE struct sbx_poll_set sbx_poll_set_after(const struct sbx_polled *polled, uint64_t *ready_out);
+
+/* Before the call: is a client (client_sockets.h) among what it looks at? */
+SBX_HOOK_SAFE bool sbx_polled_has_client(const struct sbx_polled *polled);
 
 /* Before the call: does it wait for a key, at a terminal? A serial line is none. Asks the kernel of the first few. */
 SBX_HOOK_SAFE bool sbx_polled_awaits_key(const struct sbx_polled *polled);

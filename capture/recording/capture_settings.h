@@ -56,6 +56,7 @@ struct sbx_capture_settings {
     uint32_t crash;            /* enum sbx_crash_setting */
     uint32_t max_cpu_permille; /* what recording may cost, of the application's CPU time; 0: no limit (benchmarks) */
     uint32_t recording_kib;    /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
+    uint32_t follow_forks;     /* children of fork() that call no exec are recorded: of those forked from now on */
     struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 

@@ -55,7 +55,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 10u
+#define SBX_RECORDING_VERSION 11u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -216,6 +216,22 @@ struct sbx_overhead {
     uint32_t changes;             /* steps taken, either way */
 };
 
+enum sbx_family_role {
+    SBX_ROLE_NONE = 0,   /* it does not follow forks */
+    SBX_ROLE_MAIN = 1,   /* the first process: started as a program */
+    SBX_ROLE_WORKER = 2, /* forked from another of the family, and no program of its own */
+};
+
+/* Whose process it is, of those that fork from one another. */
+struct sbx_family_entry {
+    uint8_t id[16];             /* random, the first process's; zero where the role is NONE */
+    uint8_t parent_session[16]; /* session_id of the process that forked it; zero: it was not recorded */
+    uint32_t role;              /* enum sbx_family_role */
+    uint32_t parent_pid;        /* local only; 0: none */
+    uint32_t stalled_beside;    /* of a snapshot: others of the family that stalled at the same time */
+    uint32_t reserved;
+};
+
 struct sbx_section {
     uint64_t at;          /* file offset */
     uint32_t count;       /* elements */
@@ -279,6 +295,7 @@ struct sbx_recording_header {
     char app_name[SBX_APP_NAME_MAX]; /* what `stallbox run --app` calls the application; "": not told. Local only */
     uint32_t app_version[3];         /* the same, major, minor, patch; all 0: not told */
     uint32_t reserved_app;
+    struct sbx_family_entry family;
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 

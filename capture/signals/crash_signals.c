@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "process_state.h"
 #include "the_capture.h"
 #include "crash_handler.h"
 #include "loader_visit.h"
@@ -48,6 +49,7 @@ static struct {
     uint64_t ending_ns;    /* since when the process seems to be ending; 0: it does not */
     bool are_in;           /* they have been put in; which of them still are is in the header */
 } state;
+SBX_OF_ONE_PROCESS(state);
 
 static bool is_ours(int number)
 {

@@ -18,6 +18,7 @@
 #include "handler_frames.h"
 #include "pages.h"
 #include "process_barrier.h"
+#include "process_state.h"
 #include "sample_handler.h"
 #include "sample_number.h"
 #include "signal_frame.h"
@@ -58,6 +59,9 @@ static uint32_t timers_out;  /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
 static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
 static bool host_uses_its_stacks;    /* one that need not end the process runs on an alternate stack */
+SBX_OF_ONE_PROCESS(timers_out);
+SBX_OF_ONE_PROCESS(silent_until_ns);
+SBX_OF_ONE_PROCESS(host_stack_asked_ns);
 
 /* On the calling thread, for nobody's sample. */
 static void call_our_handler(void)
@@ -99,6 +103,11 @@ int sbx_sample_signal_start(void)
     struct rlimit limit;
     sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
     started_ns = sbx_now_ns();
+    if (is_probed) { /* in the parent of this forked child */
+        sbx_the_capture.header->signal_place = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0
+                                                   ? SBX_SIGNAL_PLACE_OUTSIDE
+                                                   : SBX_SIGNAL_PLACE_ANYWHERE;
+    }
     timers_most = TIMERS_MOST;
     if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur / TIMERS_SHARE < TIMERS_MOST) {
         timers_most = (uint32_t)(limit.rlim_cur / TIMERS_SHARE);

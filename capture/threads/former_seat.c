@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "handler_frames.h"
 #include "order.h"
+#include "process_state.h"
 #include "the_capture.h"
 #include "thread_seats.h"
 
@@ -13,6 +14,7 @@
 
 __thread struct sbx_former_seat sbx_former_seat;
 static uint64_t next_turn_ns; /* T5: when all that sat down on another's seat have been paid for */
+SBX_OF_ONE_PROCESS(next_turn_ns);
 
 /* Does the seat that the thread gave back look as it left it? */
 static bool is_still_free(const struct sbx_former_seat *former)

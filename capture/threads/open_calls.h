@@ -56,6 +56,7 @@ struct sbx_blocking {
     struct sbx_thread *shield; /* not NULL: not recorded, but kept from our signal until it ends */
     uint64_t begin_ns;
     uint64_t object;
+    uint64_t open_ns; /* of a read from a client: begin of the message that is put aside meanwhile; 0: none */
     uint32_t serial;
     uint32_t peer;
     uint32_t wait;

@@ -3,6 +3,7 @@
 #ifndef SBX_POLL_PLACE_H
 #define SBX_POLL_PLACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The descriptors that a call looks at, folded into one word: points/poll_set.h. */
@@ -17,7 +18,9 @@ struct sbx_poll_place {
     uint64_t ready;             /* what was ready the last time, and in turns inside of its handlers since */
     uint64_t waited_ns;         /* how long its calls took, those that took a millisecond */
     uint32_t passes;
-    uint32_t met; /* when the thread came or went there last, in such moves */
+    bool is_clients; /* what it led to was read from a client (points/client_sockets.h) */
+    bool accepts;    /* it is a call of accept() */
+    uint32_t met;    /* when the thread came or went there last, in such moves */
 };
 
 #endif

@@ -27,6 +27,18 @@ void sbx_capture_attach(struct sbx_recording_header *header)
     sbx_ring_init(&sbx_the_capture.ring, header);
 }
 
+void sbx_capture_forget_parent(void)
+{
+    struct sbx_capture *capture = &sbx_the_capture;
+    sbx_store_relaxed(&capture->leave, NULL);
+    sbx_store_relaxed(&capture->map, NULL); /* its modules have other numbers in the new recording */
+    capture->quiet_groups = 0;
+    capture->signal_changes = 0;
+    capture->resting = SBX_AWAKE;
+    capture->wake_ns = 0;
+    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = 0;
+}
+
 void sbx_capture_apply(const struct sbx_capture_settings *settings)
 {
     /* relaxed: each is a number of its own; a record made under the old one is as good */

@@ -28,6 +28,13 @@ enum sbx_resting {
         2, /* a stall stands that has been told: it looks rarely, and records of other threads do not wake it */
 };
 
+/* What the program is about to do that does not go together with a recorder which is just beginning. */
+enum sbx_settle {
+    SBX_SETTLE_ONE_THREAD, /* it wants to be of one thread: who is beginning ends that first */
+    SBX_SETTLE_RIGHTS, /* it gives up rights or its root: who is forked and will be recorded is recorded from here on */
+    SBX_SETTLE_SANDBOX /* it forbids itself calls: nothing begins any more */
+};
+
 struct sbx_capture {
     struct sbx_recording_header *header;
     struct sbx_control_page *control;
@@ -59,12 +66,13 @@ struct sbx_capture {
     uint32_t news;       /* bumped when a thread has told of something slow: else nobody's block need be looked at */
     void (*leave)(void); /* ends the recorder: the program does what it cannot do beside us; NULL: none runs */
     uint32_t own_tid;    /* one of our own threads; set before `leave` */
-    void (*late_ask)(
-        uint8_t group); /* a wait begins in a program whose recorder has not begun yet (agent/late_start.h);
-                                       NULL: nobody asks */
-    void (*settle)(
-        bool for_good);  /* wait for a start under way, or see to it that there is none; NULL: there is none */
-    uint32_t has_frames; /* 1: some thread has said where its frames begin */
+    /* A wait begins in a program whose recorder has not begun yet (agent/late_start.h, agent/forked_child.h); NULL: nobody asks */
+    void (*late_ask)(uint8_t group, uint8_t op);
+    void (*settle)(enum sbx_settle
+                       what); /* a start that is under way, or to come, and what the program is about to do; NULL: there
+                                             is none */
+    uint32_t has_frames;      /* 1: some thread has said where its frames begin */
+    uint32_t has_clients;     /* 1: some thread without a loop has read what a client wants (points/client_message.h) */
 };
 
 /* Hidden, and known to be: hooks read it at every call, and would ask a table of the loader's first where it is. */
@@ -72,6 +80,10 @@ extern struct sbx_capture sbx_the_capture __attribute__((visibility("hidden")));
 
 /* Attach to a mapped, initialised recording. Single-threaded start-up. */
 void sbx_capture_attach(struct sbx_recording_header *header);
+
+/* In a forked child, which is about to attach to a recording of its own: forget the parent's. What is known of the code and of
+ * signals stays; the map of the code is the caller's to take over. One thread, while nothing is recorded. */
+void sbx_capture_forget_parent(void);
 
 /* Take over the numbers (watch thread, or start-up). */
 void sbx_capture_apply(const struct sbx_capture_settings *settings);
@@ -82,11 +94,12 @@ SBX_SIGNAL_SAFE static inline bool sbx_capture_is_open(void)
 }
 
 /* A wait begins while nothing is recorded. */
-SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group)
+SBX_HOOK_SAFE static inline void sbx_capture_ask_late(uint8_t group, uint8_t op)
 {
-    void (*ask)(uint8_t) = sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
+    void (*ask)(uint8_t, uint8_t) =
+        sbx_load_relaxed(&sbx_the_capture.late_ask); /* relaxed: set before there are hooks */
     if (SBX_UNLIKELY(ask != NULL)) {
-        ask(group);
+        ask(group, op);
     }
 }
 

@@ -4,6 +4,7 @@
  * Apart from thread_registry.c because handlers and hooks need these words and nothing else of it. */
 #include "thread_block.h"
 
+#include "process_state.h"
 #include "the_capture.h"
 
 __thread struct sbx_thread *sbx_self;
@@ -14,6 +15,8 @@ struct sbx_thread *sbx_thread_blocks[SBX_THREADS_MAX];
 
 uint32_t sbx_asking_is_forbidden;
 uint32_t sbx_watch_inside;
+SBX_OF_ONE_PROCESS(sbx_thread_blocks);
+SBX_OF_ONE_PROCESS(sbx_watch_inside);
 
 uint32_t sbx_thread_count(void)
 {

@@ -65,10 +65,14 @@ struct sbx_message_loop {
     uint64_t paused_ns, paused_in; /* how long long ones took, and the last message with one */
     uint32_t paused;               /* messages with a long one */
     bool pauses;                   /* there was one */
+    uint64_t question_in;          /* last message in which something was read from a client; 0: none */
     uint64_t key_ns, key_in;       /* how long keys were awaited in that message, at a terminal */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint32_t hits; /* passes at this site; judged from the second on */
+    uint32_t
+        elsewhere_run; /* polls of another epoll set since the last pass, by the function that polls for the loop */
+    bool elsewhere_is_inside; /* proven: such polls are waits of handlers */
     struct sbx_record merged; /* short messages not yet recorded; amount 0: none */
     uint64_t idle_ns;         /* end of the last record of idle time */
     uint64_t anr_message;     /* last message for which `anr` fired: written by the watch thread */
@@ -80,6 +84,23 @@ struct sbx_message_loop {
     /* a message that ended slow: filled by the loop thread, then `slow_message` with release */
     uint64_t slow_message, slow_begin_ns, slow_end_ns;
     uint8_t slow_kind, doubt_kind;
+};
+
+enum {
+    SBX_WORK_PLACES = 4
+};
+
+/* From where a thread waits. */
+struct sbx_work_place {
+    uint64_t pc, sp;  /* return address and stack pointer of the call; 0: none */
+    int32_t epoll_fd; /* -1: no epoll call */
+};
+
+/* A thread without a loop: where it waits for work (points/client_message.h). */
+struct sbx_client_work {
+    struct sbx_work_place last;                    /* its last wait outside of a message */
+    struct sbx_work_place places[SBX_WORK_PLACES]; /* waits that were followed by a read from a client */
+    uint32_t learned;                              /* so many were put there, the oldest is overwritten */
 };
 
 enum {
@@ -156,6 +177,7 @@ struct sbx_thread {
     struct sbx_ring_writer writer;
     struct sbx_message_loop loop;
     struct sbx_frame_pace frame;
+    struct sbx_client_work work;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
     uint64_t counted_ns;   /* when the kernel's counts of it were last read (kernel_counts.h) */

@@ -5,6 +5,7 @@
  * its own mean, and with everybody's until it has one. */
 #include "thread_cost.h"
 
+#include "process_state.h"
 #include "thread_block.h"
 
 /* Measured by bench_points (docs/PERFORMANCE.md) on 2 shared processors of some 2.5 GHz: a pair of malloc and free takes
@@ -29,6 +30,9 @@ static struct {
     } group[SBX_POINT_GROUPS_MAX];
 } seen[SBX_THREADS_MAX];
 static uint64_t all_timed[SBX_COST_KINDS], all_timed_ns[SBX_COST_KINDS]; /* of the last round */
+SBX_OF_ONE_PROCESS(seen);
+SBX_OF_ONE_PROCESS(all_timed);
+SBX_OF_ONE_PROCESS(all_timed_ns);
 
 uint32_t sbx_cost_of_pass_ps(uint32_t group)
 {

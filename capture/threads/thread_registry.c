@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,6 +24,7 @@
 #include "libc_symbols.h"
 #include "pages.h"
 #include "process_barrier.h"
+#include "process_state.h"
 #include "raw_syscall.h"
 #include "signal_stack.h"
 #include "task_list.h"
@@ -38,6 +41,7 @@ static const struct sbx_thread_end *the_end; /* what else is done then */
 static pthread_key_t exit_key;               /* runs forget_self() when a thread ends */
 static bool have_exit_key;                   /* and may be set for a thread inside of any lock */
 static uint32_t open_for_registration;
+SBX_OF_ONE_PROCESS(open_for_registration);
 static uint32_t scans = 1; /* of the watch thread's */
 
 /* Called when a registered thread has ended, and the block becomes free for another. Two may find that out: the scan, and one that has its
@@ -63,6 +67,7 @@ static void retire(struct sbx_thread *thread, uint32_t life)
 
 static bool
     first_has_ended; /* main() left by pthread_exit(): the kernel lists the thread as long as the process lives */
+SBX_OF_ONE_PROCESS(first_has_ended);
 
 /* The calling thread's block, from its TLS or by its number. */
 static struct sbx_thread *find_self(void)
@@ -102,9 +107,26 @@ static void forget_self(void *unused)
     }
 }
 
+static const struct sbx_thread *forker; /* in a forked child: the parent's block of the thread that forked */
+
+/* Ours lies in a block of the parent's, and is not shown to the program. One on which it runs just now has to stay. */
+static void drop_signal_stack(void)
+{
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    stack_t now;
+    if (sbx_raw_sigaltstack(NULL, &now) == 0 && now.ss_sp == forker->signal_stack) {
+        (void)sbx_raw_sigaltstack(&none, NULL);
+    }
+}
+
 static void become_inert_in_child(void)
 {
-    sbx_thread_become(SBX_THREAD_GONE); /* the recording is the parent's; the gate page is wiped as well */
+    forker = sbx_thread_is_registered(sbx_self) ? sbx_self : NULL;
+    if (forker != NULL) {
+        drop_signal_stack();
+    }
+    sbx_former_seat = (struct sbx_former_seat){0}; /* of the parent's seats */
+    sbx_thread_become(SBX_THREAD_GONE);            /* the recording is the parent's; the gate page is wiped as well */
     if (sbx_capture_is_ours()) { /* but not by a kernel before 4.14, nor by qemu-user, and fork() is itself a point */
         sbx_store_relaxed(sbx_the_capture.gate, 0); /* relaxed: a child has one thread */
         sbx_store_relaxed(sbx_the_capture.gate + 1, 0);
@@ -131,12 +153,30 @@ make_exit_key(void) /* before the start of a preloaded recorder, in which the fi
     }
 }
 
+bool sbx_thread_forked_in_a_call(void)
+{
+    return forker != NULL && forker->call_depth > 1; /* fork() itself is one */
+}
+
+/* The block of the thread that forked stays mapped: a handler may have forked in the middle of a hook. */
+void sbx_thread_registry_forget_parent(void)
+{
+    for (uint32_t i = 0; i < SBX_THREADS_MAX; i++) {
+        struct sbx_thread *thread = sbx_thread_blocks[i];
+        if (thread != NULL && thread != forker) {
+            munmap(thread, sizeof *thread);
+        }
+        sbx_thread_blocks[i] = NULL;
+    }
+}
+
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries,
                               const struct sbx_thread_end *end)
 {
     the_end = end;
     the_header = header;
     the_entries = entries;
+    sbx_seats_begin(header->threads.count);
     static bool is_at_fork;
     if (!is_at_fork) {
         is_at_fork = true;
@@ -420,6 +460,7 @@ void sbx_thread_registry_name_young(uint64_t now_ns)
 /* Threads met once in a scan without a block. They are adopted when they are met again: a thread usually registers
  * itself in its first hook, within microseconds, and must not get two blocks. */
 static uint32_t strangers[64];
+SBX_OF_ONE_PROCESS(strangers);
 enum {
     MANY = 256,     /* threads whose names are not all read in each scan (5 us each), but */
     NAME_TURNS = 8, /* in so many scans */

@@ -29,6 +29,10 @@ struct sbx_thread_end {
 /* Once, before any thread registers. `entries` is the recording's table. Returns 0 or -errno. */
 int sbx_thread_registry_start(struct sbx_recording_header *header, struct sbx_thread_entry *entries,
                               const struct sbx_thread_end *end);
+/* In a forked child: was the thread that forked in the middle of another hooked call? Then it forked in a handler. */
+bool sbx_thread_forked_in_a_call(void);
+/* In a forked child, before it starts: the parent's threads are not here. */
+void sbx_thread_registry_forget_parent(void);
 /* No more registrations; entries of the live stay. */
 void sbx_thread_registry_stop(void);
 

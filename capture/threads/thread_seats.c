@@ -6,6 +6,7 @@
 
 #include <sys/syscall.h>
 
+#include "process_state.h"
 #include "raw_syscall.h"
 #include "thread_block.h"
 
@@ -26,6 +27,14 @@ static uint8_t has_overflowed[BUCKETS]; /* for good: somebody of that bucket may
 static struct sbx_thread_entry seatless[SEATLESS] __attribute__((aligned(64)));
 static uint32_t taken; /* seats, by threads that live */
 uint32_t sbx_seats_are_scarce, sbx_seats_are_short;
+SBX_OF_ONE_PROCESS(free_seats);
+SBX_OF_ONE_PROCESS(hand);
+SBX_OF_ONE_PROCESS(seats_by_tid);
+SBX_OF_ONE_PROCESS(has_overflowed);
+SBX_OF_ONE_PROCESS(taken);
+SBX_OF_ONE_PROCESS(sbx_seats_are_scarce);
+SBX_OF_ONE_PROCESS(sbx_seats_are_short);
+static uint32_t allowed = SBX_THREADS_MAX;
 uint32_t sbx_seats_most = SBX_THREADS_MAX;
 bool sbx_seats_are_few;
 
@@ -140,9 +149,14 @@ SBX_HOOK_SAFE bool sbx_seat_is_left(struct sbx_thread *thread, uint32_t life)
     return true;
 }
 
+void sbx_seats_begin(uint32_t count)
+{
+    sbx_seats_most = count < allowed ? count : allowed;
+}
+
 void sbx_seats_allow(uint32_t most)
 {
-    sbx_seats_most = most < SBX_THREADS_MAX ? most : SBX_THREADS_MAX;
+    sbx_seats_most = allowed = most < SBX_THREADS_MAX ? most : SBX_THREADS_MAX;
     sbx_seats_are_few = true;
 }
 

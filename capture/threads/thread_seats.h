@@ -54,6 +54,9 @@ extern uint32_t sbx_seats_are_scarce;
 /* 1: so many are taken that who waits gives his back (seat_turns.h). A hint. */
 extern uint32_t sbx_seats_are_short;
 
+/* The recording has so many seats. Before any thread registers. */
+void sbx_seats_begin(uint32_t count);
+
 /* For tests: no more than so many, and what is bounded by time is not. Before any thread registers. */
 void sbx_seats_allow(uint32_t most);
 extern uint32_t sbx_seats_most;

@@ -7,6 +7,7 @@
  * very lock, or its allocator's. So glibc's two words that say it are found once, in a thread of ours whose stack is known,
  * and read directly from then on. A word that does not fit is not believed. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
@@ -81,6 +82,13 @@ static void read_bounds(struct sbx_thread *thread)
 }
 #endif
 
+/* A forked child's first thread is whichever thread forked: one that runs outside of the first stack may have another. */
+static bool may_be_another(uint64_t low, uint64_t high)
+{
+    uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    return sbx_the_capture.header->family.role == SBX_ROLE_WORKER && (here < low || here >= high);
+}
+
 SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
 {
     if (thread->tid == sbx_the_capture.header->pid) {
@@ -94,7 +102,9 @@ SBX_HOOK_SAFE void sbx_thread_find_stack(struct sbx_thread *thread)
         uint64_t end = getauxval(AT_EXECFN) & ~UINT64_C(7);
         thread->stack_low = end > most ? end - most : 8;
         thread->stack_high = end;
-        return;
+        if (!may_be_another(thread->stack_low, end)) {
+            return;
+        }
     }
     read_bounds(thread);
 }

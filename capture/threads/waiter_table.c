@@ -4,6 +4,8 @@
  * Knows nothing of records or hooks, so that a test can drive it alone, also under ThreadSanitizer. */
 #include "waiter_table.h"
 
+#include "process_state.h"
+
 enum {
     PARTS = SBX_THREADS_MAX / SBX_WAITER_GROUP_SEATS
 };
@@ -25,6 +27,9 @@ uint16_t sbx_waiter_occupied[SBX_WAITER_BUCKETS] __attribute__((aligned(64)));
 /* Pages of buckets nobody ever waited in are never touched: this is 256 KiB of addresses. */
 static uint64_t bitmaps[SBX_WAITER_BUCKETS][PARTS] __attribute__((aligned(64)));
 static struct seat seats[SBX_THREADS_MAX];
+SBX_OF_ONE_PROCESS(sbx_waiter_occupied);
+SBX_OF_ONE_PROCESS(bitmaps);
+SBX_OF_ONE_PROCESS(seats);
 static uint32_t last_id;
 
 SBX_SIGNAL_SAFE uint32_t sbx_waiter_new_id(void)

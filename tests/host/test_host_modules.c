@@ -337,8 +337,11 @@ static void starts_in_many_threads(void)
     pid_t pid = fork();
     if (pid == 0) {
         struct stallbox_options options = options_of_the_host();
-        host_expect(host_api().start(&options) == STALLBOX_UNSUPPORTED, "a forked child cannot start");
-        host_expect(host_api().stop(1000) == STALLBOX_NOT_RUNNING, "nor stop");
+        host_expect(host_api().stop(1000) == STALLBOX_NOT_RUNNING, "a forked child has nothing to stop yet");
+        host_expect(host_api().start(&options) == STALLBOX_OK, "it can start at once");
+        host_expect(host_api().start(&options) == STALLBOX_ALREADY_RUNNING, "and not twice");
+        host_expect(host_api().stop(10000) == STALLBOX_OK, "then it stops");
+        host_expect(host_api().start(&options) == STALLBOX_UNSUPPORTED, "for good");
         _exit(9);
     }
     int status = 0;

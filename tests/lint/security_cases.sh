@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# security_cases.sh - docs/SECURITY.md has every case POL-1 to 20, SPL-1 to 13, NET-1 to 13 and LOC-1 to 14 in one row, each with a test of
+# security_cases.sh - docs/SECURITY.md has every case POL-1 to 20, SPL-1 to 13, NET-1 to 13, LOC-1 to 14 and SYM-1 to 10 in one row, each with a test of
 # its name; every test it names is run by some program, and every test with such a name stands in the row of its case.
 #
 # usage: security_cases.sh SOURCE-ROOT
@@ -12,7 +12,7 @@ complain() {
     echo "security_cases: $1" >&2
     status=1
 }
-name='(pol|spl|net|loc)_[0-9]{2}_[a-z0-9_]+'
+name='(pol|spl|net|loc|sym)_[0-9]{2}_[a-z0-9_]+'
 
 # What is run: the tests in a program's list (the second mention of a function's name), and the cases of a script.
 run=$({
@@ -25,14 +25,14 @@ run=$({
 # Each row by its case, and how often the case has one: all in bash, because hundreds of processes take minutes on a busy machine.
 declare -A rows=() times=()
 while IFS= read -r line; do
-    if [[ $line =~ ^\|\ ((POL|SPL|NET|LOC)-[0-9]+)\ \| ]]; then
+    if [[ $line =~ ^\|\ ((POL|SPL|NET|LOC|SYM)-[0-9]+)\ \| ]]; then
         rows[${BASH_REMATCH[1]}]=$line
         times[${BASH_REMATCH[1]}]=$((${times[${BASH_REMATCH[1]}]:-0} + 1))
     fi
 done <"$table"
 programs=$(find tests -name '*.c' -printf '/%f\n')
 
-for cases in pol:20 spl:13 net:13 loc:14; do
+for cases in pol:20 spl:13 net:13 loc:14 sym:10; do
     kind=${cases%:*}
     for number in $(seq 1 "${cases#*:}"); do
         case=${kind^^}-$number

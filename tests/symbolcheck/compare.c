@@ -19,6 +19,9 @@
 #include "build_id.h"
 #include "demangle.h"
 #include "elf_symbols.h"
+#include "file_ids.h"
+#include "macho_elf.h"
+#include "macho_image.h"
 #include "symbol_file.h"
 
 enum {
@@ -43,11 +46,46 @@ static void die(const char *what)
     exit(2);
 }
 
+/* What an address of the file is more than its offset, and with which build-id it is asked. */
+static uint64_t base;
+static struct sbx_file_id id;
+
+/* The same of Mach-O. False when it is none. */
+static bool find_macho_code(int fd, struct text_section *sections, size_t *count_out)
+{
+    static struct sbx_macho_image image;
+    struct sbx_file_id ids[SBX_FILE_IDS_MAX];
+    if (sbx_file_ids_read(fd, ids, NULL) == 0) {
+        die("no build-id");
+    }
+    id = ids[0];
+    *count_out = 0;
+    if (id.byte_count != SBX_MACHO_UUID_BYTES || sbx_macho_image_read(fd, id.bytes, &image) != 0) {
+        return false;
+    }
+    base = image.base;
+    for (size_t i = 0; i < image.section_count && *count_out < SECTIONS_MAX; i++) {
+        const struct sbx_macho_section *section = &image.sections[i];
+        if (section->is_code && strstr(section->name, "stub") == NULL) {
+            sections[(*count_out)++] = (struct text_section){section->address, section->bytes};
+        }
+    }
+    return true;
+}
+
 /* Executable sections other than stubs of the linker's. */
 static size_t find_code(const char *path, struct text_section *sections)
 {
     elf_version(EV_CURRENT);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t macho_count;
+    if (fd < 0) {
+        die("the file cannot be opened");
+    }
+    if (find_macho_code(fd, sections, &macho_count)) {
+        close(fd);
+        return macho_count;
+    }
     Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
     size_t names, count = 0;
     if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0) {
@@ -70,20 +108,16 @@ static char debug_path[256];
 static struct sbx_symbol_file *open_file(const char *path)
 {
     static struct sbx_elf_paths paths;
-    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t bytes = fd < 0 ? 0 : sbx_build_id_read(fd, build_id);
-    if (bytes == 0 || strlen(path) >= sizeof paths.paths[0]) {
-        die("no build-id");
+    if (strlen(path) >= sizeof paths.paths[0]) {
+        die("a path that is too long");
     }
-    close(fd);
     paths.count = 2; /* the oracle looks there too */
     char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
-    sbx_build_id_format(build_id, bytes, hex);
+    sbx_build_id_format(id.bytes, id.byte_count, hex);
     strcpy(paths.paths[0], path);
     snprintf(debug_path, sizeof debug_path, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
     strcpy(paths.paths[1], debug_path);
-    return sbx_symbol_file_open(&paths, build_id, bytes);
+    return sbx_symbol_file_open(&paths, id.bytes, id.byte_count);
 }
 
 static const char *base_name(const char *path)
@@ -133,7 +167,11 @@ static size_t table_count;
 static void read_symbols(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL); /* open to the end: the names are its */
+    struct sbx_macho_elf macho;
+    bool is_macho = fd >= 0 && id.byte_count == SBX_MACHO_UUID_BYTES && sbx_macho_elf_read(fd, id.bytes, &macho) == 0;
+    Elf *elf = fd < 0     ? NULL
+               : is_macho ? elf_memory((char *)macho.bytes, macho.count)
+                          : elf_begin(fd, ELF_C_READ, NULL); /* open to the end: the names are its */
     if (elf != NULL && sbx_elf_symbols_read(elf, SHT_SYMTAB, &tables[table_count++]) == 0) {
         (void)sbx_elf_symbols_read(elf, SHT_DYNSYM, &tables[table_count++]);
     }
@@ -319,15 +357,16 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < counts.addresses; i++) {
         enum sbx_symbol_source source;
-        size_t count = sbx_symbol_file_find(file, addresses[i], frames, FRAMES_MAX, &source);
+        uint64_t offset = addresses[i] - base;
+        size_t count = sbx_symbol_file_find(file, offset, frames, FRAMES_MAX, &source);
         struct sbx_code_frame raw[FRAMES_MAX];
         const struct sbx_places *places = sbx_symbol_file_places(file);
-        if (sbx_places_chain(places, sbx_symbol_file_place(file, addresses[i]), raw, FRAMES_MAX) != count) {
+        if (sbx_places_chain(places, sbx_symbol_file_place(file, offset), raw, FRAMES_MAX) != count) {
             die("one address, two answers");
         }
         counts.inlined += count > 1;
         counts.unnamed += count == 0;
-        if (!is_in_table(table, addresses[i], count, source)) {
+        if (!is_in_table(table, offset, count, source)) {
             counts.table_differs++;
             printf("0x%llx: the table differs from the file\n", (unsigned long long)addresses[i]);
         }

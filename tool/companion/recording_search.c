@@ -146,8 +146,7 @@ static void explain(const struct mapped *mapped, uint32_t pid, const struct sbx_
     if (access(path, F_OK) != 0) {
         snprintf(why, why_bytes, "there is no such process");
     } else if (parent != 0 && parent != pid) {
-        snprintf(why, why_bytes, "process %u forked it and is recorded itself; children that call no exec are not",
-                 parent);
+        snprintf(why, why_bytes, "process %u made it past the C library's fork() and is recorded itself", parent);
     } else if (process.state == SBX_ROSTER_FAILED && process.error == ENOSPC) {
         snprintf(why, why_bytes, "there was no room for its recording");
     } else if (process.state == SBX_ROSTER_FAILED) {

@@ -136,6 +136,11 @@ struct sbx_stall {
         uint32_t signal; /* of DIED: that ended the process; 0 none, or not known */
         int64_t duration_ns;
     } end;
+    struct {
+        bool is_worker;             /* a child of fork() that is no program of its own */
+        uint32_t stalled_beside;    /* others of the family that stalled at the same time */
+        uint8_t id[16], parent[16]; /* of a worker: session ids of the family's first process, and of its parent */
+    } family;
     uint8_t completes[16]; /* SBX_TRIGGER_END alone: the payload_id of the stall. There are no threads then */
     struct {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;

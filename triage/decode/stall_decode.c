@@ -71,6 +71,18 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     for (size_t i = 0; i < payload->n_app_version && i < 3; i++) {
         stall->app_version[i] = payload->app_version[i];
     }
+    if (payload->family_role != 0 && (payload->family_id.len != sizeof stall->family.id ||
+                                      payload->parent_session.len != sizeof stall->family.parent)) {
+        snprintf(why, why_bytes, "the ids of its family have %zu and %zu bytes", payload->family_id.len,
+                 payload->parent_session.len);
+        return -EPROTO;
+    }
+    stall->family.is_worker = payload->family_role != 0;
+    stall->family.stalled_beside = payload->stalled_beside < 64 ? payload->stalled_beside : 64;
+    if (stall->family.is_worker) {
+        memcpy(stall->family.id, payload->family_id.data, sizeof stall->family.id);
+        memcpy(stall->family.parent, payload->parent_session.data, sizeof stall->family.parent);
+    }
     stall->app_what = payload->app_name & ((UINT64_C(1) << 40) - 1);
     stall->created_day = payload->created_day;
     stall->uptime_bucket = payload->uptime_bucket;

@@ -62,6 +62,34 @@ static void put_end(struct sbx_json *json, const struct sbx_stall *stall)
     sbx_json_end_object(json);
 }
 
+static void put_id(struct sbx_json *json, const char *key, const uint8_t id[16])
+{
+    char text[33];
+    for (int i = 0; i < 16; i++) {
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    }
+    sbx_json_put_text(json, key, text);
+}
+
+/* Of a process that was forked, or with which others stalled; other reports have no such field. */
+static void put_family(struct sbx_json *json, const struct sbx_stall *stall)
+{
+    if (!stall->family.is_worker && stall->family.stalled_beside == 0) {
+        return;
+    }
+    sbx_json_key(json, "family");
+    sbx_json_begin_object(json);
+    sbx_json_put_text(json, "role", stall->family.is_worker ? "worker" : "main");
+    if (stall->family.is_worker) {
+        put_id(json, "id", stall->family.id);
+        put_id(json, "parent", stall->family.parent);
+    } else {
+        put_id(json, "id", stall->session_id);
+    }
+    sbx_json_put_unsigned(json, "siblings", stall->family.stalled_beside);
+    sbx_json_end_object(json);
+}
+
 static void put_head(struct sbx_json *json, const struct sbx_report *report)
 {
     const struct sbx_stall *stall = report->stall;
@@ -74,6 +102,7 @@ static void put_head(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_put_text(json, "name", report->app_name);
     sbx_json_put_text(json, "version", version[0] + version[1] + version[2] > 0 ? text : NULL);
     sbx_json_end_object(json);
+    put_family(json, stall);
     sbx_json_key(json, "trigger");
     sbx_json_begin_object(json);
     sbx_json_put_text(json, "kind", sbx_trigger_name(stall->trigger.kind));

@@ -65,14 +65,29 @@ static int put_promise(FILE *text, const struct sbx_report *report)
     return lines;
 }
 
-/* The application, with its version where it has told one. */
+/* The application, with its version where it has told one, and which of its processes this is. */
 static void application_text(const struct sbx_report *report, char line[256])
 {
     const uint32_t *version = report->stall->app_version;
+    char number[40] = "", worker[48] = "";
     if (version[0] + version[1] + version[2] > 0) {
-        snprintf(line, 256, "%s %u.%u.%u", report->app_name, version[0], version[1], version[2]);
-    } else {
-        snprintf(line, 256, "%s", report->app_name);
+        snprintf(number, sizeof number, " %u.%u.%u", version[0], version[1], version[2]);
+    }
+    if (report->stall->family.is_worker) {
+        snprintf(worker, sizeof worker, " (a forked worker)");
+    }
+    snprintf(line, 256, "%s%s%s", report->app_name, number, worker);
+}
+
+/* One lock may stop all workers at once: then this is one of many reports, and one stall. */
+static void put_siblings(FILE *text, const struct sbx_stall *stall)
+{
+    char line[96];
+    uint32_t others = stall->family.stalled_beside;
+    if (others != 0) {
+        snprintf(line, sizeof line, "%u other process%s of this program stalled at the same time", others,
+                 others == 1 ? "" : "es");
+        sbx_text_wrapped(text, "family", line);
     }
 }
 
@@ -149,6 +164,7 @@ static void put_what(FILE *text, const struct sbx_report *report)
     sbx_text_headline(text, verdict->headline);
     application_text(report, line);
     sbx_text_wrapped(text, "application", line);
+    put_siblings(text, stall);
     put_cause(text, report);
     if (verdict->location.function[0] != '\0') {
         snprintf(line, sizeof line, "%s in %.60s", sbx_short_name(verdict->location.function, 120, name),

@@ -11,7 +11,8 @@
 
 enum {
     HEADERS_MAX = 512,
-    NOTES_BYTES_MAX = 4096
+    NOTES_BYTES_MAX = 4096,
+    UUID_DIGITS = 32
 };
 
 static int read_at(int fd, void *into, size_t bytes, uint64_t at)
@@ -96,6 +97,16 @@ static int digit_of(char c)
 
 size_t sbx_build_id_parse(const char *hex, size_t digits, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
 {
+    char uuid[UUID_DIGITS];
+    if (digits == UUID_DIGITS + 4 && hex[8] == '-' && hex[13] == '-' && hex[18] == '-' && hex[23] == '-') {
+        memcpy(uuid, hex, 8);
+        memcpy(uuid + 8, hex + 9, 4);
+        memcpy(uuid + 12, hex + 14, 4);
+        memcpy(uuid + 16, hex + 19, 4);
+        memcpy(uuid + 20, hex + 24, 12);
+        hex = uuid;
+        digits = sizeof uuid;
+    }
     if (digits % 2 != 0 || digits / 2 > SBX_BUILD_ID_BYTES_MAX) {
         return 0;
     }

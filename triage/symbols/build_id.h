@@ -17,8 +17,8 @@ size_t sbx_build_id_read(int fd, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 /* Pure: the same of a note section or segment in memory. */
 size_t sbx_build_id_of_notes(const uint8_t *notes, size_t bytes, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
-/* Hex digits to bytes. Returns how many bytes, 0 when `hex` (of `digits` characters) is not 1..32 pairs of hex digits.
- */
+/* Hex digits to bytes, also as a UUID is written (8-4-4-4-12). Returns how many bytes, 0 when `hex` (of `digits`
+ * characters) is neither that nor 1..32 pairs of hex digits. */
 size_t sbx_build_id_parse(const char *hex, size_t digits, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX]);
 
 /* Lower hex, NUL-terminated. */

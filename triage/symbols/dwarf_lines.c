@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_lines.c - the line program of a unit (DWARF 2 to 5), run.
  *
- * Only what leads to rows is read of the header: where the program begins stands in it, and the tables of folders and
- * files before it are libdw's to read. Files may be damaged or made to do harm: each opcode takes a byte at least, and
+ * Files may be damaged or made to do harm: each opcode takes a byte at least, and
  * the rows of a program have a limit. */
 #include "dwarf_lines.h"
 
@@ -12,16 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dwarf_line_header.h"
 #include "range_sweep.h"
 
 enum {
     ROWS_MAX = 1 << 24 /* of one program */
-};
-
-/* Bytes to be read, front to back. Past the end everything is 0 and `ended` is set. */
-struct bytes {
-    const uint8_t *at, *end;
-    bool ended;
 };
 
 struct row {
@@ -36,104 +30,13 @@ struct sequence {
 };
 
 struct program {
-    struct bytes bytes;
-    unsigned address_bytes;
-    uint8_t min_instruction_bytes, max_operations, line_range, opcode_base;
-    int8_t line_base;
-    const uint8_t *opcode_lengths; /* of standard opcode i at [i - 1] */
+    struct sbx_dwarf_line_header header;
     struct row *rows;
     size_t row_count, row_room;
     struct sequence *sequences;
     size_t sequence_count, sequence_room;
     uint64_t text_begin, text_end;
 };
-
-/* ---- reading ---- */
-
-static uint64_t read_fixed(struct bytes *bytes, unsigned size)
-{
-    uint64_t value = 0;
-    if (size > 8 || (size_t)(bytes->end - bytes->at) < size) {
-        bytes->ended = true;
-        bytes->at = bytes->end;
-        return 0;
-    }
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    memcpy((uint8_t *)&value + sizeof value - size, bytes->at, size);
-#else
-    memcpy(&value, bytes->at, size);
-#endif
-    bytes->at += size;
-    return value;
-}
-
-static uint64_t read_leb(struct bytes *bytes, bool is_signed)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; bytes->at < bytes->end; shift += 7) {
-        uint8_t byte = *bytes->at++;
-        if (shift < 64) {
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        }
-        if ((byte & 0x80) == 0) {
-            if (is_signed && shift + 7 < 64 && (byte & 0x40) != 0) {
-                value |= ~UINT64_C(0) << (shift + 7);
-            }
-            return value;
-        }
-    }
-    bytes->ended = true;
-    return 0;
-}
-
-static void skip(struct bytes *bytes, uint64_t count)
-{
-    if (count > (uint64_t)(bytes->end - bytes->at)) {
-        bytes->ended = true;
-        count = (uint64_t)(bytes->end - bytes->at);
-    }
-    bytes->at += count;
-}
-
-/* Read the header; afterwards `bytes` is the program. Returns false when it cannot be one. */
-static bool read_header(struct program *program)
-{
-    struct bytes *bytes = &program->bytes;
-    unsigned offset_bytes = 4;
-    uint64_t length = read_fixed(bytes, 4);
-    if (length == 0xffffffff) {
-        offset_bytes = 8;
-        length = read_fixed(bytes, 8);
-    }
-    if (length > (uint64_t)(bytes->end - bytes->at)) {
-        return false;
-    }
-    bytes->end = bytes->at + length;
-    unsigned version = (unsigned)read_fixed(bytes, 2);
-    if (version < 2 || version > 5) {
-        return false;
-    }
-    program->address_bytes = 8;
-    if (version >= 5) {
-        program->address_bytes = (unsigned)read_fixed(bytes, 1);
-        skip(bytes, 1); /* the size of segment selectors */
-    }
-    uint64_t header_length = read_fixed(bytes, offset_bytes);
-    if (bytes->ended || header_length > (uint64_t)(bytes->end - bytes->at)) {
-        return false;
-    }
-    struct bytes header = {bytes->at, bytes->at + header_length, false};
-    program->min_instruction_bytes = (uint8_t)read_fixed(&header, 1);
-    program->max_operations = version >= 4 ? (uint8_t)read_fixed(&header, 1) : 1;
-    skip(&header, 1); /* default_is_stmt: a statement's begin or not, the line is the same */
-    program->line_base = (int8_t)read_fixed(&header, 1);
-    program->line_range = (uint8_t)read_fixed(&header, 1);
-    program->opcode_base = (uint8_t)read_fixed(&header, 1);
-    program->opcode_lengths = header.at;
-    skip(&header, program->opcode_base == 0 ? 0 : program->opcode_base - 1u);
-    skip(bytes, header_length);
-    return !header.ended && program->opcode_base != 0;
-}
 
 /* ---- running ---- */
 
@@ -194,44 +97,61 @@ struct registers {
 
 static void advance(const struct program *program, struct registers *registers, uint64_t operations)
 {
-    if (program->max_operations <= 1) {
-        registers->address += operations * program->min_instruction_bytes;
+    if (program->header.max_operations <= 1) {
+        registers->address += operations * program->header.min_instruction_bytes;
         return;
     }
     uint64_t whole = registers->operation + operations;
-    registers->address += program->min_instruction_bytes * (whole / program->max_operations);
-    registers->operation = (uint32_t)(whole % program->max_operations);
+    registers->address += program->header.min_instruction_bytes * (whole / program->header.max_operations);
+    registers->operation = (uint32_t)(whole % program->header.max_operations);
 }
 
 static uint64_t special_advance(const struct program *program, uint8_t opcode)
 {
-    return program->line_range == 0 ? 0 : (opcode - program->opcode_base) / program->line_range;
+    return program->header.line_range == 0 ? 0 : (opcode - program->header.opcode_base) / program->header.line_range;
 }
 
 static const struct registers initial_registers = {.file = 1, .line = 1};
 
+/* Add a row. Of several at one address the last counts. Returns false without memory. */
+static bool add_row(struct program *program, size_t first, const struct registers *now)
+{
+    const struct row row = {now->address, now->file > UINT32_MAX ? UINT32_MAX : (uint32_t)now->file, now->line};
+    if (program->row_count > first && program->rows[program->row_count - 1].address == row.address) {
+        program->rows[program->row_count - 1] = row;
+        return true;
+    }
+    if (!grow((void **)&program->rows, &program->row_room, program->row_count, sizeof *program->rows)) {
+        return false;
+    }
+    program->rows[program->row_count++] = row;
+    return true;
+}
+
 /* Run to the end or the damage. Returns false without memory. */
 static bool run(struct program *program)
 {
-    struct bytes *bytes = &program->bytes;
+    struct sbx_dwarf_bytes *bytes = &program->header.program;
     struct registers now = initial_registers;
     size_t first = 0; /* row of the sequence that runs */
     while (bytes->at < bytes->end && !bytes->ended && program->row_count < ROWS_MAX) {
         uint8_t opcode = *bytes->at++;
         bool is_row = false;
-        if (opcode >= program->opcode_base) {
+        if (opcode >= program->header.opcode_base) {
             advance(program, &now, special_advance(program, opcode));
-            unsigned step = program->line_range == 0 ? 0 : (opcode - program->opcode_base) % program->line_range;
-            now.line += (uint32_t)(program->line_base + (int)step);
+            unsigned step = program->header.line_range == 0
+                                ? 0
+                                : (opcode - program->header.opcode_base) % program->header.line_range;
+            now.line += (uint32_t)(program->header.line_base + (int)step);
             is_row = true;
         } else if (opcode == 0) {
-            uint64_t length = read_leb(bytes, false);
+            uint64_t length = sbx_dwarf_leb(bytes);
             if (length == 0 || bytes->ended || length > (uint64_t)(bytes->end - bytes->at)) {
                 return true;
             }
-            struct bytes extended = {bytes->at, bytes->at + length, false};
-            skip(bytes, length);
-            uint8_t kind = (uint8_t)read_fixed(&extended, 1);
+            struct sbx_dwarf_bytes extended = {bytes->at, bytes->at + length, false};
+            sbx_dwarf_skip(bytes, length);
+            uint8_t kind = (uint8_t)sbx_dwarf_fixed(&extended, 1);
             if (kind == DW_LNE_end_sequence) {
                 if (!end_sequence(program, first, now.address)) {
                     return false;
@@ -239,7 +159,7 @@ static bool run(struct program *program)
                 first = program->row_count;
                 now = initial_registers;
             } else if (kind == DW_LNE_set_address) {
-                now.address = read_fixed(&extended, length - 1 > 8 ? 8 : (unsigned)(length - 1));
+                now.address = sbx_dwarf_fixed(&extended, length - 1 > 8 ? 8 : (unsigned)(length - 1));
                 now.operation = 0;
             }
         } else {
@@ -248,33 +168,31 @@ static bool run(struct program *program)
                 is_row = true;
                 break;
             case DW_LNS_advance_pc:
-                advance(program, &now, read_leb(bytes, false));
+                advance(program, &now, sbx_dwarf_leb(bytes));
                 break;
             case DW_LNS_advance_line:
-                now.line += (uint32_t)read_leb(bytes, true);
+                now.line += (uint32_t)sbx_dwarf_signed_leb(bytes);
                 break;
             case DW_LNS_set_file:
-                now.file = read_leb(bytes, false);
+                now.file = sbx_dwarf_leb(bytes);
                 break;
             case DW_LNS_const_add_pc:
                 advance(program, &now, special_advance(program, 255));
                 break;
             case DW_LNS_fixed_advance_pc:
-                now.address += read_fixed(bytes, 2);
+                now.address += sbx_dwarf_fixed(bytes, 2);
                 now.operation = 0;
                 break;
             default: /* column, statement, block, prologue, isa, and what is not known: their operands are skipped */
-                for (unsigned i = 0; i < program->opcode_lengths[opcode - 1]; i++) {
-                    (void)read_leb(bytes, false);
+                for (unsigned i = 0; i < program->header.opcode_lengths[opcode - 1]; i++) {
+                    (void)sbx_dwarf_leb(bytes);
                 }
             }
         }
         if (is_row) {
-            if (!grow((void **)&program->rows, &program->row_room, program->row_count, sizeof *program->rows)) {
+            if (!add_row(program, first, &now)) {
                 return false;
             }
-            uint32_t file = now.file > UINT32_MAX ? UINT32_MAX : (uint32_t)now.file;
-            program->rows[program->row_count++] = (struct row){now.address, file, now.line};
         }
     }
     return true; /* rows without an end_sequence are of no known length: left out */
@@ -358,17 +276,16 @@ static int collect_spans(struct program *program, struct sbx_line_spans *spans)
     return result;
 }
 
-int sbx_dwarf_lines_read(const uint8_t *section, size_t bytes, uint64_t offset, uint64_t text_begin, uint64_t text_end,
-                         struct sbx_line_spans *spans_out)
+int sbx_dwarf_lines_read(const struct sbx_dwarf_section *section, uint64_t offset, uint64_t text_begin,
+                         uint64_t text_end, struct sbx_dwarf_budget *budget, struct sbx_line_spans *spans_out)
 {
     struct program program = {.text_begin = text_begin, .text_end = text_end};
     *spans_out = (struct sbx_line_spans){0};
-    if (offset >= bytes) {
-        return 0;
-    }
-    program.bytes = (struct bytes){section + offset, section + bytes, false};
     int result = 0;
-    if (read_header(&program)) {
+    if (sbx_dwarf_line_header_read(section, offset, &program.header)) {
+        if (!sbx_dwarf_spend(budget, sbx_dwarf_left(&program.header.program))) { /* a row takes a byte at least */
+            return -E2BIG;
+        }
         result = run(&program) ? collect_spans(&program, spans_out) : -ENOMEM;
     }
     free(program.rows);

@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dwarf_sections.h"
+
 /* Code of one line. */
 struct sbx_line_span {
     uint64_t begin, end;
-    uint32_t file; /* as dwarf_filesrc() counts */
+    uint32_t file; /* its number in the unit's table */
     uint32_t line; /* 0: of no line */
 };
 
@@ -21,12 +23,12 @@ struct sbx_line_spans {
     size_t count, room;
 };
 
-/* Run the program at `offset` of .debug_line, of `bytes` bytes in this machine's byte order. Sequences that begin
- * outside [text_begin, text_end) are of code that a linker threw away. Of several rows at one address the last counts, of
- * sequences that overlap the one that ends first. A damaged program gives what it gave before the damage. Returns 0, or
- * -ENOMEM. */
-int sbx_dwarf_lines_read(const uint8_t *section, size_t bytes, uint64_t offset, uint64_t text_begin, uint64_t text_end,
-                         struct sbx_line_spans *spans_out);
+/* Run the program at `offset` of .debug_line, in this machine's byte order. Sequences that begin outside
+ * [text_begin, text_end) are of code that a linker threw away. Of several rows at one address the last counts, of sequences
+ * that overlap the one that ends first. A damaged program gives what it gave before the damage. Returns 0, -ENOMEM, or
+ * -E2BIG when the budget is spent. */
+int sbx_dwarf_lines_read(const struct sbx_dwarf_section *section, uint64_t offset, uint64_t text_begin,
+                         uint64_t text_end, struct sbx_dwarf_budget *budget, struct sbx_line_spans *spans_out);
 void sbx_line_spans_finish(struct sbx_line_spans *spans);
 
 #endif

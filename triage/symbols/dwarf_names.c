@@ -33,7 +33,7 @@ struct sbx_dwarf_names {
 };
 
 struct sbx_dwarf_names *sbx_dwarf_names_create(struct sbx_places *places, const struct sbx_elf_symbols *symtab,
-                                               const struct sbx_elf_symbols *dynsym)
+                                               const struct sbx_elf_symbols *dynsym, struct sbx_dwarf_budget *budget)
 {
     struct sbx_dwarf_names *names = calloc(1, sizeof *names);
     if (names == NULL) {
@@ -42,7 +42,7 @@ struct sbx_dwarf_names *sbx_dwarf_names_create(struct sbx_places *places, const 
     names->places = places;
     names->symtab = symtab;
     names->dynsym = dynsym;
-    names->scopes = sbx_dwarf_scopes_create();
+    names->scopes = sbx_dwarf_scopes_create(budget);
     names->known_room = 1024;
     names->known = calloc(names->known_room, sizeof *names->known);
     if (names->scopes == NULL || names->known == NULL) {
@@ -59,6 +59,13 @@ void sbx_dwarf_names_destroy(struct sbx_dwarf_names *names)
         free(names->known);
         free(names);
     }
+}
+
+void sbx_dwarf_names_forget_units(struct sbx_dwarf_names *names)
+{
+    sbx_dwarf_scopes_forget(names->scopes);
+    memset(names->known, 0, names->known_room * sizeof *names->known);
+    names->known_count = 0;
 }
 
 /* ---- scopes ---- */

@@ -12,16 +12,19 @@
 
 #include <elfutils/libdw.h>
 
+#include "dwarf_sections.h"
 #include "elf_symbols.h"
 #include "symbol_places.h"
 
 struct sbx_dwarf_names;
 
-/* `places`, `symtab` and `dynsym` are borrowed until destroy; the symbols may come later, before the first question. NULL
+/* `places`, `symtab`, `dynsym` and `budget` are borrowed until destroy; the symbols may come later, before the first question. NULL
  * without memory. */
 struct sbx_dwarf_names *sbx_dwarf_names_create(struct sbx_places *places, const struct sbx_elf_symbols *symtab,
-                                               const struct sbx_elf_symbols *dynsym);
+                                               const struct sbx_elf_symbols *dynsym, struct sbx_dwarf_budget *budget);
 void sbx_dwarf_names_destroy(struct sbx_dwarf_names *names);
+/* Forget what is known of units: to be called before their Dwarf goes. */
+void sbx_dwarf_names_forget_units(struct sbx_dwarf_names *names);
 
 /* The function in `places` that `die`, a subprogram that begins at `entry`, is. 0 when nothing names it. */
 uint32_t sbx_dwarf_function(struct sbx_dwarf_names *names, Dwarf_Die *die, uint64_t entry);

@@ -9,16 +9,21 @@
 
 #include <elfutils/libdw.h>
 
+#include "dwarf_sections.h"
+
 struct sbx_dwarf_scopes;
 
-struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(void); /* NULL without memory */
+/* `budget` is borrowed until destroy. NULL without memory. */
+struct sbx_dwarf_scopes *sbx_dwarf_scopes_create(struct sbx_dwarf_budget *budget);
 void sbx_dwarf_scopes_destroy(struct sbx_dwarf_scopes *scopes);
+/* Forget all units: to be called when a Dwarf that was asked about goes. */
+void sbx_dwarf_scopes_forget(struct sbx_dwarf_scopes *scopes);
 
 /* The DIE that encloses `die`, which is of a kind that can hold functions, and lies in no inlined call. False when it is
  * the unit, or nothing is known of `die`. */
 bool sbx_dwarf_scopes_parent(struct sbx_dwarf_scopes *scopes, Dwarf_Die *die, Dwarf_Die *parent_out);
 
 /* Whether functions may be found below a DIE of this tag. */
-bool sbx_dwarf_may_hold_functions(int tag);
+bool sbx_dwarf_may_hold_functions(unsigned tag);
 
 #endif

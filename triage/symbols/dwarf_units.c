@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dwarf_units.c - debug information, looked up by address.
  *
- * libdw reads the format; the way from an address to a place is ours, because dwarf_getscopes() walks a whole unit for
- * each address and misses inlined calls. Units are indexed at the first question, and read when the first question is for
+ * libdw says what functions are called; the way from an address to a place is ours, because dwarf_getscopes() walks a
+ * whole unit for each address and misses inlined calls. Units are indexed at the first question, and read when the first question is for
  * them; whoever wants everything has them read one after the other and forgotten. Both ways give the same answers,
  * because both read a unit the same way. */
 #include "dwarf_units.h"
@@ -12,43 +12,57 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "dwarf_spans.h"
 #include "dwarf_text.h"
 #include "range_sweep.h"
 
 enum {
     RANGES_MAX = 16 << 20,
-    UNITS_MAX = 1 << 20
+    UNITS_MAX = 1 << 20,
+    /* Of .debug_info. libdw keeps some tens of MB of as much, and begins with the first unit again when it is begun anew. */
+    RENEW_BYTES = 128 << 20,
+    DROP_BYTES = 16 << 20
 };
 
 struct unit {
-    struct sbx_dwarf_unit unit;
+    uint64_t offset;        /* in .debug_info */
     struct sbx_spans spans; /* once read */
     bool is_read;
 };
 
 struct sbx_dwarf_units {
-    Dwarf *dwarf;
-    struct unit *units;
+    struct unit *units; /* those with code */
     size_t unit_count, unit_room;
     struct sbx_ranges code; /* tag: index of the unit; swept */
     struct sbx_dwarf_reading reading;
     bool is_indexed;
+    void *map; /* of the file; NULL: it is not mapped */
+    size_t map_bytes;
 };
 
-struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, uint64_t text_begin, uint64_t text_end,
-                                               struct sbx_places *places, const struct sbx_elf_symbols *symtab,
+struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t map_bytes, uint64_t text_begin,
+                                               uint64_t text_end, struct sbx_places *places,
+                                               const struct sbx_elf_symbols *symtab,
                                                const struct sbx_elf_symbols *dynsym)
 {
     struct sbx_dwarf_units *units = sbx_dwarf_text_ends(dwarf) ? calloc(1, sizeof *units) : NULL;
     if (units == NULL) {
+        dwarf_end(dwarf);
         return NULL;
     }
-    units->dwarf = dwarf;
-    units->reading = (struct sbx_dwarf_reading){.places = places, .text_begin = text_begin, .text_end = text_end};
-    units->reading.line_section = sbx_dwarf_section(dwarf, "line", &units->reading.line_section_bytes);
-    units->reading.names = sbx_dwarf_names_create(places, symtab, dynsym);
-    if (units->reading.names == NULL) {
+    units->map = map;
+    units->map_bytes = map_bytes;
+    struct sbx_dwarf_reading *reading = &units->reading;
+    *reading =
+        (struct sbx_dwarf_reading){.dwarf = dwarf, .places = places, .text_begin = text_begin, .text_end = text_end};
+    sbx_dwarf_sections_read(dwarf, &reading->sections);
+    sbx_dwarf_budget_add(&reading->budget, &reading->sections);
+    reading->abbreviations = sbx_dwarf_abbreviations_create();
+    reading->names = sbx_dwarf_names_create(places, symtab, dynsym, &reading->budget);
+    if (reading->abbreviations == NULL || reading->names == NULL) {
         sbx_dwarf_units_destroy(units);
         return NULL;
     }
@@ -65,7 +79,9 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units)
     }
     free(units->units);
     sbx_ranges_finish(&units->code);
+    sbx_dwarf_abbreviations_destroy(units->reading.abbreviations);
     sbx_dwarf_names_destroy(units->reading.names);
+    dwarf_end(units->reading.dwarf);
     free(units);
 }
 
@@ -73,46 +89,56 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units)
 
 static int read_unit(struct sbx_dwarf_units *units, struct unit *unit)
 {
+    struct sbx_dwarf_unit read;
+    uint64_t next = 0;
     if (unit->is_read) {
         return 0;
     }
-    int result = sbx_dwarf_spans_read(&units->reading, &unit->unit, &unit->spans);
+    int result = sbx_dwarf_unit_read(&units->reading, unit->offset, &read, &next);
+    if (result > 0) {
+        result = sbx_dwarf_spans_read(&units->reading, &read, &unit->spans);
+    }
     unit->is_read = result == 0;
     return result;
 }
 
-static int add_code(struct sbx_dwarf_units *units, size_t index, uint64_t begin, uint64_t end)
+/* The code that unit `index` covers. */
+struct unit_code {
+    struct sbx_dwarf_units *units;
+    size_t index;
+    bool has_ranges;
+};
+
+static int add_code(void *context, uint64_t begin, uint64_t end)
 {
-    if (begin < units->reading.text_begin || end > units->reading.text_end || units->code.count >= RANGES_MAX) {
+    struct unit_code *code = context;
+    const struct sbx_dwarf_reading *reading = &code->units->reading;
+    code->has_ranges = true;
+    if (begin < reading->text_begin || end > reading->text_end || code->units->code.count >= RANGES_MAX) {
         return 0;
     }
     /* Where units overlap (a linker folded equal functions) the first counts. */
-    return sbx_ranges_add(&units->code, (struct sbx_range){begin, end, (uint32_t)(UNITS_MAX - index), (uint32_t)index});
+    return sbx_ranges_add(&code->units->code,
+                          (struct sbx_range){begin, end, (uint32_t)(UNITS_MAX - code->index), (uint32_t)code->index});
 }
 
-/* The code of unit `index`. Some compilers do not say what a unit covers: its functions do. */
-static int index_unit(struct sbx_dwarf_units *units, size_t index)
+/* The code of the unit that was added last. Some compilers do not say what a unit covers: its functions do. */
+static int index_unit(struct sbx_dwarf_units *units, const struct sbx_dwarf_unit *read)
 {
-    struct unit *unit = &units->units[index];
-    Dwarf_Addr base, begin, end;
-    ptrdiff_t at = 0;
-    bool has_ranges = false;
-    int result = 0;
-    while (result == 0 && (at = dwarf_ranges(&unit->unit.line_die, at, &base, &begin, &end)) > 0) {
-        has_ranges = true;
-        result = add_code(units, index, begin, end);
-    }
-    if (result != 0 || has_ranges || dwarf_haschildren(&unit->unit.die) != 1) {
+    struct unit_code code = {units, units->unit_count - 1, false};
+    struct unit *unit = &units->units[code.index];
+    int result = sbx_dwarf_ranges(&read->addressing, &read->entry, &units->reading.budget, add_code, &code);
+    if (result != 0 || code.has_ranges || !read->entry.has_children) {
         return result;
     }
     result = read_unit(units, unit);
     for (size_t i = 0; i < unit->spans.count && result == 0; i++) {
-        result = add_code(units, index, unit->spans.spans[i].begin, unit->spans.spans[i].end);
+        result = add_code(&code, unit->spans.spans[i].begin, unit->spans.spans[i].end);
     }
     return result;
 }
 
-static int add_unit(struct sbx_dwarf_units *units, Dwarf_Die *die, Dwarf_Die *split)
+static int add_unit(struct sbx_dwarf_units *units, uint64_t offset)
 {
     if (units->unit_count == units->unit_room) {
         size_t room = units->unit_room == 0 ? 16 : units->unit_room * 2;
@@ -123,26 +149,24 @@ static int add_unit(struct sbx_dwarf_units *units, Dwarf_Die *die, Dwarf_Die *sp
         units->units = grown;
         units->unit_room = room;
     }
-    bool has_split = dwarf_tag(split) == DW_TAG_compile_unit && sbx_dwarf_text_ends(dwarf_cu_getdwarf(split->cu));
-    units->units[units->unit_count] = (struct unit){.unit = {.die = has_split ? *split : *die, .line_die = *die}};
-    return index_unit(units, units->unit_count++);
+    units->units[units->unit_count++] = (struct unit){.offset = offset};
+    return 0;
 }
 
 static int index_all(struct sbx_dwarf_units *units)
 {
-    Dwarf_CU *at = NULL;
-    Dwarf_Die die, split;
-    uint8_t type;
+    struct sbx_dwarf_unit unit;
+    uint64_t offset = 0, next = 0;
     int result = 0;
-    memset(&split, 0, sizeof split);
-    while (result == 0 && units->unit_count < UNITS_MAX &&
-           dwarf_get_units(units->dwarf, at, &at, NULL, &type, &die, &split) == 0) {
-        if (type == DW_UT_compile || type == DW_UT_skeleton) {
-            result = add_unit(units, &die, &split);
+    while (result >= 0 && units->unit_count < UNITS_MAX) {
+        result = sbx_dwarf_unit_read(&units->reading, offset, &unit, &next);
+        if (result > 0) {
+            result = add_unit(units, offset);
+            result = result == 0 ? index_unit(units, &unit) : result;
         }
-        memset(&split, 0, sizeof split);
+        offset = next;
     }
-    return result == 0 ? sbx_ranges_sweep(&units->code) : result;
+    return result < 0 && result != -ENOENT ? result : sbx_ranges_sweep(&units->code);
 }
 
 static int index_once(struct sbx_dwarf_units *units)
@@ -206,13 +230,57 @@ static int add_spans(struct sbx_spans *all, const struct unit *unit, const struc
     return result;
 }
 
+/* Begin anew with the same file, because libdw keeps what it made of each unit. Returns 0 or -ENOMEM. */
+static int renew(struct sbx_dwarf_units *units)
+{
+    struct sbx_dwarf_reading *reading = &units->reading;
+    Elf *elf = dwarf_getelf(reading->dwarf); /* which keeps what it decompressed: sections stay where they are */
+    Dwarf *shared = dwarf_getalt(reading->dwarf);
+    sbx_dwarf_names_forget_units(reading->names);
+    dwarf_end(reading->dwarf);
+    reading->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (reading->dwarf == NULL) {
+        return -ENOMEM;
+    }
+    dwarf_setalt(reading->dwarf, shared);
+    return 0;
+}
+
+/* Let go of what was read of a mapped file's section: it is there again when it is read again. Not of what libelf may have
+ * written to, as the headers of sections that it decompressed. */
+static void drop_section(const struct sbx_dwarf_units *units, const struct sbx_dwarf_section *section)
+{
+    uintptr_t page = (uintptr_t)getpagesize(), map = (uintptr_t)units->map, begin = (uintptr_t)section->bytes;
+    if (units->map == NULL || begin < map || begin - map > units->map_bytes ||
+        section->count > units->map_bytes - (begin - map)) {
+        return; /* decompressed, or read */
+    }
+    uintptr_t first = (begin + page - 1) / page * page, end = (begin + section->count) / page * page;
+    if (first < end) {
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+    }
+}
+
+static void drop_sections(const struct sbx_dwarf_units *units)
+{
+    const struct sbx_dwarf_sections *sections = &units->reading.sections;
+    drop_section(units, &sections->info);
+    drop_section(units, &sections->abbrev);
+    drop_section(units, &sections->line);
+    drop_section(units, &sections->ranges);
+    drop_section(units, &sections->rnglists);
+}
+
 int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context)
 {
     *spans_out = (struct sbx_spans){0};
     int result = index_once(units);
+    if (result != 0) {
+        return result;
+    }
     size_t count = units->code.count;
-    struct sbx_range *code = result == 0 ? malloc((count + 1) * sizeof *code) : NULL;
+    struct sbx_range *code = malloc((count + 1) * sizeof *code);
     if (code == NULL) {
         return -ENOMEM;
     }
@@ -220,9 +288,19 @@ int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *sp
         memcpy(code, units->code.ranges, count * sizeof *code);
         qsort(code, count, sizeof *code, by_unit);
     }
+    uint64_t renewed = 0, dropped = 0; /* where in .debug_info */
+    drop_sections(units);
     for (size_t i = 0; i < count && result == 0;) {
         struct unit *unit = &units->units[code[i].tag];
-        result = read_unit(units, unit);
+        if (unit->offset - renewed > RENEW_BYTES) {
+            renewed = unit->offset;
+            result = renew(units);
+        }
+        if (unit->offset - dropped > DROP_BYTES) {
+            dropped = unit->offset;
+            drop_sections(units);
+        }
+        result = result == 0 ? read_unit(units, unit) : result;
         uint32_t tag = code[i].tag;
         for (; i < count && code[i].tag == tag && result == 0; i++) {
             result = add_spans(spans_out, unit, &code[i]);

@@ -14,11 +14,13 @@
 
 struct sbx_dwarf_units;
 
-/* `dwarf`, `places` and the symbols are borrowed until destroy; the symbols may come later, before the first question.
- * Code outside [text_begin, text_end) is what a linker threw away. NULL without memory, and when the file is damaged so
- * that its strings do not end. */
-struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, uint64_t text_begin, uint64_t text_end,
-                                               struct sbx_places *places, const struct sbx_elf_symbols *symtab,
+/* `dwarf` is taken, also on failure; `places` and the symbols are borrowed until destroy, and the symbols may come later,
+ * before the first question. Code outside [text_begin, text_end) is what a linker threw away. `map` is where the file is mapped,
+ * and may be dropped from memory for a while; NULL: it is not. NULL without memory, and when the file is damaged so that its strings do not
+ * end. */
+struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t map_bytes, uint64_t text_begin,
+                                               uint64_t text_end, struct sbx_places *places,
+                                               const struct sbx_elf_symbols *symtab,
                                                const struct sbx_elf_symbols *dynsym);
 void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units);
 
@@ -26,7 +28,8 @@ void sbx_dwarf_units_destroy(struct sbx_dwarf_units *units);
  * for it. */
 uint32_t sbx_dwarf_units_find(struct sbx_dwarf_units *units, uint64_t address);
 
-/* All of it: `spans_out` is sorted. `progress` (may be NULL) is told how many units are done. Returns 0 or -ENOMEM. */
+/* All of it: `spans_out` is sorted. `progress` (may be NULL) is told how many units are done. Returns 0, -ENOMEM,
+ * or -E2BIG when it costs more than its size allows. */
 int sbx_dwarf_units_read_all(struct sbx_dwarf_units *units, struct sbx_spans *spans_out,
                              void (*progress)(void *context, size_t done, size_t total), void *context);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "build_id.h"
+#include "file_ids.h"
 
 enum {
     DEPTH_GIVEN = 8,
@@ -167,20 +168,32 @@ int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_pa
 
 /* ---- looking through folders ---- */
 
-/* The build-id of the regular file at `path`; 0 bytes when it has none. Does not hang on a pipe or a device. */
-static size_t build_id_of(const char *path, uint8_t build_id_out[SBX_BUILD_ID_BYTES_MAX])
+/* The build-ids of the regular file at `path`; returns how many. Does not hang on a pipe or a device. */
+static size_t ids_of(const char *path, struct sbx_file_id ids_out[SBX_FILE_IDS_MAX])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         return 0;
     }
     struct stat status;
-    size_t bytes = 0;
+    size_t count = 0;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        bytes = sbx_build_id_read(fd, build_id_out);
+        count = sbx_file_ids_read(fd, ids_out, NULL);
     }
     close(fd);
-    return bytes;
+    return count;
+}
+
+/* Take in the file at `path` if it has a build-id. */
+static int add_file(struct sbx_elf_finder *finder, const char *path, enum source source)
+{
+    struct sbx_file_id ids[SBX_FILE_IDS_MAX];
+    size_t count = ids_of(path, ids);
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = add_known(finder, ids[i].bytes, ids[i].byte_count, path, source);
+    }
+    return result;
 }
 
 static int scan_folder(struct sbx_elf_finder *finder, const char *path, int depth, enum source source)
@@ -206,11 +219,7 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
             continue;
         }
         finder->files_left--;
-        uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
-        size_t bytes = build_id_of(inner, build_id);
-        if (bytes > 0) {
-            result = add_known(finder, build_id, bytes, inner, source);
-        }
+        result = add_file(finder, inner, source);
     }
     closedir(folder);
     return result;
@@ -247,12 +256,11 @@ static int scan_given(struct sbx_elf_finder *finder)
     return result;
 }
 
-static int add_if_elf(struct sbx_elf_finder *finder, const char *path, enum source source)
+static int add_running(struct sbx_elf_finder *finder, const char *path)
 {
-    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
-    size_t bytes = finder->files_left > 0 ? build_id_of(path, build_id) : 0;
+    int result = finder->files_left > 0 ? add_file(finder, path, SOURCE_RUNNING) : 0;
     finder->files_left -= finder->files_left > 0;
-    return bytes > 0 ? add_known(finder, build_id, bytes, path, source) : 0;
+    return result;
 }
 
 /* Code whose file has lost its name: the mapping still leads to it, for those who may follow it. */
@@ -269,7 +277,7 @@ static int scan_lost_files(struct sbx_elf_finder *finder, const char *process)
                             strstr(line, " (deleted)\n") != NULL;
         if (is_lost_code) {
             snprintf(path, sizeof path, "/proc/%.20s/map_files/%llx-%llx", process, begin, end);
-            result = add_if_elf(finder, path, SOURCE_RUNNING);
+            result = add_running(finder, path);
         }
     }
     if (maps != NULL) {
@@ -289,7 +297,7 @@ static int scan_running(struct sbx_elf_finder *finder)
             continue;
         }
         snprintf(path, sizeof path, "/proc/%.20s/exe", entry->d_name);
-        result = add_if_elf(finder, path, SOURCE_RUNNING);
+        result = add_running(finder, path);
         result = result == 0 ? scan_lost_files(finder, entry->d_name) : result;
     }
     if (folder != NULL) {
@@ -319,7 +327,7 @@ static int scan_usual(struct sbx_elf_finder *finder)
 
 /* ---- finding ---- */
 
-/* Add `path` when the note in it equals and the name is not listed yet. */
+/* Add `path` when it has that build-id and is not listed yet. */
 static void offer(struct sbx_elf_paths *paths, const char *path, const uint8_t *build_id, size_t bytes)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -327,10 +335,13 @@ static void offer(struct sbx_elf_paths *paths, const char *path, const uint8_t *
             return;
         }
     }
-    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
-    if (paths->count < SBX_ELF_PATHS_MAX && strlen(path) < PATH_MAX && build_id_of(path, found) == bytes &&
-        memcmp(found, build_id, bytes) == 0) {
-        strcpy(paths->paths[paths->count++], path);
+    struct sbx_file_id found[SBX_FILE_IDS_MAX];
+    size_t count = paths->count < SBX_ELF_PATHS_MAX && strlen(path) < PATH_MAX ? ids_of(path, found) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (found[i].byte_count == bytes && memcmp(found[i].bytes, build_id, bytes) == 0) {
+            strcpy(paths->paths[paths->count++], path);
+            return;
+        }
     }
 }
 

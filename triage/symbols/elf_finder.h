@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_finder.h - from a build-id to the files that have it. */
+/* elf_finder.h - from a build-id to the files that have it: ELF files, and Mach-O files by the UUIDs in them. */
 #ifndef SBX_ELF_FINDER_H
 #define SBX_ELF_FINDER_H
 

@@ -90,6 +90,10 @@ static Elf_Data *find_table(Elf *elf, uint32_t section_type, GElf_Shdr *header_o
     for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL; section = elf_nextscn(elf, section)) {
         if (gelf_getshdr(section, header_out) != NULL && header_out->sh_type == section_type &&
             header_out->sh_entsize != 0) {
+            if (header_out->sh_size / header_out->sh_entsize > SYMBOLS_MAX && header_out->sh_offset <= INT64_MAX) {
+                size_t bytes = SYMBOLS_MAX * gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+                return elf_getdata_rawchunk(elf, (int64_t)header_out->sh_offset, bytes, ELF_T_SYM);
+            }
             return elf_getdata(section, NULL); /* NULL too when the content is elsewhere, as in a debug file */
         }
     }

@@ -3,7 +3,7 @@
  *
  * A distribution splits a program into a stripped file with dynamic symbols and a debug file with the rest; so the best
  * of each kind is taken from whichever file has it: DWARF before .symtab before .dynsym. libelf reads instead of
- * mapping: a file that shrinks under a mapping would kill the server. */
+ * mapping, but in a worker: a file that shrinks under a mapping would kill the server. */
 #include "symbol_file.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <elfutils/libdw.h>
@@ -21,35 +22,82 @@
 #include "dwarf_names.h"
 #include "dwarf_units.h"
 #include "elf_symbols.h"
+#include "macho_elf.h"
+#include "macho_image.h"
 #include "mini_debug_info.h"
 #include "name_cache.h"
 
 enum {
     GROWS_FREELY_BYTES = 64 << 20, /* of a compressed section */
     GROWTH_MAX = 100,              /* times its size, beyond that */
-    NAMES_KEPT_BYTES = 4 << 20     /* demangled, of each file */
+    NAMES_KEPT_BYTES = 4 << 20,    /* demangled, of each file */
+    ANSWERS_KEPT_BYTES = 8 << 20   /* of each file: a hundred thousand addresses */
 };
 
 struct opened {
     int fd;
     Elf *elf;
+    void *map; /* of the file; NULL: it is read */
+    size_t bytes;
+    uint8_t *made; /* of Mach-O: the ELF file that was made of it; else NULL */
 };
 
 struct sbx_symbol_file {
+    bool maps; /* files, instead of reading them */
     struct opened opened[SBX_ELF_PATHS_MAX];
     size_t opened_count;
-    Dwarf *dwarf; /* NULL: none has debug information */
-    struct sbx_dwarf_units *units;
+    struct sbx_dwarf_units *units; /* NULL: none has debug information */
     struct sbx_elf_symbols symtab, dynsym;
     struct sbx_places *places;
     struct opened alternate; /* what dwz moved out of them; no file: elf is NULL */
     Dwarf *alternate_dwarf;
     uint8_t *mini_bytes; /* an ELF file with symbols that was found in another; NULL: none */
     Elf *mini_elf;
-    struct sbx_name_cache *names;   /* NULL until a name is asked for */
-    struct sbx_symbol_image *image; /* NULL: there are files */
-    const char *trouble;            /* NULL: none */
+    struct sbx_name_cache *names;     /* NULL until a name is asked for */
+    struct sbx_answer_cache *answers; /* the same */
+    struct sbx_symbol_image *image;   /* NULL: there are files */
+    const char *trouble;              /* NULL: none */
+    uint64_t base;                    /* what an address is more than its offset; one for all files */
+    enum sbx_image_kind kind;         /* of the file that says most */
+    bool lacks_memory;                /* to open one of them */
+    bool has_debug_map;               /* one of them says that its debug information is in object files */
 };
+
+/* Begin with an open file; `fd` is taken on success. Not by libelf's own mapping: it asks for the file's size by a call that
+ * the worker does not let through, and then reads. */
+static bool begin(const struct sbx_symbol_file *file, int fd, struct opened *opened_out)
+{
+    struct opened opened = {.fd = fd};
+    off_t bytes = file->maps ? lseek(fd, 0, SEEK_END) : 0;
+    if (bytes > 0) {
+        opened.bytes = (size_t)bytes;
+        /* Private, and to be written to: libelf changes the headers of what it decompresses. */
+        opened.map = mmap(NULL, opened.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+        opened.map = opened.map == MAP_FAILED ? NULL : opened.map;
+    }
+    opened.elf = opened.map != NULL ? elf_memory(opened.map, opened.bytes) : elf_begin(fd, ELF_C_READ, NULL);
+    if (opened.elf == NULL && opened.map != NULL) {
+        munmap(opened.map, opened.bytes);
+    }
+    *opened_out = opened;
+    return opened.elf != NULL;
+}
+
+/* End what begin() began, but for the file. */
+static void end_elf(struct opened *opened)
+{
+    elf_end(opened->elf);
+    if (opened->map != NULL) {
+        munmap(opened->map, opened->bytes);
+    }
+    free(opened->made);
+}
+
+static void end(struct opened *opened)
+{
+    end_elf(opened);
+    close(opened->fd);
+}
 
 static bool has_section(Elf *elf, const char *wanted)
 {
@@ -133,8 +181,9 @@ static void read_mini_debug_info(struct sbx_symbol_file *file, Elf *elf)
 
 /* Read the debug information of `elf`. libdw would open by itself what dwz left elsewhere, by a name that stands in the
  * file, and hang where that is a pipe; so it is only asked where that file is there or none is needed. */
-static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
+static void read_dwarf(struct sbx_symbol_file *file, const struct opened *opened)
 {
+    Elf *elf = opened->elf;
     uint64_t text_begin, text_end;
     if (has_bomb(file, elf)) {
         return;
@@ -144,11 +193,11 @@ static void read_dwarf(struct sbx_symbol_file *file, Elf *elf)
         return;
     }
     find_text(elf, &text_begin, &text_end);
-    file->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    if (file->dwarf != NULL) {
-        dwarf_setalt(file->dwarf, file->alternate_dwarf);
-        file->units =
-            sbx_dwarf_units_create(file->dwarf, text_begin, text_end, file->places, &file->symtab, &file->dynsym);
+    Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (dwarf != NULL) {
+        dwarf_setalt(dwarf, file->alternate_dwarf);
+        file->units = sbx_dwarf_units_create(dwarf, opened->map, opened->bytes, text_begin, text_end, file->places,
+                                             &file->symtab, &file->dynsym);
     }
     if (file->units == NULL && file->trouble == NULL) {
         file->trouble = "the debug information is damaged";
@@ -160,27 +209,87 @@ static void open_alternate(struct sbx_symbol_file *file, int fd)
     if (fd < 0) {
         return;
     }
-    file->alternate = (struct opened){fd, elf_begin(fd, ELF_C_READ, NULL)};
-    if (file->alternate.elf != NULL && !has_bomb(file, file->alternate.elf) &&
-        !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
+    if (!begin(file, fd, &file->alternate)) {
+        close(fd);
+    } else if (!has_bomb(file, file->alternate.elf) && !has_section(file->alternate.elf, ".gnu_debugaltlink")) {
         file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
     }
+}
+
+/* Open a Mach-O image as ELF. Its debug information is copied, so nothing is mapped. */
+static bool begin_macho(struct sbx_symbol_file *file, const uint8_t *uuid, struct opened *opened, uint64_t *base_out,
+                        enum sbx_image_kind *kind_out)
+{
+    struct sbx_macho_elf macho;
+    int result = sbx_macho_elf_read(opened->fd, uuid, &macho);
+    file->lacks_memory = file->lacks_memory || result == -ENOMEM;
+    if (result != 0) {
+        return false;
+    }
+    opened->elf = elf_memory((char *)macho.bytes, macho.count);
+    if (opened->elf == NULL) {
+        free(macho.bytes);
+        return false;
+    }
+    opened->made = macho.bytes;
+    *base_out = macho.base;
+    *kind_out = macho.is_companion ? SBX_IMAGE_DSYM : SBX_IMAGE_MACHO;
+    file->trouble = macho.is_cut ? "it has more than 3 GiB of debug information" : file->trouble;
+    file->has_debug_map = file->has_debug_map || macho.has_debug_map;
+    return true;
+}
+
+/* Open the file as ELF, if it has that build-id; `opened->fd` is taken on success. */
+static bool open_elf(struct sbx_symbol_file *file, const uint8_t *build_id, size_t bytes, struct opened *opened,
+                     enum sbx_image_kind *kind_out)
+{
+    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
+    uint64_t base = 0;
+    bool is_open = false;
+    size_t found_bytes = sbx_build_id_read(opened->fd, found);
+    *kind_out = SBX_IMAGE_ELF;
+    if (found_bytes > 0) {
+        is_open = found_bytes == bytes && memcmp(found, build_id, bytes) == 0 && begin(file, opened->fd, opened);
+    } else if (bytes == SBX_MACHO_UUID_BYTES) {
+        is_open = begin_macho(file, build_id, opened, &base, kind_out);
+    }
+    if (is_open && file->opened_count > 0 && base != file->base) {
+        end_elf(opened); /* what stands at one address here stands at another there */
+        return false;
+    }
+    file->base = is_open ? base : file->base;
+    return is_open;
+}
+
+/* Use the symbols of a dSYM rather than those of its program, so that it says the same without that. Returns whether it
+ * has any. */
+static bool prefer_symbols(struct sbx_symbol_file *file, Elf *elf)
+{
+    struct sbx_elf_symbols symbols;
+    if (sbx_elf_symbols_read(elf, SHT_SYMTAB, &symbols) != 0 || symbols.count == 0) {
+        return false;
+    }
+    sbx_elf_symbols_finish(&file->symtab);
+    file->symtab = symbols;
+    return true;
 }
 
 /* Take what is useful of a file; `fd` is taken. */
 static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_id, size_t bytes)
 {
-    uint8_t found[SBX_BUILD_ID_BYTES_MAX];
-    if (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0) {
-        goto close_fd;
+    struct opened opened = {.fd = fd};
+    enum sbx_image_kind kind;
+    if (!open_elf(file, build_id, bytes, &opened, &kind)) {
+        close(fd);
+        return;
     }
-    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (elf == NULL) {
-        goto close_fd;
-    }
+    Elf *elf = opened.elf;
     bool useful = file->opened_count == 0; /* the first is kept in any case: the module was found */
-    if (file->dwarf == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
-        read_dwarf(file, elf);
+    if (kind == SBX_IMAGE_DSYM && file->kind != SBX_IMAGE_DSYM) {
+        useful = prefer_symbols(file, elf) || useful;
+    }
+    if (file->units == NULL && (has_section(elf, ".debug_info") || has_section(elf, ".zdebug_info"))) {
+        read_dwarf(file, &opened);
         useful = useful || file->units != NULL;
     }
     if (file->symtab.count == 0) {
@@ -195,23 +304,21 @@ static void open_one(struct sbx_symbol_file *file, int fd, const uint8_t *build_
         (void)sbx_elf_symbols_read(elf, SHT_DYNSYM, &file->dynsym);
         useful = useful || file->dynsym.count > 0;
     }
-    if (useful || file->dwarf != NULL) { /* a Dwarf without units may still refer to it */
-        file->opened[file->opened_count++] = (struct opened){fd, elf};
+    if (useful) {
+        file->kind = file->opened_count == 0 || kind == SBX_IMAGE_DSYM ? kind : file->kind;
+        file->opened[file->opened_count++] = opened;
         return;
     }
-    elf_end(elf);
-
-close_fd:
-    close(fd);
+    end(&opened);
 }
 
-struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
-                                                         const uint8_t *build_id, size_t bytes)
+static struct sbx_symbol_file *open_all(bool maps, const int *descriptors, size_t count, int alternate,
+                                        const uint8_t *build_id, size_t bytes)
 {
     elf_version(EV_CURRENT);
     struct sbx_symbol_file *file = calloc(1, sizeof *file);
     if (file != NULL) {
-        file->alternate.fd = -1;
+        file->maps = maps;
         file->places = sbx_places_create();
         open_alternate(file, alternate);
     } else if (alternate >= 0) {
@@ -225,10 +332,21 @@ struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors,
         }
     }
     if (file != NULL && file->opened_count == 0) {
+        bool lacks_memory = file->lacks_memory;
         sbx_symbol_file_close(file);
+        errno = lacks_memory ? ENOMEM : ENOENT;
         return NULL;
     }
+    if (file != NULL && file->units == NULL && file->has_debug_map && file->trouble == NULL) {
+        file->trouble = "its debug information is in object files: make a dSYM with dsymutil and add that";
+    }
     return file;
+}
+
+struct sbx_symbol_file *sbx_symbol_file_open_descriptors(const int *descriptors, size_t count, int alternate,
+                                                         const uint8_t *build_id, size_t bytes)
+{
+    return open_all(true, descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, const uint8_t *build_id, size_t bytes)
@@ -243,7 +361,7 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
             alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
         }
     }
-    return sbx_symbol_file_open_descriptors(descriptors, count, alternate, build_id, bytes);
+    return open_all(false, descriptors, count, alternate, build_id, bytes);
 }
 
 struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
@@ -253,7 +371,6 @@ struct sbx_symbol_file *sbx_symbol_file_of_image(struct sbx_symbol_image *image)
         sbx_symbol_image_close(image);
         return NULL;
     }
-    file->alternate.fd = -1;
     file->image = image;
     return file;
 }
@@ -264,25 +381,21 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
         return;
     }
     sbx_dwarf_units_destroy(file->units);
-    if (file->dwarf != NULL) {
-        dwarf_end(file->dwarf);
-    }
     sbx_elf_symbols_finish(&file->symtab);
     sbx_elf_symbols_finish(&file->dynsym);
     for (size_t i = 0; i < file->opened_count; i++) {
-        elf_end(file->opened[i].elf);
-        close(file->opened[i].fd);
+        end(&file->opened[i]);
     }
     if (file->alternate_dwarf != NULL) {
         dwarf_end(file->alternate_dwarf);
     }
-    elf_end(file->alternate.elf);
-    if (file->alternate.fd >= 0) {
-        close(file->alternate.fd);
+    if (file->alternate.elf != NULL) {
+        end(&file->alternate);
     }
     elf_end(file->mini_elf);
     free(file->mini_bytes);
     sbx_name_cache_destroy(file->names);
+    sbx_answer_cache_destroy(file->answers);
     sbx_symbol_image_close(file->image);
     sbx_places_destroy(file->places);
     free(file);
@@ -291,6 +404,25 @@ void sbx_symbol_file_close(struct sbx_symbol_file *file)
 bool sbx_symbol_file_has_dwarf(const struct sbx_symbol_file *file)
 {
     return file->image != NULL ? sbx_symbol_image_facts(file->image)->best == SBX_SYMBOLS_DWARF : file->units != NULL;
+}
+
+enum sbx_image_kind sbx_symbol_file_kind(const struct sbx_symbol_file *file)
+{
+    return file->kind;
+}
+
+uint16_t sbx_symbol_file_machine(const struct sbx_symbol_file *file)
+{
+    GElf_Ehdr header;
+    return file->opened_count > 0 && gelf_getehdr(file->opened[0].elf, &header) != NULL ? header.e_machine : EM_NONE;
+}
+
+uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file)
+{
+    if (file->image != NULL) {
+        return sbx_symbol_image_facts(file->image)->base;
+    }
+    return file->base % SBX_MACHO_REACH == 0 && file->base >> 48 == 0 ? file->base : 0;
 }
 
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file)
@@ -321,8 +453,12 @@ static uint32_t symbol_place(struct sbx_symbol_file *file, const struct sbx_elf_
     return place.function == 0 ? 0 : sbx_places_add(file->places, place);
 }
 
-uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t address)
+uint32_t sbx_symbol_file_place(struct sbx_symbol_file *file, uint64_t offset)
 {
+    if (offset > UINT64_MAX - file->base) {
+        return 0;
+    }
+    uint64_t address = file->base + offset;
     uint32_t place = file->units == NULL ? 0 : sbx_dwarf_units_find(file->units, address);
     if (sbx_places_is_named(file->places, place)) {
         return place;
@@ -339,28 +475,73 @@ const struct sbx_places *sbx_symbol_file_places(const struct sbx_symbol_file *fi
     return file->places;
 }
 
-/* A name as people read it. */
-static void write_name(struct sbx_symbol_file *file, const struct sbx_code_frame *frame, char *out, size_t out_bytes)
+/* A name as people read it; borrowed until the next one. */
+static const char *readable(struct sbx_symbol_file *file, const struct sbx_code_frame *frame)
 {
     bool is_mangled = !frame->is_readable && frame->name[0] == '_';
     if (is_mangled && file->names == NULL) {
         file->names = sbx_name_cache_create(NAMES_KEPT_BYTES);
     }
-    if (is_mangled && file->names == NULL) { /* without memory for more */
-        sbx_demangle(frame->name, out, out_bytes);
-        return;
-    }
-    const char *name = is_mangled ? sbx_name_cache_read(file->names, frame->name) : frame->name;
-    size_t bytes = strnlen(name, out_bytes - 1);
-    memcpy(out, name, bytes);
-    out[bytes] = '\0';
+    return is_mangled && file->names != NULL ? sbx_name_cache_read(file->names, frame->name) : frame->name;
 }
 
-void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *addresses, size_t count)
+/* Copy what was found, with readable names, into the cache of answers. NULL when it is full. */
+static const struct sbx_answer *keep_answer(struct sbx_symbol_file *file, uint64_t address,
+                                            const struct sbx_code_frame *found, size_t count)
 {
-    if (file->image != NULL) {
-        (void)sbx_symbol_image_prefetch(file->image, addresses, count); /* what it lacks shows in the answers */
+    struct sbx_symbol_frame frames[SBX_INLINES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        const char *path = found[i].file;
+        frames[i] = (struct sbx_symbol_frame){sbx_answer_cache_keep(file->answers, readable(file, &found[i])),
+                                              path == NULL ? NULL : sbx_answer_cache_keep(file->answers, path),
+                                              found[i].line, found[i].inlined};
+        if (frames[i].function == NULL || (path != NULL && frames[i].file == NULL)) {
+            return NULL;
+        }
     }
+    uint8_t source = count == 0 ? (uint8_t)SBX_SYMBOLS_NONE : found[count - 1].source;
+    return sbx_answer_cache_add(file->answers, address, &(struct sbx_answer){frames, (uint32_t)count, source});
+}
+
+/* Find what nobody asked for lately, and keep it. NULL without memory. */
+static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t address)
+{
+    struct sbx_code_frame found[SBX_INLINES_MAX];
+    size_t count = file->image != NULL
+                       ? sbx_symbol_image_find(file->image, address, found, SBX_INLINES_MAX)
+                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, SBX_INLINES_MAX);
+    if (file->answers == NULL) {
+        file->answers = sbx_answer_cache_create(ANSWERS_KEPT_BYTES);
+    }
+    const struct sbx_answer *kept = file->answers == NULL ? NULL : keep_answer(file, address, found, count);
+    if (kept == NULL && file->answers != NULL) {
+        sbx_answer_cache_forget(file->answers);
+        kept = keep_answer(file, address, found, count);
+    }
+    return kept;
+}
+
+/* What was asked, as an offset: it may be an address of a Mach-O program. */
+static uint64_t offset_in(const struct sbx_symbol_file *file, uint64_t offset)
+{
+    uint64_t base = sbx_symbol_file_base(file);
+    return offset - (base != 0 && offset >= base && offset - base < SBX_MACHO_REACH ? base : 0);
+}
+
+void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *offsets, size_t count)
+{
+    uint64_t *wanted = file->image == NULL || count == 0 ? NULL : malloc(count * sizeof *wanted);
+    size_t wanted_count = 0;
+    for (size_t i = 0; i < count && wanted != NULL; i++) {
+        uint64_t offset = offset_in(file, offsets[i]);
+        if (file->answers == NULL || sbx_answer_cache_find(file->answers, offset) == NULL) {
+            wanted[wanted_count++] = offset;
+        }
+    }
+    if (wanted_count > 0) {
+        (void)sbx_symbol_image_prefetch(file->image, wanted, wanted_count); /* what it lacks shows in the answers */
+    }
+    free(wanted);
 }
 
 bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file)
@@ -368,20 +549,22 @@ bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file)
     return file->image != NULL && sbx_symbol_image_is_troubled(file->image);
 }
 
-size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t address, struct sbx_symbol_frame *frames_out,
+size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
-    struct sbx_code_frame found[SBX_INLINES_MAX];
-    size_t room = max < SBX_INLINES_MAX ? max : SBX_INLINES_MAX;
-    size_t count = file->image != NULL
-                       ? sbx_symbol_image_find(file->image, address, found, room)
-                       : sbx_places_chain(file->places, sbx_symbol_file_place(file, address), found, room);
-    *source_out = count == 0 ? SBX_SYMBOLS_NONE : (enum sbx_symbol_source)found[count - 1].source;
+    offset = offset_in(file, offset);
+    const struct sbx_answer *answer = file->answers == NULL ? NULL : sbx_answer_cache_find(file->answers, offset);
+    if (answer == NULL) {
+        answer = find_anew(file, offset);
+    }
+    if (answer == NULL) {
+        *source_out = SBX_SYMBOLS_NONE;
+        return 0;
+    }
+    size_t count = answer->count < max ? answer->count : max;
+    *source_out = (enum sbx_symbol_source)answer->source;
     for (size_t i = 0; i < count; i++) {
-        frames_out[i].file = found[i].file;
-        frames_out[i].line = found[i].line;
-        frames_out[i].inlined = found[i].inlined;
-        write_name(file, &found[i], frames_out[i].function, sizeof frames_out[i].function);
+        frames_out[i] = answer->frames[i];
     }
     return count;
 }
@@ -473,6 +656,10 @@ int sbx_symbol_file_read_all(struct sbx_symbol_file *file, struct sbx_spans *spa
     }
     result = result == 0 ? add_symbols(file, spans_out, edges, edge_count, at, UINT64_MAX, 0) : result;
     result = result == 0 && sbx_places_failed(file->places) ? -ENOMEM : result;
+    for (size_t i = 0; i < spans_out->count; i++) { /* addresses become offsets; none of them lies below the base */
+        spans_out->spans[i].begin -= file->base;
+        spans_out->spans[i].end -= file->base;
+    }
     free(edges);
     sbx_spans_finish(&units);
     if (result != 0) {

@@ -2,20 +2,14 @@
 /* symbol_make.c - symbol files of one build-id, parsed completely into an image. */
 #include "symbol_make.h"
 
-#include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "symbol_file.h"
 
-/* e_machine of the file, 0 when it cannot be read. */
-static uint32_t machine_of(int fd)
-{
-    Elf64_Ehdr header;
-    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header ? header.e_machine : 0;
-}
+static const char *const no_memory = "it takes more memory than there is for it";
 
 /* The best source that any code has its name from. */
 static enum sbx_symbol_source best_source(const struct sbx_places *places, const struct sbx_spans *spans)
@@ -35,13 +29,16 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
     struct sbx_spans spans = {0};
     memcpy(facts.build_id, making->build_id, making->build_id_bytes);
     snprintf(facts.name, sizeof facts.name, "%s", making->name);
-    facts.machine = making->descriptor_count == 0 ? 0 : machine_of(making->descriptors[0]);
     struct sbx_symbol_file *file = sbx_symbol_file_open_descriptors(
         making->descriptors, making->descriptor_count, making->alternate, making->build_id, making->build_id_bytes);
     if (file == NULL) {
-        snprintf(why, why_bytes, "no ELF file with this build-id");
-        return -EBADMSG;
+        bool lacks_memory = errno == ENOMEM;
+        snprintf(why, why_bytes, "%s", lacks_memory ? no_memory : "no ELF or Mach-O file with this build-id");
+        return lacks_memory ? -ENOMEM : -EBADMSG;
     }
+    facts.machine = sbx_symbol_file_machine(file);
+    facts.kind = sbx_symbol_file_kind(file);
+    facts.base = sbx_symbol_file_base(file);
     const char *trouble = sbx_symbol_file_trouble(file);
     snprintf(why, why_bytes, "%s", trouble == NULL ? "" : trouble);
     int result = sbx_symbol_file_read_all(file, &spans, making->progress, making->context);
@@ -56,7 +53,8 @@ int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *fac
         snprintf(why, why_bytes, "%s",
                  result == -ENODATA  ? "it names no code: neither debug information nor symbols"
                  : result == -EFBIG  ? "it names more than 4 GiB of code"
-                 : result == -ENOMEM ? "it takes more memory than there is for it"
+                 : result == -ENOMEM ? no_memory
+                 : result == -E2BIG  ? "its debug information leads to more work than its size explains"
                                      : strerror(-result));
     }
     sbx_spans_finish(&spans);

@@ -22,7 +22,7 @@ struct sbx_making {
 };
 
 /* Read, and write the image. Returns 0; -ENODATA when the files name no code; -EFBIG when they name more than an image
- * holds; -EBADMSG when none is an ELF file with that build-id; or -errno. `why` gets words for a person: on failure what
+ * holds; -EBADMSG when none is an ELF or Mach-O file with that build-id; -E2BIG when reading leads round in circles; or -errno. `why` gets words for a person: on failure what
  * is wrong, else what of the files was not used, "" when all was well. */
 int sbx_symbol_make(const struct sbx_making *making, struct sbx_image_facts *facts_out, char *why, size_t why_bytes);
 

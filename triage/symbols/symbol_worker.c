@@ -24,11 +24,11 @@
 
 #include "elf_finder.h"
 
-#define MEMORY_BYTES UINT64_C(4294967296) /* enough for a file of more than 1 GB: one of 38 MB took 93 MiB */
+#define MEMORY_BYTES UINT64_C(4294967296) /* beside the files themselves, which are mapped */
 #define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
 
 enum {
-    CPU_BASE_S = 20,
+    CPU_BASE_S = 10,
     FILE_BYTES_PER_S = 4 << 20 /* a tenth of the speed that was measured */
 };
 
@@ -134,6 +134,18 @@ static void tell_progress(void *context, size_t done, size_t total)
     }
 }
 
+static uint64_t bytes_of(const struct sbx_making *making)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < making->descriptor_count; i++) {
+        struct stat status;
+        if (fstat(making->descriptors[i], &status) == 0 && status.st_size > 0) {
+            bytes += (uint64_t)status.st_size;
+        }
+    }
+    return bytes;
+}
+
 static int by_number(const void *a, const void *b)
 {
     const int *x = a, *y = b;
@@ -174,11 +186,15 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
     struct sbx_image_facts facts;
     own.progress = tell_progress;
     own.context = &teller;
+    static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU, SIGTERM};
+    for (size_t i = 0; has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
+        signal(deaths[i], SIG_DFL); /* the caller's handlers would go on in the wrong process */
+    }
     signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
     bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0) &&
                  close_others(making, pipe);
     if (has_limits) {
-        ready = ready && set_limit(RLIMIT_AS, memory_bytes) && set_limit(RLIMIT_CPU, cpu_s) &&
+        ready = ready && set_limit(RLIMIT_AS, memory_bytes + bytes_of(making)) && set_limit(RLIMIT_CPU, cpu_s) &&
                 set_limit(RLIMIT_FSIZE, OUT_BYTES) && close_doors() == 0;
     }
     if (ready) {
@@ -191,18 +207,6 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
 }
 
 /* ---- the caller ---- */
-
-static uint64_t bytes_of(const struct sbx_making *making)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < making->descriptor_count; i++) {
-        struct stat status;
-        if (fstat(making->descriptors[i], &status) == 0 && status.st_size > 0) {
-            bytes += (uint64_t)status.st_size;
-        }
-    }
-    return bytes;
-}
 
 static uint64_t now_ms(void)
 {

@@ -11,7 +11,8 @@
 #include "symbol_make.h"
 
 /* As sbx_symbol_make(), and -ECHILD when the worker died, -ETIME when its time was over; words in `why`. To be called by
- * a process with one thread. `memory_bytes` is the limit of its address space; 0: 4 GiB. */
+ * a process with one thread. `memory_bytes` is the limit of its address space, beside the files themselves;
+ * 0: 4 GiB. */
 int sbx_symbol_worker_make(const struct sbx_making *making, uint64_t memory_bytes, char *why, size_t why_bytes);
 
 #endif

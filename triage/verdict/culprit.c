@@ -177,7 +177,8 @@ static int find_link(const struct sbx_report *report, uint32_t waiter, const str
     }
     int32_t thread = -1;
     int result = may_infer ? infer(report, waiter, wait, &thread, &link_out->rivals, &link_out->has_hint) : 0;
-    if (thread >= 0) {
+    /* Who waits until a time may mean to: that another thread worked meanwhile says nothing then. */
+    if (thread >= 0 && (!wait->timed_out || link_out->has_hint)) {
         link_out->thread = (uint32_t)thread;
         link_out->source = SBX_CULPRIT_INFERRED;
     }

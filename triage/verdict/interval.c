@@ -69,6 +69,8 @@ static struct sbx_wait wait_of_record(const struct sbx_stall_record *record)
         .waker = record->wait,
         .amount = record->amount,
         .cause = sbx_cause_of_call(record->kind, record->op, record->fd_class, record->amount),
+        .timed_out = (record->kind == SBX_RECORD_COND || record->kind == SBX_RECORD_WAIT) &&
+                     (record->flags & SBX_FLAG_FAILED) != 0,
     };
 }
 

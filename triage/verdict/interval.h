@@ -28,7 +28,8 @@ struct sbx_wait {
     uint32_t waker;  /* wait ordinal + 1, which the WAKE record that ended it has too; 0 none */
     uint64_t amount; /* bytes, or the number of the system call */
     enum sbx_cause cause;
-    bool open; /* had not ended at the trigger */
+    bool open;      /* had not ended at the trigger */
+    bool timed_out; /* a wait for another thread that nobody ended: it failed */
 };
 
 /* The waits of a thread in all that was recorded, in time order. Where calls contain others (getaddrinfo polls) the

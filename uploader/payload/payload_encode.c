@@ -350,7 +350,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     encode_records(redacted, &records, &columns);
     encode_watches(redacted, &watches, &columns);
 
-    uint8_t ids[4][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
+    uint8_t ids[6][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
     memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
     memcpy(ids[1], snapshot->header.session_id, sizeof ids[1]);
     payload.format = FORMAT;
@@ -361,7 +361,8 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
         payload.app_build_id = (ProtobufCBinaryData){.len = app->build_id_bytes, .data = app->build_id};
     }
     enum {
-        VERSION_MAX = 999999
+        VERSION_MAX = 999999,
+        SIBLINGS_MAX = 64
     };
     uint32_t version[3];
     memcpy(version, snapshot->header.app_version, sizeof version);
@@ -382,6 +383,15 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     if (is_end) {
         memcpy(ids[3], snapshot->header.trigger.first_id, sizeof ids[3]);
         payload.completes = (ProtobufCBinaryData){.len = sizeof ids[3], .data = ids[3]};
+    }
+    const struct sbx_family_entry *family = &snapshot->header.family;
+    payload.stalled_beside = is_end ? 0 : at_most(family->stalled_beside, SIBLINGS_MAX);
+    if (family->role == SBX_ROLE_WORKER && !is_end) {
+        payload.family_role = SBX_ROLE_WORKER;
+        memcpy(ids[4], family->id, sizeof ids[4]);
+        memcpy(ids[5], family->parent_session, sizeof ids[5]);
+        payload.family_id = (ProtobufCBinaryData){.len = sizeof ids[4], .data = ids[4]};
+        payload.parent_session = (ProtobufCBinaryData){.len = sizeof ids[5], .data = ids[5]};
     }
     payload.created_day = redacted->created_day;
     payload.uptime_bucket = redacted->uptime_bucket;

@@ -158,6 +158,12 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_OVERHEAD, 9, "cost_ms", COST_MS_MAX, "the CPU time it cost, in steps; 0 when that is over a second"),
     {SBX_IN_PAYLOAD, 22, SBX_FIELD_ID, 0, false, false, 0, "completes",
      "of the end of a stall: payload_id of the snapshot that told it"},
+    NUMBER(SBX_IN_PAYLOAD, 24, "family_role", 2, "2: a process that was forked from another of the same program"),
+    NUMBER(SBX_IN_PAYLOAD, 25, "stalled_beside", 64, "how many others of them stalled at the same time"),
+    {SBX_IN_PAYLOAD, 26, SBX_FIELD_ID, 0, false, false, 0, "family_id",
+     "of such a process: session_id of the first of them"},
+    {SBX_IN_PAYLOAD, 27, SBX_FIELD_ID, 0, false, false, 0, "parent_session",
+     "of such a process: session_id of the one that forked it"},
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 

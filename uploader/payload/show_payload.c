@@ -60,6 +60,10 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
         fprintf(out, "%s%" PRIu32, i == 0 ? ", version " : ".", payload->app_version[i]);
     }
     fputc('\n', out);
+    if (payload->family_role != 0 || payload->stalled_beside != 0) {
+        fprintf(out, "%sfamily%s     %s; %" PRIu32 " others stalled at the same time\n", style->bold, style->plain,
+                payload->family_role != 0 ? "a forked worker" : "the first process", payload->stalled_beside);
+    }
     if (platform != NULL) {
         fprintf(out, "%splatform%s   %s %" PRIu32 ", Linux %" PRIu32 ".%" PRIu32 ", %s, about %u cores, about %u GiB\n",
                 style->bold, style->plain, NAME_OF(systems, platform->os), platform->os_major, platform->kernel_major,

@@ -112,11 +112,14 @@ struct stallbox_options {
                                    5. Over that, samples are taken less often and capture points are taken out, by the
                                    recorder itself, until a stall begins (docs/GOVERNOR.md) */
     uint32_t recording_kib;     /* size of the recording's ring; 1024..65536, default 4096 */
+    uint32_t leave_forks; /* 1: children of fork() are not recorded. By default a child that calls no exec is, in a
+                                   recording of its own, from its first wait on, or from when it gives up rights */
 };
 
 /* Start recording. `options` is copied and may be NULL for the defaults. The calling thread pays some milliseconds once.
  * Returns STALLBOX_OK, or why not; the application goes on unharmed in every case. A recorder that was stopped cannot be
- * started again in the same process (STALLBOX_UNSUPPORTED). Not from a signal handler. */
+ * started again in the same process (STALLBOX_UNSUPPORTED). In a forked child of a recorded process it starts the child's recorder now, with its
+ * parent's options; STALLBOX_UNSUPPORTED where children are not followed, or too many are recorded. Not from a signal handler. */
 STALLBOX_EXPORT enum stallbox_result stallbox_start(const struct stallbox_options *options);
 
 /* Stop: take every hook out, stop our threads and remove the recording. What is in the spool stays. Waits for a snapshot

@@ -46,13 +46,12 @@ static void be_stalling(int stalls, long stall_ms, long between_ms)
     }
 }
 
+/* A master, whose worker has the message loop. */
 static void be_forking(void)
 {
-    for (int i = 0; i < 3; i++) {
-        if (fork() == 0) {
-            (void)poll(NULL, 0, 50);
-            _exit(0);
-        }
+    if (fork() == 0) {
+        be_stalling(1, 700, 0);
+        _exit(0);
     }
     while (wait(NULL) > 0) {
     }
@@ -219,12 +218,19 @@ static void test_a_program_without_a_message_loop_is_told_when_it_lived_long_eno
     assert_string_equal(result.err, "");
 }
 
-static void test_children_that_were_forked_are_counted_and_those_that_called_exec_are_not(void **state)
+static void test_a_forked_worker_is_recorded_like_its_parent(void **state)
 {
+    char command[300];
     (void)state;
     struct tool_result result = RUN("--", own_path, "--body", "forks");
     assert_int_equal(result.status, 0);
-    assert_non_null(strstr(result.err, "3 children forked and were not recorded"));
+    assert_non_null(strstr(result.err, "1 stall recorded"));
+    assert_null(strstr(result.err, "not recorded"));
+    assert_null(strstr(result.err, "no message loop")); /* the worker has one */
+    snprintf(command, sizeof command, "[ $(ls %s/state/stallbox/spool/*.sbx | wc -l) = 1 ]", folder);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "[ -z \"$(ls %s/recordings)\" ]", folder); /* and nothing is left behind */
+    assert_int_equal(system(command), 0);
 }
 
 static void test_stalls_that_the_pace_left_out_are_counted(void **state)
@@ -310,7 +316,7 @@ int main(int argc, char **argv)
         RUN_TEST(test_a_file_system_that_has_no_room_for_the_recording_is_told),
         RUN_TEST(test_each_of_two_runs_in_one_spool_tells_its_own_stalls),
         RUN_TEST(test_a_program_without_a_message_loop_is_told_when_it_lived_long_enough),
-        RUN_TEST(test_children_that_were_forked_are_counted_and_those_that_called_exec_are_not),
+        RUN_TEST(test_a_forked_worker_is_recorded_like_its_parent),
         RUN_TEST(test_stalls_that_the_pace_left_out_are_counted),
         RUN_TEST(test_a_server_that_nothing_may_be_sent_to_is_refused_at_the_start),
         RUN_TEST(test_why_nothing_was_delivered_is_told_at_the_end),

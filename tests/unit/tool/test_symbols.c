@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -303,6 +304,106 @@ static void test_a_stripped_program_brings_its_debug_file(void **state)
     remove_folder(folder);
 }
 
+/* ---- programs of Apple systems ---- */
+
+/* FOLDER/NAME: a copy of a sample. */
+static char *copy_sample(const char *folder, const char *name, const char *sample)
+{
+    char *path = NULL, *line = NULL;
+    assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
+    assert_true(asprintf(&line, "mkdir -p $(dirname %s) && cp %s/%s %s", path, MACHO_SAMPLES, sample, path) > 0);
+    assert_int_equal(system(line), 0);
+    free(line);
+    return path;
+}
+
+/* The UUID of the image that `add` told of last. */
+static const char *uuid_told(const struct tool_result *added, const char *word)
+{
+    static char uuid[33];
+    const char *at = strstr(added->out, word);
+    assert_non_null(at);
+    snprintf(uuid, sizeof uuid, "%s", at + strlen(word) + 1);
+    return uuid;
+}
+
+static void test_a_program_of_an_apple_system_brings_the_dsym_beside_it(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0);
+    char *program = copy_sample(folder, "app", "program_arm64");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, program);
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.err, "make a dSYM with dsymutil"));
+    result = RUN_TOOL("symbols", "list", "--json", "--store", store);
+    assert_non_null(strstr(result.out, "\"name\":\"app\",\"source\":\"symtab\",\"kind\":\"macho\""));
+    free(copy_sample(folder, "app.dSYM/Contents/Resources/DWARF/app", "dsym_arm64"));
+    result = RUN_TOOL("symbols", "add", "--store", store, program);
+    assert_string_equal(result.err, "");
+    const char *uuid = uuid_told(&result, "replaced");
+    struct tool_result listed = RUN_TOOL("symbols", "list", "--json", "--store", store);
+    assert_non_null(strstr(listed.out, "\"name\":\"app\",\"source\":\"dwarf\",\"kind\":\"dsym\""));
+    /* By offset and by address, in the store and in the file, by its UUID with and without dashes. */
+    static const char *const wanted =
+        "{\"function\":\"inlined\",\"file\":\"/src/sample.c\",\"line\":12,\"inlined\":true},"
+        "{\"function\":\"visible\",\"file\":\"/src/sample.c\",\"line\":17,\"inlined\":false}],"
+        "\"source\":\"dwarf\"}\n";
+    char dashed[40];
+    snprintf(dashed, sizeof dashed, "%.8s-%.4s-%.4s-%.4s-%.12s", uuid, uuid + 8, uuid + 12, uuid + 16, uuid + 20);
+    result = RUN_TOOL("symbols", "lookup", "--store", store, dashed, "0x398");
+    assert_non_null(strstr(result.out, wanted));
+    result = RUN_TOOL("symbols", "lookup", "--store", store, uuid, "0x100000398");
+    assert_non_null(strstr(result.out, wanted));
+    result = RUN_TOOL("symbols", "lookup", "--symbols", folder, uuid, "0x398", "0x100000398");
+    assert_non_null(strstr(result.out, wanted));
+    assert_non_null(strstr(strchr(result.out, '\n'), wanted));
+    free(program);
+    free(store);
+    remove_folder(folder);
+}
+
+static void test_each_image_of_a_universal_file_is_added_and_a_bundle_is_a_folder(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *bundle = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&bundle, "%s/app.dSYM", folder) > 0);
+    free(copy_sample(folder, "app.dSYM/Contents/Resources/DWARF/app", "universal_dsym"));
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, bundle);
+    assert_string_equal(result.err, "");
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(strchr(result.out, '\n'), "\nadded ")); /* two lines */
+    char *universal = copy_sample(folder, "universal", "universal");
+    result = RUN_TOOL("symbols", "add", "--store", store, universal);
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.err, "");
+    assert_non_null(strstr(strchr(result.out, '\n'), "\nnot needed "));
+    free(universal);
+    free(bundle);
+    free(store);
+    remove_folder(folder);
+}
+
+static void test_a_damaged_dsym_is_refused_in_one_line_and_the_rest_is_added(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *line = NULL, *cut = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&cut, "%s/cut", folder) > 0);
+    assert_true(asprintf(&line, "head -c 9000 %s/dsym_arm64 > %s", MACHO_SAMPLES, cut) > 0);
+    assert_int_equal(system(line), 0);
+    char *whole = copy_sample(folder, "whole", "dsym_x86_64");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, cut, whole);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "/cut: a Mach-O file whose debug information is cut short\n"));
+    assert_ptr_equal(strchr(result.err, '\n') + 1, result.err + strlen(result.err));
+    assert_ptr_equal(strstr(result.out, "added "), result.out);
+    free(whole);
+    free(line);
+    free(cut);
+    free(store);
+    remove_folder(folder);
+}
+
 static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **state)
 {
     (void)state;
@@ -337,6 +438,46 @@ static void test_what_cannot_be_added_is_named_and_the_rest_is_added(void **stat
     remove_folder(folder);
 }
 
+/* SYM-8: archives are not unpacked, whatever is in them: each says that it is no program, and the next file is added. */
+static void test_sym_08_archives_are_refused_unopened(void **state)
+{
+    (void)state;
+    char *folder = make_folder(), *store = NULL, *within = NULL;
+    assert_true(asprintf(&store, "%s/store", folder) > 0 && asprintf(&within, "%s/within", folder) > 0);
+    static const char slip[] =
+        "PK\3\4\24\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x10\0\0\0../../../slipped";
+    char *zip = write_file(folder, "slip.zip", slip, sizeof slip, 0600);
+    char *tar = make_file(folder, "program.tar", "tar -cPf %2$s %1$s");
+    char *packed = make_file(folder, "program.gz", "gzip -c %s > %s");
+    char *archive = make_file(folder, "library.a", "ar -rc %2$s %1$s");
+    struct tool_result result = RUN_TOOL("symbols", "add", "--store", store, zip, tar, packed, archive, own_path);
+    assert_int_equal(result.status, 1);
+    const char *const refused[] = {zip, tar, packed, archive};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        const char *named = strstr(result.err, refused[i]);
+        assert_non_null(named);
+        assert_ptr_equal(strstr(named, ": no 64-bit ELF file"), named + strlen(refused[i]));
+    }
+    assert_ptr_equal(strstr(result.out, "added "), result.out);
+    assert_null(strchr(strchr(result.out, '\n') + 1, '\n')); /* one file, one line */
+    /* Nor are links followed that lie in a folder. */
+    assert_int_equal(mkdir(within, 0700), 0);
+    char *link = NULL;
+    assert_true(asprintf(&link, "%s/link", within) > 0);
+    assert_int_equal(symlink(own_path, link), 0);
+    result = RUN_TOOL("symbols", "add", "--store", store, within);
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.err, "no file with a build-id is in it"));
+    free(link);
+    free(archive);
+    free(packed);
+    free(tar);
+    free(zip);
+    free(within);
+    free(store);
+    remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,7 +491,11 @@ int main(void)
         cmocka_unit_test(test_the_list_names_what_is_kept_and_remove_takes_it_away),
         cmocka_unit_test(test_a_better_file_replaces_and_says_so_and_a_worse_one_is_not_needed),
         cmocka_unit_test(test_a_stripped_program_brings_its_debug_file),
+        cmocka_unit_test(test_a_program_of_an_apple_system_brings_the_dsym_beside_it),
+        cmocka_unit_test(test_each_image_of_a_universal_file_is_added_and_a_bundle_is_a_folder),
+        cmocka_unit_test(test_a_damaged_dsym_is_refused_in_one_line_and_the_rest_is_added),
         cmocka_unit_test(test_what_cannot_be_added_is_named_and_the_rest_is_added),
+        cmocka_unit_test(test_sym_08_archives_are_refused_unopened),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

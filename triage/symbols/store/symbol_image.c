@@ -43,6 +43,12 @@ struct sbx_symbol_image {
     bool is_troubled;
 };
 
+const char *sbx_image_kind_name(enum sbx_image_kind kind)
+{
+    static const char *const names[SBX_IMAGE_KINDS] = {"elf", "macho", "dsym"};
+    return (size_t)kind < SBX_IMAGE_KINDS ? names[kind] : names[SBX_IMAGE_ELF];
+}
+
 /* ---- opening ---- */
 
 /* Returns 0, -EBADMSG when the file is shorter, or -errno. */
@@ -74,8 +80,10 @@ static int read_facts(const struct sbx_image_header *header, struct sbx_image_fa
         return -EPROTONOSUPPORT;
     }
     *facts = (struct sbx_image_facts){.build_id_bytes = le32toh(header->build_id_bytes),
-                                      .machine = le32toh(header->machine),
-                                      .best = (enum sbx_symbol_source)le32toh(header->best),
+                                      .machine = le16toh(header->machine),
+                                      .kind = (enum sbx_image_kind)le16toh(header->kind),
+                                      .best = (enum sbx_symbol_source)le16toh(header->best),
+                                      .base = (uint64_t)le16toh(header->base) << 32,
                                       .made_s = le64toh(header->made_s),
                                       .chunk_count = le64toh(header->chunk_count),
                                       .function_count = le64toh(header->function_count),
@@ -86,8 +94,8 @@ static int read_facts(const struct sbx_image_header *header, struct sbx_image_fa
     memcpy(facts->name, header->name, sizeof facts->name);
     bool is_valid = le32toh(header->header_bytes) == sizeof *header && facts->build_id_bytes > 0 &&
                     facts->build_id_bytes <= SBX_IMAGE_BUILD_ID_BYTES_MAX &&
-                    le32toh(header->best) < SBX_SYMBOLS_SOURCES && facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX &&
-                    memchr(facts->name, '\0', sizeof facts->name) != NULL;
+                    le16toh(header->best) < SBX_SYMBOLS_SOURCES && le16toh(header->kind) < SBX_IMAGE_KINDS &&
+                    facts->chunk_count <= SBX_IMAGE_CHUNKS_MAX && memchr(facts->name, '\0', sizeof facts->name) != NULL;
     return is_valid ? 0 : -EBADMSG;
 }
 

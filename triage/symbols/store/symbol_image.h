@@ -19,17 +19,28 @@
 enum {
     /* Which way of reading symbol files made it. A change of what is stored for the same file makes it one more: then
      * files are added anew, and tables of another version are not read. */
-    SBX_SYMBOL_PARSER_VERSION = 1,
+    SBX_SYMBOL_PARSER_VERSION = 2,
     SBX_IMAGE_BUILD_ID_BYTES_MAX = 32,
     SBX_IMAGE_DIGEST_BYTES = 32,
     SBX_IMAGE_NAME_BYTES = 64,
     SBX_IMAGE_CHUNKS_MAX = 1 << 20 /* 4 GiB of code */
 };
 
+/* From which kind of file names come. Numbers are stored: append only. */
+enum sbx_image_kind {
+    SBX_IMAGE_ELF = 0,
+    SBX_IMAGE_MACHO = 1, /* a program or library of an Apple system */
+    SBX_IMAGE_DSYM = 2,  /* its debug information, in a file of its own */
+    SBX_IMAGE_KINDS = 3  /* how many */
+};
+const char *sbx_image_kind_name(enum sbx_image_kind kind); /* "elf", "macho", "dsym" */
+
 struct sbx_image_facts {
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     uint32_t build_id_bytes;
-    uint32_t machine;                /* e_machine */
+    uint16_t machine; /* e_machine of ELF, also where the file is none */
+    enum sbx_image_kind kind;
+    uint64_t base;                   /* of Mach-O: where the linker put it, if that is a multiple of 4 GiB; else 0 */
     uint64_t made_s;                 /* when, in seconds since 1970 */
     enum sbx_symbol_source best;     /* the best source of its names */
     char name[SBX_IMAGE_NAME_BYTES]; /* what the file is called, "" when nothing tells */

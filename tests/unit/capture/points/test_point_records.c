@@ -162,6 +162,13 @@ static void wait_for_file_locks(void)
     waitpid(pid, &status, 0);
 }
 
+/* The main thread's would be its wait for work. */
+static void *accept_elsewhere(void *listener)
+{
+    child_expect(accept((int)(intptr_t)listener, NULL, NULL) >= 0, "accept returns a connection");
+    return NULL;
+}
+
 static void use_sockets(void)
 {
     int pair[2], listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -174,8 +181,11 @@ static void use_sockets(void)
     snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", recorded_process_folder());
     child_expect(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 0) == 0,
                  "a listener");
+    pthread_t elsewhere;
+    child_expect(pthread_create(&elsewhere, NULL, accept_elsewhere, (void *)(intptr_t)listener) == 0,
+                 "a thread starts");
     thread = later(connect_late);
-    child_expect(accept(listener, NULL, NULL) >= 0, "accept returns a connection");
+    pthread_join(elsewhere, NULL);
     pthread_join(thread, NULL);
     int first = socket(AF_UNIX, SOCK_STREAM, 0), second = socket(AF_UNIX, SOCK_STREAM, 0);
     child_expect(connect(first, (struct sockaddr *)&address, sizeof address) == 0, "the queue of one is filled");

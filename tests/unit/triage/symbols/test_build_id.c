@@ -43,7 +43,7 @@ static void test_other_files_have_none(void **state)
 }
 
 /* Every cut of a real file, and every byte of its first headers damaged, must be read without harm. */
-static void test_damaged_files_do_no_harm(void **state)
+static void test_sym_05_damaged_headers_and_notes_do_no_harm(void **state)
 {
     (void)state;
     char path[] = "/tmp/test_build_id.XXXXXX";
@@ -82,6 +82,12 @@ static void test_hex_goes_both_ways(void **state)
     assert_int_equal(sbx_build_id_parse("00ab7", 5, back), 0);
     assert_int_equal(sbx_build_id_parse("00ag", 4, back), 0);
     assert_int_equal(sbx_build_id_parse("", 0, back), 0);
+    static const char uuid[] = "4C4C442F-5555-3144-A154-D8C9F506D344";
+    assert_int_equal(sbx_build_id_parse(uuid, 36, back), 16);
+    sbx_build_id_format(back, 16, hex);
+    assert_string_equal(hex, "4c4c442f55553144a154d8c9f506d344");
+    assert_int_equal(sbx_build_id_parse("4C4C442F5-555-3144-A154-D8C9F506D344", 36, back), 0);
+    assert_int_equal(sbx_build_id_parse("4C4C442F-5555-3144-A154-D8C9F506D3-4", 36, back), 0);
     char many[67];
     memset(many, 'a', sizeof many);
     assert_int_equal(sbx_build_id_parse(many, 64, back), 32);
@@ -93,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program_stripped_and_debug_file_have_one_id),
         cmocka_unit_test(test_other_files_have_none),
-        cmocka_unit_test(test_damaged_files_do_no_harm),
+        cmocka_unit_test(test_sym_05_damaged_headers_and_notes_do_no_harm),
         cmocka_unit_test(test_hex_goes_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

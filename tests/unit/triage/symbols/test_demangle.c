@@ -74,7 +74,7 @@ static void test_name_over_the_limit_is_not_demangled(void **state)
 }
 
 /* Each pair doubles the text: without a bound this asks for 2^60 bytes. */
-static void test_name_that_unfolds_without_end_is_cut(void **state)
+static void test_sym_07_a_name_that_unfolds_without_end_is_cut(void **state)
 {
     (void)state;
     char name[1024] = "_Z1f1AIiE", out[SBX_NAME_BYTES_MAX];
@@ -110,7 +110,7 @@ int main(void)
         cmocka_unit_test(test_what_is_no_mangled_name_stays),
         cmocka_unit_test(test_long_names_are_cut_visibly),
         cmocka_unit_test(test_name_over_the_limit_is_not_demangled),
-        cmocka_unit_test(test_name_that_unfolds_without_end_is_cut),
+        cmocka_unit_test(test_sym_07_a_name_that_unfolds_without_end_is_cut),
         cmocka_unit_test(test_every_cut_of_a_name_is_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,12 +19,13 @@
 #include <cmocka.h>
 
 #include "build_id.h"
-#include "debug_link.h"
+#include "made_image.h"
 #include "payload_builder.h"
 #include "symbol_file.h"
 #include "symbol_worker.h"
 
-static char folder[] = "/tmp/test_symbol_worker.XXXXXX", why[240];
+static char folder[] = "/tmp/test_symbol_worker.XXXXXX";
+static const char *const why = made_image_why;
 
 static int set_up(void **state)
 {
@@ -62,31 +63,6 @@ static char *path_of(const char *name)
     return path;
 }
 
-/* Let a worker read `path`; the image is opened on success. */
-static int make(const char *path, uint64_t memory_bytes, struct sbx_symbol_image **image_out)
-{
-    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC), out = memfd_create("image", MFD_CLOEXEC);
-    assert_true(fd >= 0 && out >= 0);
-    size_t bytes = sbx_build_id_read(fd, build_id);
-    struct sbx_making making = {.descriptors = &fd,
-                                .descriptor_count = 1,
-                                .alternate = sbx_debug_alternate_open(path, fd),
-                                .build_id = build_id,
-                                .build_id_bytes = bytes,
-                                .name = "sample",
-                                .out = out};
-    why[0] = '\0';
-    int result = sbx_symbol_worker_make(&making, memory_bytes, why, sizeof why);
-    if (result != 0 || image_out == NULL) {
-        close(out);
-        return result;
-    }
-    assert_int_equal(sbx_symbol_image_open(out, 0, image_out), 0);
-    assert_int_equal(sbx_symbol_image_verify(*image_out), 0);
-    return 0;
-}
-
 /* What the image calls the function `symbol` of the sample; "" when it has no name for it. */
 static const char *name_at(struct sbx_symbol_image *image, const char *symbol)
 {
@@ -99,7 +75,7 @@ static void test_what_the_worker_made_answers(void **state)
 {
     (void)state;
     struct sbx_symbol_image *image;
-    assert_int_equal(make(SAMPLE_FULL, 0, &image), 0);
+    assert_int_equal(made_image(SAMPLE_FULL, 0, &image), 0);
     assert_string_equal(why, "");
     assert_int_equal(sbx_symbol_image_facts(image)->best, SBX_SYMBOLS_DWARF);
     assert_string_equal(name_at(image, "sample_hidden"), "sample_hidden");
@@ -116,21 +92,21 @@ static void test_symbols_that_a_stripped_file_carries_compressed_are_found(void 
     /* Both samples are of one source; the plain one's code may lie elsewhere. */
     uint64_t hidden = sbx_build_symbol(SAMPLE_PLAIN, "sample_hidden");
     struct sbx_code_frame frames[2];
-    assert_int_equal(make(path_of("mini"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("mini"), 0, &image), 0);
     assert_int_equal(sbx_symbol_image_find(image, hidden, frames, 2), 1);
     assert_string_equal(frames[0].name, "sample_hidden");
     assert_int_equal(frames[0].source, SBX_SYMBOLS_SYMTAB);
     sbx_symbol_image_close(image);
     run("head -c 100 symbols.xz > cut.xz && cp %s mini && objcopy -S --add-section .gnu_debugdata=cut.xz mini mini",
         SAMPLE_FULL);
-    assert_int_equal(make(path_of("mini"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("mini"), 0, &image), 0);
     assert_int_equal(sbx_symbol_image_facts(image)->best, SBX_SYMBOLS_DYNSYM);
     assert_non_null(strstr(why, ".gnu_debugdata is damaged"));
     sbx_symbol_image_close(image);
 }
 
 /* SYM-4: half a gigabyte behind a few bytes. The debug information is not touched; the symbols still are. */
-static void test_a_section_that_claims_to_grow_without_measure_is_not_decompressed(void **state)
+static void test_sym_04_a_section_that_claims_to_grow_without_measure_is_not_decompressed(void **state)
 {
     (void)state;
     struct sbx_symbol_image *image;
@@ -151,14 +127,14 @@ static void test_a_section_that_claims_to_grow_without_measure_is_not_decompress
     }
     close(fd);
     assert_true(patched > 1);
-    assert_int_equal(make(path_of("bomb"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("bomb"), 0, &image), 0);
     assert_non_null(strstr(why, "more than a hundred times its size"));
     assert_int_equal(sbx_symbol_image_facts(image)->best, SBX_SYMBOLS_SYMTAB);
     sbx_symbol_image_close(image);
 }
 
 /* SYM-6: libdw opens the file that .gnu_debugaltlink names, and this one nobody ever writes to: opening it hangs. */
-static void test_no_file_is_opened_by_a_name_that_stands_in_one(void **state)
+static void test_sym_06_no_file_is_opened_by_a_name_that_stands_in_one(void **state)
 {
     (void)state;
     struct sbx_symbol_image *image;
@@ -170,7 +146,7 @@ static void test_no_file_is_opened_by_a_name_that_stands_in_one(void **state)
     run("(printf '%%s\\0' %s/pipe; head -c 20 /dev/zero) > link && cp %s linked && "
         "objcopy --add-section .gnu_debugaltlink=link linked",
         folder, SAMPLE_FULL);
-    assert_int_equal(make(path_of("linked"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("linked"), 0, &image), 0);
     assert_non_null(strstr(why, "was not found (.gnu_debugaltlink)"));
     assert_string_equal(name_at(image, "sample_hidden"), "sample_hidden"); /* by its symbol */
     sbx_symbol_image_close(image);
@@ -197,12 +173,12 @@ static void test_debug_information_shared_by_dwz_is_found_by_its_build_id(void *
     struct sbx_symbol_image *image;
     run("cp %s one && cp %s two && dwz -m common -r one two && readelf -S one | grep -q gnu_debugaltlink", SAMPLE_LARGE,
         SAMPLE_LARGE);
-    assert_int_equal(make(path_of("one"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("one"), 0, &image), 0);
     assert_string_equal(why, "");
     assert_int_equal(sbx_symbol_image_facts(image)->best, SBX_SYMBOLS_DWARF);
     struct sbx_symbol_image *whole;
     struct sbx_code_frame ours[SBX_INLINES_MAX], theirs[SBX_INLINES_MAX];
-    assert_int_equal(make(SAMPLE_LARGE, 0, &whole), 0);
+    assert_int_equal(made_image(SAMPLE_LARGE, 0, &whole), 0);
     uint64_t begin = sbx_build_symbol(SAMPLE_LARGE, "sbx_arena_create");
     for (uint64_t at = begin; at < begin + 20000; at += 7) {
         size_t count = sbx_symbol_image_find(whole, at, ours, SBX_INLINES_MAX);
@@ -215,9 +191,29 @@ static void test_debug_information_shared_by_dwz_is_found_by_its_build_id(void *
     sbx_symbol_image_close(image);
     sbx_symbol_image_close(whole);
     run("rm common");
-    assert_int_equal(make(path_of("one"), 0, &image), 0);
+    assert_int_equal(made_image(path_of("one"), 0, &image), 0);
     assert_non_null(strstr(why, "was not found (.gnu_debugaltlink)"));
     sbx_symbol_image_close(image);
+}
+
+/* SYM-10: the disk is full while the image is written. */
+static void test_sym_10_a_full_disk_is_told_and_nothing_is_left_half_done(void **state)
+{
+    (void)state;
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int fd = open(SAMPLE_FULL, O_RDONLY | O_CLOEXEC), full = open("/dev/full", O_RDWR | O_CLOEXEC);
+    struct sbx_making making = {.descriptors = &fd,
+                                .descriptor_count = 1,
+                                .alternate = -1,
+                                .build_id = build_id,
+                                .build_id_bytes = sbx_build_id_read(fd, build_id),
+                                .name = "sample",
+                                .out = full};
+    char words[240];
+    assert_int_equal(sbx_symbol_worker_make(&making, 0, words, sizeof words), -ENOSPC);
+    assert_string_equal(words, strerror(ENOSPC));
+    close(full);
+    assert_int_equal(made_image(SAMPLE_FULL, 0, NULL), 0); /* and the next try does it */
 }
 
 static void test_a_file_that_takes_too_much_memory_is_refused_in_words(void **state)
@@ -226,13 +222,13 @@ static void test_a_file_that_takes_too_much_memory_is_refused_in_words(void **st
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip(); /* there the worker has no limit */
 #endif
-    assert_int_not_equal(make(SAMPLE_LARGE, 1 << 20, NULL), 0);
+    assert_int_not_equal(made_image(SAMPLE_LARGE, 1 << 20, NULL), 0);
     assert_string_not_equal(why, "");
-    assert_int_equal(make(SAMPLE_LARGE, 0, NULL), 0); /* and the next one is read */
+    assert_int_equal(made_image(SAMPLE_LARGE, 0, NULL), 0); /* and the next one is read */
 }
 
 /* Whatever elfutils makes of it: the caller goes on, and what comes of it is an image that verifies or nothing. */
-static void test_damaged_files_leave_the_caller_and_its_images_whole(void **state)
+static void test_sym_09_damaged_files_leave_the_caller_and_its_images_whole(void **state)
 {
     (void)state;
     static uint8_t bytes[1 << 18];
@@ -252,7 +248,7 @@ static void test_damaged_files_leave_the_caller_and_its_images_whole(void **stat
         int fd = open(path_of("damaged"), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
         assert_int_equal(write(fd, damaged, (size_t)got), got);
         close(fd);
-        int result = make(path_of("damaged"), 0, &image);
+        int result = made_image(path_of("damaged"), 0, &image);
         assert_true(result <= 0 && (result == 0 || why[0] != '\0'));
         if (result == 0) {
             sbx_symbol_image_close(image);
@@ -295,7 +291,8 @@ static void test_the_worker_has_no_descriptor_that_it_does_not_need(void **state
                                       .name = "sample",
                                       .out = out,
                                       .progress = look_at_the_connection};
-    assert_int_equal(sbx_symbol_worker_make(&making, 0, why, sizeof why), 0);
+    char said[240];
+    assert_int_equal(sbx_symbol_worker_make(&making, 0, said, sizeof said), 0);
     assert_true(has_looked);
     assert_true(has_ended);
     close(other_end);
@@ -310,10 +307,11 @@ int main(void)
         cmocka_unit_test(test_a_file_that_takes_too_much_memory_is_refused_in_words),
         cmocka_unit_test(test_what_the_worker_made_answers),
         cmocka_unit_test(test_symbols_that_a_stripped_file_carries_compressed_are_found),
-        cmocka_unit_test(test_a_section_that_claims_to_grow_without_measure_is_not_decompressed),
-        cmocka_unit_test(test_no_file_is_opened_by_a_name_that_stands_in_one),
+        cmocka_unit_test(test_sym_04_a_section_that_claims_to_grow_without_measure_is_not_decompressed),
+        cmocka_unit_test(test_sym_06_no_file_is_opened_by_a_name_that_stands_in_one),
         cmocka_unit_test(test_debug_information_shared_by_dwz_is_found_by_its_build_id),
-        cmocka_unit_test(test_damaged_files_leave_the_caller_and_its_images_whole),
+        cmocka_unit_test(test_sym_10_a_full_disk_is_told_and_nothing_is_left_half_done),
+        cmocka_unit_test(test_sym_09_damaged_files_leave_the_caller_and_its_images_whole),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

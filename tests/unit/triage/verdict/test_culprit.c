@@ -193,6 +193,23 @@ static void test_a_wait_begun_anew_after_each_time_out_is_one_wait(void **state)
     assert_string_equal(report->verdict.culprit_function, "persist");
 }
 
+static void test_nobody_is_accused_of_a_wait_that_ran_into_its_time(void **state)
+{
+    (void)state;
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_COND,
+                                                      .op = SBX_OP_COND_TIMEDWAIT,
+                                                      .begin_us = MS(-950),
+                                                      .end_us = MS(-10),
+                                                      .cpu_us = 1000,
+                                                      .stack = sbx_scene_stack(scene, "sleep_in_statement < main"),
+                                                      .flags = SBX_FLAG_FAILED});
+    sbx_scene_samples(scene, 1, SBX_RECORD_ASYNC, "index < run", MS(-3000), 0, MS(20), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, -1);
+    assert_null(sbx_scene_evidence(report, "inferred"));
+}
+
 static void test_idle_and_ticking_threads_are_not_accused(void **state)
 {
     (void)state;
@@ -379,6 +396,7 @@ int main(void)
         TEST(test_a_chain_of_locks_is_followed_to_its_end),
         TEST(test_the_worker_that_was_just_woken_should_end_the_wait),
         TEST(test_a_wait_begun_anew_after_each_time_out_is_one_wait),
+        TEST(test_nobody_is_accused_of_a_wait_that_ran_into_its_time),
         TEST(test_idle_and_ticking_threads_are_not_accused),
         TEST(test_who_polls_for_an_answer_works_and_who_polls_for_questions_rests),
         TEST(test_one_of_several_is_said_to_be_that),

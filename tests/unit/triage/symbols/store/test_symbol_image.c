@@ -28,7 +28,11 @@ static int write_image(void)
 {
     struct sbx_places *places = sbx_places_create();
     struct sbx_spans spans = {0};
-    struct sbx_image_facts facts = {.build_id = {1, 2, 3}, .build_id_bytes = 20, .best = SBX_SYMBOLS_DWARF};
+    struct sbx_image_facts facts = {.build_id = {1, 2, 3},
+                                    .build_id_bytes = 20,
+                                    .kind = SBX_IMAGE_DSYM,
+                                    .base = UINT64_C(0x100000000),
+                                    .best = SBX_SYMBOLS_DWARF};
     strcpy(facts.name, "sample");
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         char name[16];
@@ -59,6 +63,9 @@ static void test_every_address_is_answered_however_small_the_cache(void **state)
         uint64_t random = 1;
         assert_int_equal(sbx_symbol_image_open(write_image(), cache, &image), 0);
         assert_string_equal(sbx_symbol_image_facts(image)->name, "sample");
+        assert_int_equal(sbx_symbol_image_facts(image)->kind, SBX_IMAGE_DSYM);
+        assert_int_equal(sbx_symbol_image_facts(image)->base, UINT64_C(0x100000000));
+        assert_int_equal(sbx_symbol_image_facts(image)->best, SBX_SYMBOLS_DWARF);
         for (int round = 0; round < 2000; round++) {
             random = random * UINT64_C(6364136223846793005) + 1;
             uint32_t offset = (uint32_t)((random >> 20) % (FUNCTIONS * FUNCTION_BYTES));

@@ -58,7 +58,7 @@ static void test_a_chain_begins_innermost_and_is_no_longer_than_allowed(void **s
     sbx_places_destroy(places);
 }
 
-static void test_a_text_without_end_is_cut(void **state)
+static void test_sym_07_a_text_without_end_is_cut(void **state)
 {
     (void)state;
     static char text[3 * SBX_SYMBOL_NAME_BYTES_MAX];
@@ -75,7 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_things_have_one_number),
         cmocka_unit_test(test_a_chain_begins_innermost_and_is_no_longer_than_allowed),
-        cmocka_unit_test(test_a_text_without_end_is_cut),
+        cmocka_unit_test(test_sym_07_a_text_without_end_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ static void test_what_was_put_is_found_by_its_build_id_alone(void **state)
     assert_int_equal(sbx_symbol_store_find(store, id, 4000, now_s(), 0, &image), -ENOENT);
 }
 
-static void test_a_different_upload_never_replaces_what_is_there(void **state)
+static void test_sym_03_a_different_upload_never_replaces_what_is_there(void **state)
 {
     (void)state;
     assert_int_equal(must_put("main", SBX_SYMBOLS_DWARF), SBX_STORE_ADDED);
@@ -173,7 +173,7 @@ static void test_a_damaged_image_is_listed_answers_nothing_and_is_replaced(void 
 }
 
 /* SYM-2: what the file says it is must be what it is put as. */
-static void test_a_draft_of_another_build_id_or_of_no_image_is_refused(void **state)
+static void test_sym_02_a_draft_of_another_build_id_or_of_no_image_is_refused(void **state)
 {
     (void)state;
     struct sbx_store_draft draft;
@@ -217,7 +217,7 @@ static void test_a_question_keeps_an_image_and_is_noted_once_a_day(void **state)
 }
 
 /* Each tenant sees its own; and names that would lead elsewhere are none. */
-static void test_tenants_do_not_see_each_other(void **state)
+static void test_sym_01_tenants_do_not_see_each_other(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", ".", "..", "../default", "a/b", ".hidden", "a b", "a\n"};
@@ -256,7 +256,7 @@ static void test_a_link_in_an_images_place_is_not_followed(void **state)
 }
 
 /* SYM-10: writers that are killed at any moment leave what was there, or all of the new. */
-static void test_a_writer_killed_anywhere_leaves_something_whole(void **state)
+static void test_sym_10_a_writer_killed_anywhere_leaves_something_whole(void **state)
 {
     (void)state;
     uint64_t random = 77;
@@ -314,15 +314,15 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_what_was_put_is_found_by_its_build_id_alone),
-        TEST(test_a_different_upload_never_replaces_what_is_there),
+        TEST(test_sym_03_a_different_upload_never_replaces_what_is_there),
         TEST(test_what_is_better_replaces_and_what_is_worse_does_not),
         TEST(test_a_damaged_image_is_listed_answers_nothing_and_is_replaced),
-        TEST(test_a_draft_of_another_build_id_or_of_no_image_is_refused),
+        TEST(test_sym_02_a_draft_of_another_build_id_or_of_no_image_is_refused),
         TEST(test_a_question_keeps_an_image_and_is_noted_once_a_day),
-        TEST(test_tenants_do_not_see_each_other),
+        TEST(test_sym_01_tenants_do_not_see_each_other),
         TEST(test_a_folder_that_others_may_write_to_is_not_used),
         TEST(test_a_link_in_an_images_place_is_not_followed),
-        TEST(test_a_writer_killed_anywhere_leaves_something_whole),
+        TEST(test_sym_10_a_writer_killed_anywhere_leaves_something_whole),
         TEST(test_the_list_is_sorted_and_holds_images_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* family.h - what the processes that fork from one another share: how many of them are recorded, how many snapshots they make,
+ * and which of them stalled at the same time.
+ *
+ * One shared page, mapped by the first of them before it forks, and handed down by fork(). It holds numbers alone. Any member may write
+ * anything there, also one that has given up its rights and was taken over: what is read is bounded, and the worst that it can do is to keep
+ * others of its family from being recorded.
+ *
+ * Any thread, without a lock; not in a handler. */
+#ifndef SBX_FAMILY_H
+#define SBX_FAMILY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SBX_FAMILY_SEATS = 64,             /* recorded children at a time */
+    SBX_FAMILY_STARTS_A_SECOND = 20,   /* of children */
+    SBX_FAMILY_SNAPSHOTS_A_MINUTE = 4, /* of all children together: one lock may stop every worker at once */
+};
+
+/* The first process, before it forks: the family is called by its session id. A daemon, whose parent has ended, begins one anew. False:
+ * no memory; then no child is recorded. */
+bool sbx_family_found(const uint8_t session_id[16]);
+
+/* The family's id; zeroes when there is none. */
+const uint8_t *sbx_family_id(void);
+
+/* A child wants to be recorded, and is not any more. A seat whose owner has ended is given to who asks next. */
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns);
+void sbx_family_give_seat(uint32_t pid);
+
+/* May a child make a snapshot now? Counts it. */
+bool sbx_family_may_tell(uint64_t now_ns);
+
+/* Process `pid` stalled from `begin_ns` to `end_ns`. Returns how many others did meanwhile, as far as they have said so. */
+uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forked_child.c - pending at the fork, begun by a sign of life.
+ *
+ * Everything of the parent's that the child has a copy of is abandoned and never tidied up: its threads may have been in the middle of
+ * changing it. What is zero in every process at its start is made zero again (port/process_state.h). */
+#include "forked_child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "attendance.h"
+#include "clock.h"
+#include "family.h"
+#include "handler_above.h"
+#include "handover.h"
+#include "libc_symbols.h"
+#include "loader_visit.h"
+#include "module_map.h"
+#include "process_state.h"
+#include "raw_syscall.h"
+#include "the_agent.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
+
+enum {
+    START_WAIT_MS = 1000, /* how long a program that gives up rights waits for the start; one takes 1 to 3 */
+    EXIT_WAIT_MS = 50
+};
+#define ASK_AGAIN_NS UINT64_C(1000000000) /* a child without a seat */
+
+/* Waits, and reads and writes of files: none is called below an allocator's lock. */
+#define SIGNS_OF_LIFE (SBX_WAITS_THAT_ASK | SBX_POINT_BIT(SBX_GROUP_FILE))
+
+enum state {
+    OFF = 0,
+    PENDING = 1,
+    STARTING = 2,
+    DONE = 3
+};
+
+static struct {
+    uint32_t state; /* enum state. A futex word */
+    uint32_t pid, parent_pid;
+    uint32_t parent_is_recorded; /* 1: what follows is of the process that this was forked from; 0: of one before it */
+    uint64_t forked_ns, ask_again_ns;
+    uint64_t handler_at;  /* where the frame of the handler lies in which it was forked; 0: in none */
+    uint64_t allocations; /* what the child had counted then */
+    bool is_counted;      /* as one that wanted to be recorded and had no seat */
+    struct sbx_capture_settings settings;
+    enum sbx_consent consent;
+    bool is_consent_required;
+    struct sbx_family_entry family;
+    uint32_t modules;
+    char folder[SBX_RECORDING_PATH_MAX], spool[SBX_PATH_MAX];
+} child;
+
+static void set_state(enum state state)
+{
+    sbx_store_release(&child.state, (uint32_t)state); /* order: release child.state */
+    syscall(SYS_futex, &child.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Is the caller in the process that is pending? A child of vfork() is not. */
+static bool is_callers(void)
+{
+    return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == child.pid;
+}
+
+/* ---- the start ---- */
+
+static void forget_parent(void)
+{
+    sbx_module_map_inherit();
+    sbx_thread_registry_forget_parent();
+    sbx_process_state_clear();
+    sbx_handover_forget_parent();
+    sbx_attendance_forget_parent();
+    sbx_the_agent_forget_parent();
+    sbx_capture_forget_parent();
+}
+
+/* Who has lost its parent is no worker of anybody's: daemon(3), or a program that puts itself into the background. */
+static bool is_daemon(void)
+{
+    return (uint32_t)getppid() != child.parent_pid;
+}
+
+/* This process is the first of a family, or of one of its own. */
+static bool lead(void)
+{
+    struct sbx_recording_header *header = sbx_the_capture.header;
+    if (!sbx_family_found(header->session_id)) {
+        return false;
+    }
+    memcpy(header->family.id, header->session_id, sizeof header->family.id);
+    header->family.role = SBX_ROLE_MAIN;
+    return true;
+}
+
+static void *start(void *unused)
+{
+    (void)unused;
+    sbx_thread_become(SBX_THREAD_GONE);
+    forget_parent();
+    sbx_the_agent.family = child.family;
+    sbx_the_agent.family.role = is_daemon() ? SBX_ROLE_MAIN : SBX_ROLE_WORKER;
+    sbx_the_agent.parent_modules = child.modules;
+    int result = sbx_agent_start(child.folder, child.spool, &child.settings, child.consent, child.is_consent_required);
+    if (result != 0) {
+        sbx_family_give_seat(child.pid);
+    } else if (sbx_the_agent.family.role == SBX_ROLE_MAIN) {
+        sbx_family_give_seat(child.pid);
+        (void)lead();
+    }
+    sbx_attendance_began(result);
+    set_state(DONE);
+    return NULL;
+}
+
+/* As one that wanted to be recorded, and is not. */
+static void count_unrecorded(void)
+{
+    if (!child.is_counted) {
+        child.is_counted = true;
+        sbx_attendance_unrecorded_child();
+    }
+}
+
+/* Returns whether it is under way: by this call, or another's. */
+static bool begin(uint64_t now_ns)
+{
+    uint32_t expected = PENDING;
+    if (now_ns < child.ask_again_ns) {
+        return false;
+    }
+    if (!sbx_cas_acq_rel(&child.state, &expected, STARTING)) { /* order: acq_rel child.state - one starter */
+        return expected == STARTING;
+    }
+    pthread_t thread;
+    bool has_seat = sbx_family_take_seat(child.pid, now_ns);
+    if (has_seat && sbx_agent_start_thread(&thread, start) == 0) {
+        pthread_detach(thread);
+        return true;
+    }
+    if (has_seat) {
+        sbx_family_give_seat(child.pid);
+    }
+    count_unrecorded();
+    child.ask_again_ns = now_ns + ASK_AGAIN_NS;
+    set_state(PENDING);
+    return false;
+}
+
+/* ---- when ---- */
+
+static bool waits_for_work(uint8_t group, uint8_t op)
+{
+    return group == SBX_GROUP_POLL || op == SBX_OP_ACCEPT || op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND;
+}
+
+/* A thread is made with pthread_create(), which may allocate: not in a handler that has perhaps interrupted an allocation. A child that was
+ * forked in a handler lives in it ever after, as some of postgres do. Then it is its own allocations that show that it may. */
+static bool may_make_thread(uint64_t now_ns)
+{
+    bool may = sbx_handler_find_above(child.handler_at) == SBX_HANDLER_NONE;
+    if (!may) {
+        child.ask_again_ns = now_ns + ASK_AGAIN_NS; /* the look is not cheap */
+    }
+    return may && (child.handler_at == 0 || sbx_entry_of_nobody.alloc_count != child.allocations);
+}
+
+/* The thread that forked goes on as one of the program's. */
+static void come_back(void)
+{
+    if (sbx_self == SBX_THREAD_GONE && (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == child.pid) {
+        sbx_thread_become(NULL);
+        sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: who asks once more finds it done */
+    }
+}
+
+/* A thread of the program's waits, or works with files. */
+SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
+{
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    if ((SBX_POINT_BIT(group) & SIGNS_OF_LIFE) == 0 || state == STARTING || !is_callers()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t now_ns = sbx_now_ns();
+    if (state == DONE) {
+        come_back();
+    } else if (state == OFF) {
+        if (waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) {
+            sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child, more or less */
+            count_unrecorded();
+        }
+    } else if ((waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) &&
+               now_ns >= child.ask_again_ns && may_make_thread(now_ns) && begin(now_ns)) {
+        come_back();
+    }
+    errno = saved_errno;
+}
+
+/* Returns whether no start is under way any more. */
+static bool wait_for_start(uint32_t timeout_ms)
+{
+    for (uint32_t waited_ms = 0;; waited_ms++) {
+        uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+        if (state != STARTING) {
+            return true;
+        }
+        if (waited_ms >= timeout_ms) {
+            return false;
+        }
+        const struct timespec pause = {0, 1000000};
+        syscall(SYS_futex, &child.state, FUTEX_WAIT_PRIVATE, state, &pause, NULL, 0);
+    }
+}
+
+SBX_HOOK_SAFE static void settle(enum sbx_settle what)
+{
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    if ((state != PENDING && state != STARTING) || !is_callers()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint32_t expected = PENDING;
+    if (what == SBX_SETTLE_SANDBOX) {
+        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) {    /* order: acq_rel child.state */
+            sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
+        }
+    } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns())) {
+        come_back();
+    }
+    (void)wait_for_start(START_WAIT_MS);
+    errno = saved_errno;
+}
+
+int sbx_forked_child_start(void)
+{
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    if (child.forked_ns == 0) {
+        return -ESRCH;
+    }
+    if (state == OFF || !is_callers()) {
+        return -ENOTSUP;
+    }
+    if (state == DONE) {
+        return sbx_load_acquire(&sbx_the_agent.is_running) != 0 ? -EALREADY : -ENOTSUP;
+    }
+    child.ask_again_ns = 0;
+    if (!begin(sbx_now_ns())) {
+        return -ENOTSUP;
+    }
+    come_back();
+    return wait_for_start(START_WAIT_MS) && sbx_load_acquire(&sbx_the_agent.is_running) != 0 ? 0 : -ETIMEDOUT;
+}
+
+void sbx_forked_child_settle_at_exit(void)
+{
+    if (sbx_load_relaxed(&child.state) == STARTING && is_callers()) { /* relaxed: looked at again */
+        (void)wait_for_start(EXIT_WAIT_MS);
+    }
+}
+
+/* ---- the fork ---- */
+
+/* Nothing that the parent recorded, or will, can be read or written here. What still points there finds zeroes. */
+static bool shut_out(struct sbx_recording_header *header, size_t bytes)
+{
+    return mmap(header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                0) == (void *)header;
+}
+
+/* What the child is told of its parent. False: the parent had no recorder, or was just changing what the child would inherit. */
+static bool take_over(void)
+{
+    struct sbx_recording_header *header = sbx_the_agent.recording.header;
+    if (!sbx_loader_was_left() ||
+        sbx_load_acquire(&sbx_the_agent.is_running) == 0 || /* order: acquire agent.is_running */
+        header->pid != child.parent_pid) {
+        return false;
+    }
+    child.settings = sbx_the_capture.control->wanted;
+    child.consent = header->consent;
+    child.is_consent_required = sbx_the_agent.is_consent_required != 0;
+    child.modules = header->module_count;
+    memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
+    memcpy(child.family.parent_session, header->session_id, sizeof child.family.parent_session);
+    memcpy(child.spool, header->spool_path, sizeof child.spool);
+    memcpy(child.folder, sbx_the_agent.recording.path, sizeof child.folder);
+    char *slash = strrchr(child.folder, '/');
+    if (slash == NULL) { /* its name is gone already: it is ending */
+        return false;
+    }
+    *slash = 0;
+    return true;
+}
+
+/* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
+static void begin_pending(void)
+{
+    int saved_errno = errno;
+    bool may_begin = child.state == PENDING, has_mapping = sbx_the_agent.recording.header != NULL;
+    child.parent_pid = child.family.parent_pid = child.pid;
+    child.pid = (uint32_t)getpid();
+    child.forked_ns = sbx_now_ns();
+    child.ask_again_ns = 0;
+    child.is_counted = false;
+    child.allocations = sbx_entry_of_nobody.alloc_count;
+    if (child.handler_at == 0 && sbx_thread_forked_in_a_call()) {
+        uint64_t handler_at = sbx_handler_find_above(0);
+        child.handler_at = handler_at != SBX_HANDLER_PERHAPS ? handler_at : 0;
+    }
+    if (child.state != PENDING && has_mapping) { /* one that was pending itself has shut its parent's out already */
+        may_begin = child.state != STARTING && take_over();
+        may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
+    }
+    may_begin = may_begin && child.settings.enabled != 0 && child.settings.follow_forks != 0 &&
+                child.consent != SBX_CONSENT_DENIED;
+    sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
+    sbx_store_relaxed(&sbx_the_capture.leave, NULL);
+    sbx_the_capture.settle = may_begin ? settle : NULL;
+    sbx_store_relaxed(&sbx_the_capture.late_ask, ask);
+    errno = saved_errno;
+}
+
+void sbx_forked_child_look_out(void)
+{
+    static bool is_at_fork;
+    child.pid = (uint32_t)getpid();
+    if (!lead()) {
+        return;
+    }
+    if (!is_at_fork) {
+        is_at_fork = sbx_at_fork(NULL, NULL, begin_pending) == 0; /* without it children are not recorded */
+    }
+}

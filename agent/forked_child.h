@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* forked_child.h - a child of fork() that calls no exec is recorded like its parent, from when it begins to matter.
+ *
+ * Nearly all children call exec or end at once, so fork itself makes nothing: the child shuts its parent's recording out of its
+ * memory and is PENDING. Hooks, the map of the code and its unwind rows are its parent's, and true. It starts
+ *
+ *   - at its first call of the poll family, accept() or pause(): it waits for work;
+ *   - at another wait, or a read or write of a file, once it is 20 ms old;
+ *   - before it gives up rights or changes its root, because it could make no recording afterwards.
+ *
+ *   RECORDED (or PENDING) --fork--> PENDING --a sign of life, and a seat--> STARTING --> DONE: RECORDED
+ *                                     |  ^----- no seat: asks again a second later
+ *                                     `--> OFF: a sandbox
+ *
+ * Orders come from memory: a worker may have no environment any more. Its recording is an eighth of a program's, its seat is one
+ * of its family's (family.h). One whose parent has ended is a daemon, and recorded as the program that it is. */
+#ifndef SBX_FORKED_CHILD_H
+#define SBX_FORKED_CHILD_H
+
+/* The recorder of this process has started: from here on its children are to be recorded. */
+void sbx_forked_child_look_out(void);
+
+/* Begin now, by the calling thread's wish: stallbox_start() in a child. Returns 0; -ESRCH where this process is no child of a
+ * recorded one; -EALREADY; -ENOTSUP where it is not to be recorded, or has no seat; -ETIMEDOUT where it takes its time. */
+int sbx_forked_child_start(void);
+
+/* The process exits: when its recorder is just starting, wait until it has, for some milliseconds at most. */
+void sbx_forked_child_settle_at_exit(void);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_message.c - what a thread does for a client, from its question to the answer. */
+#include "client_message.h"
+
+#include <errno.h>
+
+#include "blocking_call.h"
+#include "message.h"
+#include "the_capture.h"
+
+/* A read that took longer has waited for the client. */
+enum {
+    WAITED_NS = 1000000
+};
+
+/* Does the main thread serve one client at a time? It comes back to accept(), from where it is or from where it polls for a
+ * request. */
+static bool serves_one(const struct sbx_thread *thread)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    bool accepts = false;
+    for (uint32_t i = 0; i < SBX_POLL_PLACES && loop->site_pc != 0; i++) {
+        accepts |= loop->places[i].accepts && (i == loop->place || loop->places[i].passes >= 2);
+    }
+    return accepts;
+}
+
+/* Has the thread no loop that is known? A forked worker may read its first question before it polls. */
+static bool is_without_loop(const struct sbx_thread *thread)
+{
+    return !thread->has_loop || thread->loop.site_pc == 0;
+}
+
+/* Is it for us to say what a message of this thread is, in this call? */
+static bool is_ours(const struct sbx_blocking *call)
+{
+    const struct sbx_thread *thread = call->thread;
+    return thread != NULL && call->depth == 0 && thread->loop.entered == 0 &&
+           (is_without_loop(thread) || serves_one(thread));
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call)
+{
+    call->open_ns = 0;
+    if (is_ours(call)) {
+        struct sbx_thread_entry *entry = call->thread->entry;
+        call->open_ns = entry->message_begin_ns;
+        if (call->open_ns != 0) { /* nobody is to say that it hangs while it waits for the client */
+            sbx_store_release(&entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
+        }
+    }
+}
+
+static bool is_same(const struct sbx_work_place *a, const struct sbx_work_place *b)
+{
+    return a->pc == b->pc && a->sp == b->sp;
+}
+
+/* The thread has read from a client: where it waited before is where it waits for work. */
+static void learn_place(struct sbx_client_work *work)
+{
+    struct sbx_work_place last = work->last;
+    work->last = (struct sbx_work_place){.pc = 0};
+    if (last.pc == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        if (is_same(&work->places[i], &last)) {
+            work->places[i].epoll_fd = last.epoll_fd;
+            return;
+        }
+    }
+    work->places[work->learned++ % SBX_WORK_PLACES] = last;
+}
+
+/* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
+ * loop that was met but once is judged from there on. */
+static void learn_site(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
+        loop->places[loop->place].is_clients = true;
+        if (loop->hits == 1 && thread->entry->message_begin_ns == 0) {
+            sbx_message_open(thread, now_ns);
+        }
+    }
+    sbx_store_relaxed(&loop->question_in, thread->entry->message); /* relaxed: the watch thread only looks */
+}
+
+/* A message that was open when the read began. */
+static void go_on(struct sbx_thread *thread, uint64_t open_ns)
+{
+    sbx_store_release(&thread->entry->message_begin_ns, open_ns); /* order: release entry.message_begin_ns */
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd)
+{
+    struct sbx_thread *thread = call->thread;
+    bool is_here = thread != NULL && thread == sbx_self && sbx_capture_is_ours() && sbx_call_entry(call) != NULL;
+    bool is_judged = is_here && is_ours(call);
+    uint64_t begin_ns = call->begin_ns, open_ns = call->open_ns;
+    sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd);
+    if (!is_here || !sbx_capture_is_open()) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t now_ns = sbx_thread_wall_ns(thread);
+    bool has_waited = now_ns - begin_ns >= WAITED_NS;
+    bool has_polled_for_it = thread->has_loop && is_without_loop(thread) && thread->loop.maybe_pc != 0;
+    if (is_judged && open_ns != 0 && !(has_polled_for_it && result > 0)) {
+        go_on(thread, open_ns);
+        if (has_waited || result == 0 || (result > 0 && is_without_loop(thread))) {
+            sbx_message_close(thread, begin_ns, false);
+        }
+    }
+    if (is_judged && result > 0 && (has_waited || open_ns == 0 || is_without_loop(thread))) {
+        sbx_store_relaxed(&thread->loop.maybe_pc, is_without_loop(thread) ? 0 : thread->loop.maybe_pc);
+        learn_place(&thread->work);
+        if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.has_clients) == 0)) { /* relaxed: a number for people */
+            sbx_store_relaxed(&sbx_the_capture.has_clients, 1);
+        }
+        sbx_message_open(thread, now_ns);
+    }
+    if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
+        learn_site(thread, now_ns);
+    }
+    errno = saved_errno;
+}
+
+/* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
+static void note_answer(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
+    if (loop->question_in == thread->entry->message &&
+        now_ns - thread->entry->message_begin_ns < (uint64_t)limit_ms * 1000000u) {
+        sbx_store_relaxed(&loop->question_in, 0); /* relaxed: the watch thread only looks */
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call)
+{
+    struct sbx_thread *thread = call->thread;
+    if (is_ours(call) && is_without_loop(thread)) {
+        int saved_errno = errno;
+        sbx_message_close(thread, call->begin_ns, false);
+        sbx_store_relaxed(&thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
+        errno = saved_errno;
+    } else if (thread != NULL && thread->has_loop && thread->entry->message_begin_ns != 0) {
+        note_answer(thread, call->begin_ns);
+    }
+}
+
+/* Is an epoll set that the thread polls one that leads to work? Not when it knows one that does, and polls another further in. */
+static bool leads_to_work(const struct sbx_client_work *work, const struct sbx_work_place *here)
+{
+    bool knows_one = false;
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        const struct sbx_work_place *place = &work->places[i];
+        if (place->pc == 0 || place->epoll_fd < 0) {
+            continue;
+        }
+        if (place->epoll_fd == here->epoll_fd || here->sp >= place->sp) {
+            return true;
+        }
+        knows_one = true;
+    }
+    return !knows_one;
+}
+
+static bool is_known(const struct sbx_client_work *work, const struct sbx_work_place *here)
+{
+    bool is_one = false;
+    for (uint32_t i = 0; i < SBX_WORK_PLACES; i++) {
+        is_one |= is_same(&work->places[i], here);
+    }
+    return is_one;
+}
+
+SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp,
+                                   const struct sbx_polled *polled)
+{
+    struct sbx_client_work *work = &thread->work;
+    struct sbx_work_place here = {
+        .pc = pc, .sp = sp, .epoll_fd = polled->form == SBX_POLLED_EPOLL ? (int32_t)polled->count : -1};
+    bool is_boundary = thread->entry->message_begin_ns == 0;
+    if (!is_boundary && polled->waits) {
+        int saved_errno = errno;
+        is_boundary = polled->form == SBX_POLLED_ACCEPT || is_known(work, &here) ||
+                      (polled->form == SBX_POLLED_EPOLL ? leads_to_work(work, &here) : sbx_polled_has_client(polled));
+        if (is_boundary) {
+            sbx_message_close(thread, call->begin_ns, false);
+        }
+        errno = saved_errno;
+    }
+    if (is_boundary) {
+        work->last = here;
+    }
+}
+
+SBX_HOOK_SAFE void sbx_client_poll_of_loop(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                           const struct sbx_polled *polled)
+{
+    if (serves_one(thread) && polled->waits && thread->entry->message_begin_ns != 0 && sbx_polled_has_client(polled)) {
+        sbx_message_close(thread, call->begin_ns, false);
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, uint64_t begin_ns, uint64_t pc,
+                                                   uint64_t sp)
+{
+    struct sbx_work_place here = {.pc = pc, .sp = sp, .epoll_fd = -1};
+    if (thread->loop.entered == 0 && is_known(&thread->work, &here)) {
+        int saved_errno = errno;
+        sbx_message_close(thread, begin_ns, false);
+        thread->work.last = here;
+        errno = saved_errno;
+    }
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_message.h - messages of threads without a loop that is known: what they do for a client.
+ *
+ * Somebody waits for a thread that has read from a connection which the process accepted (client_sockets.h) and has not answered.
+ * So its message begins when a read from a client brings something, and ends with whatever of these comes first:
+ *   - it writes to a client, or closes the connection: that was the answer, or its beginning;
+ *   - it reads from a client again, or polls a set in which there is one;
+ *   - it goes back to where it waits for work. That is accept(); the place of a wait that was followed by a read from a client
+ *     before; and any epoll set, but for one further in than a set that leads to clients: a wait for something else.
+ * A wait for anything else is part of the message. Where nothing was read nobody is known to wait, and nothing is judged.
+ *
+ * The main thread has its loop (message_loop.h). Where that is a blocking accept() it serves one client at a time, and waits for
+ * the next part of a request as idly as for the next client.
+ *
+ * All of it is for the thread itself, allocates nothing, takes no lock and keeps errno. A call that is none of a client's costs a load
+ * and a test. */
+#ifndef SBX_CLIENT_MESSAGE_H
+#define SBX_CLIENT_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client_sockets.h"
+#include "open_calls.h"
+#include "poll_set.h"
+#include "thread_block.h"
+
+/* Around a read from a client, behind sbx_blocking_begin() and in place of sbx_blocking_end(). `result` as read() returns it. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_begin(struct sbx_blocking *call);
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, int64_t result, int fd);
+
+/* A client is about to be written to, or closed: behind sbx_blocking_begin(). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
+
+/* A thread without a loop is about to poll, or accept, from return address `pc`, stack pointer `sp`. */
+SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp,
+                                   const struct sbx_polled *polled);
+
+/* The thread with the loop is about to poll, and not for the loop. Keeps no errno. */
+SBX_HOOK_SAFE void sbx_client_poll_of_loop(struct sbx_thread *thread, const struct sbx_blocking *call,
+                                           const struct sbx_polled *polled);
+
+/* It is about to wait for a condition, a semaphore or a futex that is no lock. Behind sbx_wait_begin(). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_wait_at(struct sbx_thread *thread, uint64_t begin_ns, uint64_t pc,
+                                                   uint64_t sp);
+SBX_HOOK_SAFE static inline void sbx_client_wait(const struct sbx_blocking *call, uint64_t pc, uint64_t sp)
+{
+    struct sbx_thread *thread = call->thread;
+    if (thread == NULL || thread->has_loop || call->depth != 0) {
+        return;
+    }
+    if (SBX_UNLIKELY(thread->entry->message_begin_ns != 0)) {
+        sbx_client_wait_at(thread, call->begin_ns, pc, sp);
+    } else {
+        thread->work.last = (struct sbx_work_place){.pc = pc, .sp = sp, .epoll_fd = -1};
+    }
+}
+
+/* Return address and stack pointer of a hook's call: the place of a wait. */
+#define SBX_CALLED_FROM (uint64_t) __builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa()
+
+/* The rest of a hook whose call reads from `fd`, or writes to it: makes the call, ends it, returns. */
+#define SBX_READ_ENDS(type, call, fd, real)                                        \
+    bool is_client = SBX_UNLIKELY(sbx_is_client(fd));                              \
+    if (is_client) {                                                               \
+        sbx_client_read_begin(call);                                               \
+    }                                                                              \
+    type result = real;                                                            \
+    if (is_client) {                                                               \
+        sbx_client_read_end(call, result, fd);                                     \
+    } else {                                                                       \
+        sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
+    }                                                                              \
+    return result
+
+#define SBX_WRITE_ENDS(type, call, fd, real)                                   \
+    if (SBX_UNLIKELY(sbx_is_client(fd))) {                                     \
+        sbx_client_answer(call);                                               \
+    }                                                                          \
+    type result = real;                                                        \
+    sbx_blocking_end(call, result > 0 ? (uint64_t)result : 0, result < 0, fd); \
+    return result
+
+#endif

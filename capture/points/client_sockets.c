@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client_sockets.c - the table. */
+#include "client_sockets.h"
+
+uint64_t sbx_client_sockets[SBX_CLIENT_SOCKETS_MOST / 64];

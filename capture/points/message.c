@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.c - a message begins and ends. */
+#include "message.h"
+
+#include "blocking_call.h"
+#include "capture_record.h"
+#include "loop_turn.h"
+#include "process_barrier.h"
+#include "the_capture.h"
+
+enum {
+    SHORT_MESSAGE_NS = SBX_SHORT_MESSAGE_NS,
+    MERGE_NS = SBX_MESSAGES_MERGE_NS,
+    CLIENTS_MESSAGE_NS = 10000000,
+};
+
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    const struct sbx_thread_entry *entry = thread->entry;
+    if (!thread->has_loop || loop->is_entered) { /* who says what a message is knows it */
+        return false;
+    }
+    /* And a client waits, whatever the thread does meanwhile: without a loop a message is a client's. */
+    if (loop->site_pc == 0 || sbx_load_relaxed(&loop->question_in) == entry->message) {
+        return false;
+    }
+    struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,
+                            .paused_ns = sbx_load_relaxed(&loop->paused_ns),
+                            .messages = loop->hits != 0 ? loop->hits - 1 : 0,
+                            .paused = loop->paused,
+                            .pauses = loop->pauses};
+    /* order: acquire entry.call - the fields of that call or of a later one */
+    if (now_ns != 0 && sbx_is_pause(sbx_load_acquire(&entry->call_kind), entry->call_op)) {
+        uint64_t begin_ns = entry->call_begin_ns;
+        pace.paused_ns += now_ns > begin_ns ? now_ns - begin_ns : 0;
+        pace.paused += sbx_load_relaxed(&loop->paused_in) != entry->message;
+        pace.pauses = true;
+    }
+    return sbx_pace_is_its_own(&pace);
+}
+
+/* Put the short messages merged so far. They ended a while ago: the counters are those of then, and the CPU time of
+ * then was not asked for. */
+static void flush_merged(struct sbx_thread *thread)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    if (loop->merged.amount == 0) {
+        return;
+    }
+    sbx_thread_enter(thread);
+    sbx_ring_put(&sbx_the_capture.ring, &thread->writer, thread->index, thread->generation, thread->tid, &loop->merged);
+    sbx_thread_leave(thread);
+    loop->merged.amount = 0;
+}
+
+static void put_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct sbx_record record = {
+        .kind = SBX_RECORD_MESSAGE, .op = thread->loop.kind, .begin_ns = begin_ns, .end_ns = end_ns, .amount = 1};
+    sbx_thread_enter(thread);
+    record.cpu_ns = sbx_thread_times(thread).cpu_ns;
+    sbx_capture_read_usage(&record);
+    sbx_capture_put(thread, &record);
+    sbx_thread_leave(thread);
+}
+
+static void merge_message(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    /* Only what follows hot on the heels is merged: idle time between messages is none of theirs. */
+    if (loop->merged.amount != 0 && (loop->merged.op != loop->kind || end_ns - loop->merged.begin_ns >= MERGE_NS ||
+                                     begin_ns - loop->merged.end_ns >= SHORT_MESSAGE_NS)) {
+        flush_merged(thread);
+    }
+    if (loop->merged.amount == 0) {
+        loop->merged = (struct sbx_record){
+            .kind = SBX_RECORD_MESSAGE, .op = loop->kind, .begin_ns = begin_ns, .thread = thread->index};
+    }
+    loop->merged.amount++;
+    loop->merged.end_ns = end_ns;
+    loop->merged.message = thread->entry->message;
+    loop->merged.alloc_count = thread->entry->alloc_count;
+    loop->merged.alloc_bytes = thread->entry->alloc_bytes;
+}
+
+/* Leave the numbers of a slow message where the watch thread takes them. */
+static void tell_slow(struct sbx_message_loop *loop, uint64_t message, uint8_t kind, uint64_t begin_ns, uint64_t end_ns)
+{
+    if (sbx_load_acquire(&loop->slow_message) !=
+        0) { /* order: acquire loop.slow_message - the last was not taken yet */
+        return;
+    }
+    loop->slow_kind = kind;
+    loop->slow_begin_ns = begin_ns;
+    loop->slow_end_ns = end_ns;
+    /* order: release loop.slow_message - the watch thread reads the times above */
+    sbx_store_release(&loop->slow_message, message);
+    sbx_add_acq_rel(&sbx_the_capture.news, 1); /* order: release capture.news */
+    sbx_capture_ring_bell();
+}
+
+/* It was a message: its loop polls from two places. */
+SBX_HOOK_SAFE void sbx_message_tell_doubted(struct sbx_message_loop *loop)
+{
+    tell_slow(loop, loop->doubt_message, loop->doubt_kind, loop->doubt_begin_ns, loop->doubt_end_ns);
+    loop->doubt_message = 0;
+}
+
+/* The message that has just been closed was told while it went on: its end is news, and at once. */
+SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_ns)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    /* order: acquire loop.anr_message - the end of another is not overwritten any more */
+    if (SBX_LIKELY(sbx_load_acquire(&loop->anr_message) != thread->entry->message)) {
+        return;
+    }
+    sbx_store_release(&loop->anr_end_ns, end_ns); /* order: release loop.anr_end_ns - the message is closed */
+    sbx_capture_ring_bell();
+}
+
+SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt)
+{
+    struct sbx_message_loop *loop = &thread->loop;
+    struct sbx_thread_entry *entry = thread->entry;
+    uint64_t begin_ns = entry->message_begin_ns;
+    if (begin_ns == 0) {
+        return;
+    }
+    sbx_store_release(&entry->message_begin_ns,
+                      0); /* order: release entry.message_begin_ns - closed before it is judged */
+    uint64_t took_ns = now_ns - begin_ns;
+    sbx_message_tell_end(thread, now_ns);
+    if (!thread->has_loop && !loop->is_entered) { /* threads that answer clients are many: what is short is not told */
+        if (took_ns >= CLIENTS_MESSAGE_NS) {
+            put_message(thread, begin_ns, now_ns);
+        }
+    } else if (took_ns >= SHORT_MESSAGE_NS) {
+        flush_merged(thread);
+        put_message(thread, begin_ns, now_ns);
+    } else {
+        merge_message(thread, begin_ns, now_ns);
+    }
+    uint8_t kind = loop->kind;
+    sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
+    uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
+    uint64_t key_ns = SBX_UNLIKELY(loop->key_in == entry->message) ? loop->key_ns : 0;
+    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u + key_ns || sbx_message_is_paced(thread, 0)) {
+        return;
+    }
+    if (is_in_doubt) {
+        loop->doubt_begin_ns = begin_ns;
+        loop->doubt_kind = kind;
+        loop->doubt_end_ns = now_ns;
+        loop->doubt_message = entry->message;
+    } else {
+        tell_slow(loop, entry->message, kind, begin_ns, now_ns);
+    }
+}
+
+SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
+{
+    thread->entry->message++;
+    if (now_ns != 0) {
+        /* order: barrier message_begin_ns - Dekker with `resting`: either we see that the watch thread rests, or it
+         * sees the open message and does not */
+        sbx_store_before_look(&thread->entry->message_begin_ns, now_ns);
+    }
+    if (sbx_load_seq_cst(&sbx_the_capture.resting) != 0) {
+        sbx_capture_ring_bell();
+    }
+}

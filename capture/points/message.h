@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* message.h - a message of a thread: opened, closed, recorded, told where it was slow. Who opens one knows what it is:
+ * message_loop.h (the main thread's loop), client_message.h (any other thread that answers somebody).
+ *
+ * A message is open while entry.message_begin_ns says so, and only then looked at by the watch thread. All of these are for the
+ * thread itself, but for sbx_message_is_paced(). */
+#ifndef SBX_MESSAGE_H
+#define SBX_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "thread_block.h"
+
+enum {
+    /* Messages shorter than this are merged into one record: a busy loop runs 100,000 a second, and the ring is
+     * for what could explain a stall. */
+    SBX_SHORT_MESSAGE_NS = 1000000,
+    SBX_MESSAGES_MERGE_NS = 5000000, /* so far at most do merged messages reach, and idle time goes untold */
+};
+
+/* Count a message and, where it is judged, open it: now_ns 0 leaves it closed. */
+SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns);
+
+/* Close the one that is open, if there is one, record it, and tell it where it was slow. is_in_doubt: whether it was a message is not
+ * known yet, sbx_message_tell_doubted() says so. */
+SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt);
+SBX_HOOK_SAFE void sbx_message_tell_doubted(struct sbx_message_loop *loop);
+
+/* The message that has just been closed was told while it went on, if it was: its end is news, and at once. */
+SBX_HOOK_SAFE void sbx_message_tell_end(struct sbx_thread *thread, uint64_t end_ns);
+
+/* Does the time between two polls of `thread` not count as a message, because it has its pace from pauses (loop_turn.h)? `now_ns`:
+ * for the watch thread, of the message that is open and the call that the thread is in; 0 of one that just ended. */
+SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_family.c - seats, rates and stalls that processes share. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "family.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const uint8_t session[16] = {1, 2, 3};
+static const uint32_t self = 1000000000; /* no process has such a number */
+
+static int found(void **state)
+{
+    (void)state;
+    return sbx_family_found(session) ? 0 : -1;
+}
+
+static void test_a_family_is_called_by_its_first_process(void **state)
+{
+    (void)state;
+    assert_memory_equal(sbx_family_id(), session, sizeof session);
+}
+
+static void test_so_many_begin_in_a_second_and_no_more(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SBX_FAMILY_STARTS_A_SECOND; i++) {
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i));
+    }
+    assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND));
+}
+
+static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on(void **state)
+{
+    (void)state;
+    uint32_t taken = 0;
+    uint64_t now_ns = 100 * SECOND;
+    while (taken < SBX_FAMILY_SEATS) {
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns));
+        now_ns += SECOND / 10;
+        taken++;
+    }
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND)); /* all are of this process, which lives */
+    sbx_family_give_seat((uint32_t)getpid());
+    for (taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
+        now_ns += SECOND / 10;
+        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND)); /* nobody's any more */
+    }
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND));
+}
+
+static void test_children_make_four_snapshots_a_minute(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SBX_FAMILY_SNAPSHOTS_A_MINUTE; i++) {
+        assert_true(sbx_family_may_tell(600 * SECOND + i));
+    }
+    assert_false(sbx_family_may_tell(659 * SECOND));
+    assert_true(sbx_family_may_tell(660 * SECOND));
+}
+
+static void test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_family_note_stall(11, 10, 20), 0);
+    assert_int_equal(sbx_family_note_stall(12, 15, 30), 1);
+    assert_int_equal(sbx_family_note_stall(12, 31, 40), 0);
+    assert_int_equal(sbx_family_note_stall(13, 18, 35), 2); /* 11, and 12 once */
+    assert_int_equal(sbx_family_note_stall(14, 100, 110), 0);
+}
+
+static void test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne(void **state)
+{
+    int status = 1;
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (uint32_t i = 0; i < 200; i++) {
+            (void)sbx_family_note_stall(5000 + i, 1000, 2000);
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(sbx_family_note_stall(9, 1500, 1600), 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_a_family_is_called_by_its_first_process, found),
+        cmocka_unit_test_setup(test_so_many_begin_in_a_second_and_no_more, found),
+        cmocka_unit_test_setup(test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on, found),
+        cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
+        cmocka_unit_test_setup(test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not, found),
+        cmocka_unit_test_setup(test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne, found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

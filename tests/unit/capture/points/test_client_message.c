@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_client_message.c - what a thread does for a client is a message, and what it does for nobody is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "recorded_process.h"
+#include "stallbox/stallbox.h"
+#include "test_clients.h"
+
+static int listener;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER;
+static int queue[64], queued, taken;
+
+static void start(uint32_t anr_ms, uint32_t slow_ms, void *(*body)(void *))
+{
+    pthread_t thread;
+    child_start_with(anr_ms, slow_ms);
+    child_sleep_ms(100);
+    listener = child_listen();
+    child_expect(pthread_create(&thread, NULL, body, NULL) == 0, "a thread");
+}
+
+static void finish(void)
+{
+    child_await_clients();
+    child_pause_ms(50);
+    stallbox_stop(5000);
+}
+
+__attribute__((noinline)) static void answer(int client, long ms)
+{
+    if (ms != 0) {
+        child_sleep_ms(ms);
+    }
+    child_expect(send(client, "a", 1, MSG_NOSIGNAL) == 1, "an answer");
+    KEEP_FRAME();
+}
+
+/* ---- a thread for each connection ---- */
+
+static volatile int slow_at;
+static volatile long slow_ms;
+
+static void *serve_connection(void *unused)
+{
+    int client = accept(listener, NULL, NULL);
+    char question;
+    (void)unused;
+    for (int i = 0; recv(client, &question, 1, 0) == 1; i++) {
+        answer(client, i == slow_at ? slow_ms : 0);
+    }
+    close(client);
+    return NULL;
+}
+
+static void child_answers_late(void)
+{
+    slow_at = 0;
+    slow_ms = 400;
+    start(60000, 300, serve_connection);
+    child_ask_later(1, 10, 1);
+    finish();
+}
+
+static void child_does_not_answer(void)
+{
+    slow_at = 2;
+    slow_ms = 700;
+    start(300, 60000, serve_connection);
+    child_ask_later(3, 10, 1);
+    finish();
+}
+
+static void child_waits_for_its_client(void)
+{
+    slow_at = -1;
+    start(300, 300, serve_connection);
+    child_ask_later(3, 450, 1);
+    finish();
+}
+
+static void expect_one(void (*child)(void), uint32_t kind, uint64_t least_ns, void *function)
+{
+    assert_int_equal(recorded_process_run(child), 0);
+    struct sbx_snapshot *snapshot = recorded_process_snapshot();
+    assert_int_equal(snapshot->header.trigger.kind, kind);
+    assert_true(snapshot->header.trigger.end_ns - snapshot->header.trigger.begin_ns >= least_ns);
+    assert_int_not_equal(snapshot->header.trigger.thread, snapshot->header.main_thread);
+    int seen = 0;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        seen += snapshot->records[i].thread == snapshot->header.trigger.thread &&
+                snapshot->records[i].message == snapshot->header.trigger.message &&
+                passes_through(snapshot, &snapshot->records[i], function);
+    }
+    assert_true(seen > 0);
+    sbx_snapshot_destroy(snapshot);
+}
+
+static void expect_none(void (*child)(void))
+{
+    assert_int_equal(recorded_process_run(child), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
+static void test_a_late_answer_is_a_slow_message_of_the_thread_that_gave_it(void **state)
+{
+    (void)state;
+    expect_one(child_answers_late, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)answer);
+}
+
+static void test_a_client_that_gets_no_answer_is_told_while_it_waits(void **state)
+{
+    (void)state;
+    expect_one(child_does_not_answer, SBX_TRIGGER_ANR, 300000000, (void *)answer);
+}
+
+static void test_a_thread_that_waits_for_its_client_is_idle(void **state)
+{
+    (void)state;
+    expect_none(child_waits_for_its_client);
+}
+
+/* Between its client and somebody else, it waits for whoever says something first. */
+static void *relay(void *unused)
+{
+    int client = accept(listener, NULL, NULL), pair[2];
+    struct pollfd both[2] = {{.fd = client, .events = POLLIN}, {.events = POLLIN}};
+    char byte;
+    child_expect(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "a pair of sockets");
+    both[1].fd = pair[0];
+    child_expect(recv(client, &byte, 1, 0) == 1 && send(pair[0], &byte, 1, 0) == 1, "a question handed on");
+    poll(both, 2, 700);
+    answer(client, 0);
+    return unused;
+}
+
+static void child_relays(void)
+{
+    start(300, 300, relay);
+    child_ask_later(1, 10, 0);
+    finish();
+}
+
+static void test_a_thread_that_waits_for_its_client_and_for_another_is_idle(void **state)
+{
+    (void)state;
+    expect_none(child_relays);
+}
+
+/* ---- a pool that takes connections from a queue ---- */
+
+static void *accept_all(void *unused)
+{
+    for (;;) {
+        int client = accept(listener, NULL, NULL);
+        pthread_mutex_lock(&lock);
+        queue[queued++ % 64] = client;
+        pthread_cond_signal(&wanted);
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+
+__attribute__((noinline)) static int take(void)
+{
+    pthread_mutex_lock(&lock);
+    while (taken == queued) {
+        pthread_cond_wait(&wanted, &lock);
+    }
+    int client = queue[taken++ % 64];
+    pthread_mutex_unlock(&lock);
+    return client;
+}
+
+static sem_t answered;
+
+/* Reads what the client wants, gives it to somebody else, and takes the next: that one answers. */
+static void *read_and_hand_over(void *unused)
+{
+    for (;;) {
+        char question;
+        int client = take();
+        if (recv(client, &question, 1, 0) == 1) {
+            *(volatile int *)(intptr_t)unused = client;
+            sem_post(&answered);
+        }
+    }
+    return unused;
+}
+
+static void child_hands_over(void)
+{
+    static volatile int last;
+    pthread_t thread;
+    sem_init(&answered, 0, 0);
+    start(300, 300, accept_all);
+    child_expect(pthread_create(&thread, NULL, read_and_hand_over, (void *)(intptr_t)&last) == 0, "a thread");
+    child_ask_later(1, 30, 0);
+    sem_wait(&answered);
+    child_pause_ms(700); /* the reader waits for work; nobody answers, and who should is no thread of ours */
+    child_expect(send(last, "a", 1, MSG_NOSIGNAL) == 1, "an answer");
+    finish();
+}
+
+static void test_a_thread_that_has_handed_its_client_over_is_idle(void **state)
+{
+    (void)state;
+    expect_none(child_hands_over);
+}
+
+static void *work_by_itself(void *unused)
+{
+    for (int i = 0; i < 4; i++) {
+        pthread_mutex_lock(&lock);
+        struct timespec until = in_ten_seconds(CLOCK_REALTIME);
+        until.tv_sec -= 10;
+        pthread_cond_timedwait(&wanted, &lock, &until);
+        pthread_mutex_unlock(&lock);
+        child_sleep_ms(400);
+    }
+    sem_post(&answered);
+    return unused;
+}
+
+static void child_works_for_nobody(void)
+{
+    sem_init(&answered, 0, 0);
+    start(300, 300, work_by_itself);
+    child_expect(sem_wait(&answered) == 0, "the end");
+    finish();
+}
+
+static void test_a_thread_that_works_for_no_client_is_not_judged(void **state)
+{
+    (void)state;
+    expect_none(child_works_for_nobody);
+}
+
+/* ---- a loop over epoll in a thread of its own ---- */
+
+static int latch_set;
+
+__attribute__((noinline)) static void wait_in_handler(int ms)
+{
+    struct epoll_event event;
+    epoll_wait(latch_set, &event, 1, ms);
+    KEEP_FRAME();
+}
+
+static void *serve_by_epoll(void *unused)
+{
+    int set = epoll_create1(EPOLL_CLOEXEC), client = accept(listener, NULL, NULL), count = 0;
+    struct epoll_event event = {.events = EPOLLIN};
+    latch_set = epoll_create1(EPOLL_CLOEXEC);
+    epoll_ctl(set, EPOLL_CTL_ADD, client, &event);
+    for (;;) {
+        char question;
+        epoll_wait(set, &event, 1, -1);
+        if (recv(client, &question, 1, MSG_DONTWAIT) != 1) {
+            break;
+        }
+        child_expect(recv(client, &question, 1, MSG_DONTWAIT) != 1, "no second question");
+        wait_in_handler(count++ == 2 ? 400 : 1);
+        answer(client, 0);
+    }
+    close(client);
+    return unused;
+}
+
+static void child_waits_in_a_handler_of_its_loop(void)
+{
+    start(60000, 300, serve_by_epoll);
+    child_ask_later(3, 10, 1);
+    finish();
+}
+
+static void test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message(void **state)
+{
+    (void)state;
+    expect_one(child_waits_in_a_handler_of_its_loop, SBX_TRIGGER_SLOW_MESSAGE, 390000000, (void *)wait_in_handler);
+}
+
+/* ---- a client that is slow itself ---- */
+
+static void *send_much(void *unused)
+{
+    static char much[8 << 20];
+    int client = accept(listener, NULL, NULL);
+    char question;
+    if (recv(client, &question, 1, 0) == 1) {
+        for (size_t sent = 0; sent < sizeof much;) {
+            ssize_t count = send(client, much + sent, sizeof much - sent, MSG_NOSIGNAL);
+            sent = count > 0 ? sent + (size_t)count : sizeof much;
+        }
+    }
+    close(client);
+    return unused;
+}
+
+static void child_sends_to_a_client_that_does_not_read(void)
+{
+    start(300, 300, send_much);
+    child_ask_later(1, 700, 2);
+    finish();
+}
+
+static void test_a_client_that_does_not_take_its_answer_raises_no_alarm(void **state)
+{
+    (void)state;
+    expect_none(child_sends_to_a_client_that_does_not_read);
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, recorded_process_set_up, recorded_process_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_a_late_answer_is_a_slow_message_of_the_thread_that_gave_it),
+        CASE(test_a_client_that_gets_no_answer_is_told_while_it_waits),
+        CASE(test_a_thread_that_waits_for_its_client_is_idle),
+        CASE(test_a_thread_that_waits_for_its_client_and_for_another_is_idle),
+        CASE(test_a_thread_that_has_handed_its_client_over_is_idle),
+        CASE(test_a_thread_that_works_for_no_client_is_not_judged),
+        CASE(test_a_wait_in_a_handler_of_a_threads_loop_is_part_of_its_message),
+        CASE(test_a_client_that_does_not_take_its_answer_raises_no_alarm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
