@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redis_keys.h - what images are called in Redis, and the value of a head.
  *
- *   sbx:TENANT:v1:{BUILD-ID}:head               generation | CRC | header and directory, as in a file
- *   sbx:TENANT:v1:{BUILD-ID.GENERATION.64TH}:N   chunk N (hex), compressed, as in a file
+ *   sbx:TENANT:v2:{BUILD-ID}:head               generation | CRC | header and directory, as in a file
+ *   sbx:TENANT:v2:{BUILD-ID.GENERATION.64TH}:N   chunk N (hex), compressed, as in a file
  *
- * v1 is the parser's version. Each upload makes a generation of its own, so a chunk is never changed once it is written,
+ * v2 is the parser's version. Each upload makes a generation of its own, so a chunk is never changed once it is written,
  * and what a reader of an older head asks for is not what another wrote since. Braces are what a cluster takes the slot of:
  * 64 neighbouring chunks lie together, a whole image does not, which would put all questions of a popular library to one
  * node. */
@@ -18,7 +18,7 @@ enum {
     SBX_REDIS_MARK_BYTES = 16 /* the first of a head: what tells it from any other */
 };
 
-/* "sbx:TENANT:v1:" and the build-id. */
+/* "sbx:TENANT:v2:" and the build-id. */
 struct sbx_redis_image_keys {
     char tenant[SBX_STORE_TENANT_BYTES_MAX + 1];
     char hex[SBX_STORE_HEX_BYTES];
