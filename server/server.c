@@ -163,8 +163,8 @@ static int open_symbols(struct sbx_server *server, const struct sbx_server_optio
     const char *folder = options->symbol_store ? options->symbol_store : usual;
     int result = 0;
     for (int user = 0; user < SYMBOL_USERS && result == 0; user++)
-        result = sbx_symbol_store_open(folder, SYMBOL_TENANT, true, &server->symbols[user]);
-    if (result < 0)
+        result = sbx_symbol_store_open_at(folder, SYMBOL_TENANT, true, &server->symbols[user], why, why_bytes);
+    if (result < 0 && result != -EDESTADDRREQ && result != -EKEYREJECTED) /* these have words of their own */
         snprintf(why, why_bytes, "%s: %s", folder,
                  result == -EPERM ? "not used, because it is another user's or others may write to it"
                                   : strerror(-result));

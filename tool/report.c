@@ -12,6 +12,7 @@
 
 #include "attribute.h"
 #include "command.h"
+#include "debuginfod_option.h"
 #include "exporters.h"
 #include "options.h"
 #include "payload_ends.h"
@@ -60,6 +61,7 @@ enum {
     OPTION_UNSEAL_KEY,
     OPTION_ALL,
     OPTION_STORE,
+    OPTION_DEBUGINFOD,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -67,8 +69,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
                        "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
     [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
-    [OPTION_STORE] = {"--store", 'S', "DIR",
-                      "names that `stallbox symbols add` keeps (default: the user's\nown store)"},
+    [OPTION_STORE] =
+        {"--store", 'S', "DIR|URL",
+         "names that `stallbox symbols add` keeps: a folder (default: the\nuser's own), or redis://HOST:PORT"},
+    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "ask this debuginfod server for names that are not here"},
     [OPTION_OUTPUT] =
         {"--output", 'o', "PATH",
          "write there instead of to standard output: a file, or a\nfolder that gets one ID.FORMAT a snapshot"},
@@ -80,8 +84,9 @@ struct request {
     const struct format *format;
     const char **symbol_dirs; /* symbol_dir_count; borrowed from argv */
     size_t symbol_dir_count;
-    const char *store;  /* NULL: the user's own */
-    const char *output; /* NULL: standard output */
+    const char *store;      /* NULL: the user's own */
+    const char *debuginfod; /* URL; NULL: none is asked */
+    const char *output;     /* NULL: standard output */
     bool output_is_folder;
     bool all;           /* as text: no list, and no first screen alone */
     const char **paths; /* path_count; borrowed from argv */
@@ -166,6 +171,9 @@ static int read_options(int argc, char **argv, struct request *request, bool *he
             break;
         case OPTION_STORE:
             request->store = reader.value;
+            break;
+        case OPTION_DEBUGINFOD:
+            request->debuginfod = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (request->path_count > 0 && is_id(reader.value)) {
@@ -428,6 +436,12 @@ static int report_all(const struct request *request, const struct sbx_payload_li
     if (store != NULL) {
         sbx_symbolizer_use_store(symbolizer, store);
     }
+    static struct sbx_debuginfod_option debuginfod;
+    int asked = sbx_debuginfod_option_use("report", request->debuginfod, &debuginfod, symbolizer);
+    if (asked != SBX_EXIT_DONE) {
+        status = asked;
+        goto free_both;
+    }
     for (size_t i = 0; i < list->index_count; i++) {
         int result = sbx_symbolizer_add_index(symbolizer, list->indexes[i]);
         if (result != 0 && result != -ENOENT) {
@@ -445,6 +459,10 @@ static int report_all(const struct request *request, const struct sbx_payload_li
         }
     }
     sbx_progress_clear();
+    if (sbx_symbol_store_option_tell("report", store) != SBX_EXIT_DONE ||
+        sbx_debuginfod_option_tell("report", symbolizer) != SBX_EXIT_DONE) {
+        status = SBX_EXIT_FAILED; /* as when it cannot be opened */
+    }
     if (reported.rows != NULL && reported.count > 0 && print_list(reported.rows, reported.count, out) != 0) {
         status = sbx_failure("report", "the list cannot be written");
     }

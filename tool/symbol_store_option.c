@@ -24,7 +24,7 @@ static bool usual_folder(char *out, size_t bytes)
 int sbx_symbol_store_option_open(const char *command, const char *folder, const char *tenant, bool may_create,
                                  struct sbx_symbol_store **store_out)
 {
-    char usual[PATH_MAX];
+    char usual[PATH_MAX], why[300];
     bool was_named = folder != NULL;
     *store_out = NULL;
     if (!was_named && !usual_folder(usual, sizeof usual)) {
@@ -33,7 +33,7 @@ int sbx_symbol_store_option_open(const char *command, const char *folder, const 
                           : SBX_EXIT_DONE;
     }
     folder = was_named ? folder : usual;
-    int result = sbx_symbol_store_open(folder, tenant, may_create, store_out);
+    int result = sbx_symbol_store_open_at(folder, tenant, may_create, store_out, why, sizeof why);
     if (result == 0 || (result == -ENOENT && !was_named)) {
         return SBX_EXIT_DONE;
     }
@@ -43,5 +43,22 @@ int sbx_symbol_store_option_open(const char *command, const char *folder, const 
     if (result == -EPERM) {
         return sbx_failure(command, "%s: not used, because it is another user's or others may write to it", folder);
     }
-    return sbx_failure(command, "%s: %s", folder, strerror(-result));
+    if (result == -EDESTADDRREQ) { /* it may hold a password, which is not repeated */
+        return sbx_usage_error(command, "the URL of the store: %s", why);
+    }
+    return result == -EKEYREJECTED ? sbx_failure(command, "%s", why)
+                                   : sbx_failure(command, "%s: %s", folder, strerror(-result));
+}
+
+int sbx_symbol_store_option_tell(const char *command, struct sbx_symbol_store *store)
+{
+    char words[800];
+    return store != NULL && sbx_symbol_store_trouble(store, words, sizeof words) ? sbx_failure(command, "%s", words)
+                                                                                 : SBX_EXIT_DONE;
+}
+
+int sbx_symbol_store_option_failed(const char *command, struct sbx_symbol_store *store, const char *what, int result)
+{
+    int told = sbx_symbol_store_option_tell(command, store);
+    return told != SBX_EXIT_DONE ? told : sbx_failure(command, "%s: %s", what, strerror(-result));
 }

@@ -20,12 +20,14 @@ enum {
     OPTION_SERVER,
     OPTION_TOKEN_FILE,
     OPTION_CA_FILE,
+    OPTION_DEBUGINFOD,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
-    [OPTION_STORE] =
-        {"--store", 'S', "DIR",
-         "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor ~/.local/share/stallbox/symbols)"},
+    [OPTION_STORE] = {"--store", 'S', "DIR|URL",
+                      "where symbols are kept (default $XDG_DATA_HOME/stallbox/symbols\nor "
+                      "~/.local/share/stallbox/symbols); for many "
+                      "machines redis://HOST:PORT,\nredis+cluster://HOST:PORT,... or unix:PATH"},
     [OPTION_TENANT] = {"--tenant", 't', "NAME",
                        "whose symbols, where several share a store (default " SBX_SYMBOL_TENANT ")"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR",
@@ -37,6 +39,7 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_TOKEN_FILE] = {"--token-file", 'T', "FILE", "add: its first line is the secret the server wants to hear"},
     [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
                         "add: believe only servers whose certificate an authority in\nFILE (PEM) has signed"},
+    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "lookup: ask this debuginfod server for what is not here"},
 };
 
 struct verb {
@@ -53,8 +56,9 @@ static const struct verb verbs[] = {
      SIZE_MAX, "symbols add FILE|DIR..."},
     {"list", sbx_symbols_list, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_JSON), 0, 0, "symbols list"},
     {"remove", sbx_symbols_remove, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols remove BUILD-ID..."},
-    {"lookup", sbx_symbols_lookup, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SYMBOLS) | BIT(OPTION_MODULES),
-     2, SIZE_MAX, "symbols lookup BUILD-ID OFFSET..."},
+    {"lookup", sbx_symbols_lookup,
+     BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SYMBOLS) | BIT(OPTION_MODULES) | BIT(OPTION_DEBUGINFOD), 2,
+     SIZE_MAX, "symbols lookup BUILD-ID OFFSET..."},
 };
 
 void sbx_usage_symbols(FILE *out)
@@ -157,6 +161,9 @@ static int read_options(int argc, char **argv, struct sbx_symbols_request *reque
             break;
         case OPTION_CA_FILE:
             request->ca_path = reader.value;
+            break;
+        case OPTION_DEBUGINFOD:
+            request->debuginfod = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (*verb_out == NULL) {

@@ -83,7 +83,7 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     adding->path = group->paths[0];
     int result = sbx_symbol_store_begin(adding->store, &draft, &out);
     if (result != 0) {
-        return sbx_failure("symbols", "the store cannot be written: %s", strerror(-result));
+        return sbx_symbol_store_option_failed("symbols", adding->store, "the store cannot be written", result);
     }
     int alternate;
     size_t count = (size_t)open_paths(group, descriptors, &alternate);
@@ -111,8 +111,9 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     enum sbx_symbol_source before;
     result = sbx_symbol_store_commit(adding->store, &draft, group->build_id, group->build_id_bytes, &outcome, &before);
     if (result != 0) {
-        return sbx_failure("symbols", "%s: %s", adding->path,
-                           result == -EBADMSG ? "what was read of it is no table of symbols" : strerror(-result));
+        return result == -EBADMSG
+                   ? sbx_failure("symbols", "%s: what was read of it is no table of symbols", adding->path)
+                   : sbx_symbol_store_option_failed("symbols", adding->store, adding->path, result);
     }
     return tell(adding, hex, outcome, before, why);
 }

@@ -78,7 +78,7 @@ int sbx_symbols_list(const struct sbx_symbols_request *request)
     (void)sbx_symbol_store_sweep(store, (uint64_t)time(NULL)); /* a store that is only read is listed as it is */
     int result = sbx_symbol_store_list(store, &entries, &count);
     if (result != 0) {
-        status = sbx_failure("symbols", "%s", strerror(-result));
+        status = sbx_symbol_store_option_failed("symbols", store, "the store cannot be read", result);
     }
     if (count > 0 && !request->json) {
         printf("%-40s  %-5s  %-6s  %-10s  %-10s  %9s %s\n", "build-id", "kind", "source", "added", "used", "functions",
@@ -115,8 +115,8 @@ int sbx_symbols_remove(const struct sbx_symbols_request *request)
         if (result == 0) {
             printf("removed %s\n", text);
         } else {
-            status = sbx_failure("symbols", "%s: %s", text,
-                                 result == -ENOENT ? "there are no symbols of this build-id" : strerror(-result));
+            status = result == -ENOENT ? sbx_failure("symbols", "%s: there are no symbols of this build-id", text)
+                                       : sbx_symbol_store_option_failed("symbols", store, text, result);
         }
     }
     sbx_symbol_store_close(store);

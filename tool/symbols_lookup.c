@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "build_id.h"
+#include "debuginfod_option.h"
 #include "json_writer.h"
 #include "options.h"
 #include "symbol_file.h"
@@ -100,6 +101,11 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
         goto free_both;
     }
     sbx_symbolizer_use_store(symbolizer, store);
+    static struct sbx_debuginfod_option debuginfod;
+    status = sbx_debuginfod_option_use("symbols", request->debuginfod, &debuginfod, symbolizer);
+    if (status != SBX_EXIT_DONE) {
+        goto free_both;
+    }
     for (size_t i = 0; i < request->index_path_count; i++) {
         int result = sbx_symbolizer_add_index(symbolizer, request->index_paths[i]);
         if (result != 0) {
@@ -107,14 +113,16 @@ static int look_up(const struct sbx_symbols_request *request, const struct looku
             goto free_both;
         }
     }
-    struct sbx_symbol_file *file =
-        sbx_symbolizer_file(symbolizer, lookup->build_id, lookup->build_id_bytes, NULL, NULL);
+    struct sbx_symbol_file *file = sbx_symbolizer_file_for(symbolizer, lookup->build_id, lookup->build_id_bytes, NULL,
+                                                           lookup->offsets, lookup->offset_count, NULL);
     if (file == NULL) {
         status = sbx_failure("symbols", "%s: no file with this build-id was found", request->operands[0]);
     }
     for (size_t i = 0; i < lookup->offset_count; i++) {
         print_offset(lookup->offsets[i], file, frames); /* without a file too: a script counts on a line an offset */
     }
+    int told = sbx_debuginfod_option_tell("symbols", symbolizer);
+    status = status == SBX_EXIT_DONE ? told : status;
 
 free_both:
     sbx_symbolizer_destroy(symbolizer);
@@ -135,6 +143,9 @@ int sbx_symbols_lookup(const struct sbx_symbols_request *request)
     }
     if (status == SBX_EXIT_DONE) {
         status = look_up(request, &lookup, store);
+        int told =
+            sbx_symbol_store_option_tell("symbols", store); /* the files of this machine were asked all the same */
+        status = status == SBX_EXIT_DONE ? told : status;
     }
     sbx_symbol_store_close(store);
     free(lookup.offsets);

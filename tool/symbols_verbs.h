@@ -15,6 +15,7 @@ struct sbx_symbols_request {
     size_t operand_count;
     bool json;
     const char *server_url, *token_path, *ca_path; /* add: to a server instead of a store; NULL: none */
+    const char *debuginfod;                        /* URL; NULL: none is asked */
 };
 
 /* Each does its verb and returns the exit status; everything of the request is borrowed. */

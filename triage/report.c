@@ -28,8 +28,9 @@ struct naming {
     const char **module_names;      /* by module */
     struct sbx_location *locations; /* in the order they were found */
     uint32_t location_count, location_room;
-    uint32_t *first;  /* by frame: its first in `locations` */
-    uint32_t *counts; /* by frame: how many */
+    uint64_t *addresses; /* working space: of the frames of one module */
+    uint32_t *first;     /* by frame: its first in `locations` */
+    uint32_t *counts;    /* by frame: how many */
 };
 enum {
     NAMING_FRAMES = 64
@@ -147,13 +148,19 @@ static int name_logical(struct naming *naming, const struct sbx_stall_frame *fra
     return add_location(naming, location);
 }
 
+/* Where the frame's code is. A return address may lie behind the call's function, when that never returns: the call is one
+ * byte before. */
+static uint64_t address_of(const struct sbx_stall_frame *frame)
+{
+    return frame->exact || frame->offset == 0 ? frame->offset : frame->offset - 1;
+}
+
 static int name_code(struct naming *naming, const struct sbx_stall_frame *frame, struct sbx_symbol_file *file)
 {
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
     struct sbx_location location = {.module = naming->module_names[frame->module],
                                     .app = module->kind == SBX_MODULE_KIND_APP};
-    /* A return address may lie behind the call's function, when that never returns: the call is one byte before. */
-    uint64_t address = frame->exact || frame->offset == 0 ? frame->offset : frame->offset - 1;
+    uint64_t address = address_of(frame);
     char unnamed[SBX_NAME_BYTES_MAX];
     snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)frame->offset);
     enum sbx_symbol_source source;
@@ -265,8 +272,12 @@ static int name_modules(struct naming *naming, const uint32_t *order, const uint
         struct sbx_symbol_file *file = NULL;
         bool is_file = module->kind != SBX_MODULE_KIND_RUNTIME;
         if ((is_file && begin[m] < begin[m + 1]) || is_executable(stall, module)) {
-            file =
-                sbx_symbolizer_file(naming->symbolizer, module->build_id, module->build_id_bytes, module->name, &path);
+            size_t count = begin[m + 1] - begin[m];
+            for (size_t i = 0; i < count; i++) {
+                naming->addresses[i] = address_of(&stall->frames[order[begin[m] + i]]);
+            }
+            file = sbx_symbolizer_file_for(naming->symbolizer, module->build_id, module->build_id_bytes, module->name,
+                                           naming->addresses, count, &path);
         }
         naming->module_names[m] = module_name(naming, module, path);
         if (is_executable(stall, module) && path != NULL) {
@@ -313,11 +324,12 @@ static int name_all(struct sbx_report *report, struct sbx_symbolizer *symbolizer
     uint32_t *begin = malloc(((size_t)stall->module_count + 3) * sizeof *begin);
     naming.found = malloc(NAMING_FRAMES * sizeof *naming.found);
     naming.module_names = calloc((size_t)stall->module_count + 1, sizeof *naming.module_names);
+    naming.addresses = malloc(((size_t)stall->frame_count + 1) * sizeof *naming.addresses);
     naming.first = calloc((size_t)stall->frame_count + 1, sizeof *naming.first);
     naming.counts = calloc((size_t)stall->frame_count + 1, sizeof *naming.counts);
     int result = -ENOMEM;
-    if (order != NULL && begin != NULL && naming.found != NULL && naming.module_names != NULL && naming.first != NULL &&
-        naming.counts != NULL) {
+    if (order != NULL && begin != NULL && naming.found != NULL && naming.module_names != NULL &&
+        naming.addresses != NULL && naming.first != NULL && naming.counts != NULL) {
         order_by_module(stall, order, begin);
         result = name_modules(&naming, order, begin);
     }
@@ -328,6 +340,7 @@ static int name_all(struct sbx_report *report, struct sbx_symbolizer *symbolizer
     free(begin);
     free(naming.found);
     free(naming.module_names);
+    free(naming.addresses);
     free(naming.first);
     free(naming.counts);
     free(naming.locations);

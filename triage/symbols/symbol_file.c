@@ -462,11 +462,38 @@ static const struct sbx_answer *find_anew(struct sbx_symbol_file *file, uint64_t
     return kept;
 }
 
+/* What was asked, as an offset: it may be an address of a Mach-O program. */
+static uint64_t offset_in(const struct sbx_symbol_file *file, uint64_t offset)
+{
+    uint64_t base = sbx_symbol_file_base(file);
+    return offset - (base != 0 && offset >= base && offset - base < SBX_MACHO_REACH ? base : 0);
+}
+
+void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *offsets, size_t count)
+{
+    uint64_t *wanted = file->image == NULL || count == 0 ? NULL : malloc(count * sizeof *wanted);
+    size_t wanted_count = 0;
+    for (size_t i = 0; i < count && wanted != NULL; i++) {
+        uint64_t offset = offset_in(file, offsets[i]);
+        if (file->answers == NULL || sbx_answer_cache_find(file->answers, offset) == NULL) {
+            wanted[wanted_count++] = offset;
+        }
+    }
+    if (wanted_count > 0) {
+        (void)sbx_symbol_image_prefetch(file->image, wanted, wanted_count); /* what it lacks shows in the answers */
+    }
+    free(wanted);
+}
+
+bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file)
+{
+    return file->image != NULL && sbx_symbol_image_is_troubled(file->image);
+}
+
 size_t sbx_symbol_file_find(struct sbx_symbol_file *file, uint64_t offset, struct sbx_symbol_frame *frames_out,
                             size_t max, enum sbx_symbol_source *source_out)
 {
-    uint64_t base = sbx_symbol_file_base(file);
-    offset -= base != 0 && offset >= base && offset - base < SBX_MACHO_REACH ? base : 0;
+    offset = offset_in(file, offset);
     const struct sbx_answer *answer = file->answers == NULL ? NULL : sbx_answer_cache_find(file->answers, offset);
     if (answer == NULL) {
         answer = find_anew(file, offset);

@@ -43,6 +43,11 @@ uint64_t sbx_symbol_file_base(const struct sbx_symbol_file *file);
 /* Why something of the files is not used ("..."); NULL when nothing was wrong. It may come with reading them. */
 const char *sbx_symbol_file_trouble(const struct sbx_symbol_file *file);
 
+/* Have ready what questions about these offsets need: of an image in a server in one round trip, of files nothing. */
+void sbx_symbol_file_prefetch(struct sbx_symbol_file *file, const uint64_t *offsets, size_t count);
+/* Whether an image had no answer because part of it was damaged or could not be reached. */
+bool sbx_symbol_file_is_troubled(const struct sbx_symbol_file *file);
+
 /* The logical frames at an offset, leaf first; returns how many (0: nothing names it, or there is no memory). Texts are
  * borrowed until the next question, or the file is closed. An offset is a file-relative virtual address in ELF, and in
  * Mach-O the distance from the image's begin (its header, where __TEXT begins). Where a Mach-O program is linked to a

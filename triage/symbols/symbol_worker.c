@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +21,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "elf_finder.h"
+#include "split_parts.h"
 
 #define MEMORY_BYTES UINT64_C(4294967296) /* beside the files themselves, which are mapped */
 #define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
@@ -150,6 +154,41 @@ static uint64_t bytes_of(const struct sbx_making *making)
            bytes_of_files(&making->alternate, making->alternate >= 0);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Close everything but what the work needs: the caller may have connections to servers that believe it. */
+static bool close_others(const struct sbx_making *making, int pipe)
+{
+    int needed[SBX_ELF_PATHS_MAX + SBX_SPLIT_PARTS_MAX + 4];
+    size_t count = 0;
+    if (making->descriptor_count > SBX_ELF_PATHS_MAX || making->part_count > SBX_SPLIT_PARTS_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < making->descriptor_count; i++) {
+        needed[count++] = making->descriptors[i];
+    }
+    for (size_t i = 0; i < making->part_count; i++) {
+        needed[count++] = making->parts[i];
+    }
+    needed[count++] = making->alternate;
+    needed[count++] = making->out;
+    needed[count++] = pipe;
+    needed[count++] = STDERR_FILENO; /* where a sanitizer says what it found */
+    qsort(needed, count, sizeof *needed, by_number);
+    int from = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (needed[i] > from && close_range((unsigned)from, (unsigned)needed[i] - 1, 0) != 0) {
+            return false;
+        }
+        from = needed[i] >= from ? needed[i] + 1 : from;
+    }
+    return close_range((unsigned)from, ~0U, 0) == 0;
+}
+
 static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_t cpu_s, int pipe)
 {
     struct word word = {.kind = WORD_RESULT, .result = -EPERM};
@@ -163,7 +202,8 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
         signal(deaths[i], SIG_DFL); /* the caller's handlers would go on in the wrong process */
     }
     signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
-    bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0);
+    bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0) &&
+                 close_others(making, pipe);
     if (has_limits) {
         ready = ready && set_limit(RLIMIT_AS, memory_bytes + bytes_of(making)) && set_limit(RLIMIT_CPU, cpu_s) &&
                 set_limit(RLIMIT_FSIZE, OUT_BYTES) && close_doors() == 0;

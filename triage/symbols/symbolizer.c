@@ -5,6 +5,8 @@
  * found without debug information, is looked for again after a while: a better file may have been added since. */
 #include "symbolizer.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +25,8 @@ struct entry {
     struct sbx_symbol_file *file; /* NULL: there is none */
     char *path;                   /* NULL: there is none */
     time_t looked_s;
-    uint64_t used; /* turn of the last use */
+    uint64_t used;     /* turn of the last use */
+    bool avoids_store; /* what that has is damaged, or it went away: files come first */
 };
 
 struct sbx_symbolizer {
@@ -34,7 +37,11 @@ struct sbx_symbolizer {
     size_t entry_count;
     uint64_t turn;
     struct sbx_provider_map *providers;
-    struct sbx_symbol_store *store; /* NULL: none */
+    struct sbx_symbol_store *store;          /* NULL: none */
+    const struct sbx_debuginfod *debuginfod; /* NULL: none */
+    time_t debuginfod_failed_s;              /* 0 never */
+    bool debuginfod_has_trouble;
+    char debuginfod_why[400], debuginfod_said[400]; /* said: what was handed out last */
 };
 
 struct sbx_symbolizer *sbx_symbolizer_create(const char *const *dirs, size_t dir_count)
@@ -158,6 +165,72 @@ static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry 
     entry->file = sbx_symbol_file_of_image(image);
 }
 
+void sbx_symbolizer_use_debuginfod(struct sbx_symbolizer *symbolizer, const struct sbx_debuginfod *server)
+{
+    symbolizer->debuginfod = server;
+    forget_missing(symbolizer);
+}
+
+const char *sbx_symbolizer_debuginfod_trouble(struct sbx_symbolizer *symbolizer)
+{
+    if (!symbolizer->debuginfod_has_trouble) {
+        return NULL;
+    }
+    symbolizer->debuginfod_has_trouble = false;
+    memcpy(symbolizer->debuginfod_said, symbolizer->debuginfod_why, sizeof symbolizer->debuginfod_said);
+    return symbolizer->debuginfod_said;
+}
+
+/* What the debuginfod server has, where that is better. That it has nothing is nothing wrong. */
+static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    struct sbx_symbol_image *image;
+    char why[240];
+    if (symbolizer->debuginfod_failed_s != 0 && now_s() - symbolizer->debuginfod_failed_s < REMEMBER_S) {
+        return;
+    }
+    int result = sbx_debuginfod_image(symbolizer->debuginfod, entry->build_id, entry->bytes, CACHE_BYTES, &image, why,
+                                      sizeof why);
+    if (result == -ENOENT || result == -ENODATA) {
+        return;
+    }
+    if (result != 0) {
+        bool is_of_file = result == -EBADMSG || result == -EFBIG || result == -ECHILD;
+        symbolizer->debuginfod_failed_s = is_of_file ? 0 : now_s(); /* another build-id may be better */
+        if (!symbolizer->debuginfod_has_trouble) {
+            symbolizer->debuginfod_has_trouble = true;
+            snprintf(symbolizer->debuginfod_why, sizeof symbolizer->debuginfod_why, "%.100s: %s",
+                     symbolizer->debuginfod->url, why);
+        }
+        return;
+    }
+    bool is_better = entry->file == NULL || sbx_symbol_image_facts(image)->best == SBX_SYMBOLS_DWARF;
+    struct sbx_symbol_file *file = is_better ? sbx_symbol_file_of_image(image) : NULL;
+    if (!is_better) {
+        sbx_symbol_image_close(image);
+    } else if (file != NULL) {
+        sbx_symbol_file_close(entry->file);
+        entry->file = file;
+    }
+}
+
+/* What the store has instead of what was found, if it has something. */
+static void take_from_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
+{
+    struct sbx_symbol_file *found = entry->file;
+    char *path = entry->path;
+    entry->file = NULL;
+    entry->path = NULL;
+    look_in_store(symbolizer, entry);
+    if (entry->file == NULL) {
+        entry->file = found;
+        entry->path = path;
+        return;
+    }
+    sbx_symbol_file_close(found);
+    free(path);
+}
+
 /* The name of the module: by a file that was found (one of a debug folder or of a process says nothing), else as the index has it. */
 static void name_entry(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
@@ -177,7 +250,9 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
     entry->file = NULL;
     entry->path = NULL;
     entry->looked_s = now_s();
-    look_in_store(symbolizer, entry);
+    if (!entry->avoids_store) {
+        look_in_store(symbolizer, entry);
+    }
     if (entry->file != NULL && entry->path != NULL && sbx_symbol_file_has_dwarf(entry->file)) {
         return;
     }
@@ -192,6 +267,12 @@ static void look_for(struct sbx_symbolizer *symbolizer, struct entry *entry, con
         } else {
             sbx_symbol_file_close(file);
         }
+    }
+    if (entry->avoids_store && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
+        take_from_store(symbolizer, entry); /* part of it is better than nothing */
+    }
+    if (symbolizer->debuginfod != NULL && (entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file))) {
+        look_in_debuginfod(symbolizer, entry);
     }
     if (entry->path == NULL) {
         name_entry(symbolizer, entry);
@@ -208,8 +289,11 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
         return NULL;
     }
     struct entry *entry = entry_for(symbolizer, build_id, bytes);
-    bool may_improve = entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
-    if (entry->looked_s == 0 || (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+    bool is_troubled = entry->file != NULL && sbx_symbol_file_is_troubled(entry->file);
+    bool may_improve = is_troubled || entry->file == NULL || !sbx_symbol_file_has_dwarf(entry->file);
+    if (entry->looked_s == 0 || (is_troubled && !entry->avoids_store) ||
+        (may_improve && now_s() - entry->looked_s >= REMEMBER_S)) {
+        entry->avoids_store = is_troubled;
         look_for(symbolizer, entry, name);
     }
     entry->used = ++symbolizer->turn;
@@ -217,6 +301,18 @@ struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, c
         *path_out = entry->path;
     }
     return entry->file;
+}
+
+struct sbx_symbol_file *sbx_symbolizer_file_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id,
+                                                size_t bytes, const char *name, const uint64_t *addresses, size_t count,
+                                                const char **path_out)
+{
+    struct sbx_symbol_file *file = sbx_symbolizer_file(symbolizer, build_id, bytes, name, path_out);
+    if (file == NULL) {
+        return NULL;
+    }
+    sbx_symbol_file_prefetch(file, addresses, count);
+    return sbx_symbol_file_is_troubled(file) ? sbx_symbolizer_file(symbolizer, build_id, bytes, name, path_out) : file;
 }
 
 struct sbx_provider_map *sbx_symbolizer_providers(struct sbx_symbolizer *symbolizer)

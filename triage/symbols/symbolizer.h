@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debuginfod.h"
 #include "provider_map.h"
 #include "symbol_file.h"
 #include "symbol_store.h"
@@ -29,6 +30,11 @@ void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symb
 
 /* Something came for this build-id: look again at the next question. What was borrowed from its file is gone. */
 void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes);
+/* Ask `server` (borrowed until destroy) where neither store nor files have debug information. One that fails is not asked
+ * again for a minute. To be used by a process with one thread. */
+void sbx_symbolizer_use_debuginfod(struct sbx_symbolizer *symbolizer, const struct sbx_debuginfod *server);
+/* Why that server was not to be had since this was asked last, as words for a person; NULL when nothing was wrong. */
+const char *sbx_symbolizer_debuginfod_trouble(struct sbx_symbolizer *symbolizer);
 
 /* The symbol file of a module, or NULL when none is to be had. `name` (may be NULL) is what it is probably called.
  * *path_out (may be NULL as argument) gets the path that says what it is called, also where the
@@ -36,6 +42,12 @@ void sbx_symbolizer_forget(struct sbx_symbolizer *symbolizer, const uint8_t *bui
  * until the next call. */
 struct sbx_symbol_file *sbx_symbolizer_file(struct sbx_symbolizer *symbolizer, const uint8_t *build_id, size_t bytes,
                                             const char *name, const char **path_out);
+
+/* The same for one who will ask about these addresses: what a server has of them is fetched at once, and where it is
+ * damaged or away the files of this machine are taken instead. */
+struct sbx_symbol_file *sbx_symbolizer_file_for(struct sbx_symbolizer *symbolizer, const uint8_t *build_id,
+                                                size_t bytes, const char *name, const uint64_t *addresses, size_t count,
+                                                const char **path_out);
 
 /* The name of a watch or deadline; NULL: not known here. Borrowed until the symbolizer's destroy. */
 const char *sbx_symbolizer_watch_name(const struct sbx_symbolizer *symbolizer, uint64_t what);

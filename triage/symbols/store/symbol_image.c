@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_image.c - the names of one program or library: a file of compressed chunks. */
+/* symbol_image.c - the names of one program or library, read from a file or from wherever a source has them. */
 #include "symbol_image.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,254 +12,41 @@
 #include <mbedtls/sha256.h>
 #include <zstd.h>
 
+#include "image_layout.h"
 #include "stall_crc32c.h"
 #include "symbol_chunk.h"
 
 enum {
-    ZSTD_LEVEL = 3, /* higher ones take several times as long for a few percent of chunks this small */
+    GROUP_CHUNKS = 128,    /* that a source is asked for at once ... */
+    GROUP_BYTES = 8 << 20, /* ... if they are no more than this */
     NONE = UINT32_MAX
 };
-
-static const char magic[8] = {'s', 'b', 'x', 's', 'y', 'm', 'b', '1'};
-
-/* As it is in the file; numbers little-endian. */
-struct header {
-    char magic[8];
-    uint32_t parser_version;
-    uint32_t header_bytes; /* of this */
-    uint32_t crc;          /* of header (with 0 here) and directory */
-    uint32_t build_id_bytes;
-    uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
-    uint8_t digest[SBX_IMAGE_DIGEST_BYTES];
-    char name[SBX_IMAGE_NAME_BYTES];
-    uint16_t machine, kind, best;
-    uint16_t base; /* in units of 4 GiB */
-    uint64_t made_s, chunk_count, function_count, place_count, code_bytes;
-};
-_Static_assert(sizeof(struct header) == 200, "the header has no holes");
-
-struct entry {
-    uint64_t number; /* of the chunk: address / SBX_CHUNK_CODE_BYTES */
-    uint64_t offset; /* in the file */
-    uint32_t bytes, raw_bytes;
-    uint32_t crc; /* of the compressed bytes */
-    uint32_t unused;
-};
-_Static_assert(sizeof(struct entry) == 32, "an entry has no holes");
 
 /* A decompressed chunk, in a list by last use. */
 struct kept {
     uint8_t *bytes; /* NULL: not kept */
     struct sbx_symbol_chunk chunk;
     uint32_t newer, older;
+    bool is_lost; /* missing or damaged where it comes from: not asked for again */
 };
 
 struct sbx_symbol_image {
-    int fd;
+    int fd; /* -1: there is a source */
+    struct sbx_image_source source;
+    uint64_t generation; /* of the source's head */
     struct sbx_image_facts facts;
-    struct entry *entries; /* in this machine's byte order */
-    struct kept *kept;     /* one an entry */
+    struct sbx_image_entry *entries; /* in this machine's byte order */
+    struct kept *kept;               /* one an entry */
     uint32_t newest, oldest;
     size_t kept_bytes, cache_bytes;
     ZSTD_DCtx *decompression;
+    bool is_troubled;
 };
 
 const char *sbx_image_kind_name(enum sbx_image_kind kind)
 {
     static const char *const names[SBX_IMAGE_KINDS] = {"elf", "macho", "dsym"};
     return (size_t)kind < SBX_IMAGE_KINDS ? names[kind] : names[SBX_IMAGE_ELF];
-}
-
-/* ---- writing ---- */
-
-static int write_at(int fd, const void *bytes, size_t count, uint64_t offset)
-{
-    const char *at = bytes;
-    while (count > 0) {
-        ssize_t written = pwrite(fd, at, count, (off_t)offset);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return written < 0 ? -errno : -EIO;
-        }
-        at += written;
-        offset += (uint64_t)written;
-        count -= (size_t)written;
-    }
-    return 0;
-}
-
-/* The next chunk with names at or behind chunk `number`; *span_inout is the first span that may reach there. False when
- * there is none. */
-static bool next_chunk(const struct sbx_span *spans, size_t count, size_t *span_inout, uint64_t *number_inout)
-{
-    size_t at = *span_inout;
-    if (*number_inout > UINT64_MAX / SBX_CHUNK_CODE_BYTES) {
-        return false;
-    }
-    uint64_t begin = *number_inout * SBX_CHUNK_CODE_BYTES;
-    while (at < count && spans[at].end <= begin) {
-        at++;
-    }
-    *span_inout = at;
-    if (at == count) {
-        return false;
-    }
-    uint64_t first = spans[at].begin / SBX_CHUNK_CODE_BYTES;
-    *number_inout = first > *number_inout ? first : *number_inout;
-    return true;
-}
-
-static size_t count_chunks(const struct sbx_span *spans, size_t count)
-{
-    size_t chunks = 0, span = 0;
-    for (uint64_t number = 0; chunks <= SBX_IMAGE_CHUNKS_MAX && next_chunk(spans, count, &span, &number); number++) {
-        chunks++;
-    }
-    return chunks;
-}
-
-/* What a chunk holds, in 64 bits; chunks are made of whole words. */
-static uint64_t hash_chunk(const uint8_t *raw, size_t bytes)
-{
-    uint64_t hash = bytes;
-    for (size_t at = 0; at + 4 <= bytes; at += 8) {
-        uint64_t word = 0;
-        memcpy(&word, raw + at, bytes - at < 8 ? 4 : 8);
-        hash = (hash ^ le64toh(word)) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-/* Of all bytes themselves it would be a tenth of the time that parsing takes. Who makes two files whose chunks have equal
- * hashes gains nothing: what is there stays, whether the second is the same or differs. */
-static void digest_chunk(mbedtls_sha256_context *digest, uint64_t number, const uint8_t *raw, size_t bytes)
-{
-    uint64_t facts[3] = {htole64(number), htole64(bytes), htole64(hash_chunk(raw, bytes))};
-    (void)mbedtls_sha256_update_ret(digest, (const unsigned char *)facts, sizeof facts); /* it has no way to fail */
-}
-
-struct writing {
-    int fd;
-    uint64_t offset;
-    struct entry *entries;
-    size_t entry_count;
-    struct sbx_chunk_writer *chunks;
-    ZSTD_CCtx *compression;
-    void *compressed;
-    size_t compressed_room;
-    mbedtls_sha256_context digest;
-};
-
-static int write_chunk(struct writing *writing, uint64_t number, const struct sbx_span *spans, size_t count)
-{
-    const uint8_t *raw;
-    size_t raw_bytes;
-    int result =
-        sbx_chunk_writer_encode(writing->chunks, number * SBX_CHUNK_CODE_BYTES, spans, count, &raw, &raw_bytes);
-    if (result != 0) {
-        return result;
-    }
-    size_t room = ZSTD_compressBound(raw_bytes);
-    if (room > writing->compressed_room) {
-        void *grown = realloc(writing->compressed, room);
-        if (grown == NULL) {
-            return -ENOMEM;
-        }
-        writing->compressed = grown;
-        writing->compressed_room = room;
-    }
-    size_t bytes = ZSTD_compressCCtx(writing->compression, writing->compressed, writing->compressed_room, raw,
-                                     raw_bytes, ZSTD_LEVEL);
-    if (ZSTD_isError(bytes)) {
-        return -ENOMEM;
-    }
-    digest_chunk(&writing->digest, number, raw, raw_bytes);
-    writing->entries[writing->entry_count++] =
-        (struct entry){.number = htole64(number),
-                       .offset = htole64(writing->offset),
-                       .bytes = htole32((uint32_t)bytes),
-                       .raw_bytes = htole32((uint32_t)raw_bytes),
-                       .crc = htole32(sbx_stall_crc32c(0, writing->compressed, bytes))};
-    result = write_at(writing->fd, writing->compressed, bytes, writing->offset);
-    writing->offset += bytes;
-    return result;
-}
-
-static int write_chunks(struct writing *writing, const struct sbx_span *spans, size_t count)
-{
-    size_t span = 0;
-    int result = 0;
-    for (uint64_t number = 0; result == 0 && next_chunk(spans, count, &span, &number); number++) {
-        size_t behind = span;
-        while (behind < count && spans[behind].begin / SBX_CHUNK_CODE_BYTES <= number) {
-            behind++;
-        }
-        result = write_chunk(writing, number, spans + span, behind - span);
-    }
-    return result;
-}
-
-static int write_header(struct writing *writing, const struct sbx_image_facts *facts)
-{
-    struct header header = {.parser_version = htole32(SBX_SYMBOL_PARSER_VERSION),
-                            .header_bytes = htole32(sizeof header),
-                            .build_id_bytes = htole32(facts->build_id_bytes),
-                            .machine = htole16(facts->machine),
-                            .kind = htole16((uint16_t)facts->kind),
-                            .best = htole16((uint16_t)facts->best),
-                            .base = htole16((uint16_t)(facts->base >> 32)),
-                            .made_s = htole64(facts->made_s),
-                            .chunk_count = htole64(facts->chunk_count),
-                            .function_count = htole64(facts->function_count),
-                            .place_count = htole64(facts->place_count),
-                            .code_bytes = htole64(facts->code_bytes)};
-    memcpy(header.magic, magic, sizeof magic);
-    memcpy(header.build_id, facts->build_id, sizeof header.build_id);
-    memcpy(header.digest, facts->digest, sizeof header.digest);
-    memcpy(header.name, facts->name, sizeof header.name);
-    size_t directory_bytes = writing->entry_count * sizeof *writing->entries;
-    uint32_t crc = sbx_stall_crc32c(0, &header, sizeof header);
-    header.crc = htole32(sbx_stall_crc32c(crc, writing->entries, directory_bytes));
-    int result = write_at(writing->fd, writing->entries, directory_bytes, sizeof header);
-    return result == 0 ? write_at(writing->fd, &header, sizeof header, 0) : result;
-}
-
-int sbx_symbol_image_write(int fd, struct sbx_image_facts *facts, const struct sbx_places *places,
-                           const struct sbx_span *spans, size_t count)
-{
-    size_t chunk_count = count_chunks(spans, count);
-    if (chunk_count > SBX_IMAGE_CHUNKS_MAX) {
-        return -EFBIG;
-    }
-    struct writing writing = {.fd = fd, .offset = sizeof(struct header) + chunk_count * sizeof(struct entry)};
-    writing.entries = calloc(chunk_count + 1, sizeof *writing.entries);
-    writing.chunks = sbx_chunk_writer_create(places);
-    writing.compression = ZSTD_createCCtx();
-    mbedtls_sha256_init(&writing.digest);
-    int result = -ENOMEM;
-    if (writing.entries != NULL && writing.chunks != NULL && writing.compression != NULL) {
-        result = mbedtls_sha256_starts_ret(&writing.digest, 0) == 0 ? write_chunks(&writing, spans, count) : -EIO;
-    }
-    if (result == 0) {
-        facts->chunk_count = chunk_count;
-        facts->function_count = sbx_places_function_count(places);
-        facts->place_count = sbx_places_count(places);
-        facts->code_bytes = 0;
-        for (size_t i = 0; i < count; i++) {
-            facts->code_bytes += spans[i].end - spans[i].begin;
-        }
-        (void)mbedtls_sha256_finish_ret(&writing.digest, facts->digest);
-        result = write_header(&writing, facts);
-    }
-    mbedtls_sha256_free(&writing.digest);
-    ZSTD_freeCCtx(writing.compression);
-    sbx_chunk_writer_destroy(writing.chunks);
-    free(writing.compressed);
-    free(writing.entries);
-    return result;
 }
 
 /* ---- opening ---- */
@@ -285,13 +71,9 @@ static int read_at(int fd, void *into, size_t count, uint64_t offset)
 }
 
 /* What the header says, without believing it yet. */
-static int read_header(int fd, struct header *header, struct sbx_image_facts *facts)
+static int read_facts(const struct sbx_image_header *header, struct sbx_image_facts *facts)
 {
-    int result = read_at(fd, header, sizeof *header, 0);
-    if (result != 0) {
-        return result;
-    }
-    if (memcmp(header->magic, magic, sizeof magic) != 0) {
+    if (memcmp(header->magic, SBX_IMAGE_MAGIC, sizeof header->magic) != 0) {
         return -EBADMSG;
     }
     if (le32toh(header->parser_version) != SBX_SYMBOL_PARSER_VERSION) {
@@ -317,60 +99,123 @@ static int read_header(int fd, struct header *header, struct sbx_image_facts *fa
     return is_valid ? 0 : -EBADMSG;
 }
 
-/* The directory, checked against the header's CRC and the length of the file. */
-static int read_directory(struct sbx_symbol_image *image, struct header *header)
+/* Take header and directory out of `count` bytes, checked against their CRC and, of a file, its length. */
+static int read_head(struct sbx_symbol_image *image, const uint8_t *bytes, size_t count, uint64_t file_bytes)
 {
-    size_t count = (size_t)image->facts.chunk_count, bytes = count * sizeof *image->entries;
-    struct stat status;
-    if (fstat(image->fd, &status) != 0) {
-        return -errno;
+    struct sbx_image_header header;
+    struct sbx_image_facts facts;
+    if (count < sizeof header) {
+        return -EBADMSG;
     }
-    if (status.st_size < 0 || (uint64_t)status.st_size < sizeof *header + bytes) {
-        return -EBADMSG; /* before memory is taken for it */
-    }
-    image->entries = malloc(bytes + 1);
-    image->kept = calloc(count + 1, sizeof *image->kept);
-    if (image->entries == NULL || image->kept == NULL) {
-        return -ENOMEM;
-    }
-    int result = read_at(image->fd, image->entries, bytes, sizeof *header);
+    memcpy(&header, bytes, sizeof header);
+    int result = read_facts(&header, &facts);
     if (result != 0) {
         return result;
     }
-    uint32_t crc = le32toh(header->crc);
-    header->crc = 0;
-    if (sbx_stall_crc32c(sbx_stall_crc32c(0, header, sizeof *header), image->entries, bytes) != crc) {
+    size_t chunks = (size_t)facts.chunk_count, directory_bytes = chunks * sizeof *image->entries;
+    if (count - sizeof header < directory_bytes) {
+        return -EBADMSG; /* before memory is taken for it */
+    }
+    image->entries = malloc(directory_bytes + 1);
+    image->kept = calloc(chunks + 1, sizeof *image->kept);
+    if (image->entries == NULL || image->kept == NULL) {
+        return -ENOMEM;
+    }
+    memcpy(image->entries, bytes + sizeof header, directory_bytes);
+    uint32_t crc = le32toh(header.crc);
+    header.crc = 0;
+    if (sbx_stall_crc32c(sbx_stall_crc32c(0, &header, sizeof header), image->entries, directory_bytes) != crc) {
         return -EBADMSG;
     }
-    for (size_t i = 0; i < count; i++) {
-        struct entry *entry = &image->entries[i];
-        *entry = (struct entry){le64toh(entry->number),    le64toh(entry->offset), le32toh(entry->bytes),
-                                le32toh(entry->raw_bytes), le32toh(entry->crc),    0};
+    for (size_t i = 0; i < chunks; i++) {
+        struct sbx_image_entry *entry = &image->entries[i];
+        *entry = (struct sbx_image_entry){le64toh(entry->number),    le64toh(entry->offset), le32toh(entry->bytes),
+                                          le32toh(entry->raw_bytes), le32toh(entry->crc),    0};
         if ((i > 0 && entry->number <= image->entries[i - 1].number) || entry->raw_bytes > SBX_CHUNK_BYTES_MAX ||
-            entry->offset > (uint64_t)status.st_size || entry->bytes > (uint64_t)status.st_size - entry->offset) {
+            entry->offset > file_bytes || entry->bytes > file_bytes - entry->offset ||
+            entry->bytes > ZSTD_COMPRESSBOUND(SBX_CHUNK_BYTES_MAX)) {
             return -EBADMSG;
         }
     }
+    image->facts = facts;
     return 0;
 }
 
-int sbx_symbol_image_open(int fd, size_t cache_bytes, struct sbx_symbol_image **image_out)
+/* Header and directory of the file: given in *head_out (free). */
+static int load_head(int fd, uint8_t **head_out, size_t *count_out, uint64_t *file_bytes_out)
 {
-    struct header header;
+    struct sbx_image_header header;
+    struct sbx_image_facts facts;
+    struct stat status;
+    int result = read_at(fd, &header, sizeof header, 0);
+    result = result != 0 ? result : read_facts(&header, &facts);
+    if (result != 0) {
+        return result;
+    }
+    size_t count = sizeof header + (size_t)facts.chunk_count * sizeof(struct sbx_image_entry);
+    if (fstat(fd, &status) != 0) {
+        return -errno;
+    }
+    if (status.st_size < 0 || (uint64_t)status.st_size < count) {
+        return -EBADMSG; /* before memory is taken for it */
+    }
+    *head_out = malloc(count);
+    result = *head_out == NULL ? -ENOMEM : read_at(fd, *head_out, count, 0);
+    *count_out = count;
+    *file_bytes_out = (uint64_t)status.st_size;
+    return result;
+}
+
+/* Forget everything of the head, and the chunks. */
+static void forget(struct sbx_symbol_image *image)
+{
+    while (image->oldest != NONE) {
+        uint32_t at = image->oldest;
+        image->oldest = image->kept[at].newer;
+        free(image->kept[at].bytes);
+    }
+    free(image->kept);
+    free(image->entries);
+    image->kept = NULL;
+    image->entries = NULL;
+    image->newest = NONE;
+    image->kept_bytes = 0;
+    image->facts.chunk_count = 0;
+}
+
+static int take_head(struct sbx_symbol_image *image)
+{
+    uint8_t *head = NULL;
+    size_t count = 0;
+    uint64_t file_bytes = UINT64_MAX, generation = 0;
+    int result = image->fd >= 0 ? load_head(image->fd, &head, &count, &file_bytes)
+                                : image->source.calls->read_head(image->source.context, &head, &count, &generation);
+    if (result == 0) {
+        forget(image);
+        image->generation = generation;
+        result = read_head(image, head, count, file_bytes);
+    }
+    free(head);
+    return result;
+}
+
+static int open_image(int fd, struct sbx_image_source source, size_t cache_bytes, struct sbx_symbol_image **image_out)
+{
     struct sbx_symbol_image *image = calloc(1, sizeof *image);
     if (image == NULL) {
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+        } else {
+            source.calls->close(source.context);
+        }
         return -ENOMEM;
     }
     image->fd = fd;
+    image->source = source;
     image->cache_bytes = cache_bytes;
     image->newest = image->oldest = NONE;
     image->decompression = ZSTD_createDCtx();
-    int result = image->decompression == NULL ? -ENOMEM : read_header(fd, &header, &image->facts);
-    if (result != 0) {
-        image->facts.chunk_count = 0; /* nothing is kept */
-    }
-    result = result == 0 ? read_directory(image, &header) : result;
+    int result = image->decompression == NULL ? -ENOMEM : take_head(image);
     if (result != 0) {
         sbx_symbol_image_close(image);
         return result;
@@ -379,20 +224,34 @@ int sbx_symbol_image_open(int fd, size_t cache_bytes, struct sbx_symbol_image **
     return 0;
 }
 
+int sbx_symbol_image_open(int fd, size_t cache_bytes, struct sbx_symbol_image **image_out)
+{
+    return open_image(fd, (struct sbx_image_source){0}, cache_bytes, image_out);
+}
+
+int sbx_symbol_image_open_source(struct sbx_image_source source, size_t cache_bytes,
+                                 struct sbx_symbol_image **image_out)
+{
+    return open_image(-1, source, cache_bytes, image_out);
+}
+
+struct sbx_image_source sbx_symbol_image_source(const struct sbx_symbol_image *image)
+{
+    return image->source;
+}
+
 void sbx_symbol_image_close(struct sbx_symbol_image *image)
 {
     if (image == NULL) {
         return;
     }
-    while (image->oldest != NONE) {
-        uint32_t at = image->oldest;
-        image->oldest = image->kept[at].newer;
-        free(image->kept[at].bytes);
-    }
-    free(image->kept);
-    free(image->entries);
+    forget(image);
     ZSTD_freeDCtx(image->decompression);
-    close(image->fd);
+    if (image->fd >= 0) {
+        close(image->fd);
+    } else {
+        image->source.calls->close(image->source.context);
+    }
     free(image);
 }
 
@@ -401,34 +260,12 @@ const struct sbx_image_facts *sbx_symbol_image_facts(const struct sbx_symbol_ima
     return &image->facts;
 }
 
-/* ---- chunks ---- */
-
-/* Decompress chunk `index` into memory of its own, given in *bytes_out, and check it. */
-static int load(struct sbx_symbol_image *image, uint32_t index, uint8_t **bytes_out, struct sbx_symbol_chunk *chunk_out)
+bool sbx_symbol_image_is_troubled(const struct sbx_symbol_image *image)
 {
-    const struct entry *entry = &image->entries[index];
-    uint8_t *compressed = malloc(entry->bytes + 1), *raw = NULL;
-    int result = compressed == NULL ? -ENOMEM : read_at(image->fd, compressed, entry->bytes, entry->offset);
-    if (result == 0 && sbx_stall_crc32c(0, compressed, entry->bytes) != entry->crc) {
-        result = -EBADMSG;
-    }
-    if (result == 0) {
-        raw = malloc(entry->raw_bytes + 1);
-        result = raw == NULL ? -ENOMEM : 0;
-    }
-    if (result == 0) {
-        size_t bytes = ZSTD_decompressDCtx(image->decompression, raw, entry->raw_bytes, compressed, entry->bytes);
-        result =
-            ZSTD_isError(bytes) || bytes != entry->raw_bytes ? -EBADMSG : sbx_symbol_chunk_open(raw, bytes, chunk_out);
-    }
-    free(compressed);
-    if (result != 0) {
-        free(raw);
-        return result;
-    }
-    *bytes_out = raw;
-    return 0;
+    return image->is_troubled;
 }
+
+/* ---- chunks ---- */
 
 static void unlink_kept(struct sbx_symbol_image *image, uint32_t index)
 {
@@ -445,19 +282,105 @@ static void link_newest(struct sbx_symbol_image *image, uint32_t index)
     image->newest = index;
 }
 
-static const struct sbx_symbol_chunk *chunk_at(struct sbx_symbol_image *image, uint32_t index)
+/* Decompress chunk `index` into memory of its own, given in *bytes_out, and check it. */
+static int decode(struct sbx_symbol_image *image, uint32_t index, const uint8_t *compressed, uint8_t **bytes_out,
+                  struct sbx_symbol_chunk *chunk_out)
+{
+    const struct sbx_image_entry *entry = &image->entries[index];
+    if (sbx_stall_crc32c(0, compressed, entry->bytes) != entry->crc) {
+        return -EBADMSG;
+    }
+    uint8_t *raw = malloc(entry->raw_bytes + 1);
+    if (raw == NULL) {
+        return -ENOMEM;
+    }
+    size_t bytes = ZSTD_decompressDCtx(image->decompression, raw, entry->raw_bytes, compressed, entry->bytes);
+    int result =
+        ZSTD_isError(bytes) || bytes != entry->raw_bytes ? -EBADMSG : sbx_symbol_chunk_open(raw, bytes, chunk_out);
+    if (result != 0) {
+        free(raw);
+        return result;
+    }
+    *bytes_out = raw;
+    return 0;
+}
+
+/* The bytes of chunks as they are stored. Returns 0 also when some are missing, which is then said in each. */
+static int fetch(struct sbx_symbol_image *image, struct sbx_image_chunk *chunks, size_t count)
+{
+    if (image->fd < 0) {
+        return image->source.calls->fetch(image->source.context, chunks, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int result = read_at(image->fd, chunks[i].bytes, chunks[i].byte_count, image->entries[chunks[i].index].offset);
+        if (result != 0 && result != -EBADMSG) {
+            return result;
+        }
+        chunks[i].is_there = result == 0;
+    }
+    return 0;
+}
+
+/* Fetch `count` chunks (GROUP_CHUNKS at most), and call `each` for every one that can be believed, with its bytes, which it
+ * takes; for the others with NULL. Returns what fetching returned. */
+static int fetch_group(struct sbx_symbol_image *image, const uint32_t *indexes, size_t count,
+                       void (*each)(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes,
+                                    const struct sbx_symbol_chunk *chunk, void *context),
+                       void *context)
+{
+    struct sbx_image_chunk chunks[GROUP_CHUNKS];
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += image->entries[indexes[i]].bytes;
+    }
+    uint8_t *bytes = malloc(total + 1), *at = bytes;
+    for (size_t i = 0; i < count && bytes != NULL; i++) {
+        const struct sbx_image_entry *entry = &image->entries[indexes[i]];
+        chunks[i] = (struct sbx_image_chunk){indexes[i], entry->number, at, entry->bytes, false};
+        at += entry->bytes;
+    }
+    int result = bytes == NULL ? -ENOMEM : fetch(image, chunks, count);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct sbx_symbol_chunk chunk;
+        uint8_t *raw = NULL;
+        int decoded = chunks[i].is_there ? decode(image, indexes[i], chunks[i].bytes, &raw, &chunk) : -EBADMSG;
+        if (decoded == -ENOMEM) {
+            result = decoded;
+        } else {
+            each(image, indexes[i], decoded == 0 ? raw : NULL, &chunk, context);
+        }
+    }
+    free(bytes);
+    return result;
+}
+
+/* How many of `indexes` may be fetched at once. */
+static size_t group_size(const struct sbx_symbol_image *image, const uint32_t *indexes, size_t count)
+{
+    uint64_t bytes = 0;
+    size_t fitting = 0;
+    while (fitting < count && fitting < GROUP_CHUNKS) {
+        bytes += image->entries[indexes[fitting]].bytes;
+        if (fitting > 0 && bytes > GROUP_BYTES) {
+            break;
+        }
+        fitting++;
+    }
+    return fitting;
+}
+
+static void keep(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes, const struct sbx_symbol_chunk *chunk,
+                 void *context)
 {
     struct kept *kept = &image->kept[index];
-    if (kept->bytes != NULL) {
-        if (image->newest != index) {
-            unlink_kept(image, index);
-            link_newest(image, index);
-        }
-        return &kept->chunk;
+    size_t *lost = context;
+    if (bytes == NULL) {
+        kept->is_lost = true;
+        ++*lost;
+        return;
     }
-    if (load(image, index, &kept->bytes, &kept->chunk) != 0) {
-        return NULL;
-    }
+    kept->bytes = bytes;
+    kept->chunk = *chunk;
     link_newest(image, index);
     image->kept_bytes += image->entries[index].raw_bytes;
     while (image->kept_bytes > image->cache_bytes && image->oldest != index) {
@@ -467,11 +390,33 @@ static const struct sbx_symbol_chunk *chunk_at(struct sbx_symbol_image *image, u
         image->kept[oldest].bytes = NULL;
         image->kept_bytes -= image->entries[oldest].raw_bytes;
     }
-    return &kept->chunk;
 }
 
-size_t sbx_symbol_image_find(struct sbx_symbol_image *image, uint64_t address, struct sbx_code_frame *frames_out,
-                             size_t max)
+/* Where chunks are lost the image may have been replaced meanwhile by another: then that one is taken instead. Returns
+ * whether it was. */
+static bool was_replaced(struct sbx_symbol_image *image)
+{
+    uint8_t *head = NULL;
+    size_t count = 0;
+    uint64_t generation = image->generation;
+    if (image->fd >= 0 || image->source.calls->read_head(image->source.context, &head, &count, &generation) != 0) {
+        return false;
+    }
+    bool is_other = generation != image->generation;
+    if (is_other) {
+        forget(image);
+        image->generation = generation;
+        is_other = read_head(image, head, count, UINT64_MAX) == 0;
+        if (!is_other) {
+            forget(image); /* as if it had no chunks */
+        }
+    }
+    free(head);
+    return is_other;
+}
+
+/* The chunk of an address: an index, or NONE when no code of it has a name. */
+static uint32_t index_of(const struct sbx_symbol_image *image, uint64_t address)
 {
     uint64_t number = address / SBX_CHUNK_CODE_BYTES;
     size_t low = 0, high = (size_t)image->facts.chunk_count;
@@ -483,30 +428,184 @@ size_t sbx_symbol_image_find(struct sbx_symbol_image *image, uint64_t address, s
             high = middle;
         }
     }
-    if (low == image->facts.chunk_count || image->entries[low].number != number) {
-        return 0;
+    return low == image->facts.chunk_count || image->entries[low].number != number ? NONE : (uint32_t)low;
+}
+
+/* Fetch those of the indexes that are not there, once. Returns 0, -ESTALE when the image is another one now, or
+ * -errno. */
+static int keep_all(struct sbx_symbol_image *image, const uint32_t *indexes, size_t count)
+{
+    int result = 0;
+    size_t lost = 0;
+    for (size_t at = 0; at < count && result == 0;) {
+        size_t group = group_size(image, indexes + at, count - at);
+        result = fetch_group(image, indexes + at, group, keep, &lost);
+        at += group;
     }
-    const struct sbx_symbol_chunk *chunk = chunk_at(image, (uint32_t)low);
-    return chunk == NULL ? 0
-                         : sbx_symbol_chunk_find(chunk, (uint32_t)(address % SBX_CHUNK_CODE_BYTES), frames_out, max);
+    if (result == 0 && lost > 0 && was_replaced(image)) {
+        return -ESTALE;
+    }
+    if (result == 0 && lost > 0 && image->fd < 0) {
+        image->source.calls->tell_lost(image->source.context, lost);
+    }
+    image->is_troubled = image->is_troubled || result != 0 || lost > 0;
+    return result;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The chunks of the addresses that have to be fetched, each once, into `indexes`; returns how many, no more than may be
+ * kept at a time. */
+static size_t wanted_chunks(const struct sbx_symbol_image *image, const uint64_t *addresses, size_t count,
+                            uint32_t *indexes)
+{
+    size_t wanted = 0, distinct = 0;
+    uint64_t raw_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t index = index_of(image, addresses[i]);
+        if (index != NONE && image->kept[index].bytes == NULL && !image->kept[index].is_lost) {
+            indexes[wanted++] = index;
+        }
+    }
+    if (wanted > 1) {
+        qsort(indexes, wanted, sizeof *indexes, by_number);
+    }
+    for (size_t i = 0; i < wanted; i++) {
+        if (distinct > 0 && indexes[distinct - 1] == indexes[i]) {
+            continue;
+        }
+        raw_bytes += image->entries[indexes[i]].raw_bytes;
+        if (raw_bytes > image->cache_bytes) {
+            break;
+        }
+        indexes[distinct++] = indexes[i];
+    }
+    return distinct;
+}
+
+int sbx_symbol_image_prefetch(struct sbx_symbol_image *image, const uint64_t *addresses, size_t count)
+{
+    if (image->fd >= 0 || count == 0) {
+        return 0; /* a file is read as it is asked */
+    }
+    uint32_t *indexes = calloc(count, sizeof *indexes);
+    int result = indexes == NULL ? -ENOMEM : -ESTALE;
+    for (int tries = 0; result == -ESTALE && tries < 2; tries++) {
+        result = keep_all(image, indexes, wanted_chunks(image, addresses, count, indexes));
+    }
+    free(indexes);
+    return result;
+}
+
+size_t sbx_symbol_image_find(struct sbx_symbol_image *image, uint64_t address, struct sbx_code_frame *frames_out,
+                             size_t max)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        uint32_t index = index_of(image, address);
+        struct kept *kept = index == NONE ? NULL : &image->kept[index];
+        if (kept == NULL || kept->is_lost) {
+            return 0;
+        }
+        int result = 0;
+        if (kept->bytes == NULL) {
+            result = keep_all(image, &index, 1);
+        } else if (image->newest != index) {
+            unlink_kept(image, index);
+            link_newest(image, index);
+        }
+        if (result == 0) {
+            return kept->bytes == NULL ? 0
+                                       : sbx_symbol_chunk_find(&kept->chunk, (uint32_t)(address % SBX_CHUNK_CODE_BYTES),
+                                                               frames_out, max);
+        }
+        if (result != -ESTALE) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+struct verifying {
+    mbedtls_sha256_context digest;
+    bool is_damaged;
+};
+
+static void verify_chunk(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes,
+                         const struct sbx_symbol_chunk *chunk, void *context)
+{
+    struct verifying *verifying = context;
+    (void)chunk;
+    if (bytes == NULL) {
+        verifying->is_damaged = true;
+        return;
+    }
+    sbx_image_digest_chunk(&verifying->digest, image->entries[index].number, bytes, image->entries[index].raw_bytes);
+    free(bytes);
 }
 
 int sbx_symbol_image_verify(struct sbx_symbol_image *image)
 {
-    mbedtls_sha256_context digest;
+    struct verifying verifying = {.is_damaged = false};
     uint8_t found[SBX_IMAGE_DIGEST_BYTES] = {0};
-    mbedtls_sha256_init(&digest);
-    int result = mbedtls_sha256_starts_ret(&digest, 0) == 0 ? 0 : -EIO;
-    for (uint32_t i = 0; i < image->facts.chunk_count && result == 0; i++) {
-        struct sbx_symbol_chunk chunk;
-        uint8_t *bytes = NULL;
-        result = load(image, i, &bytes, &chunk);
-        if (result == 0) {
-            digest_chunk(&digest, image->entries[i].number, bytes, image->entries[i].raw_bytes);
+    mbedtls_sha256_init(&verifying.digest);
+    int result = mbedtls_sha256_starts_ret(&verifying.digest, 0) == 0 ? 0 : -EIO;
+    for (uint32_t at = 0; at < image->facts.chunk_count && result == 0 && !verifying.is_damaged;) {
+        uint32_t indexes[GROUP_CHUNKS];
+        size_t left = (size_t)image->facts.chunk_count - at;
+        for (uint32_t i = 0; i < GROUP_CHUNKS && i < left; i++) {
+            indexes[i] = at + i;
         }
-        free(bytes);
+        size_t group = group_size(image, indexes, left);
+        result = fetch_group(image, indexes, group, verify_chunk, &verifying);
+        at += (uint32_t)group;
     }
-    (void)mbedtls_sha256_finish_ret(&digest, found);
-    mbedtls_sha256_free(&digest);
-    return result == 0 && memcmp(found, image->facts.digest, sizeof found) != 0 ? -EBADMSG : result;
+    (void)mbedtls_sha256_finish_ret(&verifying.digest, found);
+    mbedtls_sha256_free(&verifying.digest);
+    bool is_whole = !verifying.is_damaged && memcmp(found, image->facts.digest, sizeof found) == 0;
+    return result == 0 && !is_whole ? -EBADMSG : result;
+}
+
+int sbx_symbol_image_read_head(const struct sbx_symbol_image *image, uint8_t **head_out, size_t *count_out)
+{
+    uint64_t file_bytes;
+    *head_out = NULL;
+    int result = image->fd < 0 ? -EINVAL : load_head(image->fd, head_out, count_out, &file_bytes);
+    if (result != 0) {
+        free(*head_out);
+        *head_out = NULL;
+    }
+    return result;
+}
+
+int sbx_symbol_image_head_facts(const uint8_t *head, size_t count, struct sbx_image_facts *facts_out,
+                                uint64_t *stored_out)
+{
+    struct sbx_symbol_image image = {.fd = -1, .newest = NONE, .oldest = NONE};
+    int result = read_head(&image, head, count, UINT64_MAX);
+    *stored_out = 0;
+    for (size_t i = 0; result == 0 && i < image.facts.chunk_count; i++) {
+        *stored_out += image.entries[i].bytes;
+    }
+    *facts_out = image.facts;
+    forget(&image);
+    return result;
+}
+
+size_t sbx_symbol_image_chunk_bytes(const struct sbx_symbol_image *image, uint32_t index, uint64_t *number_out)
+{
+    *number_out = image->entries[index].number;
+    return image->entries[index].bytes;
+}
+
+int sbx_symbol_image_read_chunk(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes)
+{
+    struct sbx_image_chunk chunk = {index, image->entries[index].number, bytes, image->entries[index].bytes, false};
+    int result = fetch(image, &chunk, 1);
+    return result == 0 && !chunk.is_there ? -EBADMSG : result;
 }

@@ -9,6 +9,7 @@
 #ifndef SBX_SYMBOL_IMAGE_H
 #define SBX_SYMBOL_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,15 +59,65 @@ struct sbx_symbol_image;
 /* `fd` is taken, also on failure. Chunks that were decompressed are kept, up to `cache_bytes`. Returns 0, -EBADMSG
  * (damaged, or none of ours), -EPROTONOSUPPORT (of another version), or -errno. */
 int sbx_symbol_image_open(int fd, size_t cache_bytes, struct sbx_symbol_image **image_out);
+
+/* A chunk as it is stored: compressed. */
+struct sbx_image_chunk {
+    uint32_t index;      /* in the directory */
+    uint64_t number;     /* address / SBX_CHUNK_CODE_BYTES */
+    uint8_t *bytes;      /* where to put it: room for byte_count */
+    uint32_t byte_count; /* what the directory says that it has; another length is none */
+    bool is_there;
+};
+
+/* Where an image is that is in no file. What these give is checked like the bytes of a file. */
+struct sbx_image_calls {
+    /* Header and directory as they are now: *head_out is given (free). `*generation_out` differs where the chunks of one
+     * head are not those of another. Returns 0, -ENOENT or -errno. */
+    int (*read_head)(void *context, uint8_t **head_out, size_t *count_out, uint64_t *generation_out);
+    /* The chunks of the head that was read last, in one round trip where possible. Returns 0, also when chunks are
+     * missing, or -errno when it cannot be told. */
+    int (*fetch)(void *context, struct sbx_image_chunk *chunks, size_t count);
+    void (*tell_lost)(void *context, size_t chunks); /* that many were missing or damaged */
+    void (*close)(void *context);
+};
+struct sbx_image_source {
+    const struct sbx_image_calls *calls; /* borrowed */
+    void *context;
+};
+/* As sbx_symbol_image_open(); the source is taken. */
+int sbx_symbol_image_open_source(struct sbx_image_source source, size_t cache_bytes,
+                                 struct sbx_symbol_image **image_out);
+/* Where it comes from; zero of a file. */
+struct sbx_image_source sbx_symbol_image_source(const struct sbx_symbol_image *image);
+
 void sbx_symbol_image_close(struct sbx_symbol_image *image);
 const struct sbx_image_facts *sbx_symbol_image_facts(const struct sbx_symbol_image *image);
 
 /* Read every chunk and compare with the digest. Returns 0, -EBADMSG or -errno. */
 int sbx_symbol_image_verify(struct sbx_symbol_image *image);
 
+/* Fetch what questions about these addresses need, in one round trip where possible: of a file nothing. Returns 0 or
+ * -errno; questions are answered also without. */
+int sbx_symbol_image_prefetch(struct sbx_symbol_image *image, const uint64_t *addresses, size_t count);
+
+/* Whether a question found no answer because chunks were missing or damaged, or their source was away. */
+bool sbx_symbol_image_is_troubled(const struct sbx_symbol_image *image);
+
 /* The frames at `address`, innermost first; returns how many (0 also when its chunk is damaged). Texts are borrowed until
  * the next question. */
 size_t sbx_symbol_image_find(struct sbx_symbol_image *image, uint64_t address, struct sbx_code_frame *frames_out,
                              size_t max);
+
+/* For those who put an image elsewhere. Of a file: header and directory, given in *head_out (free). Returns 0 or
+ * -errno. */
+int sbx_symbol_image_read_head(const struct sbx_symbol_image *image, uint8_t **head_out, size_t *count_out);
+/* What header and directory say, without chunks; *stored_out: how many bytes these have. Returns as
+ * sbx_symbol_image_open(). */
+int sbx_symbol_image_head_facts(const uint8_t *head, size_t count, struct sbx_image_facts *facts_out,
+                                uint64_t *stored_out);
+/* How many bytes chunk `index` has as it is stored, and its number. */
+size_t sbx_symbol_image_chunk_bytes(const struct sbx_symbol_image *image, uint32_t index, uint64_t *number_out);
+/* Those bytes, unchecked. Returns 0, -EBADMSG or -errno. */
+int sbx_symbol_image_read_chunk(struct sbx_symbol_image *image, uint32_t index, uint8_t *bytes);
 
 #endif

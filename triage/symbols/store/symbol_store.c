@@ -1,433 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_store.c - images by build-id, in one folder. */
+/* symbol_store.c - images by build-id: which backend is asked. */
 #include "symbol_store.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum {
-    TENANT_BYTES_MAX = 64,
-    DRAFT_KEEP_S = 86400, /* a writer that takes longer than a day is dead */
-    NAME_BYTES = 2 * SBX_IMAGE_BUILD_ID_BYTES_MAX + 5
-};
-static const char suffix[] = ".sym";
-static const char draft_prefix[] = ".draft-";
-
-struct sbx_symbol_store {
-    int folder; /* FOLDER/TENANT/vN */
-};
-
-/* ---- folders ---- */
-
-static bool is_tenant(const char *text)
-{
-    size_t bytes = strlen(text);
-    return bytes > 0 && bytes <= TENANT_BYTES_MAX && text[0] != '.' &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == bytes;
-}
-
-/* Open folder `name` in `parent`, made when it may be. Returns a descriptor or -errno. */
-static int open_folder(int parent, const char *name, bool may_create, bool is_ours)
-{
-    if (may_create && mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
-        return -errno;
-    }
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_ours ? O_NOFOLLOW : 0));
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        int result = -errno;
-        if (fd >= 0) {
-            close(fd);
-        }
-        return result;
-    }
-    if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        close(fd); /* names would be whatever somebody else wants them to be */
-        return -EPERM;
-    }
-    return fd;
-}
-
-/* Make the folders above `path`, as `mkdir -p` does. */
-static int make_parents(const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL) {
-        return -ENOMEM;
-    }
-    int result = 0;
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL && result == 0; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(copy, 0700) != 0 && errno != EEXIST) {
-            result = -errno;
-        }
-        *slash = '/';
-    }
-    free(copy);
-    return result;
-}
+#include "folder_store.h"
+#include "redis_store.h"
+#include "store_backend.h"
 
 int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out)
 {
-    char version[16];
-    if (!is_tenant(tenant)) {
-        return -EINVAL;
+    return sbx_folder_store_open(folder, tenant, may_create, store_out);
+}
+
+int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_create,
+                             struct sbx_symbol_store **store_out, char *why, size_t why_bytes)
+{
+    if (why_bytes > 0) {
+        why[0] = '\0';
     }
-    int result = may_create ? make_parents(folder) : 0;
-    if (result != 0) {
+    if (sbx_redis_url_is(where)) {
+        struct sbx_redis_url url;
+        if (sbx_redis_url_parse(where, &url, why, why_bytes) != 0) {
+            return -EDESTADDRREQ;
+        }
+        if (sbx_redis_url_read_password(&url, why, why_bytes) != 0) {
+            return -EKEYREJECTED;
+        }
+        int result = sbx_redis_store_open(&url, where, tenant, store_out);
+        explicit_bzero(url.password, sizeof url.password);
         return result;
     }
-    int top = open_folder(AT_FDCWD, folder, may_create, false);
-    int middle = top < 0 ? top : open_folder(top, tenant, may_create, true);
-    snprintf(version, sizeof version, "v%d", SBX_SYMBOL_PARSER_VERSION);
-    int bottom = middle < 0 ? middle : open_folder(middle, version, may_create, true);
-    if (top >= 0) {
-        close(top);
-    }
-    if (middle >= 0) {
-        close(middle);
-    }
-    if (bottom < 0) {
-        return bottom;
-    }
-    struct sbx_symbol_store *store = malloc(sizeof *store);
-    if (store == NULL) {
-        close(bottom);
-        return -ENOMEM;
-    }
-    store->folder = bottom;
-    *store_out = store;
-    return 0;
+    return sbx_folder_store_open(where, tenant, may_create, store_out);
 }
 
 void sbx_symbol_store_close(struct sbx_symbol_store *store)
 {
     if (store != NULL) {
-        close(store->folder);
-        free(store);
+        store->backend->close(store);
     }
-}
-
-/* ---- files ---- */
-
-/* The file's name: made of the bytes, so that it is hex and nothing else. Returns false when there are too many. */
-static bool name_of(const uint8_t *build_id, size_t bytes, char name_out[NAME_BYTES])
-{
-    if (bytes == 0 || bytes > SBX_IMAGE_BUILD_ID_BYTES_MAX) {
-        return false;
-    }
-    for (size_t i = 0; i < bytes; i++) {
-        snprintf(name_out + 2 * i, 3, "%02x", build_id[i]);
-    }
-    strcpy(name_out + 2 * bytes, suffix);
-    return true;
-}
-
-static int open_image(const struct sbx_symbol_store *store, const char *name, size_t cache_bytes,
-                      struct sbx_symbol_image **image_out)
-{
-    int fd = openat(store->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    return fd < 0 ? -errno : sbx_symbol_image_open(fd, cache_bytes, image_out);
-}
-
-static bool is_of(const struct sbx_symbol_image *image, const uint8_t *build_id, size_t bytes)
-{
-    const struct sbx_image_facts *facts = sbx_symbol_image_facts(image);
-    return facts->build_id_bytes == bytes && memcmp(facts->build_id, build_id, bytes) == 0;
-}
-
-/* Note that `name` was asked for, unless that stands there of today. A store that may not be written to stays as it is. */
-static void refresh(const struct sbx_symbol_store *store, const char *name, uint64_t now_s)
-{
-    struct stat status;
-    if (fstatat(store->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_mtime < 0 ||
-        (uint64_t)status.st_mtime + SBX_STORE_REFRESH_S > now_s) {
-        return;
-    }
-    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)now_s}};
-    (void)utimensat(store->folder, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
 int sbx_symbol_store_find(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes, uint64_t now_s,
                           size_t cache_bytes, struct sbx_symbol_image **image_out)
 {
-    char name[NAME_BYTES];
-    if (!name_of(build_id, bytes, name)) {
-        return -ENOENT;
-    }
-    int result = open_image(store, name, cache_bytes, image_out);
-    if (result == 0 && !is_of(*image_out, build_id, bytes)) {
-        sbx_symbol_image_close(*image_out);
-        return -EBADMSG;
-    }
-    if (result == 0) {
-        refresh(store, name, now_s);
-    }
-    return result;
-}
-
-/* ---- writing ---- */
-
-/* Wait for the other writers. Returns a descriptor whose close ends it, or -errno. */
-static int lock(const struct sbx_symbol_store *store)
-{
-    int fd = openat(store->folder, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return -errno;
-    }
-    while (flock(fd, LOCK_EX) != 0) {
-        if (errno != EINTR) {
-            int result = -errno;
-            close(fd);
-            return result;
-        }
-    }
-    return fd;
+    return store->backend->find(store, build_id, bytes, now_s, cache_bytes, image_out);
 }
 
 int sbx_symbol_store_begin(struct sbx_symbol_store *store, struct sbx_store_draft *draft, int *fd_out)
 {
-    for (int tries = 0; tries < 16; tries++) {
-        uint64_t random;
-        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random) {
-            return -errno;
-        }
-        snprintf(draft->name, sizeof draft->name, "%s%016llx", draft_prefix, (unsigned long long)random);
-        int fd = openat(store->folder, draft->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd >= 0) {
-            *fd_out = fd;
-            return 0;
-        }
-        if (errno != EEXIST) {
-            return -errno;
-        }
-    }
-    return -EEXIST;
-}
-
-void sbx_symbol_store_abandon(struct sbx_symbol_store *store, const struct sbx_store_draft *draft)
-{
-    (void)unlinkat(store->folder, draft->name, 0);
-}
-
-/* What to do with `draft` where `name` is or is not; called with the lock held. */
-static int decide(const struct sbx_symbol_store *store, const char *name, const struct sbx_image_facts *draft,
-                  enum sbx_store_outcome *outcome, enum sbx_symbol_source *before)
-{
-    struct sbx_symbol_image *there = NULL;
-    int result = open_image(store, name, 0, &there);
-    if (result == -ENOENT) {
-        *outcome = SBX_STORE_ADDED;
-        return 0;
-    }
-    if (result == 0) {
-        result = sbx_symbol_image_verify(there);
-    }
-    if (result == -EBADMSG || result == -EPROTONOSUPPORT) {
-        *outcome = SBX_STORE_REPLACED;
-        result = 0;
-    } else if (result == 0) {
-        const struct sbx_image_facts *facts = sbx_symbol_image_facts(there);
-        *before = facts->best;
-        /* Sources count down: dwarf is 1, and none, which is worst, is 0. */
-        unsigned old_rank = facts->best == SBX_SYMBOLS_NONE ? SBX_SYMBOLS_SOURCES : (unsigned)facts->best;
-        unsigned new_rank = draft->best == SBX_SYMBOLS_NONE ? SBX_SYMBOLS_SOURCES : (unsigned)draft->best;
-        bool is_same = memcmp(facts->digest, draft->digest, sizeof facts->digest) == 0;
-        *outcome = is_same               ? SBX_STORE_SAME
-                   : new_rank < old_rank ? SBX_STORE_REPLACED
-                   : new_rank > old_rank ? SBX_STORE_KEPT
-                                         : SBX_STORE_DIFFERENT;
-    }
-    sbx_symbol_image_close(there);
-    return result;
-}
-
-/* Durably: the bytes, then the name. */
-static int put_in_place(const struct sbx_symbol_store *store, const char *draft, const char *name)
-{
-    int fd = openat(store->folder, draft, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    int result = fd < 0 || fsync(fd) != 0 ? -errno : 0;
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (result == 0 && renameat(store->folder, draft, store->folder, name) != 0) {
-        result = -errno;
-    }
-    return result == 0 && fsync(store->folder) != 0 ? -errno : result;
+    draft->file = -1;
+    return store->backend->begin(store, draft, fd_out);
 }
 
 int sbx_symbol_store_commit(struct sbx_symbol_store *store, const struct sbx_store_draft *draft,
                             const uint8_t *build_id, size_t bytes, enum sbx_store_outcome *outcome_out,
                             enum sbx_symbol_source *before_out)
 {
-    char name[NAME_BYTES];
-    struct sbx_symbol_image *image = NULL;
-    enum sbx_store_outcome outcome = SBX_STORE_ADDED;
-    enum sbx_symbol_source before = SBX_SYMBOLS_NONE;
-    int held = -1, result = name_of(build_id, bytes, name) ? open_image(store, draft->name, 0, &image) : -EINVAL;
-    if (result == 0) { /* whoever wrote it read a stranger's file: nothing of it is believed */
-        result = is_of(image, build_id, bytes) ? sbx_symbol_image_verify(image) : -EBADMSG;
-    }
-    if (result == 0) {
-        held = lock(store);
-        result = held < 0 ? held : decide(store, name, sbx_symbol_image_facts(image), &outcome, &before);
-    }
-    if (result == 0 && (outcome == SBX_STORE_ADDED || outcome == SBX_STORE_REPLACED)) {
-        result = put_in_place(store, draft->name, name);
-    }
-    sbx_symbol_store_abandon(store, draft);
-    if (held >= 0) {
-        close(held);
-    }
-    sbx_symbol_image_close(image);
-    if (result == 0) {
-        *outcome_out = outcome;
-        if (before_out != NULL) {
-            *before_out = before;
-        }
-    }
-    return result;
+    return store->backend->commit(store, draft, build_id, bytes, outcome_out, before_out);
+}
+
+void sbx_symbol_store_abandon(struct sbx_symbol_store *store, const struct sbx_store_draft *draft)
+{
+    store->backend->abandon(store, draft);
 }
 
 int sbx_symbol_store_remove(struct sbx_symbol_store *store, const uint8_t *build_id, size_t bytes)
 {
-    char name[NAME_BYTES];
-    if (!name_of(build_id, bytes, name)) {
-        return -ENOENT;
-    }
-    int held = lock(store);
-    int result = held < 0 ? held : unlinkat(store->folder, name, 0) == 0 ? 0 : -errno;
-    if (held >= 0) {
-        close(held);
-    }
-    return result;
-}
-
-/* ---- the whole folder ---- */
-
-/* Whether `name` is that of an image: hex and the suffix. */
-static bool is_image_name(const char *name)
-{
-    size_t digits = strspn(name, "0123456789abcdef");
-    return digits > 0 && digits % 2 == 0 && digits <= 2 * SBX_IMAGE_BUILD_ID_BYTES_MAX &&
-           strcmp(name + digits, suffix) == 0;
-}
-
-/* Call `each` for every name in the folder until it fails; returns what it returned. */
-static int each_name(struct sbx_symbol_store *store, int (*each)(struct sbx_symbol_store *, const char *, void *),
-                     void *context)
-{
-    int fd = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (folder == NULL) {
-        int result = -errno;
-        if (fd >= 0) {
-            close(fd);
-        }
-        return result;
-    }
-    int result = 0;
-    const struct dirent *entry;
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
-        result = each(store, entry->d_name, context);
-    }
-    closedir(folder);
-    return result;
-}
-
-struct list {
-    struct sbx_store_entry *entries;
-    size_t count, room;
-};
-
-static int add_to_list(struct sbx_symbol_store *store, const char *name, void *context)
-{
-    struct list *list = context;
-    struct stat status;
-    if (!is_image_name(name) || fstatat(store->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return 0; /* something else, or gone meanwhile */
-    }
-    if (list->count == list->room) {
-        size_t room = list->room == 0 ? 64 : list->room * 2;
-        struct sbx_store_entry *grown = realloc(list->entries, room * sizeof *grown);
-        if (grown == NULL) {
-            return -ENOMEM;
-        }
-        list->entries = grown;
-        list->room = room;
-    }
-    struct sbx_store_entry *entry = &list->entries[list->count++];
-    struct sbx_symbol_image *image = NULL;
-    *entry = (struct sbx_store_entry){.used_s = status.st_mtime < 0 ? 0 : (uint64_t)status.st_mtime,
-                                      .file_bytes = (uint64_t)status.st_size};
-    memcpy(entry->build_id, name, strlen(name) - strlen(suffix));
-    entry->is_damaged = open_image(store, name, 0, &image) != 0;
-    if (!entry->is_damaged) {
-        entry->facts = *sbx_symbol_image_facts(image);
-    }
-    sbx_symbol_image_close(image);
-    return 0;
-}
-
-static int by_build_id(const void *a, const void *b)
-{
-    const struct sbx_store_entry *x = a, *y = b;
-    return strcmp(x->build_id, y->build_id);
+    return store->backend->remove(store, build_id, bytes);
 }
 
 int sbx_symbol_store_list(struct sbx_symbol_store *store, struct sbx_store_entry **entries_out, size_t *count_out)
 {
-    struct list list = {0};
-    int result = each_name(store, add_to_list, &list);
-    if (result != 0) {
-        free(list.entries);
-        return result;
-    }
-    if (list.count > 1) {
-        qsort(list.entries, list.count, sizeof *list.entries, by_build_id);
-    }
-    *entries_out = list.entries;
-    *count_out = list.count;
-    return 0;
-}
-
-struct sweep {
-    uint64_t now_s;
-    int removed;
-};
-
-static int sweep_one(struct sbx_symbol_store *store, const char *name, void *context)
-{
-    struct sweep *sweep = context;
-    bool is_draft = strncmp(name, draft_prefix, strlen(draft_prefix)) == 0;
-    struct stat status;
-    if ((!is_draft && !is_image_name(name)) || fstatat(store->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        return 0;
-    }
-    uint64_t keep_s = is_draft ? DRAFT_KEEP_S : SBX_STORE_KEEP_S;
-    if (status.st_mtime >= 0 && (uint64_t)status.st_mtime + keep_s < sweep->now_s &&
-        unlinkat(store->folder, name, 0) == 0) {
-        sweep->removed += !is_draft;
-    }
-    return 0;
+    return store->backend->list(store, entries_out, count_out);
 }
 
 int sbx_symbol_store_sweep(struct sbx_symbol_store *store, uint64_t now_s)
 {
-    struct sweep sweep = {.now_s = now_s};
-    int held = lock(store);
-    if (held < 0) {
-        return held;
-    }
-    int result = each_name(store, sweep_one, &sweep);
-    close(held);
-    return result != 0 ? result : sweep.removed;
+    return store->backend->sweep(store, now_s);
+}
+
+bool sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes)
+{
+    return store->backend->trouble(store, words_out, bytes);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_store.h - images by build-id, in one folder.
+/* symbol_store.h - images by build-id: in a folder (folder_store.h), or in Redis for many machines (redis_store.h).
  *
- *   FOLDER/TENANT/v2/BUILD-ID.sym    v2: the parser's version; what another version made is not seen
- *
- * An image is written beside its place and renamed into it, so that a reader sees all of it or nothing, whenever a writer
- * is killed. Writers take turns by a lock; readers need none. What a build-id has is replaced only by something better:
- * code with debug information after symbols alone, never one answer by a different one of the same kind, which would let
- * whoever may upload put words into other people's stacks. An image that nobody asked for in 45 days is removed; that it
- * was asked for is its file's time, written at most once a day. */
+ * A reader sees all of an image or nothing, whenever a writer is killed. What a build-id has is replaced only by something
+ * better: code with debug information after symbols alone, never one answer by a different one of the same kind, which
+ * would let whoever may upload put words into other people's stacks. An image that nobody asked for in 45 days goes; that
+ * it was asked for is written down at most once a day. A store may be used by several threads at a time, an image by one;
+ * images may outlive their store. In Redis, callers of one store take turns, and one that writes while a cluster replaces
+ * a master may take half a minute: a server that has to go on answering opens a store of its own for writing. */
 #ifndef SBX_SYMBOL_STORE_H
 #define SBX_SYMBOL_STORE_H
 
@@ -36,6 +35,15 @@ struct sbx_symbol_store;
  * are made; without, a missing one is -ENOENT. A folder that is another user's, or that others may write to, is -EPERM.
  * Returns 0, -EINVAL for a tenant that is none, or -errno. */
 int sbx_symbol_store_open(const char *folder, const char *tenant, bool may_create, struct sbx_symbol_store **store_out);
+/* The same for what an operator writes: a folder, or the URL of Redis as redis_url.h has it. Nothing is asked of Redis
+ * before it is needed, so a server that is away now may be there then; `may_create` means nothing to it. Returns as
+ * sbx_symbol_store_open(), -EDESTADDRREQ for a URL that is none, and -EKEYREJECTED when its password cannot be read. `why` gets words for a person, "" where the result
+ * says it all. */
+int sbx_symbol_store_open_at(const char *where, const char *tenant, bool may_create,
+                             struct sbx_symbol_store **store_out, char *why, size_t why_bytes);
+/* What was wrong with the store since this was asked last (a server away, damaged values), as words for a person that
+ * name it. False when nothing was. The calls that met it went on without. */
+bool sbx_symbol_store_trouble(struct sbx_symbol_store *store, char *words_out, size_t bytes);
 void sbx_symbol_store_close(struct sbx_symbol_store *store);
 
 /* The image of a build-id at time `now_s`, which makes it used. Returns 0, -ENOENT, or as sbx_symbol_image_open(). */
@@ -45,6 +53,7 @@ int sbx_symbol_store_find(struct sbx_symbol_store *store, const uint8_t *build_i
 /* A new file to write an image to, at *fd_out (given), and its name. Returns 0 or -errno. */
 struct sbx_store_draft {
     char name[48];
+    int file; /* of a store that is no folder: where it is until then, -1 none */
 };
 int sbx_symbol_store_begin(struct sbx_symbol_store *store, struct sbx_store_draft *draft, int *fd_out);
 /* Put what was written in its place, if it is an image of `build_id`, every chunk of it can be read, and what is there

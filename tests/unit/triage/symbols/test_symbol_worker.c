@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -284,10 +286,54 @@ static void test_sym_09_damaged_files_leave_the_caller_and_its_images_whole(void
     }
 }
 
+/* What the caller has open that the worker does not need: a connection to a server that believes it. */
+static int caller_end, other_end;
+static bool has_looked, has_ended;
+
+/* Called while the worker works (on a program that is large enough for that): when the caller closes its end, nobody has it any more. */
+static void look_at_the_connection(void *context, size_t done, size_t total)
+{
+    (void)context;
+    (void)done;
+    (void)total;
+    if (!has_looked) {
+        struct pollfd wait = {.fd = other_end, .events = POLLIN};
+        close(caller_end);
+        has_looked = true;
+        has_ended = poll(&wait, 1, 0) == 1 && (wait.revents & POLLHUP) != 0;
+    }
+}
+
+static void test_the_worker_has_no_descriptor_that_it_does_not_need(void **state)
+{
+    (void)state;
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    int ends[2], fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = memfd_create("image", MFD_CLOEXEC);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    caller_end = ends[0];
+    other_end = ends[1];
+    size_t bytes = sbx_build_id_read(fd, build_id);
+    const struct sbx_making making = {.descriptors = &fd,
+                                      .descriptor_count = 1,
+                                      .alternate = -1,
+                                      .build_id = build_id,
+                                      .build_id_bytes = bytes,
+                                      .name = "sample",
+                                      .out = out,
+                                      .progress = look_at_the_connection};
+    char said[240];
+    assert_int_equal(sbx_symbol_worker_make(&making, 0, said, sizeof said), 0);
+    assert_true(has_looked);
+    assert_true(has_ended);
+    close(other_end);
+    close(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         /* First, because a worker inherits what memory its caller has set free. */
+        cmocka_unit_test(test_the_worker_has_no_descriptor_that_it_does_not_need),
         cmocka_unit_test(test_a_file_that_takes_too_much_memory_is_refused_in_words),
         cmocka_unit_test(test_what_the_worker_made_answers),
         cmocka_unit_test(test_symbols_that_a_stripped_file_carries_compressed_are_found),

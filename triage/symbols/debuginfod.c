@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* debuginfod.c - debug files by build-id from a debuginfod server. */
+#include "debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbol_worker.h"
+
+#define MAX_BYTES (UINT64_C(2) << 30)
+
+enum {
+    MAX_S = 120,
+    IDLE_S = 20, /* with less than 100 KiB: what libdebuginfod calls its time-out */
+    LATE_S = 2   /* that it may take to notice its own limits */
+};
+
+/* ---- the process that fetches ---- */
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* The three functions of libdebuginfod.so.1. */
+struct library {
+    void *(*begin)(void);
+    void (*end)(void *client);
+    int (*find_debuginfo)(void *client, const unsigned char *build_id, int bytes, char **path);
+    int (*find_executable)(void *client, const unsigned char *build_id, int bytes, char **path);
+    void (*set_progress)(void *client, int (*progress)(void *client, long done, long total));
+};
+
+static bool load(struct library *library)
+{
+    void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        return false;
+    }
+    *(void **)&library->begin = dlsym(handle, "debuginfod_begin");
+    *(void **)&library->end = dlsym(handle, "debuginfod_end");
+    *(void **)&library->find_debuginfo = dlsym(handle, "debuginfod_find_debuginfo");
+    *(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
+    *(void **)&library->set_progress = dlsym(handle, "debuginfod_set_progressfn");
+    return library->begin != NULL && library->end != NULL && library->find_debuginfo != NULL &&
+           library->find_executable != NULL && library->set_progress != NULL;
+}
+
+static uint64_t max_bytes; /* of the process that fetches */
+static volatile sig_atomic_t was_large;
+
+static void note_large(int number)
+{
+    (void)number;
+    was_large = 1; /* and the write fails */
+}
+
+static int stop_when_large(void *client, long done, long total)
+{
+    (void)client;
+    was_large = was_large || (done > 0 && (uint64_t)done > max_bytes) || (total > 0 && (uint64_t)total > max_bytes);
+    return was_large;
+}
+
+static unsigned idle_limit(unsigned max_s)
+{
+    return max_s < IDLE_S ? max_s : IDLE_S;
+}
+
+/* What the library reads from its environment, and nothing that the user's has. */
+static bool set_environment(const struct sbx_debuginfod *server, unsigned max_s)
+{
+    static const char *const others[] = {"DEBUGINFOD_VERBOSE", "DEBUGINFOD_PROGRESS", "DEBUGINFOD_HEADERS_FILE",
+                                         "DEBUGINFOD_IMA_CERT_PATH"};
+    char bytes[24], seconds[16], idle[16];
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        (void)unsetenv(others[i]);
+    }
+    snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)max_bytes);
+    snprintf(seconds, sizeof seconds, "%u", max_s);
+    snprintf(idle, sizeof idle, "%u", idle_limit(max_s));
+    return setenv("DEBUGINFOD_URLS", server->url, 1) == 0 &&
+           setenv("DEBUGINFOD_CACHE_PATH", server->cache_folder, 1) == 0 &&
+           setenv("DEBUGINFOD_MAXSIZE", bytes, 1) == 0 && setenv("DEBUGINFOD_MAXTIME", seconds, 1) == 0 &&
+           setenv("DEBUGINFOD_TIMEOUT", idle, 1) == 0 && setenv("DEBUGINFOD_RETRY_LIMIT", "1", 1) == 0;
+}
+
+/* A result, with a descriptor where there is one. */
+static void send_result(int socket, int result, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec part = {&result, sizeof result};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    }
+    (void)sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+static int fetch_here(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, unsigned max_s,
+                      int *fd_out)
+{
+    struct library library;
+    const struct rlimit size = {max_bytes, max_bytes}, none = {0, 0};
+    int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (quiet < 0 || dup2(quiet, STDOUT_FILENO) < 0 || dup2(quiet, STDERR_FILENO) < 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setrlimit(RLIMIT_FSIZE, &size) != 0 ||
+        setrlimit(RLIMIT_CORE, &none) != 0 || signal(SIGXFSZ, note_large) == SIG_ERR) {
+        return -errno;
+    }
+    if (!set_environment(server, max_s)) {
+        return -ENOMEM;
+    }
+    if (!load(&library)) {
+        return -ENOSYS;
+    }
+    void *client = library.begin();
+    if (client == NULL) {
+        return -ENOMEM;
+    }
+    library.set_progress(client, stop_when_large);
+    uint64_t late_ms = now_ms() + (uint64_t)idle_limit(max_s) * 1000;
+    int fd = library.find_debuginfo(client, build_id, (int)bytes, NULL);
+    if (fd == -ENOENT && !was_large && now_ms() < late_ms) {
+        fd = library.find_executable(client, build_id, (int)bytes, NULL);
+    }
+    library.end(client);
+    *fd_out = fd;
+    if (fd == -ENOENT && now_ms() >= late_ms) { /* it calls some ends of a connection so, too */
+        fd = -ETIME;
+    }
+    return fd >= 0 ? 0 : was_large ? -EFBIG : fd;
+}
+
+/* ---- the caller ---- */
+
+bool sbx_debuginfod_is_url(const char *url)
+{
+    bool is_web = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+    for (const char *c = url; *c != '\0'; c++) {
+        is_web = is_web && (unsigned char)*c > ' ' && (unsigned char)*c < 0x7f; /* a space begins another URL */
+    }
+    return is_web && strlen(url) < 2000;
+}
+
+/* Wait for the result until `until_ms`. Returns it, or -ETIME; -ECHILD when the process ended without one. */
+static int receive_result(int socket, uint64_t until_ms, int *fd_out)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    int result = -ECHILD;
+    struct iovec part = {&result, sizeof result};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    for (;;) {
+        uint64_t now = now_ms();
+        struct pollfd wait = {.fd = socket, .events = POLLIN};
+        int ready = now >= until_ms ? 0 : poll(&wait, 1, (int)(until_ms - now));
+        if (ready > 0) {
+            break;
+        }
+        if (now_ms() >= until_ms || (ready < 0 && errno != EINTR)) {
+            return -ETIME;
+        }
+    }
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof result) {
+        return -ECHILD;
+    }
+    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        memcpy(fd_out, CMSG_DATA(header), sizeof *fd_out);
+    }
+    return result == 0 && *fd_out < 0 ? -ECHILD : result;
+}
+
+/* The words for a result. */
+static void explain(int result, char *why, size_t bytes)
+{
+    snprintf(why, bytes, "%s",
+             result == 0         ? ""
+             : result == -ENOENT ? "it has no debug information of this build-id"
+             : result == -ENOSYS ? "libdebuginfod.so.1 is not installed"
+             : result == -ETIME  ? "it takes longer than it may"
+             : result == -EFBIG  ? "what it has of this build-id is larger than it may be"
+             : result == -ECHILD ? "fetching from it ended early"
+                                 : strerror(-result));
+}
+
+int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, int *fd_out,
+                         char *why, size_t why_bytes)
+{
+    int sockets[2] = {-1, -1}, result = 0;
+    unsigned max_s = server->max_s == 0 ? MAX_S : server->max_s;
+    *fd_out = -1;
+    if (!sbx_debuginfod_is_url(server->url) || bytes == 0 || bytes > SBX_IMAGE_BUILD_ID_BYTES_MAX) {
+        snprintf(why, why_bytes, "no URL of a debuginfod server");
+        return -EINVAL;
+    }
+    pid_t pid = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) == 0) {
+        pid = fork();
+        if (pid == 0) {
+            int fd = -1;
+            /* The caller may have connections to servers that believe it. */
+            int socket = dup2(sockets[1], STDERR_FILENO + 1);
+            (void)close_range(STDERR_FILENO + 2, ~0U, 0);
+            max_bytes = server->max_bytes == 0 ? MAX_BYTES : server->max_bytes;
+            result = fetch_here(server, build_id, bytes, max_s, &fd);
+            send_result(socket, result, fd);
+            _exit(0);
+        }
+        result = pid < 0 ? -errno : 0;
+        close(sockets[1]);
+    } else {
+        result = -errno;
+    }
+    if (pid > 0) {
+        uint64_t until_ms = now_ms() + (uint64_t)(max_s + LATE_S) * 1000;
+        result = receive_result(sockets[0], until_ms, fd_out);
+        kill(pid, SIGKILL); /* it is our child and was not waited for: nobody else has its number */
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (sockets[0] >= 0) {
+        close(sockets[0]);
+    }
+    result = result == -E2BIG ? -EFBIG : result; /* libdebuginfod's word for it */
+    explain(result, why, why_bytes);
+    return result;
+}
+
+int sbx_debuginfod_image(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, size_t cache_bytes,
+                         struct sbx_symbol_image **image_out, char *why, size_t why_bytes)
+{
+    int fd;
+    int result = sbx_debuginfod_fetch(server, build_id, bytes, &fd, why, why_bytes);
+    if (result != 0) {
+        return result;
+    }
+    int out = memfd_create("symbols", MFD_CLOEXEC);
+    if (out < 0) {
+        close(fd);
+        return -errno;
+    }
+    const struct sbx_making making = {.descriptors = &fd,
+                                      .descriptor_count = 1,
+                                      .alternate = -1,
+                                      .build_id = build_id,
+                                      .build_id_bytes = bytes,
+                                      .name = "",
+                                      .now_s = (uint64_t)time(NULL),
+                                      .out = out};
+    result = sbx_symbol_worker_make(&making, 0, why, why_bytes);
+    if (result != 0) {
+        close(out);
+        return result;
+    }
+    result = sbx_symbol_image_open(out, cache_bytes, image_out); /* takes it */
+    if (result == 0 && (sbx_symbol_image_facts(*image_out)->build_id_bytes != bytes ||
+                        memcmp(sbx_symbol_image_facts(*image_out)->build_id, build_id, bytes) != 0 ||
+                        sbx_symbol_image_verify(*image_out) != 0)) {
+        sbx_symbol_image_close(*image_out);
+        result = -EBADMSG;
+    }
+    if (result != 0) {
+        snprintf(why, why_bytes, "what was read of it is no table of symbols");
+    }
+    return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* redis_store.h - images by build-id, in Redis or Redis Cluster (redis_keys.h says under which keys).
+ *
+ * A writer puts the chunks first and the head last, by a compare in the server: nobody sees half an image, and of two writers
+ * one sees what the other has put. The chunks of what was replaced stay for an hour, for those who are reading them. What
+ * nobody asks for expires. */
+#ifndef SBX_REDIS_STORE_H
+#define SBX_REDIS_STORE_H
+
+#include "redis_url.h"
+#include "symbol_store.h"
+
+/* `url` is copied. Asks nothing of Redis yet. Returns 0, -EINVAL for a tenant that is none, or -ENOMEM. */
+int sbx_redis_store_open(const struct sbx_redis_url *url, const char *name, const char *tenant,
+                         struct sbx_symbol_store **store_out);
+
+#endif
