@@ -44,6 +44,33 @@ static void test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahea
     sbx_snapshot_destroy(snapshot);
 }
 
+/* Symptom: "record 12 has a negative counter", and the payload was refused: a backend that allocated, seen from outside and by itself. */
+static void test_allocations_of_a_thread_do_not_go_back_by_what_its_samples_leave_out(void **state)
+{
+    struct whole_recording *fixture = *state;
+    const uint64_t bytes[] = {90000000, 90000000 - 1630, 0, 90000064, 10000000};
+    const uint64_t told[] = {90000000, 90000000, 0, 90000064, 10000000};
+    for (uint64_t i = 0; i < SBX_COUNT_OF(bytes); i++) {
+        struct sbx_record wait = {.kind = SBX_RECORD_SLEEP,
+                                  .thread = WORKER,
+                                  .begin_ns = ROUND_NS(ROUNDS + i),
+                                  .end_ns = ROUND_NS(ROUNDS + i),
+                                  .alloc_count = bytes[i] / 100,
+                                  .alloc_bytes = bytes[i]};
+        sbx_recording_put(fixture->builder, &wait);
+    }
+    struct sbx_snapshot *snapshot = sbx_recording_read_back(fixture->builder);
+    uint64_t seen = 0;
+    for (size_t i = 3 * ROUNDS; i < snapshot->record_count; i++) {
+        if (snapshot->records[i].thread == WORKER) {
+            assert_int_equal(snapshot->records[i].alloc_bytes, told[seen]); /* the last: nothing is left out that large */
+            assert_int_equal(snapshot->records[i].alloc_count, told[seen++] / 100);
+        }
+    }
+    assert_int_equal(seen, SBX_COUNT_OF(bytes));
+    sbx_snapshot_destroy(snapshot);
+}
+
 static void test_records_of_a_reused_entry_go_to_an_extra_thread(void **state)
 {
     struct whole_recording *fixture = *state;
@@ -198,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_RECORDING(test_cpu_time_of_a_thread_does_not_go_back_by_what_its_line_was_ahead),
+        WITH_RECORDING(test_allocations_of_a_thread_do_not_go_back_by_what_its_samples_leave_out),
         WITH_RECORDING(test_records_of_a_reused_entry_go_to_an_extra_thread),
         WITH_RECORDING(test_a_thread_that_sat_on_several_entries_is_one),
         WITH_RECORDING(test_a_thread_without_an_entry_is_one_extra_thread),
