@@ -45,7 +45,8 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
     [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
     [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR|URL",
-                             "where parsed symbols are kept and asked for first (default\nsymbols, below --data); or Redis, as symbols add has it"},
+                             "where parsed symbols are kept and asked for first (default\nsymbols, below --data); or "
+                             "Redis, as symbols add has it"},
     [OPTION_SYMBOL_MB] = {"--symbol-mb", 0, "N", "take files of symbols of at most N MiB (default 2048)"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",

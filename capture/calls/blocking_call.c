@@ -149,7 +149,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     keep_signal_away(thread, how_of(op));
 }
 
-/* The main thread paused, or a key was awaited: what that says of its message loop says message_loop.h. The watch
+/* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
  * thread reads it, and may be wrong by one look. */
 static void note_pause(struct sbx_thread *thread, const struct sbx_record *record)
 {
@@ -166,8 +166,9 @@ static void note_pause(struct sbx_thread *thread, const struct sbx_record *recor
         loop->paused += loop->paused_in != message;
         sbx_store_relaxed(&loop->paused_in, message);
         sbx_store_relaxed(&loop->paused_ns, loop->paused_ns + took_ns);
-    } else if (SBX_UNLIKELY(record->fd_class == SBX_FD_TTY) && record->op == SBX_OP_READ &&
-               sbx_is_terminal((int)(record->object - 1))) {
+    } else if ((SBX_UNLIKELY(record->fd_class == SBX_FD_TTY) && record->op == SBX_OP_READ &&
+                sbx_is_terminal((int)(record->object - 1))) ||
+               (record->op == SBX_OP_ACCEPT && record->kind == SBX_RECORD_SOCKET)) {
         sbx_store_relaxed(&loop->key_ns, (loop->key_in == message ? loop->key_ns : 0) + took_ns);
         sbx_store_relaxed(&loop->key_in, message);
     }

@@ -59,8 +59,12 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     const struct sbx_message_loop *loop = &thread->loop;
     uint64_t sum_ns = sbx_load_relaxed(&loop->key_in) == entry->message ? sbx_load_relaxed(&loop->key_ns) : 0;
     /* order: acquire entry.call - the fields of that call or of a later one */
-    bool is_read = sbx_load_acquire(&entry->call_kind) == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;
+    uint32_t kind = sbx_load_acquire(&entry->call_kind);
+    bool is_read = kind == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;
     uint64_t begin_ns = entry->call_begin_ns;
+    if (kind == SBX_RECORD_SOCKET && entry->call_op == SBX_OP_ACCEPT && now_ns > begin_ns) {
+        sum_ns += now_ns - begin_ns; /* it waits for somebody to come, and nobody waits for it */
+    }
     if (is_read && now_ns > begin_ns && entry->call_object != 0 &&
         sbx_is_terminal_of(thread->tid, (int)(entry->call_object - 1))) {
         sum_ns += now_ns - begin_ns;

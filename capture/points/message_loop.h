@@ -36,7 +36,8 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_signal_wait_begin(struct sbx_blocking *call,
  * look. */
 SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
 
-/* For how long of the open message of `thread` somebody at a terminal was awaited, for the watch thread. That is nobody's stall. */
+/* For how long of the open message of `thread` somebody at a terminal was awaited, or a connection by accept(), for the watch thread. That is
+ * nobody's stall. */
 SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns);
 
 /* The calling thread begins to handle a message of this kind (at most SBX_MESSAGE_KIND_MAX, else 0), and has handled it.

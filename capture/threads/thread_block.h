@@ -66,7 +66,7 @@ struct sbx_message_loop {
     uint32_t paused;               /* messages with a long one */
     bool pauses;                   /* there was one */
     uint64_t question_in;          /* last message in which something was read from a client; 0: none */
-    uint64_t key_ns, key_in;       /* how long keys were awaited in that message, at a terminal */
+    uint64_t key_ns, key_in; /* how long keys were awaited in that message, at a terminal, or connections by accept() */
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint32_t hits; /* passes at this site; judged from the second on */

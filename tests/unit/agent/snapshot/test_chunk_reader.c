@@ -63,7 +63,8 @@ static void test_allocations_of_a_thread_do_not_go_back_by_what_its_samples_leav
     uint64_t seen = 0;
     for (size_t i = 3 * ROUNDS; i < snapshot->record_count; i++) {
         if (snapshot->records[i].thread == WORKER) {
-            assert_int_equal(snapshot->records[i].alloc_bytes, told[seen]); /* the last: nothing is left out that large */
+            assert_int_equal(snapshot->records[i].alloc_bytes,
+                             told[seen]); /* the last: nothing is left out that large */
             assert_int_equal(snapshot->records[i].alloc_count, told[seen++] / 100);
         }
     }
