@@ -178,6 +178,38 @@ static void test_a_program_that_sleeps_between_clients_raises_no_alarm(void **st
     assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
 }
 
+/* The polls of a request were taken for the loop's, and then nobody comes for a while (seen with a worker of php-fpm). */
+__attribute__((noinline)) static int await_client(int listener)
+{
+    int client = accept(listener, NULL, NULL);
+    __asm__ volatile("" ::: "memory");
+    return client;
+}
+
+static void child_polls_often_and_then_awaits_a_client(void)
+{
+    child_start_with(300, 300);
+    child_sleep_ms(100);
+    int listener = child_listen();
+    for (int i = 0; i < 100; i++) {
+        (void)poll(NULL, 0, 2);
+    }
+    child_ask_later(1, 900, 0);
+    char question;
+    int client = await_client(listener);
+    child_expect(read(client, &question, 1) == 1 && write(client, "a", 1) == 1, "an answer");
+    close(client);
+    (void)poll(NULL, 0, 2);
+    stallbox_stop(5000);
+}
+
+static void test_an_accept_in_the_middle_of_a_message_is_nobodys_stall(void **state)
+{
+    (void)state;
+    assert_int_equal(recorded_process_run(child_polls_often_and_then_awaits_a_client), 0);
+    assert_int_equal(count_files(recorded_process_raw(), SBX_RAW_SUFFIX), 0);
+}
+
 /* ---- a backend that waits for everything by one function (PostgreSQL) ---- */
 
 static int clients_set, latch_set, client = -1;
@@ -404,6 +436,7 @@ int main(void)
         CASE(test_a_worker_that_waits_in_accept_is_idle),
         CASE(test_a_worker_that_waits_for_its_client_is_idle),
         CASE(test_a_program_that_sleeps_between_clients_raises_no_alarm),
+        CASE(test_an_accept_in_the_middle_of_a_message_is_nobodys_stall),
         CASE(test_a_slow_request_between_two_accepts_is_told),
         CASE(test_a_wait_in_another_epoll_set_is_part_of_the_message),
         CASE(test_a_backend_whose_client_waits_is_told_while_it_hangs),
