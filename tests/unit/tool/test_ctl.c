@@ -175,6 +175,9 @@ static void test_whether_there_is_a_message_loop_is_told(void **state)
 static void test_a_forked_child_answers_for_itself(void **state)
 {
     (void)state;
+#ifdef __SANITIZE_ADDRESS__ /* it takes the stack of a thread that is not in the child for one that is */
+    skip();
+#endif
     const char *pid = start_body("forks", 0);
     struct tool_result result = {.status = 1};
     for (int tries = 0; tries < 100 && result.status != 0; tries++) { /* it is recorded from its first poll */

@@ -132,7 +132,7 @@ static void test_what_is_no_file_of_that_build_id_is_refused(void **state)
     char why[240];
     const struct manner garbage = {
         .head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", .body = "<html>no!", .body_bytes = 9, .is_once = true};
-    const struct manner other = {.head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", .body = "/proc/self/exe"};
+    const struct manner other = {.head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", .body = "/bin/true"};
     assert_int_equal(ask(&garbage, why), -EBADMSG);
     assert_non_null(strstr(why, "file with this build-id"));
     assert_int_equal(ask(&other, why), -EBADMSG); /* an ELF file, but another */
