@@ -270,6 +270,22 @@ static unsigned count_rows(const char *folder)
     return count;
 }
 
+static void await_name(pid_t pid, const char *wanted)
+{
+    char path[48], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    for (unsigned i = 0; i < PATIENCE_S * 100 && strcmp(name, wanted) != 0; i++) {
+        FILE *file = fopen(path, "re");
+        if (file != NULL) {
+            name[0] = '\0';
+            (void)(fgets(name, sizeof name, file) != NULL);
+            name[strcspn(name, "\n")] = '\0';
+            fclose(file);
+        }
+        usleep(10000);
+    }
+}
+
 /* Its memory says which build-id its code has: another user's word must not decide how our own programs are walked. */
 static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **state)
 {
@@ -292,6 +308,7 @@ static void test_loc_14_the_rows_of_another_user_s_process_are_not_kept(void **s
             execl("/bin/sleep", "sleep", "600", (char *)NULL);
             _exit(127);
         }
+        await_name(pid, "sleep"); /* before it is still this program, and this user's */
         for (unsigned i = 0; i < PATIENCE_S * 20; i++) {
             assert_int_equal(sbx_process_view_open(&view, pid, &cache, NULL, 0), 0);
             assert_int_equal(sbx_process_look_take(&view, &look), 0);
