@@ -13,6 +13,7 @@
 #include "arena.h"
 #include "build_id.h"
 #include "names.h"
+#include "symbol_places.h"
 #include "symbolizer.h"
 
 #define TEXT_BYTES_MAX ((size_t)128 << 20)
@@ -124,11 +125,13 @@ static int name_marker(struct naming *naming, const struct sbx_stall_frame *fram
     return add_location(naming, (struct sbx_location){.function = intern(naming, text), .module = intern(naming, "")});
 }
 
+static const char no_source[] = "none";
+
 /* A function of an embedded runtime. The line is where it was; where nothing told that, where it is defined. */
 static int name_logical(struct naming *naming, const struct sbx_stall_frame *frame)
 {
     struct sbx_location location = {
-        .module = naming->module_names[frame->module], .line = frame->line, .app = true, .logical = true};
+        .module = naming->module_names[frame->module], .line = frame->line, .app = true, .logical = true, .source = no_source};
     struct sbx_provider_map *map = sbx_symbolizer_providers(naming->symbolizer);
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
     const struct sbx_provider_function *found =
@@ -136,6 +139,7 @@ static int name_logical(struct naming *naming, const struct sbx_stall_frame *fra
     char unnamed[64];
     if (found != NULL) {
         location.named = true;
+        location.source = "runtime";
         location.function = intern(naming, found->function);
         location.file = found->file[0] == '\0' ? NULL : intern(naming, found->file);
         location.line = frame->line != 0 ? frame->line : found->line;
@@ -159,7 +163,8 @@ static int name_code(struct naming *naming, const struct sbx_stall_frame *frame,
 {
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
     struct sbx_location location = {.module = naming->module_names[frame->module],
-                                    .app = module->kind == SBX_MODULE_KIND_APP};
+                                    .app = module->kind == SBX_MODULE_KIND_APP,
+                                    .source = no_source};
     uint64_t address = address_of(frame);
     char unnamed[SBX_NAME_BYTES_MAX];
     snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)frame->offset);
@@ -177,6 +182,7 @@ static int name_code(struct naming *naming, const struct sbx_stall_frame *frame,
     for (size_t i = 0; i < count && result == 0; i++) {
         const struct sbx_symbol_frame *found = &naming->found[i];
         location.named = found->function[0] != '\0';
+        location.source = location.named ? sbx_symbol_source_name(source) : no_source;
         location.function = intern(naming, location.named ? found->function : unnamed);
         location.file = found->file == NULL ? NULL : intern(naming, found->file);
         location.line = found->line;

@@ -20,6 +20,7 @@ struct sbx_location {
     bool inlined, named;
     bool app;     /* in a module of kind app, or of an embedded runtime */
     bool logical; /* of an embedded runtime: `module` is its name, such as "lua" */
+    const char *source; /* where its name came from: "dwarf", "symtab", "dynsym", "runtime", "none" */
 };
 
 /* A module without debug information that is the application's, or has frames that nothing names; or a runtime with such

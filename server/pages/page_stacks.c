@@ -43,6 +43,9 @@ static void put_frame(struct sbx_byte_buffer *page, const struct sbx_report *rep
         if (frame->inlined)
             sbx_fill_markup(page, &stacks_inlined_markup);
         break;
+    case STACKS_FRAME_SOURCE:
+        sbx_fill_text(&at, frame->source ? frame->source : "none");
+        break;
     case STACKS_FRAME_MODULE:
         sbx_fill_text(&at, frame->module);
         break;
