@@ -130,8 +130,11 @@ static const char no_source[] = "none";
 /* A function of an embedded runtime. The line is where it was; where nothing told that, where it is defined. */
 static int name_logical(struct naming *naming, const struct sbx_stall_frame *frame)
 {
-    struct sbx_location location = {
-        .module = naming->module_names[frame->module], .line = frame->line, .app = true, .logical = true, .source = no_source};
+    struct sbx_location location = {.module = naming->module_names[frame->module],
+                                    .line = frame->line,
+                                    .app = true,
+                                    .logical = true,
+                                    .source = no_source};
     struct sbx_provider_map *map = sbx_symbolizer_providers(naming->symbolizer);
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
     const struct sbx_provider_function *found =
@@ -162,9 +165,8 @@ static uint64_t address_of(const struct sbx_stall_frame *frame)
 static int name_code(struct naming *naming, const struct sbx_stall_frame *frame, struct sbx_symbol_file *file)
 {
     const struct sbx_stall_module *module = &naming->report->stall->modules[frame->module];
-    struct sbx_location location = {.module = naming->module_names[frame->module],
-                                    .app = module->kind == SBX_MODULE_KIND_APP,
-                                    .source = no_source};
+    struct sbx_location location = {
+        .module = naming->module_names[frame->module], .app = module->kind == SBX_MODULE_KIND_APP, .source = no_source};
     uint64_t address = address_of(frame);
     char unnamed[SBX_NAME_BYTES_MAX];
     snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)frame->offset);

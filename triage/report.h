@@ -18,8 +18,8 @@ struct sbx_location {
     const char *file;     /* NULL unknown */
     uint32_t line;        /* 0 unknown */
     bool inlined, named;
-    bool app;     /* in a module of kind app, or of an embedded runtime */
-    bool logical; /* of an embedded runtime: `module` is its name, such as "lua" */
+    bool app;           /* in a module of kind app, or of an embedded runtime */
+    bool logical;       /* of an embedded runtime: `module` is its name, such as "lua" */
     const char *source; /* where its name came from: "dwarf", "symtab", "dynsym", "runtime", "none" */
 };
 
