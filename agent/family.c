@@ -94,9 +94,10 @@ static void sweep(uint64_t now_ns)
     }
 }
 
-bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns)
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, bool is_last_chance)
 {
-    if (family == NULL || !count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND)) {
+    if (family == NULL ||
+        (!count_in(&family->starts, now_ns / SECOND_NS, SBX_FAMILY_STARTS_A_SECOND) && !is_last_chance)) {
         return false;
     }
     if (take_free(pid)) {

@@ -26,8 +26,9 @@ bool sbx_family_found(const uint8_t session_id[16]);
 /* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 
-/* A child wants to be recorded, and is not any more. A seat whose owner has ended is given to who asks next. */
-bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns);
+/* A child wants to be recorded, and is not any more. A seat whose owner has ended is given to who asks next. `is_last_chance`: it gives
+ * up its rights, and could make no recording later, so how many begin in a second does not matter. */
+bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, bool is_last_chance);
 void sbx_family_give_seat(uint32_t pid);
 
 /* May a child make a snapshot now? Counts it. */

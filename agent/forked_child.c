@@ -137,17 +137,17 @@ static void count_unrecorded(void)
 }
 
 /* Returns whether it is under way: by this call, or another's. */
-static bool begin(uint64_t now_ns)
+static bool begin(uint64_t now_ns, bool is_last_chance)
 {
     uint32_t expected = PENDING;
-    if (now_ns < child.ask_again_ns) {
+    if (now_ns < child.ask_again_ns && !is_last_chance) {
         return false;
     }
     if (!sbx_cas_acq_rel(&child.state, &expected, STARTING)) { /* order: acq_rel child.state - one starter */
         return expected == STARTING;
     }
     pthread_t thread;
-    bool has_seat = sbx_family_take_seat(child.pid, now_ns);
+    bool has_seat = sbx_family_take_seat(child.pid, now_ns, is_last_chance);
     if (has_seat && sbx_agent_start_thread(&thread, start) == 0) {
         pthread_detach(thread);
         return true;
@@ -205,7 +205,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
             count_unrecorded();
         }
     } else if ((waits_for_work(group, op) || now_ns - child.forked_ns >= SBX_OLD_ENOUGH_NS) &&
-               now_ns >= child.ask_again_ns && may_make_thread(now_ns) && begin(now_ns)) {
+               now_ns >= child.ask_again_ns && may_make_thread(now_ns) && begin(now_ns, false)) {
         come_back();
     }
     errno = saved_errno;
@@ -239,7 +239,7 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
         if (sbx_cas_acq_rel(&child.state, &expected, OFF)) {    /* order: acq_rel child.state */
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
         }
-    } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns())) {
+    } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns(), true)) {
         come_back();
     }
     (void)wait_for_start(START_WAIT_MS);
@@ -258,8 +258,7 @@ int sbx_forked_child_start(void)
     if (state == DONE) {
         return sbx_load_acquire(&sbx_the_agent.is_running) != 0 ? -EALREADY : -ENOTSUP;
     }
-    child.ask_again_ns = 0;
-    if (!begin(sbx_now_ns())) {
+    if (!begin(sbx_now_ns(), true)) {
         return -ENOTSUP;
     }
     come_back();

@@ -35,10 +35,11 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < SBX_FAMILY_STARTS_A_SECOND; i++) {
-        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i));
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i, false));
     }
-    assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000));
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND));
+    assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, false));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, true)); /* who gives up its rights cannot wait */
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, false));
 }
 
 static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on(void **state)
@@ -47,17 +48,17 @@ static void test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_
     uint32_t taken = 0;
     uint64_t now_ns = 100 * SECOND;
     while (taken < SBX_FAMILY_SEATS) {
-        assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns));
+        assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns, false));
         now_ns += SECOND / 10;
         taken++;
     }
-    assert_false(sbx_family_take_seat(self, now_ns + SECOND)); /* all are of this process, which lives */
+    assert_false(sbx_family_take_seat(self, now_ns + SECOND, false)); /* all are of this process, which lives */
     sbx_family_give_seat((uint32_t)getpid());
     for (taken = 0; taken < SBX_FAMILY_SEATS; taken++) {
         now_ns += SECOND / 10;
-        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND)); /* nobody's any more */
+        assert_true(sbx_family_take_seat(self, now_ns + 5 * SECOND, false)); /* nobody's any more */
     }
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND));
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), now_ns + 10 * SECOND, false));
 }
 
 static void test_children_make_four_snapshots_a_minute(void **state)
