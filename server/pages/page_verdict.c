@@ -67,6 +67,22 @@ static void put_build_id(struct sbx_byte_buffer *page, const char *build_id)
     }
 }
 
+/* Which of the program's processes it is, and how many others stalled meanwhile. */
+static void put_family(struct sbx_byte_buffer *page, const struct sbx_stall *stall)
+{
+    uint32_t others = stall->family.stalled_beside;
+    SBX_FILL(page, verdict_family, at) {
+    case VERDICT_FAMILY_ROLE:
+        sbx_fill_text(&at, stall->family.is_worker ? "a forked worker" : "the first");
+        break;
+    case VERDICT_FAMILY_SIBLINGS:
+        if (others)
+            sbx_fill_textf(&at, "; %u other%s of this program stalled at the same time", others,
+                           others == 1 ? "" : "s");
+        break;
+    }
+}
+
 static void put_judged(struct sbx_byte_buffer *page, const struct sbx_report *report)
 {
     SBX_FILL(page, verdict_judged, at) {
@@ -159,6 +175,10 @@ void sbx_page_verdict(struct sbx_byte_buffer *page, const struct sbx_report *rep
         break;
     case VERDICT_APP:
         sbx_fill_text(&at, report->app_name);
+        break;
+    case VERDICT_FAMILY:
+        if (stall->family.is_worker || stall->family.stalled_beside)
+            put_family(page, stall);
         break;
     case VERDICT_VERSION:
         put_version(&at, stall->app_version);

@@ -38,7 +38,8 @@ static void test_so_many_begin_in_a_second_and_no_more(void **state)
         assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + i, false));
     }
     assert_false(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, false));
-    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000, true)); /* who gives up its rights cannot wait */
+    assert_true(sbx_family_take_seat((uint32_t)getpid(), 7 * SECOND + 900000000,
+                                     true)); /* who gives up its rights cannot wait */
     assert_true(sbx_family_take_seat((uint32_t)getpid(), 8 * SECOND, false));
 }
 

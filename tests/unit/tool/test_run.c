@@ -229,6 +229,9 @@ static void test_a_forked_worker_is_recorded_like_its_parent(void **state)
     assert_null(strstr(result.err, "no message loop")); /* the worker has one */
     snprintf(command, sizeof command, "[ $(ls %s/state/stallbox/spool/*.sbx | wc -l) = 1 ]", folder);
     assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s/state/stallbox/spool", folder);
+    assert_non_null(strstr(RUN_TOOL("report", command).out, "(a forked worker)"));
+    assert_non_null(strstr(RUN_TOOL("report", "--format", "json", command).out, "\"family\":{\"role\":\"worker\""));
     snprintf(command, sizeof command, "[ -z \"$(ls %s/recordings)\" ]", folder); /* and nothing is left behind */
     assert_int_equal(system(command), 0);
 }
