@@ -40,6 +40,7 @@ enum {
 /* How many of each it has room for. Both tables of callstacks are touched at random, so all of a recording takes memory. */
 struct shape {
     uint32_t modules, threads, frames, nodes, ids, chunks, chunks_least;
+    bool is_workers;
 };
 
 static const struct shape of_program = {.modules = SBX_MODULES_MAX,
@@ -57,7 +58,8 @@ static const struct shape of_worker = {.modules = 128,
                                        .nodes = 2 * SBX_NODES_MAX / 8,
                                        .ids = SBX_IDS_MAX / 8,
                                        .chunks = 128,
-                                       .chunks_least = 64};
+                                       .chunks_least = 64,
+                                       .is_workers = true};
 
 int sbx_spool_default_path(char *path_out, size_t path_bytes)
 {
@@ -289,9 +291,15 @@ static void wait_for_turn(int folder)
 /* Lay the recording out in the room there is: as it is wanted, or as small as it gets. 0, or -ENOSPC. */
 static int find_room(int folder, struct sbx_recording_header *draft, const struct shape *shape)
 {
+    static uint64_t limit_bytes; /* 0: not asked yet */
     struct sbx_recording_room room;
     wait_for_turn(folder);
-    sbx_recording_room_look(folder, &room);
+    if (!shape->is_workers || limit_bytes == 0) {
+        sbx_recording_room_look(folder, &room);
+        limit_bytes = room.limit_bytes;
+    } else {
+        sbx_recording_room_look_below(folder, limit_bytes, &room);
+    }
     uint64_t room_bytes = sbx_recording_room(&room);
     draft->file_bytes = lay_out(draft, shape, shape->chunks);
     if (draft->file_bytes > room_bytes) {

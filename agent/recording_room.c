@@ -123,8 +123,13 @@ static uint64_t find_memory_limit(void)
 
 void sbx_recording_room_look(int folder, struct sbx_recording_room *room_out)
 {
+    sbx_recording_room_look_below(folder, find_memory_limit(), room_out);
+}
+
+void sbx_recording_room_look_below(int folder, uint64_t limit_bytes, struct sbx_recording_room *room_out)
+{
     struct statvfs space;
-    *room_out = (struct sbx_recording_room){.limit_bytes = find_memory_limit()};
+    *room_out = (struct sbx_recording_room){.limit_bytes = limit_bytes};
     if (fstatvfs(folder, &space) == 0) { /* without any blocks it does not tell */
         room_out->total_bytes = (uint64_t)space.f_blocks * space.f_frsize;
         room_out->free_bytes = (uint64_t)space.f_bavail * space.f_frsize;

@@ -27,5 +27,7 @@ uint64_t sbx_recording_room(const struct sbx_recording_room *room);
 
 /* Look at the open `folder` of recordings, and at our control group. */
 void sbx_recording_room_look(int folder, struct sbx_recording_room *room_out);
+/* The same where the group's limit is known: of a forked worker, whose parent has asked every group above. */
+void sbx_recording_room_look_below(int folder, uint64_t limit_bytes, struct sbx_recording_room *room_out);
 
 #endif

@@ -99,7 +99,11 @@ int sbx_sample_signal_start(void)
 {
     /* Who stands in for sigaltstack(), as the sanitizers do, sets stacks past our hook, looks whether there is one, and
      * unmaps what he finds when he takes it away: he must not find ours. */
-    sbx_gives_signal_stacks = is_of_libc("sigaltstack");
+    static bool is_asked; /* a forked worker has the same libraries */
+    if (!is_asked) {
+        is_asked = true;
+        sbx_gives_signal_stacks = is_of_libc("sigaltstack");
+    }
     struct rlimit limit;
     sbx_the_capture.sample_handler = (void *)(uintptr_t)sbx_on_sample_signal;
     started_ns = sbx_now_ns();
