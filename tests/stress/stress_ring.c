@@ -98,8 +98,7 @@ static struct sbx_record make_record(uint32_t tid, uint64_t number, uint32_t thr
                                 .end_ns = sbx_now_ns() / SBX_TIME_UNIT_NS * SBX_TIME_UNIT_NS,
                                 .cpu_ns = tid == OBSERVER_TID ? 0 : (number * 9 + noise % 5) * SBX_TIME_UNIT_NS,
                                 .alloc_count = tid == OBSERVER_TID ? 0 : number * 3,
-                                .alloc_bytes = number * 7000 +
-                                               noise % 7000, /* a counter: a reader holds what goes back by little */
+                                .alloc_bytes = tid == OBSERVER_TID ? 0 : number * 7000 + noise % 7000,
                                 .message = number / 100,
                                 .amount = number};
     record.begin_ns = record.end_ns - noise % 4 * 8 * SBX_TIME_UNIT_NS;
