@@ -9,11 +9,16 @@
 
 #include "marks.h"
 
-/* Zeroed, private, readable and writable; NULL when there is none. */
+/* Zeroed, private, readable and writable; NULL when there is none. What is mapped is used in places: where the kernel gives huge
+ * pages unasked, one touched byte would cost 2 MiB. */
 SBX_HOOK_SAFE static inline void *sbx_pages_map(size_t bytes)
 {
     void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
+    if (pages == MAP_FAILED) {
+        return NULL;
+    }
+    (void)madvise(pages, bytes, MADV_NOHUGEPAGE); /* a kernel without huge pages refuses, and need not hear it */
+    return pages;
 }
 
 /* Like sbx_pages_map(), but a child of fork() finds zeroes there, by whatever call it was made. Falls back to ordinary

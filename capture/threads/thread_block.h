@@ -24,7 +24,10 @@
 
 enum {
     SBX_STACK_COPY_BYTES = 64 * 1024,
-    SBX_SIGNAL_STACK_BYTES = 64 * 1024, /* handlers of the host's run on it as well */
+    /* Handlers of the host's that ask for an alternate stack run on it as well, where they had the thread's own, and one may interrupt
+     * another: a thread that starves finds several signals at once, each with a frame of up to 12 KiB (AMX). What is not used costs
+     * addresses only. */
+    SBX_SIGNAL_STACK_BYTES = 256 * 1024,
 };
 
 /* Samples well inside so many messages found the polling function at work, and none found it gone: messages are handled

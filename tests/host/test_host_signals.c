@@ -461,6 +461,55 @@ static void host_07_a_host_has_its_own_stacks_for_handlers(void **state)
     host_run_well(&(struct host_order){.body = "brings_stacks_for_handlers"});
 }
 
+/* A handler that may be called again while it runs, on a thread that gets a processor seldom: the kernel puts a frame of 3 to 12 KiB
+ * on the stack for each signal that came meanwhile. Alone there is room for as many as the thread's own stack holds. */
+enum {
+    NESTED = 40,
+    HANDLERS_BYTES = 1024
+};
+
+static _Thread_local int nested;
+static _Atomic int nested_most;
+
+static void on_nested(int number)
+{
+    volatile char room[HANDLERS_BYTES];
+    room[0] = room[HANDLERS_BYTES - 1] = (char)number;
+    if (++nested < NESTED) {
+        raise(number);
+    } else {
+        nested_most = nested;
+    }
+    nested--;
+}
+
+static void *raise_nested(void *unused)
+{
+    (void)unused;
+    for (int round = 0; round < 5; round++) {
+        host_compute_ms(10);
+        raise(SIGUSR2);
+    }
+    return NULL;
+}
+
+static void nests_handlers(void)
+{
+    pthread_t thread;
+    struct sigaction action = {.sa_handler = on_nested, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR2, &action, NULL);
+    begin_thread(&thread, raise_nested, NULL);
+    pthread_join(thread, NULL);
+    host_expect(nested_most == NESTED, "handlers were called inside each other");
+}
+
+static void host_07_handlers_that_nest_have_room(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "nests_handlers"});
+}
+
 /* ---- HOST-9: calls that nobody hooks ---- */
 
 static int (*poll_by_pointer)(struct pollfd *, nfds_t, int);
@@ -702,6 +751,7 @@ int main(int argc, char **argv)
         HOST_BODY(has_small_stacks_for_handlers),
         HOST_BODY(runs_coroutines_on_small_stacks),
         HOST_BODY(brings_stacks_for_handlers),
+        HOST_BODY(nests_handlers),
         HOST_BODY(calls_by_pointer),
         HOST_BODY(suspends_for_io),
         HOST_BODY(ends_threads_in_all_ways),
@@ -718,6 +768,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_07_small_stacks_for_handlers_are_never_written_to),
         HOST_TEST(host_07_a_sample_takes_nothing_of_a_coroutines_stack),
         HOST_TEST(host_07_a_host_has_its_own_stacks_for_handlers),
+        HOST_TEST(host_07_handlers_that_nest_have_room),
         HOST_TEST(host_09_calls_by_pointer_are_not_cut_short),
         HOST_TEST(host_09_a_wait_for_asynchronous_io_is_not_cut_short),
     };
