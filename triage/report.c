@@ -408,26 +408,47 @@ void sbx_report_kind_text(const struct sbx_report *report, uint32_t kind, char t
     }
 }
 
-/* What the application is called: as it was told, else as its executable. A name that was told and that nobody here knows is
- * told apart by its number, because the executable may be python's. */
+/* The number of the executable's name where a file told it: what the program itself would have told. A file of debug information
+ * alone is mostly called as the program with an ending. Without one `name_out` is "". */
+static uint64_t program_of_file(const struct sbx_report *report, char name_out[64])
+{
+    snprintf(name_out, 64, "%s", report->executable_name);
+    size_t bytes = strlen(name_out);
+    if (bytes > 6 && strcmp(name_out + bytes - 6, ".debug") == 0) {
+        name_out[bytes -= 6] = '\0';
+        bool is_build_id = bytes >= 16 && strspn(name_out, "0123456789abcdef") == bytes; /* .build-id/xx/yyyy.debug */
+        name_out[is_build_id ? 0 : bytes] = '\0';
+    }
+    return sbx_app_what(name_out);
+}
+
+/* What the application is called, and the number by which it is told from others: as it was told, else as its executable. A
+ * name that was told and that nobody here knows is told apart by its number, because the executable may be python's; and so
+ * is a program whose file was found under another name. */
 static void name_application(struct sbx_report *report, const struct sbx_symbolizer *symbolizer)
 {
     const struct sbx_stall *stall = report->stall;
-    if (report->executable_name[0] == '\0') {
+    char of_file[64] = "";
+    uint64_t by_file = report->executable_name[0] != '\0' ? program_of_file(report, of_file) : 0;
+    if (of_file[0] == '\0') {
         char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1];
         sbx_build_id_format(stall->app_build_id, stall->app_build_id_bytes, hex);
         snprintf(report->executable_name, sizeof report->executable_name, "%s%.8s",
                  stall->app_build_id_bytes > 0 ? "build-id " : "unknown application", hex);
     }
-    const char *told =
-        stall->app_what != 0 && symbolizer != NULL ? sbx_symbolizer_watch_name(symbolizer, stall->app_what) : NULL;
+    uint64_t told_id = stall->app_what != 0 ? stall->app_what : stall->program;
+    const char *told = told_id != 0 && symbolizer != NULL ? sbx_symbolizer_watch_name(symbolizer, told_id) : NULL;
+    report->app_id = told_id != 0 ? told_id : by_file;
     if (told != NULL) {
         snprintf(report->app_name, sizeof report->app_name, "%s", told);
-    } else if (stall->app_what != 0) {
-        snprintf(report->app_name, sizeof report->app_name, "%.40s #%010llx", report->executable_name,
-                 (unsigned long long)stall->app_what);
+    } else if (told_id == by_file || told_id == 0) {
+        snprintf(report->app_name, sizeof report->app_name, "%s",
+                 of_file[0] != '\0' ? of_file : report->executable_name);
+    } else if (stall->app_what == 0 && of_file[0] == '\0') {
+        snprintf(report->app_name, sizeof report->app_name, "program #%010llx", (unsigned long long)told_id);
     } else {
-        memcpy(report->app_name, report->executable_name, sizeof report->app_name);
+        snprintf(report->app_name, sizeof report->app_name, "%.40s #%010llx", report->executable_name,
+                 (unsigned long long)told_id);
     }
 }
 

@@ -94,6 +94,7 @@ struct sbx_report {
     int64_t packed_ns; /* when the payload's file was written, by the wall clock; 0 not known. The caller's to set */
     char app_name[64]; /* as it was called (run --app), else the executable's name */
     char executable_name[64]; /* where a path says it, else its build-id in short hex */
+    uint64_t app_id;          /* 40 bits, the same for all builds of the application; 0: nothing tells */
     struct sbx_arena *arena;  /* owns every string */
 };
 

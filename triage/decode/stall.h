@@ -108,6 +108,7 @@ struct sbx_stall {
     uint8_t rotating_id[16]; /* proto/erasure_format.h */
     uint32_t app_version[3];
     uint64_t app_what; /* sbx_app_what() of the name it was given; 0: none */
+    uint64_t program;  /* the same of its executable's file name, where it was given none; 0: not told */
     uint32_t created_day, uptime_bucket;
     struct {
         uint32_t os, os_major, kernel_major, kernel_minor, arch, log2_cores, log2_ram_gib;

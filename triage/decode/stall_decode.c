@@ -84,6 +84,7 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
         memcpy(stall->family.parent, payload->parent_session.data, sizeof stall->family.parent);
     }
     stall->app_what = payload->app_name & ((UINT64_C(1) << 40) - 1);
+    stall->program = payload->program & ((UINT64_C(1) << 40) - 1);
     stall->created_day = payload->created_day;
     stall->uptime_bucket = payload->uptime_bucket;
     return 0;

@@ -46,7 +46,7 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
 
 /* Has what called this function no part in what runs below it? So it is with an event loop, and with an interpreter in a
  * library, whose scripts are nobody's in the application: a web server that runs them only waits for them. */
-static bool hides_callers(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location)
+bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location)
 {
     return location->named &&
            (sbx_is_loop_function(location->function) || (sbx_script_language_of(location->function) != NULL &&
@@ -69,7 +69,7 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
-            in_loop = in_loop && !hides_callers(report, frame, location);
+            in_loop = in_loop && !sbx_blame_hides_callers(report, frame, location);
             for (int filter = in_loop ? SBX_BLAME_OWN : SBX_BLAME_NAMED; filter < SBX_BLAME_FILTERS; filter++) {
                 if (found[filter] == NULL && !is_no_answer(location, (enum sbx_blame_filter)filter) &&
                     sbx_blame_counts(report, frame, location, (enum sbx_blame_filter)filter)) {
@@ -227,7 +227,7 @@ static void merge(struct merger *merger, const double *weights, const double *th
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame + 1]; at-- > report->location_begin[frame];) {
             const struct sbx_location *location = &report->locations[at];
-            if (merger->filter == SBX_BLAME_OWN && hides_callers(report, frame, location)) {
+            if (merger->filter == SBX_BLAME_OWN && sbx_blame_hides_callers(report, frame, location)) {
                 node = 0;
             } else if (sbx_blame_counts(report, frame, location, merger->filter)) {
                 node = child_of(merger, node, &report->locations[at]);

@@ -22,6 +22,10 @@ enum sbx_blame_filter {
 bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location,
                       enum sbx_blame_filter filter);
 
+/* Has what called this function no part in what runs below it? So it is with an event loop, and with an interpreter in a
+ * library. */
+bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, const struct sbx_location *location);
+
 /* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
 

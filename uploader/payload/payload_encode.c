@@ -310,6 +310,13 @@ static void encode_redactions(const struct sbx_redacted *redacted, Stallbox__V1_
     out->records_cut = redacted->redactions.records_cut;
 }
 
+/* The executable's file name as a number; 0 when it has none. */
+static uint64_t program_of(const struct sbx_snapshot *snapshot)
+{
+    const char *path = snapshot->header.executable_path, *slash = strrchr(path, '/');
+    return sbx_app_what(slash != NULL ? slash + 1 : path);
+}
+
 int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_snapshot *snapshot, uint32_t detail_level,
                        const struct sbx_platform *platform, const struct sbx_sampled *sampled, uint8_t **payload_out,
                        size_t *bytes_out)
@@ -376,6 +383,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     char app_name[SBX_APP_NAME_MAX + 1] = "";
     memcpy(app_name, snapshot->header.app_name, SBX_APP_NAME_MAX);
     payload.app_name = sbx_app_what(app_name);
+    payload.program = redacted->app_module != 0 && app_name[0] == '\0' ? program_of(snapshot) : 0;
     if (redacted->has_rotating_id) {
         memcpy(ids[2], redacted->rotating_id, sizeof ids[2]);
         payload.rotating_id = (ProtobufCBinaryData){.len = sizeof ids[2], .data = ids[2]};

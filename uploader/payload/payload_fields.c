@@ -164,6 +164,8 @@ const struct sbx_payload_field sbx_payload_fields[] = {
      "of such a process: session_id of the first of them"},
     {SBX_IN_PAYLOAD, 27, SBX_FIELD_ID, 0, false, false, 0, "parent_session",
      "of such a process: session_id of the one that forked it"},
+    NUMBER(SBX_IN_PAYLOAD, 28, "program", SBX_NUMBER_MAX,
+           "40 bits of a hash of the executable's file name, where --app gave no other"),
     LIST(SBX_IN_PAYLOAD, 17, "app_version", 999999, "version the program told: major, minor, patch"),
 };
 

@@ -56,6 +56,9 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
     if (payload->app_name != 0) {
         fprintf(out, ", name #%010" PRIx64, payload->app_name);
     }
+    if (payload->program != 0) {
+        fprintf(out, ", file name #%010" PRIx64, payload->program);
+    }
     for (size_t i = 0; i < payload->n_app_version; i++) {
         fprintf(out, "%s%" PRIu32, i == 0 ? ", version " : ".", payload->app_version[i]);
     }

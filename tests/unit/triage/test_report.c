@@ -15,6 +15,7 @@
 #include "attribute.h"
 #include "build_id.h"
 #include "hot.h"
+#include "names.h"
 #include "payload_builder.h"
 #include "print_json.h"
 #include "print_text.h"
@@ -244,6 +245,40 @@ static void test_return_addresses_are_looked_up_at_the_call(void **state)
     assert_string_equal(locations[count - 3]->function, "sample_outer");
 }
 
+/* A program of build-id 7 that told a name, or the file name of its executable, as numbers. */
+static void report_of_names(const char *told, const char *program)
+{
+    struct sbx_payload_builder *builder = sbx_payload_builder_create(1);
+    static const uint8_t build_id[20] = {7};
+    sbx_builder_module(builder, SBX_MODULE_KIND_APP, build_id, 20, NULL);
+    sbx_builder_thread(builder, "main", 1);
+    Stallbox__V1__Payload *payload = sbx_builder_payload(builder);
+    payload->app_build_id = (ProtobufCBinaryData){.len = 20, .data = (uint8_t *)(uintptr_t)build_id};
+    payload->app_name = sbx_app_what(told);
+    payload->program = sbx_app_what(program);
+    decode(builder);
+    sbx_payload_builder_destroy(builder);
+    assert_int_equal(sbx_report_create(stall, symbolizer, &report), 0);
+}
+
+static void test_an_application_is_known_by_its_name_not_by_its_build(void **state)
+{
+    (void)state;
+    char text[64];
+    report_of_names("", "orders");
+    assert_true(report->app_id == sbx_app_what("orders"));
+    snprintf(text, sizeof text, "program #%010llx", (unsigned long long)report->app_id);
+    assert_string_equal(report->app_name, text); /* nobody here knows the name */
+    destroy(state);
+    report_of_names("shop", "");
+    assert_true(report->app_id == sbx_app_what("shop"));
+    snprintf(text, sizeof text, "build-id 07000000 #%010llx", (unsigned long long)report->app_id);
+    assert_string_equal(report->app_name, text);
+    destroy(state);
+    report_of_names("", ""); /* of an older agent */
+    assert_int_equal(report->app_id, 0);
+}
+
 static void test_hidden_modules_and_markers_have_words(void **state)
 {
     (void)state;
@@ -448,6 +483,7 @@ int main(void)
         cmocka_unit_test_teardown(test_index_tells_the_name_that_was_executed, destroy),
         cmocka_unit_test_teardown(test_without_symbol_files_offsets_stand, destroy),
         cmocka_unit_test_teardown(test_return_addresses_are_looked_up_at_the_call, destroy),
+        cmocka_unit_test_teardown(test_an_application_is_known_by_its_name_not_by_its_build, destroy),
         cmocka_unit_test_teardown(test_hidden_modules_and_markers_have_words, destroy),
         cmocka_unit_test_teardown(test_a_report_that_nobody_attributed_has_no_verdict_and_can_be_printed, destroy),
         cmocka_unit_test_teardown(test_modules_whose_symbols_would_help_are_told, destroy),

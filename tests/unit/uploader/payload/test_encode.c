@@ -146,6 +146,7 @@ static void test_what_the_application_is_called_leaves_as_a_number_and_its_versi
     struct sbx_recording_builder *builder = sbx_scene_create();
     struct opened it = encode(builder, 1);
     assert_int_equal(it.decoded->app_name, 0); /* it was not told */
+    assert_int_equal(it.decoded->program, sbx_app_what("payroll-server"));
     assert_int_equal(it.decoded->n_app_version, 0);
     close_opened(&it);
     strcpy(builder->header->app_name, "orders-service");
@@ -153,6 +154,7 @@ static void test_what_the_application_is_called_leaves_as_a_number_and_its_versi
     builder->header->app_version[1] = 4;
     it = encode(builder, 1);
     assert_int_equal(it.decoded->app_name, sbx_app_what("orders-service"));
+    assert_int_equal(it.decoded->program, 0); /* one name is enough */
     assert_true(it.decoded->app_name != sbx_app_what("orders-servicf") && it.decoded->app_name < UINT64_C(1) << 40);
     assert_int_equal(it.decoded->n_app_version, 3);
     assert_int_equal(it.decoded->app_version[1], 4);
@@ -378,6 +380,7 @@ static void test_a_recording_without_threads_or_records_is_still_a_payload(void 
     assert_int_equal(it.decoded->trigger->kind, SBX_TRIGGER_MANUAL);
     assert_int_equal(it.decoded->records->n_kind, 0);
     assert_int_equal(it.decoded->app_build_id.len, 0);
+    assert_int_equal(it.decoded->program, 0);
     close_opened(&it);
     sbx_recording_builder_destroy(builder);
 }
