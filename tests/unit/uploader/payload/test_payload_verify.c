@@ -139,7 +139,12 @@ static void test_known_fields_in_another_shape_are_refused(void **state)
 static void test_cut_off_payloads_are_refused(void **state)
 {
     (void)state;
+    const uint8_t *program = memrchr(true_payload, 0xe0, true_bytes); /* field 28 is the last, and need not be there */
+    assert_true(program != NULL && program[1] == 1);
     for (size_t bytes = 0; bytes < true_bytes; bytes++) {
+        if (bytes == (size_t)(program - true_payload)) {
+            continue;
+        }
         uint8_t *exact = malloc(bytes + 1);
         assert_non_null(exact);
         memcpy(exact, true_payload, bytes);
