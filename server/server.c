@@ -33,7 +33,7 @@ enum {
     RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
 static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
-#define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(1) << 30)
+#define RENDERINGS_BYTES_MAX_DEFAULT (UINT64_C(256) << 20)
 
 /* Each has a handle of its own: one handle is for one thread at a time. */
 enum symbol_user {
@@ -188,8 +188,10 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         .provider_dir = sbx_provider_shelf_folder(server->providers),
         .store = server->symbols[SYMBOLS_OF_TRIAGER],
     };
-    uint64_t renderings_max =
-        options->renderings_bytes_max ? options->renderings_bytes_max : RENDERINGS_BYTES_MAX_DEFAULT;
+    uint64_t renderings_max = options->renderings_bytes_max == 0 ? RENDERINGS_BYTES_MAX_DEFAULT
+                              : options->renderings_bytes_max == SBX_RENDERINGS_NOT_KEPT
+                                  ? 0
+                                  : options->renderings_bytes_max;
     result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
     if (result == 0)
         result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
@@ -305,6 +307,7 @@ void sbx_server_stop(struct sbx_server *server)
     if (!server)
         return;
     sbx_symbol_intake_end(server->intake); /* first: connections wait for it */
+    sbx_triager_end_wishes(server->triager);
     sbx_http_stop(server->http);
     sbx_symbol_intake_destroy(server->intake);
     sbx_symbol_helper_stop(server->own_helper);

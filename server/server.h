@@ -41,17 +41,20 @@ struct sbx_server_options {
     const char *const *read_tokens;    /* to look at pages and lists */
     size_t send_token_count, symbols_token_count, read_token_count;
     struct sbx_symbol_helper
-        *symbol_helper;            /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
+        *symbol_helper;           /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
                                                 whatever secrets this process has by then */
-    uint64_t symbol_bytes_max;     /* of a file of symbols that is sent; 2 GiB */
-    uint64_t disk_reserve_bytes;   /* that such a file leaves free, for payloads; 256 MiB */
-    uint32_t request_deadline_ms;  /* from connect, or the end of the request before, to the end of the answer; 30 s */
-    uint64_t renderings_bytes_max; /* what rendered reports may take on disk before the oldest go; 1 GiB */
-    uint32_t payload_days;         /* payloads as they came, and reports made of them, go after so many; 30 */
-    uint32_t retention_days;       /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
-    uint32_t min_machines;         /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
+    uint64_t symbol_bytes_max;    /* of a file of symbols that is sent; 2 GiB */
+    uint64_t disk_reserve_bytes;  /* that such a file leaves free, for payloads; 256 MiB */
+    uint32_t request_deadline_ms; /* from connect, or the end of the request before, to the end of the answer; 30 s */
+    uint64_t
+        renderings_bytes_max; /* what reports that somebody asked for may take on disk; 256 MiB. SBX_RENDERINGS_NOT_KEPT */
+    uint32_t payload_days;    /* payloads as they came, and reports made of them, go after so many; 30 */
+    uint32_t retention_days; /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
+    uint32_t min_machines;   /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
     FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
 };
+
+#define SBX_RENDERINGS_NOT_KEPT UINT64_MAX
 
 enum {
     SBX_KEEP_FOR_EVER = 1000000

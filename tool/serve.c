@@ -31,6 +31,7 @@ enum {
     OPTION_RETENTION,
     OPTION_PAYLOAD_DAYS,
     OPTION_MIN_MACHINES,
+    OPTION_RENDERINGS_MB,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -60,6 +61,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
         {"--payload-days", 0, "N",
          "the payload itself, sealed or not, and reports made of it,\nN days after it came (default "
          "30; 0: as long as the rest)"},
+    [OPTION_RENDERINGS_MB] =
+        {"--renderings-mb", 0, "N",
+         "keep at most N MiB of the reports that somebody looked at\n(default 256; 0: none, each is "
+         "made anew)"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},
@@ -245,6 +250,12 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
                 return SBX_EXIT_USAGE;
             }
             server_options->min_machines = (uint32_t)number;
+            break;
+        case OPTION_RENDERINGS_MB:
+            if (!sbx_option_number(&reader, OPTION_RENDERINGS_MB, 0, 1 << 20, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->renderings_bytes_max = number == 0 ? SBX_RENDERINGS_NOT_KEPT : number << 20;
             break;
         case SBX_OPTION_HELP:
             *help_out = true;

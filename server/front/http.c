@@ -42,6 +42,8 @@ struct exchange {
     uint8_t app_id[SBX_ID_BYTES];
     struct sbx_byte_buffer body; /* of either */
     struct sbx_reply reply;      /* status 0: not made yet */
+    bool has_wished;             /* for a rendering: then `wish` is the triager's, or what became of it */
+    struct sbx_wish wish;
 };
 
 /* ---- replies ---- */
@@ -264,7 +266,23 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     }
 }
 
-/* The request is complete: answer. */
+/* Have a rendering made; the connection rests until it is, or is not. */
+static void begin_wish(struct sbx_http *http, struct MHD_Connection *connection, const struct sbx_need *need,
+                       struct exchange *exchange)
+{
+    exchange->has_wished = true;
+    exchange->wish = (struct sbx_wish){.kind = need->kind, .done = resume, .context = connection};
+    memcpy(exchange->wish.id, need->id, SBX_ID_BYTES);
+    sbx_deadline_pause(http->deadlines, deadline_of(connection));
+    MHD_suspend_connection(connection);
+    int result = sbx_triager_wish(http->settings.routes.triager, &exchange->wish);
+    if (result < 0) {
+        exchange->wish.result = result;
+        MHD_resume_connection(connection);
+    }
+}
+
+/* The request is complete: answer, unless something has to be made first. */
 static void end_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
                          struct exchange *exchange)
 {
@@ -284,15 +302,22 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         sbx_route_post_erasures(&http->settings.routes, &exchange->body, &exchange->reply);
         return;
     }
+    struct sbx_need need = {0};
     const struct sbx_request request = {
         .method = method,
         .path = path,
+        .need = &need,
+        .made = exchange->has_wished ? &exchange->wish : NULL,
         .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),
         .limit = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "limit"),
         .if_none_match = header_of(connection, "If-None-Match"),
         .host = header_of(connection, "Host"),
     };
     sbx_route(&http->settings.routes, &request, &exchange->reply);
+    if (exchange->has_wished)
+        sbx_deadline_renew(http->deadlines, deadline_of(connection));
+    if (need.is_there)
+        begin_wish(http, connection, &need, exchange);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *path,
@@ -325,7 +350,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return MHD_YES; /* called again when it goes on */
     }
     end_exchange(http, connection, method, path, exchange);
-    return send_reply(connection, &exchange->reply);
+    return exchange->reply.status ? send_reply(connection, &exchange->reply) : MHD_YES; /* else called again */
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **exchange_slot,
@@ -338,6 +363,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         sbx_upload_destroy(exchange->upload);
         sbx_symbol_upload_destroy(exchange->symbols);
         sbx_byte_buffer_finish(&exchange->body);
+        sbx_wish_finish(&exchange->wish);
         sbx_reply_finish(&exchange->reply);
         free(exchange);
         *exchange_slot = NULL;

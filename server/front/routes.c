@@ -166,6 +166,30 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     free(rows);
 }
 
+/* A rendering: the one that lies here, or that was made for this request. Returns 0 and its bytes; -EINPROGRESS when it is to
+ * be made first, as the request's need says; -ENOENT when it cannot be made any more; or -errno. `bytes`: of the payload. */
+static int find_rendering(const struct sbx_routes *routes, const struct sbx_request *request,
+                          const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind, int64_t bytes,
+                          struct sbx_byte_buffer *body)
+{
+    if (request->made) {
+        if (request->made->result == 0)
+            sbx_byte_buffer_append(body, request->made->body.data, request->made->body.used);
+        return request->made->result;
+    }
+    int result = sbx_renderings_get(routes->renderings, id, kind, body);
+    if (result == 0 || bytes == 0 || !request->need)
+        return result;
+    *request->need = (struct sbx_need){.is_there = true, .kind = kind};
+    memcpy(request->need->id, id, SBX_ID_BYTES);
+    return -EINPROGRESS;
+}
+
+static const char *why_not(const struct sbx_request *request, int result)
+{
+    return request->made && *request->made->why ? request->made->why : strerror(-result);
+}
+
 static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_request *request,
                               const struct target *target, struct sbx_reply *reply)
 {
@@ -178,12 +202,19 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
         refuse_for(request, reply, result);
         return;
     }
+    bool has_report = false;
+    if (row.state == SBX_TRIAGE_DONE) {
+        result = find_rendering(routes, request, target->id, SBX_RENDERING_PAGE, row.bytes, &report);
+        if (result == -EINPROGRESS)
+            return;
+        has_report = result == 0;
+        if (result < 0 && result != -ENOENT) { /* a page that says so, beside what is known of it */
+            row.state = SBX_TRIAGE_FAILED;
+            snprintf(row.failure, sizeof(row.failure), "its report cannot be made: %.160s", why_not(request, result));
+        }
+    }
     bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
                      sbx_store_issue(routes->store, issue_id, &issue) == 0;
-    bool has_report = row.state == SBX_TRIAGE_DONE &&
-                      sbx_renderings_get(routes->renderings, target->id, SBX_RENDERING_PAGE, &report) == 0;
-    if (row.state == SBX_TRIAGE_DONE && !has_report && row.bytes > 0)
-        sbx_triager_want(routes->triager, target->id);
     give_html(reply);
     sbx_page_stall(&row, has_issue ? &issue : NULL, has_report ? &report : NULL, now_ms(), &reply->body);
     sbx_byte_buffer_finish(&report);
@@ -272,23 +303,20 @@ static const struct download *find_download(const char *suffix)
     return NULL;
 }
 
-/* There is no rendering: say why, and have it made if it can be. */
-static void refuse_rendering(const struct sbx_routes *routes, const struct sbx_request *request,
-                             const struct target *target, struct sbx_reply *reply)
+/* There is no rendering: say why. */
+static void refuse_rendering(const struct sbx_request *request, const struct sbx_snapshot_row *row, int result,
+                             struct sbx_reply *reply)
 {
-    struct sbx_snapshot_row row;
-    int result = sbx_store_snapshot(routes->store, target->id, &row);
-    if (result < 0) {
-        refuse_for(request, reply, result);
-    } else if (row.state == SBX_TRIAGE_FAILED) {
-        sbx_reply_text(reply, 404, "triage failed: %s", row.failure);
-    } else if (row.bytes == 0) {
-        sbx_reply_text(reply, 410, "its payload was aged out; what was said of it is at /v1/snapshots/%s", row.id_text);
-    } else {
-        if (row.state == SBX_TRIAGE_DONE)
-            sbx_triager_want(routes->triager, target->id);
-        sbx_reply_text(reply, 503, "the report is being made; ask again");
+    if (row->state == SBX_TRIAGE_FAILED) {
+        sbx_reply_text(reply, 404, "triage failed: %s", row->failure);
+    } else if (row->state == SBX_TRIAGE_PENDING || result == -EAGAIN || result == -ECANCELED) {
+        sbx_reply_text(reply, 503, "the report is not made yet; ask again");
         reply->retry_after_s = RENDER_AGAIN_S;
+    } else if (row->bytes == 0 || result == -ENOENT) {
+        sbx_reply_text(reply, 410, "its payload was aged out; what was said of it is at /v1/snapshots/%s",
+                       row->id_text);
+    } else {
+        sbx_reply_text(reply, 500, "the report cannot be made: %s", why_not(request, result));
     }
 }
 
@@ -301,24 +329,25 @@ static void answer_download(const struct sbx_routes *routes, const struct sbx_re
         return;
     }
     /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
-    if (sbx_store_min_machines(routes->store) > 1) {
-        struct sbx_snapshot_row row;
-        int shown = sbx_store_snapshot(routes->store, target->id, &row);
-        if (shown < 0) {
-            refuse_for(request, reply, shown);
-            return;
-        }
-        if (download->rendering < 0) {
-            refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
-            return;
-        }
-    }
-    int result = download->rendering < 0 ? sbx_store_envelope(routes->store, target->id, &reply->body)
-                                         : sbx_renderings_get(routes->renderings, target->id,
-                                                              (enum sbx_rendering)download->rendering, &reply->body);
-    if (result == -ENOENT && download->rendering >= 0) {
-        refuse_rendering(routes, request, target, reply);
+    struct sbx_snapshot_row row;
+    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    if (result == 0 && download->rendering < 0 && sbx_store_min_machines(routes->store) > 1) {
+        refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
         return;
+    }
+    if (result == 0 && download->rendering >= 0) {
+        result = row.state != SBX_TRIAGE_DONE
+                     ? -EAGAIN
+                     : find_rendering(routes, request, target->id, (enum sbx_rendering)download->rendering, row.bytes,
+                                      &reply->body);
+        if (result == -EINPROGRESS)
+            return;
+        if (result < 0) {
+            refuse_rendering(request, &row, result, reply);
+            return;
+        }
+    } else if (result == 0) {
+        result = sbx_store_envelope(routes->store, target->id, &reply->body);
     }
     if (result < 0) {
         refuse_for(request, reply, result);

@@ -24,12 +24,21 @@ struct sbx_routes { /* all borrowed */
     struct sbx_symbol_intake *symbols;
 };
 
-struct sbx_request {            /* all borrowed */
-    const char *method;         /* "GET" */
-    const char *path;           /* decoded, without the query */
-    const char *before, *limit; /* query arguments as they came; NULL when missing */
-    const char *if_none_match;  /* header; NULL when missing */
-    const char *host;           /* likewise */
+/* A rendering that has to be made before a request can be answered. */
+struct sbx_need {
+    bool is_there; /* there is such a one */
+    uint8_t id[SBX_ID_BYTES];
+    enum sbx_rendering kind;
+};
+
+struct sbx_request {             /* all borrowed */
+    const char *method;          /* "GET" */
+    const char *path;            /* decoded, without the query */
+    const char *before, *limit;  /* query arguments as they came; NULL when missing */
+    const char *if_none_match;   /* header; NULL when missing */
+    const char *host;            /* likewise */
+    struct sbx_need *need;       /* filled in when `made` is missing; NULL: nobody would wait */
+    const struct sbx_wish *made; /* what became of it; NULL: not asked for yet */
 };
 
 /* The path under which snapshots are posted. */
@@ -54,7 +63,8 @@ bool sbx_route_is_erasures(const char *path);
 void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
                              struct sbx_reply *reply);
 
-/* Answer any request but a post to the collector or of erasures and a put of a policy or symbols: 404 and 405 included. */
+/* Answer any request but a post to the collector or of erasures and a put of a policy or symbols: 404 and 405 included. Where
+ * the reply has no status then, `need` says what is to be made first; the next call with it in `made` answers. */
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* renderings.c - a bounded cache of documents in a file of its own, so that losing it loses nothing.
  *
- *   rendering                          five rows a snapshot, one a kind
- *     turn INTEGER                     one number a snapshot, growing: the order in which they go
+ *   rendering                          one row a snapshot and kind that somebody asked for
+ *     turn INTEGER                     growing: the order in which they go
  *     id BLOB(16), kind, bytes, body   PRIMARY KEY (id, kind)
  *   made_by                            one row: the version that made them */
 #include "renderings.h"
@@ -32,6 +32,7 @@ enum {
     SUM_BYTES,
     NEXT_TURN,
     DROP_ONE,
+    DROP_KIND,
     ADD_ONE,
     OLDEST_TURN,
     DROP_TURN,
@@ -46,6 +47,7 @@ static const char *const sql[STATEMENTS] = {
     [SUM_BYTES] = "SELECT COALESCE(SUM(bytes), 0) FROM rendering",
     [NEXT_TURN] = "SELECT COALESCE(MAX(turn), 0) + 1 FROM rendering",
     [DROP_ONE] = "DELETE FROM rendering WHERE id = ?1",
+    [DROP_KIND] = "DELETE FROM rendering WHERE id = ?1 AND kind = ?2",
     [ADD_ONE] = "INSERT INTO rendering(turn, id, kind, bytes, body) VALUES(?1, ?2, ?3, ?4, ?5)",
     [OLDEST_TURN] = "SELECT turn FROM rendering ORDER BY turn LIMIT 1",
     [DROP_TURN] = "DELETE FROM rendering WHERE turn = ?1",
@@ -146,7 +148,7 @@ void sbx_renderings_close(struct sbx_renderings *renderings)
     free(renderings);
 }
 
-/* Drop the oldest snapshots' renderings, but never those of `own_turn`, until the bound holds. */
+/* Drop the oldest, but never that of `own_turn`, until the bound holds. */
 static int shrink(struct sbx_renderings *renderings, int64_t own_turn)
 {
     int64_t bytes, turn;
@@ -164,38 +166,39 @@ static int shrink(struct sbx_renderings *renderings, int64_t own_turn)
     return result;
 }
 
-static int replace(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
-                   const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS])
+static int replace(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
+                   const struct sbx_byte_buffer *body)
 {
     int64_t turn;
     int result = read_number(renderings, NEXT_TURN, &turn);
     if (result < 0)
         return result;
-    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
+    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_KIND);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 2, kind);
     result = sbx_store_step(statement);
-    for (int kind = 0; kind < SBX_RENDERING_KINDS && result == 0; kind++) {
-        if (bodies[kind].failed || bodies[kind].used == 0)
-            continue;
-        statement = sbx_store_handle_use(&renderings->handle, ADD_ONE);
-        sqlite3_bind_int64(statement, 1, turn);
-        sqlite3_bind_blob(statement, 2, id, SBX_ID_BYTES, SQLITE_STATIC);
-        sqlite3_bind_int(statement, 3, kind);
-        sqlite3_bind_int64(statement, 4, (int64_t)bodies[kind].used);
-        sqlite3_bind_blob64(statement, 5, bodies[kind].data, bodies[kind].used, SQLITE_STATIC);
-        result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement); /* the bodies are the caller's */
-    }
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&renderings->handle, ADD_ONE);
+    sqlite3_bind_int64(statement, 1, turn);
+    sqlite3_bind_blob(statement, 2, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 3, kind);
+    sqlite3_bind_int64(statement, 4, (int64_t)body->used);
+    sqlite3_bind_blob64(statement, 5, body->data, body->used, SQLITE_STATIC);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement); /* the body is the caller's */
     return result == 0 ? shrink(renderings, turn) : result;
 }
 
-int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
-                       const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS])
+int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
+                       const struct sbx_byte_buffer *body)
 {
+    if (body->failed || body->used == 0 || body->used > renderings->bytes_max)
+        return 0;
     sbx_store_handle_lock(&renderings->handle);
     int result = sbx_store_handle_begin(&renderings->handle);
     if (result == 0)
-        result = replace(renderings, id, bodies);
+        result = replace(renderings, id, kind, body);
     if (result == 0)
         result = sbx_store_handle_commit(&renderings->handle);
     if (result < 0)
@@ -223,16 +226,26 @@ int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_I
     return result;
 }
 
-int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES])
+static int drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], bool is_for_good)
 {
     sbx_store_handle_lock(&renderings->handle);
     sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
-    if (result == 0)
+    if (result == 0 && is_for_good)
         sqlite3_wal_checkpoint_v2(renderings->handle.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
+}
+
+int sbx_renderings_drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES])
+{
+    return drop(renderings, id, false);
+}
+
+int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES])
+{
+    return drop(renderings, id, true);
 }
 
 uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* renderings.h - reports as they are served: made once by the triage worker, read by the routes.
+/* renderings.h - reports as they are served, once somebody has asked for them.
  *
- * Symbolizing costs up to seconds and belongs to one thread, so a request never does it: it reads what lies here, and
- * asks the worker when it lies here no more. Kept in DATA/renderings.db, bounded, oldest out first. Disposable: the
- * file may be deleted while no server runs; another server version starts it anew. Any thread may call. */
+ * Most stalls are never looked at, so nothing is rendered before someone asks (triager.h makes it); what was made lies here,
+ * for whoever asks again. Kept in DATA/renderings.db, bounded, oldest out first. Disposable: the file may be deleted while no
+ * server runs; another server version starts it anew. Any thread may call. */
 #ifndef SBX_RENDERINGS_H
 #define SBX_RENDERINGS_H
 
@@ -21,21 +21,24 @@ enum sbx_rendering {
 
 struct sbx_renderings;
 
-/* `version` (copied) tells renderings of different programs apart. Returns 0 or -errno with the reason. */
+/* `version` (copied) tells renderings of different programs apart. `bytes_max` 0: nothing is kept. Returns 0 or -errno with
+ * the reason. */
 int sbx_renderings_open(const char *data_dir, const char *version, uint64_t bytes_max,
                         struct sbx_renderings **renderings_out, char *why, size_t why_bytes);
 void sbx_renderings_close(struct sbx_renderings *renderings);
 
-/* Replace all renderings of `id` at once; borrowed; a failed or empty one is left out. Then the oldest of others go
- * until the bound holds. */
-int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES],
-                       const struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS]);
+/* Keep one rendering of `id` in place of an older one; borrowed; a failed or empty one is left out. Then the oldest of
+ * others go until the bound holds. Returns 0 or -errno. */
+int sbx_renderings_put(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
+                       const struct sbx_byte_buffer *body);
 
 /* Append one rendering to `body_out`. Returns 0, -ENOENT when it is not there (any more), -ENOMEM or -EIO. */
 int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind,
                        struct sbx_byte_buffer *body_out);
 
-/* Drop all renderings of `id`, for good. Returns 0 or -errno. */
+/* Drop all renderings of `id`: what they say is no longer so. Returns 0 or -errno. */
+int sbx_renderings_drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES]);
+/* The same for good: nothing of them stays in the journal either. Returns 0 or -errno. */
 int sbx_renderings_remove(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES]);
 
 uint64_t sbx_renderings_bytes(struct sbx_renderings *renderings);

@@ -110,6 +110,10 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",
                            (double)counts[SBX_METRIC_TRIAGE_MICROSECONDS] / 1e6,
                            (unsigned long long)(counts[SBX_METRIC_TRIAGED] + counts[SBX_METRIC_TRIAGE_FAILED]));
+    print_one(out, "stallbox_reports_made_total", "counter", "Reports rendered because somebody asked.",
+              counts[SBX_METRIC_RENDERED]);
+    print_one(out, "stallbox_reports_failed_total", "counter", "Reports that could not be made, or not within bounds.",
+              counts[SBX_METRIC_NOT_RENDERED]);
     print_one(out, "stallbox_connections_closed_late_total", "counter", "Connections cut at their deadline.",
               counts[SBX_METRIC_CLOSED_LATE]);
     print_one(out, "stallbox_erasures_total", "counter", "Requests to delete what a machine sent.",

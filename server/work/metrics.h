@@ -38,7 +38,9 @@ enum sbx_metric {
     SBX_METRIC_SYMBOLS_REFUSED = 26, /* bad files, and those without a right to send them */
     SBX_METRIC_SYMBOLS_LATER = 27,   /* no room, too many at a time, or the server stops */
     SBX_METRIC_SYMBOLS_INCOMPLETE = 28,
-    SBX_METRIC_COUNT = 29,
+    SBX_METRIC_RENDERED = 29,     /* reports made because somebody asked */
+    SBX_METRIC_NOT_RENDERED = 30, /* that could not be made, or not within their bounds */
+    SBX_METRIC_COUNT = 31,
 };
 
 struct sbx_metrics;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triager.c - one payload after the other: decode, report, render, record. */
+/* triager.c - one payload after the other: decode, report, record; and reports for those who wait for one. */
 #include "triager.h"
 
 #include <errno.h>
@@ -11,14 +11,12 @@
 
 #include "attribute.h"
 #include "cause.h"
-#include "exporters.h"
-#include "page_report.h"
-#include "print_json.h"
+#include "rendering_make.h"
 #include "report.h"
 #include "store_symbols.h"
 
 enum {
-    WANTED_MAX = 32,       /* renderings asked for and not made yet; a page asks again each second */
+    WISHES_MAX = 64,       /* renderings that somebody waits for */
     STORE_PAUSE_MS = 2000, /* after the store failed (disk full): try again, but not in a loop */
     /* Stalls that are triaged anew because symbols came leave the machine to everybody else: some 20 a second. */
     ANEW_PAUSE_MS = 50,
@@ -35,9 +33,9 @@ struct sbx_triager {
 
     pthread_mutex_t lock; /* of those up to the empty line */
     pthread_cond_t changed;
-    bool stopping, is_woken;
-    uint8_t wanted[WANTED_MAX][SBX_ID_BYTES];
-    size_t wanted_count;
+    bool stopping, is_woken, grants_no_more;
+    struct sbx_wish *wishes, **wishes_end; /* oldest first */
+    size_t wish_count;
 
     struct sbx_symbol_sources *sources;
     /* Below: the thread's own. */
@@ -63,54 +61,6 @@ static void log_line(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES]
 }
 
 /* ---- one payload ---- */
-
-/* Run one printer into a buffer. */
-static void render(int (*print)(const struct sbx_report *, FILE *), const struct sbx_report *report,
-                   struct sbx_byte_buffer *body)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
-    if (!stream) {
-        body->failed = true;
-        return;
-    }
-    int result = print(report, stream);
-    if (fclose(stream) != 0 || result < 0)
-        body->failed = true;
-    else
-        sbx_byte_buffer_append(body, text, bytes);
-    free(text);
-}
-
-/* Make and keep every rendering. What could not be made is left out: the verdict counts more, and a request asks again.
- */
-static void render_all(struct sbx_triager *triager, const struct sbx_report *report, const uint8_t id[SBX_ID_BYTES])
-{
-    static int (*const printers[SBX_RENDERING_KINDS])(const struct sbx_report *, FILE *) = {
-        [SBX_RENDERING_JSON] = sbx_print_json,
-        [SBX_RENDERING_PERFETTO] = sbx_print_perfetto,
-        [SBX_RENDERING_PPROF] = sbx_print_pprof,
-        [SBX_RENDERING_FOLDED] = sbx_print_folded,
-    };
-    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0}, timeline = {0}, flame = {0};
-    render(sbx_print_timeline_svg, report, &timeline);
-    render(sbx_print_flame_svg, report, &flame);
-    sbx_page_report(report, &timeline, &flame, &bodies[SBX_RENDERING_PAGE]);
-    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++) {
-        if (printers[kind])
-            render(printers[kind], report, &bodies[kind]);
-        if (bodies[kind].failed)
-            log_line(triager, id, "a rendering is missing", "no memory");
-    }
-    int result = sbx_renderings_put(triager->renderings, id, bodies);
-    if (result < 0)
-        log_line(triager, id, "renderings are missing", strerror(-result));
-    sbx_byte_buffer_finish(&timeline);
-    sbx_byte_buffer_finish(&flame);
-    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
-        sbx_byte_buffer_finish(&bodies[kind]);
-}
 
 static int put_verdict(struct sbx_triager *triager, const struct sbx_report *report, const uint8_t id[SBX_ID_BYTES])
 {
@@ -144,7 +94,7 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
     return result;
 }
 
-/* Name, judge, render, record. As triage_envelope(). */
+/* Name, judge, record. As triage_envelope(). */
 static int triage_stall(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES], const struct sbx_stall *stall,
                         char *why, size_t why_bytes)
 {
@@ -157,13 +107,12 @@ static int triage_stall(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYT
         snprintf(why, why_bytes, "%s", strerror(-result));
         goto destroy;
     }
-    render_all(triager, report, id); /* before the verdict: who sees that finds the page */
     result = put_verdict(triager, report, id);
-    if (result == -ENOENT) { /* erased meanwhile: nothing of it stays */
-        sbx_renderings_remove(triager->renderings, id);
+    if (result == 0) /* what was rendered of it before says something else */
+        sbx_renderings_drop(triager->renderings, id);
+    else if (result == -ENOENT) /* erased meanwhile */
         result = 0;
-    }
-    if (result < 0)
+    else
         snprintf(why, why_bytes, "the verdict could not be stored: %s", strerror(-result));
 destroy:
     sbx_report_destroy(report);
@@ -235,6 +184,63 @@ static int triage_one(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES
     }
     sbx_metrics_add(triager->metrics, SBX_METRIC_TRIAGE_MICROSECONDS, (uint64_t)(now_us() - begin_us));
     return result;
+}
+
+/* ---- wishes ---- */
+
+/* Of one payload that was triaged: decode, name and judge it again, and print. Returns 0, or -errno with the reason. */
+static int make_rendering(struct sbx_triager *triager, struct sbx_wish *wish, const struct sbx_byte_buffer *envelope)
+{
+    struct sbx_stall *stall = NULL;
+    struct sbx_report *report = NULL;
+    int result = sbx_stall_decode(envelope->data, envelope->used, &stall, wish->why, sizeof(wish->why));
+    if (result == 0)
+        result = sbx_store_complete(triager->store, stall);
+    struct sbx_symbolizer *symbolizer = result == 0 ? sbx_symbol_sources_renew(triager->sources) : NULL;
+    if (result == 0)
+        result = symbolizer ? sbx_report_create(stall, symbolizer, &report) : -ENOMEM;
+    if (result == 0)
+        result = sbx_attribute(report);
+    if (result == 0)
+        result = sbx_rendering_make(report, wish->kind, SBX_RENDERING_BYTES_MAX, &wish->body);
+    sbx_report_destroy(report);
+    sbx_stall_destroy(stall);
+    return result;
+}
+
+/* Keep it for the next who asks, unless it is of yesterday already. */
+static void keep_rendering(struct sbx_triager *triager, const struct sbx_wish *wish, uint64_t arrivals)
+{
+    struct sbx_snapshot_row row;
+    if (sbx_symbol_sources_arrivals(triager->sources) != arrivals)
+        return;
+    int result = sbx_renderings_put(triager->renderings, wish->id, wish->kind, &wish->body);
+    if (result < 0)
+        log_line(triager, wish->id, "a report is not kept", strerror(-result));
+    if (sbx_store_snapshot(triager->store, wish->id, &row) == -ENOENT) /* erased meanwhile: nothing of it stays */
+        sbx_renderings_remove(triager->renderings, wish->id);
+}
+
+static void grant(struct sbx_triager *triager, struct sbx_wish *wish)
+{
+    struct sbx_byte_buffer envelope = {0};
+    uint64_t arrivals = sbx_symbol_sources_arrivals(triager->sources);
+    wish->result = sbx_store_envelope(triager->store, wish->id, &envelope);
+    if (wish->result == 0)
+        wish->result = make_rendering(triager, wish, &envelope);
+    sbx_byte_buffer_finish(&envelope);
+    if (wish->result == 0)
+        keep_rendering(triager, wish, arrivals);
+    else if (!*wish->why)
+        snprintf(wish->why, sizeof(wish->why), "%s",
+                 wish->result == -EFBIG ? "it would have more than 8 MiB" : strerror(-wish->result));
+    sbx_metrics_add(triager->metrics, wish->result == 0 ? SBX_METRIC_RENDERED : SBX_METRIC_NOT_RENDERED, 1);
+    wish->done(wish->context);
+}
+
+void sbx_wish_finish(struct sbx_wish *wish)
+{
+    sbx_byte_buffer_finish(&wish->body);
 }
 
 /* ---- what is sealed ---- */
@@ -339,27 +345,33 @@ static void wait_for_work(struct sbx_triager *triager, int64_t at_most_ms, bool 
     }
     pthread_mutex_lock(&triager->lock);
     int code = 0;
-    while (!triager->stopping && code == 0 && !(can_wake && (triager->is_woken || triager->wanted_count > 0)))
+    while (!triager->stopping && code == 0 && !(can_wake && (triager->is_woken || triager->wishes)))
         code = at_most_ms ? pthread_cond_timedwait(&triager->changed, &triager->lock, &until)
                           : pthread_cond_wait(&triager->changed, &triager->lock);
     triager->is_woken = false;
     pthread_mutex_unlock(&triager->lock);
 }
 
-/* What someone waits for first, then the oldest of what is pending. -ENOENT: nothing; -ECANCELED: stopping. */
-static int next_work(struct sbx_triager *triager, uint8_t id_out[SBX_ID_BYTES])
+/* The oldest wish; NULL: none. */
+static struct sbx_wish *next_wish(struct sbx_triager *triager)
 {
     pthread_mutex_lock(&triager->lock);
-    bool stopping = triager->stopping, is_wanted = triager->wanted_count > 0;
-    if (is_wanted) {
-        memcpy(id_out, triager->wanted[0], SBX_ID_BYTES);
-        triager->wanted_count--;
-        memmove(triager->wanted[0], triager->wanted[1], triager->wanted_count * SBX_ID_BYTES);
+    struct sbx_wish *wish = triager->wishes;
+    if (wish) {
+        triager->wishes = wish->next;
+        triager->wishes_end = wish->next ? triager->wishes_end : &triager->wishes;
+        triager->wish_count--;
     }
     pthread_mutex_unlock(&triager->lock);
-    if (stopping)
-        return -ECANCELED;
-    return is_wanted ? 0 : sbx_store_next_pending(triager->store, id_out);
+    return wish;
+}
+
+static bool is_stopping(struct sbx_triager *triager)
+{
+    pthread_mutex_lock(&triager->lock);
+    bool stopping = triager->stopping;
+    pthread_mutex_unlock(&triager->lock);
+    return stopping;
 }
 
 static void *run(void *argument)
@@ -367,10 +379,13 @@ static void *run(void *argument)
     struct sbx_triager *triager = argument;
     uint8_t id[SBX_ID_BYTES];
     look_for_symbols(triager);
-    for (;;) {
-        int result = next_work(triager, id);
-        if (result == -ECANCELED)
-            return NULL;
+    while (!is_stopping(triager)) {
+        struct sbx_wish *wish = next_wish(triager);
+        if (wish) {
+            grant(triager, wish);
+            continue;
+        }
+        int result = sbx_store_next_pending(triager->store, id);
         if (result == 0)
             result = triage_one(triager, id);
         else if (result == -ENOENT)
@@ -382,6 +397,7 @@ static void *run(void *argument)
         else if (result < 0)
             wait_for_work(triager, STORE_PAUSE_MS, false);
     }
+    return NULL;
 }
 
 static void destroy(struct sbx_triager *triager)
@@ -408,6 +424,7 @@ int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, 
     pthread_cond_init(&triager->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&triager->lock, NULL);
+    triager->wishes_end = &triager->wishes;
     if (unseal_keys)
         triager->unseal_keys = *unseal_keys;
     triager->sources = sbx_symbol_sources_create(places, log);
@@ -426,6 +443,7 @@ void sbx_triager_stop(struct sbx_triager *triager)
 {
     if (!triager)
         return;
+    sbx_triager_end_wishes(triager);
     pthread_mutex_lock(&triager->lock);
     triager->stopping = true;
     pthread_cond_signal(&triager->changed);
@@ -448,15 +466,34 @@ void sbx_triager_symbols_came(struct sbx_triager *triager, const uint8_t *build_
     sbx_triager_wake(triager);
 }
 
-void sbx_triager_want(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES])
+int sbx_triager_wish(struct sbx_triager *triager, struct sbx_wish *wish)
 {
+    wish->next = NULL;
+    wish->result = 0;
+    wish->why[0] = '\0';
+    wish->body = (struct sbx_byte_buffer){0};
     pthread_mutex_lock(&triager->lock);
-    size_t i = 0;
-    while (i < triager->wanted_count && memcmp(triager->wanted[i], id, SBX_ID_BYTES) != 0)
-        i++;
-    if (i == triager->wanted_count && i < WANTED_MAX) {
-        memcpy(triager->wanted[triager->wanted_count++], id, SBX_ID_BYTES);
+    bool is_taken = !triager->grants_no_more && triager->wish_count < WISHES_MAX;
+    if (is_taken) {
+        *triager->wishes_end = wish;
+        triager->wishes_end = &wish->next;
+        triager->wish_count++;
         pthread_cond_signal(&triager->changed);
     }
     pthread_mutex_unlock(&triager->lock);
+    return is_taken ? 0 : -EAGAIN;
+}
+
+void sbx_triager_end_wishes(struct sbx_triager *triager)
+{
+    struct sbx_wish *wish;
+    if (!triager)
+        return;
+    pthread_mutex_lock(&triager->lock);
+    triager->grants_no_more = true;
+    pthread_mutex_unlock(&triager->lock);
+    while ((wish = next_wish(triager)) != NULL) {
+        wish->result = -ECANCELED;
+        wish->done(wish->context);
+    }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triager.h - the one thread that turns stored payloads into verdicts and rendered reports.
+/* triager.h - the one thread that turns stored payloads into verdicts, and into reports that somebody asks for.
  *
- * What waits is in the store, not in memory: after a crash or kill the next start goes on where this one stopped. The
- * thread owns the symbolizer (symbol_sources.h). It is told of new payloads (wake) and of renderings someone asks for that are no longer
- * there (want). Stalls whose symbols came are marked in the store too (store_symbols.h). */
+ * What waits for a verdict is in the store, not in memory: after a crash or kill the next start goes on where this one
+ * stopped. The thread owns the symbolizer (symbol_sources.h). It is told of new payloads (wake). Stalls whose symbols came are
+ * marked in the store too (store_symbols.h). Reports are made for those who wish for one, before all that waits; that changes
+ * nothing in the store. */
 #ifndef SBX_TRIAGER_H
 #define SBX_TRIAGER_H
 
@@ -32,8 +33,28 @@ void sbx_triager_wake(struct sbx_triager *triager);
  * triaged anew, one at a time, behind all that waits. Any thread. */
 void sbx_triager_symbols_came(struct sbx_triager *triager, const uint8_t *build_id, size_t bytes);
 
-/* Render this triaged snapshot again, before all that waits. Any thread. Forgotten when too many are wanted already:
- * who wants it asks again. */
-void sbx_triager_want(struct sbx_triager *triager, const uint8_t id[SBX_ID_BYTES]);
+enum {
+    SBX_RENDERING_BYTES_MAX = 8 << 20 /* what is larger is not made */
+};
+
+/* One rendering that somebody waits for. */
+struct sbx_wish {
+    uint8_t id[SBX_ID_BYTES];
+    enum sbx_rendering kind;
+    void (*done)(void *context); /* called once, by any thread; then the rest is there */
+    void *context;
+    /* Below: the triager's until then. */
+    struct sbx_wish *next;
+    int result; /* 0; -ENOENT its bytes are gone; -ECANCELED the server stops; else it cannot be made, and `why` says why */
+    char why[200];               /* of a person's words */
+    struct sbx_byte_buffer body; /* given: sbx_wish_finish */
+};
+
+/* Have it made. `wish` is borrowed until `done`. Returns 0, or -EAGAIN when too many wait already, or the server stops: then
+ * `done` is not called. Any thread. */
+int sbx_triager_wish(struct sbx_triager *triager, struct sbx_wish *wish);
+/* Answer all wishes with -ECANCELED, and take no more. NULL is fine. */
+void sbx_triager_end_wishes(struct sbx_triager *triager);
+void sbx_wish_finish(struct sbx_wish *wish); /* its body */
 
 #endif

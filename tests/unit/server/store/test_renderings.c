@@ -20,17 +20,15 @@ static struct sbx_renderings *open_cache(const char *version, uint64_t bytes_max
     return renderings;
 }
 
-/* All five kinds of snapshot `name`, of `bytes` bytes each. */
+/* The JSON of snapshot `name`, of `bytes` bytes. */
 static void put(struct sbx_renderings *renderings, uint8_t name, size_t bytes)
 {
-    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0};
+    struct sbx_byte_buffer body = {0};
     const uint8_t id[SBX_ID_BYTES] = {name};
-    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
-        for (size_t i = 0; i < bytes; i++)
-            sbx_byte_buffer_append(&bodies[kind], &"abcdefgh"[(name + kind) % 8], 1);
-    assert_int_equal(sbx_renderings_put(renderings, id, bodies), 0);
-    for (int kind = 0; kind < SBX_RENDERING_KINDS; kind++)
-        sbx_byte_buffer_finish(&bodies[kind]);
+    for (size_t i = 0; i < bytes; i++)
+        sbx_byte_buffer_append(&body, &"abcdefgh"[(name + SBX_RENDERING_JSON) % 8], 1);
+    assert_int_equal(sbx_renderings_put(renderings, id, SBX_RENDERING_JSON, &body), 0);
+    sbx_byte_buffer_finish(&body);
 }
 
 static int has(struct sbx_renderings *renderings, uint8_t name)
@@ -50,7 +48,7 @@ static void test_renderings_come_back_after_a_restart(void **state)
     (void)state;
     struct sbx_renderings *renderings = open_cache("1", 1 << 20);
     assert_false(has(renderings, 1));
-    put(renderings, 1, 100);
+    put(renderings, 1, 500);
     sbx_renderings_close(renderings);
     renderings = open_cache("1", 1 << 20);
     assert_true(has(renderings, 1));
@@ -74,12 +72,12 @@ static void test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young(void *
 {
     (void)state;
     struct sbx_renderings *renderings = open_cache("1", 1600); /* three of 500 bytes */
-    put(renderings, 1, 100);
-    put(renderings, 2, 100);
-    put(renderings, 3, 100);
-    put(renderings, 1, 100);
+    put(renderings, 1, 500);
+    put(renderings, 2, 500);
+    put(renderings, 3, 500);
+    put(renderings, 1, 500);
     assert_int_equal(sbx_renderings_bytes(renderings), 1500);
-    put(renderings, 4, 100);
+    put(renderings, 4, 500);
     assert_true(has(renderings, 1));
     assert_false(has(renderings, 2));
     assert_true(has(renderings, 3));
@@ -87,33 +85,51 @@ static void test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young(void *
     sbx_renderings_close(renderings);
 }
 
-static void test_one_that_is_larger_than_the_bound_is_kept_alone(void **state)
+static void test_one_that_is_larger_than_the_bound_is_not_kept_and_drives_nobody_out(void **state)
 {
     (void)state;
     struct sbx_renderings *renderings = open_cache("1", 1000);
-    put(renderings, 1, 100);
-    put(renderings, 2, 1000);
+    put(renderings, 1, 500);
+    put(renderings, 2, 1001);
+    assert_true(has(renderings, 1));
+    assert_false(has(renderings, 2));
+    put(renderings, 3, 1000);
     assert_false(has(renderings, 1));
-    assert_true(has(renderings, 2));
+    assert_true(has(renderings, 3));
     sbx_renderings_close(renderings);
 }
 
-static void test_what_failed_to_render_is_left_out(void **state)
+static void test_with_a_bound_of_nothing_nothing_is_kept(void **state)
+{
+    (void)state;
+    struct sbx_renderings *renderings = open_cache("1", 0);
+    put(renderings, 1, 1);
+    assert_false(has(renderings, 1));
+    assert_int_equal(sbx_renderings_bytes(renderings), 0);
+    sbx_renderings_close(renderings);
+}
+
+static void test_kinds_come_and_go_one_by_one_and_are_dropped_together(void **state)
 {
     (void)state;
     struct sbx_renderings *renderings = open_cache("1", 1000);
-    struct sbx_byte_buffer bodies[SBX_RENDERING_KINDS] = {0}, body = {0};
+    struct sbx_byte_buffer page = {0}, body = {0};
     const uint8_t id[SBX_ID_BYTES] = {9};
-    sbx_byte_buffer_text(&bodies[SBX_RENDERING_JSON], "{}");
-    sbx_byte_buffer_text(&bodies[SBX_RENDERING_PAGE], "half");
-    bodies[SBX_RENDERING_PAGE].failed = true;
-    assert_int_equal(sbx_renderings_put(renderings, id, bodies), 0);
+    put(renderings, 9, 10);
+    sbx_byte_buffer_text(&page, "half");
+    page.failed = true;
+    assert_int_equal(sbx_renderings_put(renderings, id, SBX_RENDERING_PAGE, &page), 0);
     assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_PAGE, &body), -ENOENT);
-    assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_JSON, &body), 0);
-    assert_string_equal(body.data, "{}");
+    page.failed = false;
+    assert_int_equal(sbx_renderings_put(renderings, id, SBX_RENDERING_PAGE, &page), 0);
+    assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_PAGE, &body), 0);
+    assert_string_equal(body.data, "half");
+    assert_true(has(renderings, 9));
+    assert_int_equal(sbx_renderings_drop(renderings, id), 0);
+    assert_false(has(renderings, 9));
+    assert_int_equal(sbx_renderings_get(renderings, id, SBX_RENDERING_PAGE, &body), -ENOENT);
     sbx_byte_buffer_finish(&body);
-    sbx_byte_buffer_finish(&bodies[SBX_RENDERING_JSON]);
-    sbx_byte_buffer_finish(&bodies[SBX_RENDERING_PAGE]);
+    sbx_byte_buffer_finish(&page);
     sbx_renderings_close(renderings);
 }
 
@@ -140,9 +156,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_version_starts_anew, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_the_oldest_go_when_it_is_full_and_renewed_ones_are_young, prepare_server,
                                         remove_server),
-        cmocka_unit_test_setup_teardown(test_one_that_is_larger_than_the_bound_is_kept_alone, prepare_server,
+        cmocka_unit_test_setup_teardown(test_one_that_is_larger_than_the_bound_is_not_kept_and_drives_nobody_out,
+                                        prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_with_a_bound_of_nothing_nothing_is_kept, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_kinds_come_and_go_one_by_one_and_are_dropped_together, prepare_server,
                                         remove_server),
-        cmocka_unit_test_setup_teardown(test_what_failed_to_render_is_left_out, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_a_broken_file_is_thrown_away, prepare_server, remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
