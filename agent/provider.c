@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider.c - the public functions about logical frames: check, and hand to capture (capture/threads/providers.h). */
+#include <assert.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "logical_points.h"
+#include "name_ring.h"
+#include "page_probe.h"
 #include "process_state.h"
 #include "providers.h"
 #include "stallbox/stallbox.h"
@@ -14,6 +18,16 @@ static struct sbx_provider *inner(struct stallbox_provider *provider)
     return (struct sbx_provider *)(void *)provider; /* the public type has no members: it is this one */
 }
 
+/* The first header's struct. */
+#define OLDEST_OPTIONS_BYTES offsetof(struct stallbox_provider_options, resolve)
+
+static_assert(sizeof(struct stallbox_interrupted) == sizeof(struct sbx_interrupted) &&
+                  offsetof(struct stallbox_interrupted, registers) == offsetof(struct sbx_interrupted, registers),
+              "one layout");
+static_assert(sizeof(struct stallbox_code_frame) == sizeof(struct sbx_code_frame) &&
+                  offsetof(struct stallbox_code_frame, flags) == offsetof(struct sbx_code_frame, flags),
+              "one layout");
+
 /* What may be the name of a file of names: "provider-NAME.map". */
 static bool is_name(const char *name)
 {
@@ -22,19 +36,37 @@ static bool is_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == length;
 }
 
+/* A caller of an older header has a smaller struct: what it does not know is not wanted. */
+static bool take_options(const struct stallbox_provider_options *given, struct stallbox_provider_options *options_out)
+{
+    const uint32_t known = STALLBOX_PROVIDER_SIGNAL_SAFE | STALLBOX_PROVIDER_SAFEPOINTS;
+    if (given == NULL ||
+        (given->sizeof_options != sizeof *options_out && given->sizeof_options != OLDEST_OPTIONS_BYTES)) {
+        return false;
+    }
+    memset(options_out, 0, sizeof *options_out);
+    memcpy(options_out, given, given->sizeof_options);
+    return options_out->name != NULL && is_name(options_out->name) &&
+           (options_out->walk != NULL || options_out->walk_at != NULL) && (options_out->flags & ~known) == 0;
+}
+
 enum stallbox_result stallbox_provider_register(const struct stallbox_provider_options *options,
                                                 struct stallbox_provider **provider_out)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     SBX_OF_ONE_PROCESS(one_at_a_time);
-    const uint32_t known = STALLBOX_PROVIDER_SIGNAL_SAFE | STALLBOX_PROVIDER_SAFEPOINTS;
-    if (options == NULL || provider_out == NULL || options->sizeof_options != sizeof *options ||
-        options->name == NULL || !is_name(options->name) || options->walk == NULL || (options->flags & ~known) != 0) {
+    struct stallbox_provider_options taken;
+    if (provider_out == NULL || !take_options(options, &taken)) {
         return STALLBOX_BAD_ARGUMENT;
     }
+    options = &taken;
     uint64_t code = (uint64_t)(uintptr_t)options->code;
     struct sbx_provider provider = {
         .walk = options->walk,
+        /* the same structs under the names that lower rooms know them by */
+        .walk_at = (sbx_provider_walk_at)(void *)options->walk_at,
+        .step = (sbx_code_step)(void *)options->step,
+        .resolve = options->resolve,
         .want = options->want,
         .is_signal_safe = (options->flags & STALLBOX_PROVIDER_SIGNAL_SAFE) != 0,
         .has_safepoints = (options->flags & STALLBOX_PROVIDER_SAFEPOINTS) != 0,
@@ -43,6 +75,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
     };
     memcpy(provider.entry.name, options->name, strlen(options->name));
     pthread_mutex_lock(&one_at_a_time);
+    (void)sbx_name_ring_prepare(); /* without memory names are not taken, no more */
     struct sbx_provider *added = sbx_provider_add(&provider);
     if (added != NULL) {
         sbx_providers_publish();
@@ -84,6 +117,29 @@ void stallbox_provider_leave(struct stallbox_provider *provider, void *former)
 void stallbox_provider_poll(void)
 {
     sbx_logical_safepoint();
+}
+
+enum stallbox_result stallbox_provider_add_code(struct stallbox_provider *provider, const void *begin, const void *end)
+{
+    if (provider == NULL || begin >= end) {
+        return STALLBOX_BAD_ARGUMENT;
+    }
+    bool is_added = sbx_provider_add_code(inner(provider), (uint64_t)(uintptr_t)begin, (uint64_t)(uintptr_t)end);
+    return is_added ? STALLBOX_OK : STALLBOX_NO_MEMORY;
+}
+
+int stallbox_provider_tell_name(struct stallbox_provider *provider, uint64_t function, uint32_t line,
+                                const char *source, size_t source_bytes, const char *name, size_t name_bytes)
+{
+    return provider != NULL &&
+           sbx_name_ring_tell(inner(provider)->index, function, line, source, source_bytes, name, name_bytes);
+}
+
+int stallbox_provider_can_read(const void *at, size_t bytes)
+{
+    struct sbx_thread *thread = sbx_self;
+    return sbx_page_probe_can_read(sbx_thread_is_registered(thread) ? &thread->probe : NULL, (uint64_t)(uintptr_t)at,
+                                   bytes);
 }
 
 static uint64_t add_bytes(uint64_t hash, const char *bytes, size_t count)

@@ -26,6 +26,7 @@
 #include "own_descriptors.h"
 #include "point.h"
 #include "process_barrier.h"
+#include "provider_names.h"
 #include "recording_upkeep.h"
 #include "sample_signal.h"
 #include "sampler.h"
@@ -400,6 +401,7 @@ static void tick(uint64_t now_ns)
     bool hooks_are_in = sbx_load_acquire(&sbx_the_agent.hooks_were_whole) != 0;
     sbx_crash_signals_tick(&watch.settings, hooks_are_in, now_ns);
     take_consent();
+    sbx_provider_names_write(); /* before the snapshot whose reader wants them */
     sbx_snapshot_maker_step(&watch.settings, now_ns);
     if (watch.settings.enabled == 0) {
         return;
@@ -498,6 +500,7 @@ void *sbx_watch_main(void *unused)
             pause_for_a_tick(bell);
         }
     }
+    sbx_provider_names_write();
     sbx_store_release(&sbx_the_agent.watch_tid, 0); /* order: release agent.tid */
     return NULL;
 }

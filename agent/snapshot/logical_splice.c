@@ -42,32 +42,124 @@ static bool is_interpreter(const struct sbx_snapshot *snapshot, const struct sbx
     return address >= provider->code_begin && address < provider->code_end;
 }
 
-/* The innermost native frame of the provider's interpreter in words[0..count); SIZE_MAX: none. */
-static size_t find_interpreter(const struct sbx_snapshot *snapshot, uint32_t provider, const uint64_t *words,
-                               size_t count)
+/* One native entry into a runtime: words[from..to) of a native stack; none when from is its end. */
+struct entry {
+    size_t from, to;
+    bool is_generated; /* frames of generated code, which the logical ones tell better */
+};
+
+/* A function of the interpreter is one entry each time it stands there; of a whole module, and of generated code, frames
+ * that stand together are one. */
+static struct entry next_entry(const struct sbx_snapshot *snapshot, uint32_t provider, const uint64_t *words,
+                               size_t from, size_t count)
 {
-    for (size_t i = 0; i < count && provider < snapshot->header.provider_count; i++) {
-        if (is_interpreter(snapshot, &snapshot->header.providers[provider], words[i])) {
-            return i;
-        }
+    if (provider >= snapshot->header.provider_count) {
+        return (struct entry){count, count, false};
     }
-    return SIZE_MAX;
+    const struct sbx_provider_entry *told = &snapshot->header.providers[provider];
+    const uint64_t generated = sbx_generated_word(provider);
+    while (from < count && words[from] != generated && !is_interpreter(snapshot, told, words[from])) {
+        from++;
+    }
+    struct entry entry = {from, from, from < count && words[from] == generated};
+    bool is_one_each = told->code_end != 0 && !entry.is_generated;
+    do {
+        entry.to += entry.to < count;
+    } while (!is_one_each && entry.to < count &&
+             (entry.is_generated ? words[entry.to] == generated : is_interpreter(snapshot, told, words[entry.to])));
+    return entry;
 }
 
-/* `room` holds the result so far, `have` words; the group words[0..length) goes on top of its interpreter there. Returns
- * the new number. */
-static size_t place_group(const struct sbx_snapshot *snapshot, const uint64_t *group, size_t length, uint64_t *room,
-                          size_t have)
+static bool is_border(uint64_t word)
 {
-    bool is_safepoint = (group[length - 1] & SBX_FRAME_EXACT) != 0;
-    size_t at = find_interpreter(snapshot, provider_of(group[length - 1]), room, have);
-    size_t inner = at == SIZE_MAX || is_safepoint ? 0 : at; /* native frames that stay further in */
-    size_t outer_from = at == SIZE_MAX ? 0 : at;
-    memmove(room + inner + length, room + outer_from, (have - outer_from) * sizeof *room);
-    for (size_t i = 0; i < length; i++) {
-        room[inner + i] = group[i] & ~(is_cut(group[i]) ? 0 : SBX_FRAME_EXACT);
+    return !is_cut(word) && (word & SBX_FRAME_BORDER) != 0;
+}
+
+/* Where the run that begins at group[from] ends. Without marks all is one. */
+static size_t run_end(const uint64_t *group, size_t length, size_t from, bool has_borders)
+{
+    size_t to = from + 1;
+    while (to < length && !(has_borders && (is_border(group[to - 1]) || is_cut(group[to])))) {
+        to++;
     }
-    return inner + length + have - outer_from;
+    return to;
+}
+
+/* Which entry each run stands on. Both lists are counted from the leaf; but the native one may have an entry more there, which
+ * has just been begun or is being left, so if it is whole, from the root. Behind a mark of what was left out, always. */
+struct pairing {
+    size_t runs, leaf_runs, entries, skip;
+};
+
+static struct pairing pair(const struct sbx_snapshot *snapshot, uint32_t provider, const uint64_t *group, size_t length,
+                           const uint64_t *native, size_t have, bool has_borders)
+{
+    struct pairing found = {0};
+    bool is_cut_short = false;
+    for (size_t from = 0; from < length; from = run_end(group, length, from, has_borders)) {
+        is_cut_short |= is_cut(group[from]);
+        found.leaf_runs += !is_cut_short;
+        found.runs++;
+    }
+    bool is_whole = have > 0 && native[have - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
+    for (size_t i = 0; i < have; i++) {
+        is_whole = is_whole && !is_cut(native[i]);
+    }
+    for (struct entry at = next_entry(snapshot, provider, native, 0, have); at.from < have;
+         at = next_entry(snapshot, provider, native, at.to, have)) {
+        found.entries++;
+    }
+    bool has_more = has_borders && is_whole && !is_cut_short && found.entries > found.runs;
+    found.skip = has_more ? found.entries - found.runs : 0;
+    return found;
+}
+
+static size_t target_of(const struct pairing *pairing, size_t run)
+{
+    size_t from_root = pairing->runs - run;
+    if (run < pairing->leaf_runs) {
+        return pairing->skip + run;
+    }
+    return pairing->entries >= from_root ? pairing->entries - from_root : pairing->entries;
+}
+
+/* Put the runs of `group` on their entries of `native`, all of it into `out`. Returns how many words there are then. A run
+ * without an entry of its own follows the run inside of it. */
+static size_t merge(const struct sbx_snapshot *snapshot, const uint64_t *group, size_t length, const uint64_t *native,
+                    size_t have, uint64_t *out)
+{
+    uint32_t provider = provider_of(group[length - 1]);
+    bool is_safepoint = (group[length - 1] & SBX_FRAME_EXACT) != 0, has_borders = false;
+    for (size_t i = 0; i < length; i++) {
+        has_borders |= is_border(group[i]);
+    }
+    struct pairing pairing = pair(snapshot, provider, group, length, native, have, has_borders);
+    struct entry at = next_entry(snapshot, provider, native, 0, have);
+    size_t number = 0, used = 0, count = 0, run = 0;
+    for (size_t from = 0; from < length; run++) {
+        for (; number < target_of(&pairing, run) && at.from < have; number++) {
+            at = next_entry(snapshot, provider, native, at.to, have);
+        }
+        size_t until = at.from < have ? at.from : used;
+        for (; used < until; used++) {
+            if (run != 0 || !is_safepoint) { /* else they are the provider's own */
+                out[count++] = native[used];
+            }
+        }
+        size_t to = run_end(group, length, from, has_borders);
+        for (; from < to; from++) {
+            out[count++] = group[from] & ~(is_cut(group[from]) ? 0 : SBX_FRAME_EXACT | SBX_FRAME_BORDER);
+        }
+        if (at.from < have) {
+            used = at.is_generated ? at.to : used;
+            at = next_entry(snapshot, provider, native, at.to, have);
+            number++;
+        }
+    }
+    for (; used < have; used++) {
+        out[count++] = native[used];
+    }
+    return count;
 }
 
 size_t sbx_logical_splice(const struct sbx_snapshot *snapshot, uint64_t *words, size_t count, uint64_t *room)
@@ -87,7 +179,8 @@ size_t sbx_logical_splice(const struct sbx_snapshot *snapshot, uint64_t *words, 
         while (is_cut(words[begin])) {
             begin++; /* a mark at a group's leaf end is no part of it. Ends: the last word is logical */
         }
-        have = place_group(snapshot, words + begin, end - begin, room, have);
+        memcpy(words + end, room, have * sizeof *words); /* there is space: these words came from there */
+        have = merge(snapshot, words + begin, end - begin, words + end, have, room);
         while (begin > 0 && is_cut(words[begin - 1])) {
             begin--;
         }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* logical_splice.h - logical frames put where the interpreter that runs them stands. Private to the reader.
  *
- * A recorded stack has its logical frames at the leaf end. Each provider's go on top of the innermost native frame in the
- * code it named; what native code that called lies further in stays there. One rule, with one consequence: where an
- * interpreter runs inside itself (a script calls a C function that runs a script), all logical frames stand together on
- * top of the inner one. Their own order is always right. Without such a native frame they stay at the leaf. */
+ * A recorded stack has its logical frames at the leaf end. Each provider's go on top of native frames in the code it named
+ * or generated; what native code that called lies further in stays there. Where the provider marked borders, its frames are runs, one
+ * for each native entry into the runtime, and each stands on its own: so script, C and script again read in the order in which they
+ * called. Without marks all stand together on top of the innermost entry, in their own order, which is always right. Without
+ * such a native frame they stay at the leaf. Frames of generated code are taken out where logical ones stand for them.
+ */
 #ifndef SBX_LOGICAL_SPLICE_H
 #define SBX_LOGICAL_SPLICE_H
 

@@ -82,6 +82,10 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
         sbx_count_drop(SBX_DROP_TRUNCATED);
         return SBX_STACK_NONE;
     }
+    bool has_providers = sbx_load_relaxed(&sbx_the_capture.provider_count) != 0; /* relaxed: a hint; read again */
+    if (SBX_UNLIKELY(has_providers)) {
+        sbx_page_probe_begin(&thread->probe, sbx_thread_wall_ns(thread));
+    }
     struct sbx_stack_window window = {start->sp - SBX_RED_ZONE_BYTES, thread->stack_high, 0};
     if (SBX_UNLIKELY(window.lo < thread->stack_low || start->sp >= thread->stack_high)) {
         return capture_copy(thread, map, start);
@@ -94,8 +98,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
     if (thread->has_loop) {
         learn_loop(thread);
     }
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) !=
-                     0)) { /* relaxed: a hint; read again behind it */
+    if (SBX_UNLIKELY(has_providers)) {
         return sbx_logical_append(thread, start, stack);
     }
     return stack;

@@ -15,6 +15,7 @@ enum sbx_logical_tag {
     TAG_PROVIDER_SHIFT = 24, /* bits 24..27: index of the provider */
     TAG_ROOT = 1 << 28,      /* the outermost frame of its provider, in a sample made at a safepoint */
     TAG_CUT = 1 << 29,       /* no frame: here some are left out */
+    TAG_BORDER = 1 << 30,    /* the outermost of a native entry */
 };
 
 /* ---- asking ---- */
@@ -36,9 +37,16 @@ static bool may_be_interrupted(const struct sbx_thread *thread, const struct sbx
     return false;
 }
 
+static size_t ask_from(const struct sbx_provider *provider, void *context, const struct sbx_interrupted *interrupted,
+                       size_t first, uint64_t *functions, uint32_t *lines, size_t max)
+{
+    return provider->walk_at != NULL ? provider->walk_at(context, interrupted, first, functions, lines, max)
+                                     : provider->walk(context, first, functions, lines, max);
+}
+
 /* Put the frames of one provider behind those in `walk`: all of them, or both ends. */
-static void ask(const struct sbx_provider *provider, void *context, bool is_safepoint, bool *not_now,
-                struct sbx_logical_walk *walk)
+static void ask(const struct sbx_provider *provider, void *context, const struct sbx_interrupted *interrupted,
+                bool is_safepoint, bool *not_now, struct sbx_logical_walk *walk)
 {
     uint32_t room = SBX_LOGICAL_MAX + provider->index - walk->count; /* each provider before it may have left a mark */
     uint32_t tag = provider->index << TAG_PROVIDER_SHIFT;
@@ -48,7 +56,7 @@ static void ask(const struct sbx_provider *provider, void *context, bool is_safe
     }
     uint64_t *functions = walk->functions + walk->count;
     uint32_t *tags = walk->tags + walk->count;
-    size_t depth = provider->walk(context, 0, functions, tags, room);
+    size_t depth = ask_from(provider, context, interrupted, 0, functions, tags, room);
     if (SBX_UNLIKELY(depth == SBX_PROVIDER_NOT_NOW)) {
         *not_now = true;
         return;
@@ -57,13 +65,14 @@ static void ask(const struct sbx_provider *provider, void *context, bool is_safe
     uint32_t mark = UINT32_MAX;
     if (SBX_UNLIKELY(depth > room)) { /* the outermost in the place of the last that had room, behind a mark */
         mark = room - SBX_LOGICAL_ROOT;
-        provider->walk(context, depth - SBX_LOGICAL_ROOT, functions + mark + 1, tags + mark + 1, SBX_LOGICAL_ROOT);
+        ask_from(provider, context, interrupted, depth - SBX_LOGICAL_ROOT, functions + mark + 1, tags + mark + 1,
+                 SBX_LOGICAL_ROOT);
         count = room + 1;
         sbx_count_drop(SBX_DROP_CUT);
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t line = tags[i] < UINT32_C(1) << SBX_LOGICAL_LINE_BITS ? tags[i] : 0;
-        tags[i] = line | tag;
+        uint32_t line = tags[i] & ~SBX_LINE_BORDER, border = (tags[i] & SBX_LINE_BORDER) != 0 ? TAG_BORDER : 0;
+        tags[i] = (line < UINT32_C(1) << SBX_LOGICAL_LINE_BITS ? line : 0) | border | tag;
     }
     if (mark != UINT32_MAX) {
         functions[mark] = 0;
@@ -98,7 +107,8 @@ static uint64_t word_of(uint64_t function, uint32_t tag)
         sbx_count_drop(SBX_DROP_LOGICAL_OVERFLOW);
     }
     return sbx_logical_word(tag >> TAG_PROVIDER_SHIFT & 15, index, tag & ((UINT32_C(1) << SBX_LOGICAL_LINE_BITS) - 1),
-                            (tag & TAG_ROOT) != 0);
+                            (tag & TAG_ROOT) != 0) |
+           ((tag & TAG_BORDER) != 0 ? SBX_FRAME_BORDER : 0);
 }
 
 SBX_SIGNAL_SAFE uint32_t sbx_logical_intern(const struct sbx_logical_walk *walk, uint32_t epoch, uint32_t native)
@@ -119,7 +129,7 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
                                             uint32_t native)
 {
     struct sbx_logical *logical = &thread->logical;
-    if (!sbx_provider_is_entered() || native == SBX_STACK_NONE || native == SBX_STACK_OVERFLOW) {
+    if (native == SBX_STACK_NONE || native == SBX_STACK_OVERFLOW || !sbx_provider_is_entered()) {
         return native;
     }
     sbx_store_relaxed(&logical->noted_ns, 0); /* relaxed: the fence keeps it before what follows */
@@ -127,11 +137,12 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
     sbx_fence_release();
     struct sbx_logical_walk *walk = &logical->walks[logical->turn ^ 1];
     bool only_safe = may_be_interrupted(thread, start);
+    const struct sbx_interrupted interrupted = {start->pc, start->sp, start->fp, start->context};
     uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
     walk->count = 0;
     logical->not_now = false;
     for (uint32_t i = 0; i < count; i++) {
-        void *context = sbx_provider_contexts[i];
+        void *context = sbx_provider_context(i);
         if (context == NULL) {
             continue;
         }
@@ -139,7 +150,8 @@ SBX_SIGNAL_SAFE uint32_t sbx_logical_append(struct sbx_thread *thread, const str
             sbx_count_drop(SBX_DROP_LOGICAL_SKIPPED);
             continue;
         }
-        ask(&sbx_the_providers[i], context, logical->drops_native, &logical->not_now, walk);
+        ask(&sbx_the_providers[i], context, start->context != NULL ? &interrupted : NULL, logical->drops_native,
+            &logical->not_now, walk);
     }
     if (walk->count == 0) {
         return native;
@@ -169,7 +181,7 @@ SBX_SIGNAL_SAFE bool sbx_logical_defer(struct sbx_thread *thread, uint8_t kind, 
     uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
     for (uint32_t i = 0; i < count; i++) {
         const struct sbx_provider *provider = &sbx_the_providers[i];
-        void *context = sbx_provider_contexts[i];
+        void *context = sbx_provider_context(i);
         if (context == NULL || provider->is_signal_safe || !provider->has_safepoints) {
             continue;
         }

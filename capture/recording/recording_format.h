@@ -38,10 +38,14 @@
  *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
  *
  * A logical frame, of the stack of an embedded runtime (docs/PROVIDERS.md), has the module SBX_MODULE_LOGICAL + the index
- * of its provider, and as offset: bits 0..19 line (0: not known), bits 20..38 index of its function in the functions'
- * section (0: not known, there was no room). Its `exact` bit means that the frames nearer the leaf are the provider's
+ * of its provider, and as offset: bits 0..19 line (0: not known), bits 20..37 index of its function in the functions'
+ * section (0: not known, there was no room), bit 38 border: it is the outermost of those that one native entry into the
+ * runtime runs. Its `exact` bit means that the frames nearer the leaf are the provider's
  * own, made by its asking for this sample. Logical frames stand at the leaf end of the stack, in order; the reader puts
  * them where the interpreter's own frames are.
+ *
+ * Generated code, outside every module, is SBX_MODULE_NONE with the offset 0, or 1 + the index of the provider that knows
+ * the code.
  *
  * A stack that could not be followed to its end has as its outermost frame a word with module SBX_MODULE_END and the
  * reason (enum sbx_walk_end) as offset; SBX_WALK_COMPLETE is never stored. */
@@ -55,7 +59,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 11u
+#define SBX_RECORDING_VERSION 12u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -79,7 +83,7 @@ enum {
     SBX_BUILD_ID_MAX = 32,
     SBX_PATH_MAX = 256,
     SBX_MODULE_END = 0xffff,     /* module index of the "walk ended here" frame */
-    SBX_MODULE_NONE = 0xfffe,    /* code outside every module: generated code; offset 0 */
+    SBX_MODULE_NONE = 0xfffe,    /* code outside every module: generated code */
     SBX_MODULE_LOGICAL = 0xfff0, /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
     SBX_MODULE_CUT = 0xfffd,     /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
 };
@@ -559,6 +563,7 @@ static inline int sbx_chunk_is_readable(uint64_t word)
 /* 512 GiB: no module is as large. */
 #define SBX_FRAME_OFFSET_MASK  ((UINT64_C(1) << 39) - 1)
 #define SBX_FRAME_EXACT        (UINT64_C(1) << 39)
+#define SBX_FRAME_BORDER       (UINT64_C(1) << 38) /* of logical frames alone */
 #define SBX_FRAME_TAG_SHIFT    40
 #define SBX_FRAME_TAG_MASK     (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
 #define SBX_FRAME_MODULE_SHIFT 48
@@ -583,6 +588,12 @@ static inline uint64_t sbx_logical_word(uint32_t provider, uint32_t function, ui
     return sbx_frame_word(SBX_MODULE_LOGICAL + provider, (uint64_t)function << SBX_LOGICAL_LINE_BITS | fits, is_root);
 }
 
+/* The word of generated code that a provider knows. */
+static inline uint64_t sbx_generated_word(uint32_t provider)
+{
+    return sbx_frame_word(SBX_MODULE_NONE, 1 + provider, 0);
+}
+
 /* Whether a frame word is one of a provider, known here or not. */
 static inline int sbx_is_logical(uint64_t frame_word)
 {
@@ -592,7 +603,7 @@ static inline int sbx_is_logical(uint64_t frame_word)
 
 static inline uint32_t sbx_logical_function(uint64_t frame_word)
 {
-    return (uint32_t)((frame_word & SBX_FRAME_OFFSET_MASK) >> SBX_LOGICAL_LINE_BITS);
+    return (uint32_t)((frame_word & SBX_FRAME_OFFSET_MASK & ~SBX_FRAME_BORDER) >> SBX_LOGICAL_LINE_BITS);
 }
 
 /* A number that changes when any struct of this file does (FNV-1a over sizes). */

@@ -20,6 +20,29 @@ struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider)
     return &sbx_the_providers[count];
 }
 
+bool sbx_provider_add_code(const struct sbx_provider *provider, uint64_t begin, uint64_t end)
+{
+    return sbx_generated_add(&(struct sbx_generated_range){begin, end, provider->step, provider->index});
+}
+
+SBX_SIGNAL_SAFE void *sbx_provider_context(uint32_t index)
+{
+    void *said = sbx_provider_contexts[index];
+    void *(*resolve)(void) = sbx_the_providers[index].resolve;
+    return said != NULL || resolve == NULL ? said : resolve();
+}
+
+SBX_SIGNAL_SAFE bool sbx_provider_is_entered(void)
+{
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
+    for (uint32_t i = 0; i < count; i++) {
+        if (sbx_provider_context(i) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whoever comes later, the one that adds or the one that attaches, finds what the other has stored (the fence); both may
  * write the same words, with the same content. */
 void sbx_providers_publish(void)

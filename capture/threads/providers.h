@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "generated_code.h"
 #include "marks.h"
 #include "recording_format.h"
 
@@ -23,9 +24,23 @@ enum {
 #define SBX_PROVIDER_NOT_NOW SIZE_MAX
 typedef size_t (*sbx_provider_walk)(void *context, size_t first, uint64_t *functions, uint32_t *lines, size_t max);
 
+/* In `lines`: the frame is the outermost that one native entry into the runtime runs. */
+#define SBX_LINE_BORDER (UINT32_C(1) << 31)
+
+/* The registers of the thread where it was interrupted, as struct stallbox_interrupted. */
+struct sbx_interrupted {
+    uint64_t pc, sp, fp;
+    const uint64_t *registers;
+};
+typedef size_t (*sbx_provider_walk_at)(void *context, const struct sbx_interrupted *interrupted, size_t first,
+                                       uint64_t *functions, uint32_t *lines, size_t max);
+
 struct sbx_provider {
-    sbx_provider_walk walk;
-    void (*want)(void *context); /* signal safe; NULL: the runtime looks for itself whether it is wanted */
+    sbx_provider_walk walk;       /* NULL: walk_at */
+    sbx_provider_walk_at walk_at; /* NULL: walk */
+    sbx_code_step step;           /* of code it generates; NULL: none */
+    void *(*resolve)(void);       /* the calling thread's context, signal safe; NULL: threads say it themselves */
+    void (*want)(void *context);  /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */
     bool has_safepoints;             /* it polls */
@@ -57,21 +72,20 @@ struct sbx_logical {
 /* The provider's context on the calling thread, by provider; NULL: the thread does not run it. */
 extern __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
 
+/* The context of provider number `index` on the calling thread, said or found; NULL: the thread does not run it. */
+SBX_SIGNAL_SAFE void *sbx_provider_context(uint32_t index);
+
 /* Does the calling thread run any of them? */
-SBX_SIGNAL_SAFE static inline bool sbx_provider_is_entered(void)
-{
-    bool is_entered = false;
-    for (uint32_t i = 0; i < SBX_PROVIDERS_MAX; i++) {
-        is_entered |= sbx_provider_contexts[i] != NULL;
-    }
-    return is_entered;
-}
+SBX_SIGNAL_SAFE bool sbx_provider_is_entered(void);
 
 extern struct sbx_provider sbx_the_providers[SBX_PROVIDERS_MAX];
 
 /* Add a provider. One caller at a time. Returns it, or NULL: there are SBX_PROVIDERS_MAX already. Before or after the
  * recording is attached; for good. */
 struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider);
+
+/* Code that `provider` generates, or will, lies in [begin, end). One caller at a time. False: there is no room. */
+bool sbx_provider_add_code(const struct sbx_provider *provider, uint64_t begin, uint64_t end);
 
 /* Write into the recording what is known of the providers, if it is attached. */
 void sbx_providers_publish(void);

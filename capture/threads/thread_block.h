@@ -14,6 +14,7 @@
 #include "open_calls.h"
 #include "order.h"
 #include "poll_place.h"
+#include "page_probe.h"
 #include "providers.h"
 #include "recording_format.h"
 #include "ring_writer.h"
@@ -199,6 +200,7 @@ struct sbx_thread {
     struct sbx_walk_cache cache;
     struct sbx_walk walk;                     /* scratch of one capture */
     struct sbx_logical logical;               /* providers.h; untouched without a provider */
+    struct sbx_page_probe probe;              /* the same */
     uint8_t stack_copy[SBX_STACK_COPY_BYTES]; /* for stacks that cannot be read in place; untouched otherwise */
     /* For handlers, when the thread has none of its own. Behind the copy, so that who runs over its end meets that. */
     _Alignas(64) uint8_t signal_stack[SBX_SIGNAL_STACK_BYTES];

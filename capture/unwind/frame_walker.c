@@ -6,6 +6,7 @@
  * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_STEPS, so it ends. */
 #include "frame_walker.h"
 
+#include "generated_code.h"
 #include "order.h"
 #include "stack_replay.h"
 
@@ -303,6 +304,34 @@ SBX_NOINLINE static uint32_t step_by_special(const struct sbx_stack_window *wind
     }
 }
 
+/* A frame of generated code, by the runtime that made it. False: by its frame pointer, if anything. */
+static bool step_by_runtime(const struct sbx_stack_window *window, struct frame *frame,
+                            const struct sbx_generated_range *range)
+{
+    struct sbx_code_frame at = {
+        .pc = frame->pc,
+        .sp = frame->sp,
+        .fp = frame->fp,
+        .stack_low = window->lo,
+        .stack_high = window->hi,
+        .stack_delta = window->delta,
+        .flags = ((frame->flags & SBX_FRAME_IS_EXACT) != 0 ? SBX_CODE_FRAME_IS_EXACT : 0) |
+                 ((frame->flags & SBX_FRAME_FP_KNOWN) != 0 ? SBX_CODE_FRAME_HAS_FP : 0),
+    };
+    if (range->step == NULL || !range->step(&at) || at.sp <= frame->sp || at.sp > window->hi || (at.sp & 7) != 0) {
+        return false;
+    }
+    frame->pc = sbx_plain_address(at.pc);
+    frame->sp = at.sp;
+    frame->fp = at.fp;
+    frame->slot = 0;
+    frame->fp_slot = 0;
+    frame->context = NULL;
+    frame->flags = ((at.flags & SBX_CODE_FRAME_HAS_FP) != 0 ? SBX_FRAME_FP_KNOWN : 0) |
+                   SBX_FRAME_OPAQUE; /* slots do not tell it */
+    return true;
+}
+
 /* ---- the walk ---- */
 
 /* Has the walk come to a trusted frame? Both sides' stack pointers rise outwards, so one pass over each is enough. */
@@ -508,6 +537,13 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
             end = SBX_WALK_TOO_DEEP;
             break;
         }
+        const struct sbx_generated_range *range = NULL;
+        if (SBX_UNLIKELY(found.rule == SBX_RULE_NO_MODULE)) {
+            range = sbx_generated_find(lookup_address(frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0));
+        }
+        if (SBX_UNLIKELY(range != NULL)) { /* may have been announced since this pc was first seen */
+            found.frame_id = sbx_frame_intern(table, epoch, sbx_generated_word(range->provider));
+        }
         struct sbx_walk_frame *out = &walk_out->frames[place_of(count)];
         out->pc = frame.pc;
         out->sp = frame.sp;
@@ -531,6 +567,10 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
             unknown_begin = UINT32_MAX;
             guess_begin = UINT32_MAX;
             end = step_by_rule(window, &frame, found.rule);
+        } else if (range != NULL && step_by_runtime(window, &frame, range)) {
+            unknown_begin = UINT32_MAX;
+            guess_begin = UINT32_MAX;
+            end = STEPPED;
         } else {
             if (found.rule != SBX_RULE_NO_MODULE) {
                 unknown_begin = UINT32_MAX;

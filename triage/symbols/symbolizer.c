@@ -6,6 +6,7 @@
 #include "symbolizer.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,13 @@ static void forget_missing(struct sbx_symbolizer *symbolizer)
 int sbx_symbolizer_add_index(struct sbx_symbolizer *symbolizer, const char *index_path)
 {
     forget_missing(symbolizer);
+    char folder[PATH_MAX];
+    const char *slash = strrchr(index_path, '/');
+    int bytes = snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - index_path + 1),
+                         slash == NULL ? "." : index_path);
+    if (bytes > 0 && (size_t)bytes < sizeof folder) { /* the names that recorded programs told lie beside it */
+        (void)sbx_provider_map_add_folder(symbolizer->providers, folder);
+    }
     int result = sbx_watch_names_add_index(symbolizer->watch_names, index_path);
     return result != 0 ? result : sbx_elf_finder_add_index(symbolizer->finder, index_path);
 }

@@ -270,7 +270,33 @@ enum stallbox_provider_flag {
 /* What `walk` returns when the runtime is in the middle of something: the sample is then taken at the next safepoint. */
 #define STALLBOX_PROVIDER_NOT_NOW SIZE_MAX
 
-/* Zero the struct, set sizeof_options, name and walk, then what else applies. */
+/* In `lines` of a walk: this frame is the outermost that one native entry into the runtime runs. Native frames and logical ones
+ * then stand in the order in which they called, run by run: the first run on the innermost entry, and so on. Entries are the
+ * native frames in `code` (each of them; of a whole module those that stand together) or in generated code. */
+#define STALLBOX_PROVIDER_BORDER (UINT32_C(1) << 31)
+
+/* Where the calling thread was interrupted by our signal. */
+struct stallbox_interrupted {
+    uint64_t pc, sp, fp;
+    const uint64_t *registers; /* all, as in uc_mcontext (x86-64: gregs, aarch64: regs); borrowed */
+};
+
+enum stallbox_code_flag {
+    STALLBOX_CODE_EXACT = 1, /* pc was interrupted; otherwise it is a return address */
+    STALLBOX_CODE_FP = 2     /* fp is known */
+};
+
+/* One frame of generated code. `step` turns it into its caller's, flags included. */
+struct stallbox_code_frame {
+    uint64_t pc, sp, fp;
+    uint64_t stack_low,
+        stack_high;      /* what may be read of the stack: [low, high), each word at its address + stack_delta */
+    int64_t stack_delta; /* not 0: the thread is another, and this is a copy */
+    uint32_t flags;      /* enum stallbox_code_flag */
+};
+
+/* Zero the struct, set sizeof_options, name and walk or walk_at, then what else applies. What was compiled against an older
+ * header has a smaller struct, and goes on working. */
 struct stallbox_provider_options {
     size_t sizeof_options; /* sizeof(struct stallbox_provider_options) */
     const char *name;      /* copied: 1 to 23 of a-z 0-9 - _ . */
@@ -288,6 +314,17 @@ struct stallbox_provider_options {
     const void *code;
     size_t code_bytes;
     uint32_t flags; /* enum stallbox_provider_flag */
+    /* The calling thread's context, NULL when it does not run the runtime: asked at each capture of a thread that said none
+     * by stallbox_provider_enter(). As signal safe as if SIGNAL_SAFE was said. May be NULL. */
+    void *(*resolve)(void);
+    /* Like walk, which may then be NULL; `interrupted` (borrowed) is where a signal met the thread, NULL in the middle of its own
+     * calls. Structures that may be half made are looked at by stallbox_provider_can_read() first. */
+    size_t (*walk_at)(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                      uint32_t *lines, size_t max);
+    /* Unwind one frame of code in stallbox_provider_add_code()'s ranges: the native walk goes on at the caller. 0: it cannot
+     * be told, and the frame pointer is taken. Also called by a thread of ours, for another: no thread's own state counts. The
+     * same rules as for walk, in handlers too. May be NULL. */
+    int (*step)(struct stallbox_code_frame *frame);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most
@@ -306,6 +343,22 @@ STALLBOX_EXPORT void stallbox_provider_leave(struct stallbox_provider *provider,
 /* A safepoint: the calling thread's logical stack may be asked for now. Records a sample when one is wanted; otherwise it
  * costs two loads. Any thread; not in a signal handler. */
 STALLBOX_EXPORT void stallbox_provider_poll(void);
+
+/* Here lies code that the runtime generates, or will: [begin, end), for good. At most eight ranges a process. Any thread, one at a
+ * time; not in a signal handler. STALLBOX_BAD_ARGUMENT, or STALLBOX_NO_MEMORY for a ninth. */
+STALLBOX_EXPORT enum stallbox_result stallbox_provider_add_code(struct stallbox_provider *provider, const void *begin,
+                                                                const void *end);
+
+/* Names for the file provider-NAME.map, which a thread of ours writes beside the spool's list of modules: a function's id, the line
+ * and file of its definition, and what it is called (UTF-8, copied, cut to 200 and 96 bytes). To be called when an id is made,
+ * also by walk. Returns 1, or 0 when there is no room now: the caller tells it again the next time. Signal safe. */
+STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provider, uint64_t function, uint32_t line,
+                                                const char *source, size_t source_bytes, const char *name,
+                                                size_t name_bytes);
+
+/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns), and its answer kept for 10 ms a page; nobody's handler of
+ * faults is touched. To be asked of pointers that may be stale or half written. Signal safe. */
+STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
 /* The id of a function by its place in the source: FNV-1a, 64 bits, of the bytes "SOURCE:LINE", and ":NAME" when `name` is
  * not NULL (runtimes whose functions share lines). `line` in decimal. So ids can be made from the sources alone, on another

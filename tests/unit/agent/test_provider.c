@@ -59,6 +59,14 @@ static void test_bad_options_are_refused(void **state)
     assert_null(provider);
 }
 
+static void test_memory_is_asked_about_without_a_recorder(void **state)
+{
+    (void)state;
+    assert_int_equal(stallbox_provider_can_read(&good, sizeof good), 1);
+    assert_int_equal(stallbox_provider_can_read(NULL, 8), 0);
+    assert_int_equal(stallbox_provider_tell_name(NULL, 1, 1, "a", 1, "b", 1), 0);
+}
+
 static void test_four_are_registered_and_contexts_nest(void **state)
 {
     (void)state;
@@ -87,6 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_id_is_the_hash_of_what_the_manual_says),
         cmocka_unit_test(test_bad_options_are_refused),
+        cmocka_unit_test(test_memory_is_asked_about_without_a_recorder),
         cmocka_unit_test(test_four_are_registered_and_contexts_nest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

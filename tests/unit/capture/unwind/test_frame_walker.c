@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generated_code.h"
 #include "guarded_bytes.h"
 #include "walk_machine.h"
 
@@ -285,6 +286,45 @@ static void test_generated_code_is_crossed_by_frame_pointer(void **state)
     walk(machine, 0x20000, SBX_WALK_COMPLETE, PCS(0x20000, 0x10000, code_at(CODE_FP), code_at(CODE_END)));
     assert_true(word_of_frame(machine, 0) == sbx_frame_word(SBX_MODULE_NONE, 0, 0));
     assert_int_equal(machine->walk.frames[0].frame_id, machine->walk.frames[1].frame_id);
+}
+
+/* Its frames are four words, the return address in the last; fp is not its business. */
+static bool step_four_words(struct sbx_code_frame *frame)
+{
+    uint64_t slot = frame->sp + 24;
+    if (slot < frame->stack_low || slot + 8 > frame->stack_high) {
+        return false;
+    }
+    frame->pc = *(const uint64_t *)(uintptr_t)(slot + (uint64_t)frame->stack_delta);
+    frame->sp = slot + 8;
+    return true;
+}
+
+static bool step_nowhere(struct sbx_code_frame *frame)
+{
+    frame->pc = code_at(CODE_END); /* and sp stays */
+    return true;
+}
+
+static void test_generated_code_is_stepped_through_by_the_runtime_that_made_it(void **state)
+{
+    struct walk_machine *machine = *state;
+    assert_true(sbx_generated_add(&(struct sbx_generated_range){0x41000, 0x42000, step_four_words, 2}));
+    assert_true(sbx_generated_add(&(struct sbx_generated_range){0x43000, 0x44000, step_nowhere, 3}));
+    machine->start.fp = stack_at(100); /* leads nowhere */
+    machine->stack[0] = 0x41100;       /* code with rows was called by generated code */
+    machine->stack[4] = 0x42000;       /* which returns to the range's end: its call was in it */
+    machine->stack[8] = code_at(CODE_LEAF);
+    machine->stack[9] = code_at(CODE_END);
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_COMPLETE,
+         PCS(code_at(CODE_LEAF), 0x41100, 0x42000, code_at(CODE_LEAF), code_at(CODE_END)));
+    assert_true(word_of_frame(machine, 1) == sbx_generated_word(2));
+    assert_true(word_of_frame(machine, 2) == sbx_generated_word(2));
+    assert_int_not_equal(machine->walk.frames[2].flags & SBX_FRAME_OPAQUE, 0); /* no slot says what it is */
+    machine->stack[0] = 0x43100; /* a step that does not rise is none, and neither is this frame pointer */
+    machine->start.fp = 0;
+    walk(machine, code_at(CODE_LEAF), SBX_WALK_NO_MODULE, PCS(code_at(CODE_LEAF), 0x43100));
+    assert_true(word_of_frame(machine, 1) == sbx_generated_word(3));
 }
 
 static void test_links_that_lead_to_no_code_are_no_frames(void **state)
@@ -622,6 +662,7 @@ int main(void)
         WALK_TEST(test_code_without_rows_is_stepped_by_frame_pointer),
         WALK_TEST(test_implausible_frame_pointer_ends_as_no_row),
         WALK_TEST(test_generated_code_is_crossed_by_frame_pointer),
+        WALK_TEST(test_generated_code_is_stepped_through_by_the_runtime_that_made_it),
         WALK_TEST(test_links_that_lead_to_no_code_are_no_frames),
         WALK_TEST(test_link_from_code_without_a_row_to_no_code_is_no_frame),
         WALK_TEST(test_addresses_beyond_user_space_are_in_no_module),

@@ -77,8 +77,11 @@ void walk(struct walk_machine *machine, uint64_t pc, uint32_t end, const uint64_
         assert_int_not_equal(found->frames[i].frame_id, 0);
         if (i + 1 < count) {
             uint64_t slot = found->frames[i + 1].slot;
-            if (SBX_HAS_LINK_REGISTER && slot == 0) {
-                continue; /* the return address was in the register */
+            if (slot == 0 &&
+                (SBX_HAS_LINK_REGISTER ||
+                 (frame_table_word(&machine->table, found->frames[i].frame_id) & SBX_FRAME_OFFSET_MASK) - 1 <
+                     SBX_PROVIDERS_MAX)) {
+                continue; /* the return address was in the register, or a runtime told it */
             }
             assert_true(slot >= STACK && slot < STACK + sizeof machine->stack);
             uint64_t word = machine->stack[(slot - STACK) / 8];

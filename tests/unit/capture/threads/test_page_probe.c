@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_page_probe.c - what can be read is told without a fault, and no signal mask changes by the question. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "page_probe.h"
+
+static uint64_t map(size_t pages, int protection)
+{
+    void *memory = mmap(NULL, pages * 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return (uint64_t)(uintptr_t)memory;
+}
+
+static void test_only_what_a_load_may_read_can_be_read(void **state)
+{
+    (void)state;
+    struct sbx_page_probe probe = {0};
+    uint64_t page = map(3, PROT_READ);
+    assert_int_equal(munmap((void *)(uintptr_t)(page + 4096), 4096), 0);
+    assert_int_equal(mprotect((void *)(uintptr_t)(page + 8192), 4096, PROT_NONE), 0);
+    for (int i = 0; i < 3; i++) {
+        struct sbx_page_probe *asked = i == 0 ? NULL : &probe; /* the third time from memory */
+        assert_true(sbx_page_probe_can_read(asked, page + 5, 4091));
+        assert_false(sbx_page_probe_can_read(asked, page + 5, 4092)); /* its last byte is another page's */
+        assert_false(sbx_page_probe_can_read(asked, page + 4096, 1));
+        assert_false(sbx_page_probe_can_read(asked, page + 8192, 8));
+    }
+    assert_false(sbx_page_probe_can_read(&probe, 0, 8));
+    assert_false(sbx_page_probe_can_read(&probe, 4095, 1));
+    assert_false(sbx_page_probe_can_read(&probe, UINT64_MAX - 3, 8));
+    assert_false(sbx_page_probe_can_read(&probe, UINT64_C(1) << 63, 8));
+    assert_true(sbx_page_probe_can_read(&probe, (uint64_t)(uintptr_t)&probe, sizeof probe));
+}
+
+static void test_an_answer_is_forgotten_after_its_time(void **state)
+{
+    (void)state;
+    struct sbx_page_probe probe = {0};
+    uint64_t page = map(1, PROT_READ);
+    sbx_page_probe_begin(&probe, 1000);
+    assert_true(sbx_page_probe_can_read(&probe, page, 8));
+    assert_int_equal(munmap((void *)(uintptr_t)page, 4096), 0);
+    sbx_page_probe_begin(&probe, 1000 + SBX_PROBE_NS - 1);
+    assert_true(sbx_page_probe_can_read(&probe, page, 8)); /* from memory */
+    sbx_page_probe_begin(&probe, 1000 + SBX_PROBE_NS);
+    assert_false(sbx_page_probe_can_read(&probe, page, 8));
+}
+
+static void test_the_signal_mask_is_left_alone(void **state)
+{
+    (void)state;
+    sigset_t before, after;
+    uint64_t full = UINT64_MAX; /* a mask that would block everything, were it taken */
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    assert_true(sbx_page_probe_can_read(NULL, (uint64_t)(uintptr_t)&full, 8));
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    assert_memory_equal(&before, &after, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_what_a_load_may_read_can_be_read),
+        cmocka_unit_test(test_an_answer_is_forgotten_after_its_time),
+        cmocka_unit_test(test_the_signal_mask_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
