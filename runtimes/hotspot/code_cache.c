@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* code_cache.c - which piece of generated code holds an address. */
+#include "code_cache.h"
+
+#include <string.h>
+
+enum {
+    SEGMENT_FREE = 0xff,
+    HOPS_MAX = 1 << 14, /* back to the first segment of a block: 254 a hop at most, a block has some 10,000 at most */
+    BLOB_BYTES_MAX = 64 << 20,
+    FRAME_WORDS_MAX = 1 << 20,
+};
+
+bool sbx_code_cache_open(struct sbx_code_cache *cache_out, const struct sbx_vm_layout *layout)
+{
+    struct sbx_code_cache cache = {.heap_count = 0};
+    uint64_t high = 0, array = 0, data = 0, queue = 0, buffer = 0;
+    uint32_t count = 0, bytes = 0;
+    if (!sbx_vm_word(layout->code_low_bound, &cache.low) || !sbx_vm_word(layout->code_high_bound, &high) ||
+        !sbx_vm_word(layout->code_heaps, &array) || !sbx_vm_word(layout->interpreter_code, &queue) ||
+        !sbx_vm_word(layout->call_stub_return, &cache.call_stub_return) || cache.call_stub_return == 0 || queue == 0) {
+        return false;
+    }
+    if (!sbx_vm_number(array, 4, &count) || !sbx_vm_word(array + layout->array_data, &data) || count == 0 ||
+        count > SBX_CODE_HEAPS_MAX || high <= cache.low) {
+        return false;
+    }
+    cache.bytes = high - cache.low;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t space = 0;
+        if (!sbx_vm_word(data + i * 8, &cache.heaps[i]) ||
+            !sbx_vm_word(cache.heaps[i] + layout->heap_memory + layout->space_low, &space) ||
+            !sbx_code_cache_holds(&cache, space)) {
+            return false;
+        }
+    }
+    cache.heap_count = count;
+    if (!sbx_vm_word(queue + layout->stub_buffer, &buffer) ||
+        !sbx_vm_number(queue + layout->stub_buffer_limit, 4, &bytes) || !sbx_code_cache_holds(&cache, buffer)) {
+        return false;
+    }
+    cache.interpreter = (struct sbx_vm_span){.low = buffer, .bytes = bytes};
+    *cache_out = cache;
+    return true;
+}
+
+static uint64_t plain_word(uint64_t address)
+{
+    uint64_t word = 0;
+    memcpy(&word, (const void *)(uintptr_t)address, sizeof word);
+    return word;
+}
+
+static uint32_t plain_number(uint64_t address)
+{
+    uint32_t number = 0;
+    memcpy(&number, (const void *)(uintptr_t)address, sizeof number);
+    return number;
+}
+
+/* The block of `heap` that holds `pc`, 0 for none. *end_out is where the heap ends. */
+static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, uint64_t pc, uint64_t *end_out)
+{
+    uint64_t memory = heap + layout->heap_memory, segmap = heap + layout->heap_segmap;
+    uint64_t low = plain_word(memory + layout->space_low), high = plain_word(memory + layout->space_high);
+    if (pc < low || pc >= high) {
+        return 0;
+    }
+    uint32_t log2 = plain_number(heap + layout->heap_log2_segment) & 31;
+    uint64_t map = plain_word(segmap + layout->space_low);
+    uint64_t segment = (pc - low) >> log2;
+    if (segment >= plain_word(segmap + layout->space_high) - map) {
+        return 0;
+    }
+    const uint8_t *hops = (const uint8_t *)(uintptr_t)map;
+    for (uint32_t i = 0; i < HOPS_MAX; i++) {
+        uint8_t back = hops[segment];
+        if (back == 0) {
+            *end_out = high;
+            return low + (segment << log2);
+        }
+        if (back == SEGMENT_FREE || back > segment) {
+            return 0;
+        }
+        segment -= back;
+    }
+    return 0;
+}
+
+/* CodeBlob::_name of compiled methods: "nmethod", "native nmethod". Everything else has a frame of its own kind or none. */
+static enum sbx_code_kind kind_by_name(uint64_t name)
+{
+    uint64_t word = 0, compiled = 0, wrapper = 0;
+    memcpy(&compiled, "nmethod", 8);
+    memcpy(&wrapper, "native n", 8);
+    struct sbx_vm_bytes bytes = {.at = name, .left = 8};
+    for (uint32_t i = 0; i < 8; i++) {
+        int byte = sbx_vm_next_byte(&bytes);
+        if (byte < 0) {
+            return SBX_CODE_STUB;
+        }
+        word |= (uint64_t)byte << (i * 8);
+    }
+    return word == compiled ? SBX_CODE_COMPILED : word == wrapper ? SBX_CODE_WRAPPER : SBX_CODE_STUB;
+}
+
+SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache, const struct sbx_vm_layout *layout,
+                                              uint64_t pc)
+{
+    struct sbx_code code = {.kind = SBX_CODE_NONE};
+    if (!sbx_code_cache_holds(cache, pc)) {
+        return code;
+    }
+    if (pc == cache->call_stub_return) {
+        code.kind = SBX_CODE_ENTRY;
+        return code;
+    }
+    if (pc - cache->interpreter.low < cache->interpreter.bytes) {
+        code.kind = SBX_CODE_INTERPRETER;
+        return code;
+    }
+    uint64_t block = 0, end = 0;
+    for (uint32_t i = 0; i < cache->heap_count && block == 0; i++) {
+        block = find_block(layout, cache->heaps[i], pc, &end);
+    }
+    uint64_t blob = block + layout->block_bytes;
+    if (block == 0 || end - block < layout->block_bytes + 512 ||
+        *(const volatile uint8_t *)(uintptr_t)(block + layout->block_used) == 0) {
+        return code; /* 512: the header of a blob of any kind */
+    }
+    uint32_t bytes = plain_number(blob + layout->blob_size);
+    uint32_t frame_words = plain_number(blob + layout->blob_frame_size);
+    uint64_t begin = plain_word(blob + layout->blob_code_begin);
+    if (bytes > BLOB_BYTES_MAX || bytes > end - blob || pc - blob >= bytes || begin - blob >= bytes) {
+        return code;
+    }
+    code = (struct sbx_code){
+        .kind = kind_by_name(plain_word(blob + layout->blob_name)),
+        .bytes = bytes,
+        .frame_words = frame_words > FRAME_WORDS_MAX ? 0 : frame_words,
+        .blob = blob,
+        .code = begin,
+        .frame_is_set = begin + plain_number(blob + layout->blob_frame_complete),
+    };
+    return code;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compiled_leaf.c - how much of its frame a compiled method has at one of its instructions.
+ *
+ * The beginning is followed from the entry: C1 and C2 with stack banging do `mov [rsp-n], eax; push rbp; sub rsp, n`, a native
+ * method's wrapper `push rbp; mov rbp, rsp; sub rsp, n`, C2 without banging `sub rsp, n; mov [rsp+m], rbp`. The end is told by
+ * what follows: `pop rbp`, then the poll of a safepoint `cmp rsp, [r15+n]; ja ..`, then `ret`. */
+#include "compiled_leaf.h"
+
+#include <string.h>
+
+static int begins(const uint8_t *at, const uint8_t *end, const char *bytes, size_t count)
+{
+    return (size_t)(end - at) >= count && memcmp(at, bytes, count) == 0;
+}
+
+/* Bytes of the poll's compare at `at`, 0 when there is none. */
+static size_t poll_compare(const uint8_t *at, const uint8_t *end)
+{
+    if (begins(at, end, "\x49\x3b\x67", 3)) {
+        return 4;
+    }
+    return begins(at, end, "\x49\x3b\xa7", 3) ? 7 : 0;
+}
+
+/* The rest of the way out behind `pop rbp`: is `at` there? */
+static int is_way_out(const uint8_t *at, const uint8_t *end)
+{
+    size_t compare = poll_compare(at, end);
+    if (compare != 0) {
+        return begins(at + compare < end ? at + compare : end, end, "\x0f\x87", 2);
+    }
+    if (begins(at, end, "\x0f\x87", 2)) {
+        return end - at > 6 && at[6] == 0xc3;
+    }
+    return begins(at, end, "\xc3", 1);
+}
+
+/* Out of line, where the poll found a safepoint: lea r10, [rip+n]; mov [r15+n], r10; jmp. */
+static int is_slow_way_out(const uint8_t *entry, const uint8_t *at, const uint8_t *end)
+{
+    for (size_t back = 0; back <= 14; back += 7) {
+        if ((size_t)(at - entry) < back) {
+            return 0;
+        }
+        const uint8_t *first = at - back;
+        if (begins(first, end, "\x4c\x8d\x15", 3) && end - first > 14 && begins(first + 7, end, "\x4d\x89\x97", 3) &&
+            first[14] == 0xe9) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static enum sbx_leaf_frame beginning(const uint8_t *entry, const uint8_t *end, const uint8_t *met)
+{
+    enum sbx_leaf_frame frame = SBX_LEAF_NONE;
+    for (const uint8_t *at = entry; at < met;) {
+        if (begins(at, end, "\x89\x84\x24", 3)) { /* mov [rsp+n], eax */
+            at += 7;
+        } else if (frame == SBX_LEAF_NONE && *at == 0x55) { /* push rbp */
+            frame = SBX_LEAF_PUSHED;
+            at += 1;
+        } else if (begins(at, end, "\x48\x8b\xec", 3) || begins(at, end, "\x48\x89\xe5", 3)) { /* mov rbp, rsp */
+            at += 3;
+        } else if (begins(at, end, "\x48\x83\xec", 3) || begins(at, end, "\x48\x81\xec", 3)) { /* sub rsp, n */
+            frame = frame == SBX_LEAF_PUSHED ? SBX_LEAF_WHOLE : SBX_LEAF_UNSAVED_FP;
+            at += at[1] == 0x83 ? 4 : 7;
+        } else if (begins(at, end, "\x48\x89\x6c\x24", 4) || begins(at, end, "\x48\x89\xac\x24", 4)) {
+            frame = SBX_LEAF_WHOLE; /* mov [rsp+n], rbp */
+            at += at[2] == 0x6c ? 5 : 8;
+        } else {
+            break; /* what else may stand there changes no frame */
+        }
+    }
+    return frame;
+}
+
+SBX_SIGNAL_SAFE enum sbx_leaf_frame sbx_compiled_leaf(const uint8_t *entry, const uint8_t *end, const uint8_t *met,
+                                                      int is_beginning)
+{
+    if (met < entry || met >= end) {
+        return SBX_LEAF_NONE; /* before the entry the receiver's class is compared */
+    }
+    if (is_beginning) {
+        return beginning(entry, end, met);
+    }
+    if (*met == 0x5d && is_way_out(met + 1, end)) {
+        return SBX_LEAF_PUSHED;
+    }
+    if (is_way_out(met, end) || is_slow_way_out(entry, met, end)) {
+        return SBX_LEAF_NONE;
+    }
+    return SBX_LEAF_WHOLE;
+}

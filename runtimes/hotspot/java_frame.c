@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_frame.c - one frame of generated code. */
+#include "java_frame.h"
+
+#include <string.h>
+
+#include "compiled_leaf.h"
+
+enum {
+    /* An interpreted frame's words above its frame pointer. */
+    FRAME_PC = 8,
+    FRAME_CALLER_SP = 16,
+    STUB_FRAME_BYTES_MAX = 4096 /* of a stub that keeps rbp: some save all vector registers */
+};
+
+/* The caller, if it lies above and was called from code that can be. */
+static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint64_t pc, uint64_t sp,
+                  uint64_t fp)
+{
+    if (sp <= frame->sp || sp > stack->high || (sp & 7) != 0 || pc < 4096) {
+        return false;
+    }
+    *frame = (struct sbx_java_frame){.pc = pc, .sp = sp, .fp = fp};
+    return true;
+}
+
+/* The frame that rbp leads to: a stub's, the call stub's. */
+static bool go_by_fp(const struct sbx_java_stack *stack, struct sbx_java_frame *frame)
+{
+    uint64_t fp = 0, pc = 0;
+    return frame->fp >= frame->sp && sbx_java_stack_word(stack, frame->fp, &fp) &&
+           sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) &&
+           go_to(stack, frame, pc, frame->fp + FRAME_CALLER_SP, fp);
+}
+
+/* Nothing of a frame but the return address, and maybe rbp below it. */
+static bool go_by_top(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, bool has_pushed)
+{
+    uint64_t fp = frame->fp, pc = 0, sp = frame->sp + (has_pushed ? 8 : 0);
+    if ((has_pushed && !sbx_java_stack_word(stack, frame->sp, &fp)) || !sbx_java_stack_word(stack, sp, &pc)) {
+        return false;
+    }
+    return go_to(stack, frame, pc, sp + 8, fp);
+}
+
+/* A frame of the size that its blob tells; rbp was saved below the return address, if it was. */
+static bool go_by_size(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint32_t words, bool has_saved)
+{
+    uint64_t fp = frame->fp, pc = 0, sp = frame->sp + (uint64_t)words * 8;
+    if (words < 2 || !sbx_java_stack_word(stack, sp - 8, &pc) ||
+        (has_saved && !sbx_java_stack_word(stack, sp - 16, &fp))) {
+        return false;
+    }
+    return go_to(stack, frame, pc, sp, fp);
+}
+
+/* ---- interpreted frames ---- */
+
+/* Where in its bytecodes a method is: `running` is r13 of a frame that was interrupted, and counts where it can. */
+static int32_t bytecode_index(const struct sbx_method *method, uint64_t saved, uint64_t running, bool has_running)
+{
+    if (has_running && running - method->code < method->code_bytes) {
+        return (int32_t)(running - method->code);
+    }
+    if (method->code_bytes == 0) {
+        return -1;
+    }
+    return saved - method->code < method->code_bytes ? (int32_t)(saved - method->code) : 0;
+}
+
+/* An interpreted frame at rbp. */
+static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                             struct sbx_java_frame *frame, struct sbx_java_found *found)
+{
+    const struct sbx_vm_layout *layout = &vm->layout;
+    uint64_t pc = 0, fp = 0, sp = 0, address = 0, bytecode = 0;
+    struct sbx_method method;
+    if (frame->fp < frame->sp || !sbx_java_stack_word(stack, frame->fp, &fp) ||
+        !sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) ||
+        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_sender_sp_slot * 8), &sp) ||
+        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_method_slot * 8), &address) ||
+        !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_bytecode_slot * 8), &bytecode)) {
+        return false;
+    }
+    if (sp < frame->fp + FRAME_CALLER_SP || !sbx_code_cache_holds(&vm->code, pc) ||
+        !sbx_method_read(&method, layout, address)) {
+        return false;
+    }
+    found->method = address;
+    found->bci = bytecode_index(&method, bytecode, frame->bytecode, frame->has_registers);
+    return go_to(stack, frame, pc, sp, fp);
+}
+
+/* A method that is just being entered has no frame: rbx is the method, r13 the caller's sp, the return address on top. */
+static bool read_entered(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack, struct sbx_java_frame *frame,
+                         struct sbx_java_found *found)
+{
+    uint64_t pc = 0;
+    struct sbx_method method;
+    if (!frame->has_registers || !sbx_java_stack_word(stack, frame->sp, &pc) || !sbx_code_cache_holds(&vm->code, pc) ||
+        !sbx_method_read(&method, &vm->layout, frame->method)) {
+        return false;
+    }
+    found->method = frame->method;
+    found->bci = method.code_bytes == 0 ? -1 : 0;
+    uint64_t sp = frame->bytecode;
+    return go_to(stack, frame, pc, sp > frame->sp && sp <= stack->high ? sp : frame->sp + 8, frame->fp);
+}
+
+static enum sbx_java_step step_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                           struct sbx_java_frame *frame, struct sbx_java_found *found)
+{
+    if (read_interpreted(vm, stack, frame, found) || read_entered(vm, stack, frame, found)) {
+        return found->bci < 0 ? SBX_JAVA_NATIVE : SBX_JAVA_INTERPRETED;
+    }
+    return SBX_JAVA_BAD_FRAME;
+}
+
+/* ---- compiled frames ---- */
+
+static uint64_t blob_word(const struct sbx_code *code, uint32_t offset)
+{
+    uint64_t word = 0;
+    memcpy(&word, (const void *)(uintptr_t)(code->blob + offset), sizeof word);
+    return word;
+}
+
+/* A frame that is to be continued in the interpreter returns to a handler: where it had returned to lies in the frame. */
+static uint64_t original_pc(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                            const struct sbx_code *code, const struct sbx_java_frame *frame)
+{
+    const struct sbx_vm_layout *layout = &vm->layout;
+    uint64_t pc = 0;
+    if (frame->pc != blob_word(code, layout->deopt_begin) && frame->pc != blob_word(code, layout->deopt_mh_begin)) {
+        return frame->pc;
+    }
+    uint32_t slot = 0;
+    memcpy(&slot, (const void *)(uintptr_t)(code->blob + layout->orig_pc), sizeof slot);
+    bool is_there = sbx_java_stack_word(stack, frame->sp + slot, &pc) && pc - code->blob < code->bytes;
+    return is_there ? pc : 0;
+}
+
+static bool leave_compiled(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                           const struct sbx_code *code, struct sbx_java_frame *frame)
+{
+    enum sbx_leaf_frame leaf = SBX_LEAF_WHOLE;
+    if (frame->is_exact) {
+        uint64_t entry = blob_word(code, vm->layout.verified_entry);
+        if (entry - code->blob >= code->bytes) {
+            return false;
+        }
+        leaf =
+            sbx_compiled_leaf((const uint8_t *)(uintptr_t)entry, (const uint8_t *)(uintptr_t)(code->blob + code->bytes),
+                              (const uint8_t *)(uintptr_t)frame->pc, frame->pc < code->frame_is_set);
+    }
+    if (leaf == SBX_LEAF_NONE || leaf == SBX_LEAF_PUSHED) {
+        return go_by_top(stack, frame, leaf == SBX_LEAF_PUSHED);
+    }
+    return go_by_size(stack, frame, code->frame_words, leaf == SBX_LEAF_WHOLE);
+}
+
+static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                        const struct sbx_code *code, struct sbx_java_frame *frame,
+                                        struct sbx_java_found *found)
+{
+    found->method = blob_word(code, vm->layout.method_of_code);
+    found->bci = -1;
+    if (code->kind == SBX_CODE_WRAPPER) {
+        return leave_compiled(vm, stack, code, frame) ? SBX_JAVA_NATIVE : SBX_JAVA_BAD_FRAME;
+    }
+    uint64_t pc = frame->is_exact ? frame->pc : original_pc(vm, stack, code, frame);
+    enum sbx_scopes_at at = sbx_scopes_find(&found->scopes, &vm->layout, code, pc);
+    /* A caller was left by a call, and each call is described: what is not has never returned to this address. */
+    if (!frame->is_exact && at != SBX_SCOPES_EXACT) {
+        return SBX_JAVA_BAD_FRAME;
+    }
+    if (at == SBX_SCOPES_NONE) {
+        found->scopes.next = 0;
+    }
+    return leave_compiled(vm, stack, code, frame) ? SBX_JAVA_COMPILED : SBX_JAVA_BAD_FRAME;
+}
+
+/* ---- stubs ---- */
+
+/* Does the word on top lead back into generated code? */
+static bool returns_by_top(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                           const struct sbx_java_frame *frame)
+{
+    uint64_t pc = 0;
+    return sbx_java_stack_word(stack, frame->sp, &pc) && sbx_code_cache_holds(&vm->code, pc);
+}
+
+static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                    const struct sbx_code *code, struct sbx_java_frame *frame)
+{
+    bool is_left = false;
+    if (code->frame_words != 0 && !(frame->is_exact && frame->pc < code->frame_is_set)) {
+        is_left = go_by_size(stack, frame, code->frame_words, true);
+    } else if (frame->is_exact && returns_by_top(vm, stack, frame)) {
+        is_left = go_by_top(stack, frame, false);
+    } else if (frame->fp - frame->sp < STUB_FRAME_BYTES_MAX) {
+        is_left = go_by_fp(stack, frame);
+    }
+    return is_left ? SBX_JAVA_STUB : SBX_JAVA_BAD_FRAME;
+}
+
+SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                                       struct sbx_java_frame *frame, struct sbx_java_found *found_out)
+{
+    struct sbx_code code = sbx_code_find(&vm->code, &vm->layout, frame->pc);
+    *found_out = (struct sbx_java_found){.bci = -1};
+    switch (code.kind) {
+    case SBX_CODE_INTERPRETER:
+        return step_interpreted(vm, stack, frame, found_out);
+    case SBX_CODE_ENTRY:
+        return go_by_fp(stack, frame) ? SBX_JAVA_ENTRY : SBX_JAVA_BAD_STACK;
+    case SBX_CODE_COMPILED:
+    case SBX_CODE_WRAPPER:
+        return step_compiled(vm, stack, &code, frame, found_out);
+    case SBX_CODE_STUB:
+        return step_stub(vm, stack, &code, frame);
+    case SBX_CODE_NONE:
+    default:
+        return SBX_JAVA_NO_CODE;
+    }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_frame.h - one frame of generated code: who runs in it, and where its caller goes on.
+ *
+ *                     how the caller is found
+ *     interpreted     rbp: [0] caller's rbp, [1] its pc, [-1] its sp
+ *     compiled        sp + the frame's size, told by the blob; not set up or taken down already: by the instructions
+ *     call stub       rbp. Native code called Java here
+ *     other stubs     the blob's frame size, else rbp or the top of the stack
+ *
+ * The order of the file follows HotSpot's frame_x86: x86-64 alone. */
+#ifndef SBX_JAVA_FRAME_H
+#define SBX_JAVA_FRAME_H
+
+#include "code_cache.h"
+#include "compiled_scopes.h"
+#include "method.h"
+
+/* The machine as walks see it. Written once. */
+struct sbx_java_vm {
+    struct sbx_vm_layout layout;
+    struct sbx_code_cache code;
+};
+
+/* The stack that is walked: [low, high), each word at its address + delta. */
+struct sbx_java_stack {
+    uint64_t low, high;
+    int64_t delta;
+};
+
+struct sbx_java_frame {
+    uint64_t pc, sp, fp;
+    bool is_exact; /* pc was interrupted, or is a leaf's: not the return address of a call */
+    bool has_registers;
+    uint64_t bytecode, method; /* of an interrupted thread: r13, rbx. With has_registers alone */
+};
+
+enum sbx_java_step {
+    SBX_JAVA_INTERPRETED, /* `method`, `bci` below */
+    SBX_JAVA_COMPILED,    /* `scopes` */
+    SBX_JAVA_NATIVE,      /* a native method of class `method` */
+    SBX_JAVA_STUB,        /* no method of its own */
+    SBX_JAVA_ENTRY,       /* native code called Java here: the caller is native */
+    SBX_JAVA_NO_CODE,     /* the rest: the walk ends here */
+    SBX_JAVA_BAD_STACK,
+    SBX_JAVA_BAD_FRAME
+};
+
+struct sbx_java_found {
+    uint64_t method;
+    int32_t bci; /* -1: none */
+    struct sbx_scopes scopes;
+};
+
+/* What runs in *frame, which becomes its caller's. The caller's sp is always above. On the last three *frame keeps what it was. */
+SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
+                                                       struct sbx_java_frame *frame, struct sbx_java_found *found_out);
+
+SBX_SIGNAL_SAFE static inline bool sbx_java_stack_word(const struct sbx_java_stack *stack, uint64_t address,
+                                                       uint64_t *word_out)
+{
+    if ((address & 7) != 0 || address < stack->low || address >= stack->high || stack->high - address < 8) {
+        return false;
+    }
+    *word_out = *(const uint64_t *)(uintptr_t)(address + (uint64_t)stack->delta);
+    return true;
+}
+
+#endif

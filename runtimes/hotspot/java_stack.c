@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_stack.c - the Java frames of the calling thread.
+ *
+ * A frame is told to the visitor when the one after it has been found, because only then it is known whether native code called it. */
+#include "java_stack.h"
+
+enum {
+    FRAMES_MAX = 4096,  /* generated frames that a walk passes */
+    SCOPES_MAX = 64,    /* methods that one frame can have inlined into each other */
+    SEARCH_WORDS = 256, /* of native frames between Java code and a call that it makes without an anchor */
+};
+
+struct walk {
+    const struct sbx_java_vm *vm;
+    struct sbx_java_stack stack;
+    struct sbx_java_call held; /* the last frame, not told yet */
+    bool has_held, is_cut;
+    sbx_java_visit visit;
+    void *to;
+};
+
+static void tell_held(struct walk *walk, bool is_border)
+{
+    if (walk->has_held && !walk->is_cut) {
+        walk->held.is_border = is_border;
+        walk->is_cut = !walk->visit(walk->to, &walk->held);
+    }
+    walk->has_held = false;
+}
+
+static void add(struct walk *walk, uint64_t method, int32_t bci)
+{
+    tell_held(walk, false);
+    walk->held = (struct sbx_java_call){.method = method, .bci = bci};
+    walk->has_held = true;
+}
+
+static void add_scopes(struct walk *walk, struct sbx_java_found *found)
+{
+    uint64_t method = 0;
+    int32_t bci = 0;
+    if (found->scopes.next == 0) { /* the method is known, where in it not */
+        add(walk, found->method, 0);
+        return;
+    }
+    for (uint32_t i = 0; i < SCOPES_MAX && sbx_scopes_next(&found->scopes, &walk->vm->layout, &method, &bci); i++) {
+        add(walk, method, bci < 0 ? 0 : bci);
+    }
+}
+
+static uint64_t word_of(uint64_t address)
+{
+    uint64_t word = 0;
+    return sbx_vm_word(address, &word) ? word : 0;
+}
+
+/* The frame that an anchor leads to. False: none. */
+static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_java_frame *frame_out)
+{
+    const struct sbx_vm_layout *layout = &walk->vm->layout;
+    struct sbx_java_frame frame = {.pc = 0};
+    frame.sp = word_of(anchor + layout->anchor_sp);
+    frame.pc = word_of(anchor + layout->anchor_pc);
+    frame.fp = word_of(anchor + layout->anchor_fp);
+    if (frame.sp == 0 || frame.sp < walk->stack.low || frame.sp > walk->stack.high) {
+        return false;
+    }
+    if (frame.pc == 0 && !sbx_java_stack_word(&walk->stack, frame.sp - 8, &frame.pc)) {
+        return false;
+    }
+    *frame_out = frame;
+    return true;
+}
+
+/* Walk from `frame` to the last frame of the thread. */
+static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame frame)
+{
+    const struct sbx_java_vm *vm = walk->vm;
+    for (uint32_t i = 0; i < FRAMES_MAX; i++) {
+        struct sbx_java_found found;
+        uint64_t fp = frame.fp, wrapper = 0;
+        enum sbx_java_step step = sbx_java_frame_step(vm, &walk->stack, &frame, &found);
+        switch (step) {
+        case SBX_JAVA_INTERPRETED:
+        case SBX_JAVA_NATIVE:
+            add(walk, found.method, found.bci);
+            break;
+        case SBX_JAVA_COMPILED:
+            add_scopes(walk, &found);
+            break;
+        case SBX_JAVA_STUB:
+            break;
+        case SBX_JAVA_ENTRY:
+            tell_held(walk, true);
+            if (!sbx_java_stack_word(&walk->stack, fp + (uint64_t)((int64_t)vm->layout.entry_wrapper_slot * 8),
+                                     &wrapper)) {
+                return SBX_WALK_STACK;
+            }
+            walk->stack.low = frame.sp; /* what lies behind is farther out */
+            if (!read_anchor(walk, wrapper + vm->layout.wrapper_anchor, &frame)) {
+                return SBX_WALK_WHOLE;
+            }
+            break;
+        case SBX_JAVA_NO_CODE:
+            return SBX_WALK_NO_CODE;
+        case SBX_JAVA_BAD_STACK:
+            return SBX_WALK_STACK;
+        case SBX_JAVA_BAD_FRAME:
+        default:
+            return SBX_WALK_FRAME;
+        }
+        if (walk->is_cut) {
+            return SBX_WALK_CUT;
+        }
+    }
+    return SBX_WALK_TOO_DEEP;
+}
+
+/* Java code called native code straight, without an anchor (a clock, a barrier of the collector): the first word of the stack that
+ * a compiled method or a stub with a frame may have been left by. */
+static bool search(const struct walk *walk, uint64_t from, struct sbx_java_frame *frame_out)
+{
+    const struct sbx_java_vm *vm = walk->vm;
+    for (uint32_t i = 0; i < SEARCH_WORDS; i++) {
+        uint64_t at = from + (uint64_t)i * 8, pc = 0;
+        if (!sbx_java_stack_word(&walk->stack, at, &pc)) {
+            return false;
+        }
+        if (!sbx_code_cache_holds(&vm->code, pc)) {
+            continue;
+        }
+        struct sbx_code code = sbx_code_find(&vm->code, &vm->layout, pc);
+        bool has_frame = code.kind == SBX_CODE_COMPILED || code.kind == SBX_CODE_WRAPPER ||
+                         (code.kind == SBX_CODE_STUB && code.frame_words != 0);
+        if (has_frame && pc > code.frame_is_set) {
+            *frame_out = (struct sbx_java_frame){.pc = pc, .sp = at + 8, .is_exact = true};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_begin(const struct walk *walk, uint64_t thread, const struct sbx_java_begin *begin,
+                       struct sbx_java_frame *frame_out)
+{
+    const struct sbx_vm_layout *layout = &walk->vm->layout;
+    uint32_t state = 0;
+    if (!sbx_vm_number(thread + layout->thread_state, 4, &state)) {
+        return false;
+    }
+    if ((int32_t)state != layout->state_in_java) {
+        return read_anchor(walk, thread + layout->thread_anchor, frame_out);
+    }
+    if (sbx_code_cache_holds(&walk->vm->code, begin->pc)) {
+        *frame_out = (struct sbx_java_frame){.pc = begin->pc,
+                                             .sp = begin->sp,
+                                             .fp = begin->fp,
+                                             .is_exact = true,
+                                             .has_registers = true,
+                                             .bytecode = begin->bytecode,
+                                             .method = begin->method};
+        return true;
+    }
+    return read_anchor(walk, thread + layout->thread_anchor, frame_out) || search(walk, begin->sp, frame_out);
+}
+
+SBX_SIGNAL_SAFE enum sbx_java_walk_end sbx_java_walk(const struct sbx_java_vm *vm, uint64_t thread,
+                                                     const struct sbx_java_begin *begin, sbx_java_visit visit, void *to)
+{
+    uint64_t base = word_of(thread + vm->layout.thread_stack_base),
+             size = word_of(thread + vm->layout.thread_stack_size);
+    struct walk walk = {.vm = vm, .stack = {.low = begin->sp, .high = base}, .visit = visit, .to = to};
+    struct sbx_java_frame frame;
+    if (begin->sp >= base || base - begin->sp > size) {
+        return SBX_WALK_STACK;
+    }
+    if (word_of(thread + vm->layout.thread_frame) != 0) {
+        return SBX_WALK_DEOPT;
+    }
+    if (!find_begin(&walk, thread, begin, &frame)) {
+        return SBX_WALK_NO_JAVA;
+    }
+    enum sbx_java_walk_end end = walk_from(&walk, frame);
+    tell_held(&walk, false);
+    return end;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_thread.c - the calling thread's JavaThread. */
+#include "java_thread.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "order.h"
+
+enum {
+    KEYS_MAX = 1024, /* PTHREAD_KEYS_MAX of glibc */
+    LISTED_MAX = 1 << 16
+};
+
+/* Is it in the list of threads? The list may be replaced, and freed, meanwhile. */
+static bool is_listed(const struct sbx_java_vm *vm, uint64_t thread)
+{
+    uint64_t list = 0, threads = 0, listed = 0;
+    uint32_t count = 0;
+    if (!sbx_vm_word(vm->layout.java_thread_list, &list) || !sbx_vm_number(list + vm->layout.list_length, 4, &count) ||
+        !sbx_vm_word(list + vm->layout.list_threads, &threads)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count && i < LISTED_MAX; i++) {
+        if (!sbx_vm_word(threads + (uint64_t)i * 8, &listed)) {
+            return false;
+        }
+        if (listed == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A JavaThread of this kernel thread that has run Java code? */
+static bool is_ours(const struct sbx_java_vm *vm, uint64_t thread, uint32_t tid)
+{
+    uint64_t os_thread = 0, sp = 0, base = 0, size = 0;
+    uint32_t number = 0;
+    return sbx_vm_word(thread + vm->layout.thread_os, &os_thread) &&
+           sbx_vm_number(os_thread + vm->layout.os_thread_id, 4, &number) && number == tid &&
+           sbx_vm_word(thread + vm->layout.thread_stack_base, &base) &&
+           sbx_vm_word(thread + vm->layout.thread_stack_size, &size) &&
+           sbx_vm_word(thread + vm->layout.thread_anchor + vm->layout.anchor_sp, &sp) && base - sp <= size &&
+           sp < base && is_listed(vm, thread);
+}
+
+SBX_SIGNAL_SAFE bool sbx_java_threads_learn(struct sbx_java_threads *threads, const struct sbx_java_vm *vm)
+{
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    for (uint32_t key = 0; key < KEYS_MAX; key++) {
+        uint64_t value = (uint64_t)(uintptr_t)threads->get_specific(key), vtable = 0;
+        if (value == 0 || !sbx_vm_word(value, &vtable) || vtable == 0 || !is_ours(vm, value, tid)) {
+            continue;
+        }
+        sbx_store_relaxed(&threads->vtable, vtable); /* relaxed: the key comes behind it */
+        sbx_store_release(&threads->key, key + 1);   /* order: release java_threads.key */
+        return true;
+    }
+    return false;
+}
+
+SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *threads)
+{
+    uint32_t key = sbx_load_acquire(&threads->key); /* order: acquire java_threads.key */
+    if (key == 0) {
+        return 0;
+    }
+    /* The value is taken away before the thread is freed: what is there is alive, and its first word can be read. */
+    uint64_t thread = (uint64_t)(uintptr_t)threads->get_specific(key - 1);
+    return thread != 0 && *(const uint64_t *)(uintptr_t)thread == threads->vtable ? thread : 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_thread.h - the calling thread's JavaThread.
+ *
+ * Thread::current() is a thread-local variable that nobody exports. But the machine keeps the same pointer behind a key of
+ * pthread_setspecific(), for signal handlers of its own. Which key that is, is found out on the first Java thread that asks: the one
+ * whose value is in the machine's list of threads and names the calling thread's number.
+ *
+ * The machine's own threads (GC, compilers) have such a value too, of another class: a word that tells classes apart, the
+ * vtable, is learnt from a thread that has Java frames. */
+#ifndef SBX_JAVA_THREAD_H
+#define SBX_JAVA_THREAD_H
+
+#include <pthread.h>
+
+#include "java_frame.h"
+
+struct sbx_java_threads {
+    void *(*get_specific)(pthread_key_t); /* bound before: it is called in handlers */
+    uint32_t key;                         /* +1; 0: not found yet */
+    uint64_t vtable;
+    uint64_t asked; /* how often it was looked for: not at every call */
+};
+
+/* Look for the key on the calling thread. Costs some microseconds; what is found is kept. Any thread, also several at once. */
+SBX_SIGNAL_SAFE bool sbx_java_threads_learn(struct sbx_java_threads *threads, const struct sbx_java_vm *vm);
+
+/* The calling thread's JavaThread; 0: it is none, or that is not known yet. */
+SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *threads);
+
+#endif

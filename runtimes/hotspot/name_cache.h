@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* name_cache.h - ids of methods and lines of bytecodes that were asked before.
+ *
+ * All threads and their handlers read and write, nobody waits: an entry is two words, {key ^ value, value}, and counts only if they fit
+ * together. So one that two threads wrote at once, or that is half written, is a miss. */
+#ifndef SBX_NAME_CACHE_H
+#define SBX_NAME_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "order.h"
+
+enum {
+    SBX_NAME_CACHE_ENTRIES = 8192 /* 128 KiB, touched as they are used */
+};
+
+struct sbx_name_cache {
+    struct {
+        uint64_t check, value;
+    } entries[SBX_NAME_CACHE_ENTRIES];
+};
+
+/* `key` is never 0 and well mixed; `value` is not 0. */
+SBX_SIGNAL_SAFE static inline bool sbx_name_cache_find(struct sbx_name_cache *cache, uint64_t key, uint64_t *value_out)
+{
+    uint32_t at = (uint32_t)(key % SBX_NAME_CACHE_ENTRIES);
+    /* relaxed: what does not fit together is a miss */
+    uint64_t check = sbx_load_relaxed(&cache->entries[at].check);
+    uint64_t value = sbx_load_relaxed(&cache->entries[at].value);
+    *value_out = value;
+    return value != 0 && (check ^ value) == key;
+}
+
+SBX_SIGNAL_SAFE static inline void sbx_name_cache_put(struct sbx_name_cache *cache, uint64_t key, uint64_t value)
+{
+    uint32_t at = (uint32_t)(key % SBX_NAME_CACHE_ENTRIES);
+    sbx_store_relaxed(&cache->entries[at].check, key ^ value); /* relaxed: as above */
+    sbx_store_relaxed(&cache->entries[at].value, value);
+}
+
+#endif

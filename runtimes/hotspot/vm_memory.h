@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vm_memory.h - reading the virtual machine's memory, which may be half made or gone.
+ *
+ * A walk reads structures of a machine that goes on working: a class may be unloaded, a compiled method flushed, while its frame
+ * is looked at. So each word is loaded through one door, which says whether the word was there. Who has the door (a load whose
+ * fault is survived, a made-up memory of a test) puts it here before the first walk. */
+#ifndef SBX_VM_MEMORY_H
+#define SBX_VM_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+
+/* Load the eight bytes at `address`, which is a multiple of eight. False: nothing is there. Signal safe, keeps errno. */
+typedef bool (*sbx_vm_load_word)(uint64_t address, uint64_t *word_out);
+extern sbx_vm_load_word sbx_vm_guarded_load;
+
+/* Memory that is known to be mapped for as long as a walk lasts: plain loads. */
+struct sbx_vm_span {
+    uint64_t low, bytes;
+};
+
+SBX_SIGNAL_SAFE static inline bool sbx_vm_span_holds(struct sbx_vm_span span, uint64_t address)
+{
+    return address - span.low < span.bytes && span.bytes - (address - span.low) >= sizeof(uint64_t);
+}
+
+SBX_SIGNAL_SAFE static inline bool sbx_vm_word(uint64_t address, uint64_t *word_out)
+{
+    return (address & 7) == 0 && address >= 4096 && sbx_vm_guarded_load(address, word_out);
+}
+
+/* A number of 1, 2 or 4 bytes, which lies within one aligned word as the compiler lays out fields. */
+SBX_SIGNAL_SAFE static inline bool sbx_vm_number(uint64_t address, uint32_t bytes, uint32_t *number_out)
+{
+    uint64_t word = 0;
+    uint32_t skip = address & 7;
+    if (skip + bytes > 8 || !sbx_vm_word(address & ~UINT64_C(7), &word)) {
+        return false;
+    }
+    *number_out = (uint32_t)(word >> (skip * 8)) & (uint32_t)((UINT64_C(1) << (bytes * 8)) - 1);
+    return true;
+}
+
+/* Bytes that lie one behind the other: a string, a table. Ends where memory or `left` ends. */
+struct sbx_vm_bytes {
+    uint64_t at; /* of the next byte */
+    uint32_t left;
+    uint64_t word; /* the aligned one that holds the byte before `at`, where at is no multiple of eight */
+};
+
+/* The next byte, or -1 at the end. */
+SBX_SIGNAL_SAFE static inline int sbx_vm_next_byte(struct sbx_vm_bytes *bytes)
+{
+    if (bytes->left == 0) {
+        return -1;
+    }
+    uint32_t skip = bytes->at & 7;
+    if ((skip == 0 || bytes->word == 0) && !sbx_vm_word(bytes->at & ~UINT64_C(7), &bytes->word)) {
+        bytes->left = 0;
+        return -1;
+    }
+    bytes->at++;
+    bytes->left--;
+    return (int)(bytes->word >> (skip * 8)) & 0xff;
+}
+
+#endif

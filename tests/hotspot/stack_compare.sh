@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# stack_compare.sh - Java's stacks by our walk and by the machine's own, in a JVM that runs as the options say.
+#
+# usage: stack_compare.sh JAVA CLASSES LIBRARY OPTION...
+set -euo pipefail
+java=$1 classes=$2 library=$3
+shift 3
+version=$("$java" -XshowSettings:properties -version 2>&1 | sed -n 's/ *java.specification.version = //p')
+if [ "$version" != 17 ]; then
+    echo "hotspot: Java $version is not known to the walk: nothing to compare"
+    exit 77
+fi
+exec "$java" -Xshare:auto "$@" -cp "$classes" StackCompare "$library" "${STALLBOX_JAVA_TURNS:-3000}"

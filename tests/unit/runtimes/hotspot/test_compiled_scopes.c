@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_compiled_scopes.c - which methods an instruction belongs to, of a compiled method made by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "compiled_scopes.h"
+
+enum {
+    SCOPES_DATA_BEGIN = 64, /* offsets in the header of the made-up blob */
+    METADATA = 72,
+    PCS = 76,
+    END = 80,
+    CODE = 128,
+};
+
+static const struct sbx_vm_layout layout = {
+    .scopes_data_begin = SCOPES_DATA_BEGIN,
+    .metadata = METADATA,
+    .scopes_pcs = PCS,
+    .dependencies = END,
+    .pc_desc_pc = 0,
+    .pc_desc_scope = 4,
+    .pc_desc_bytes = 16,
+    .invocation_entry = -1,
+};
+
+static struct {
+    _Alignas(8) uint8_t blob[1024];
+    struct sbx_code code;
+} the;
+
+static void put(uint32_t at, uint32_t number)
+{
+    memcpy(the.blob + at, &number, sizeof number);
+}
+
+/* [ 256 metadata: 3 methods | 280 data, 40 bytes | 320 descriptions: before all, 10, 20, 30, behind all | 400 ] */
+static int setup(void **state)
+{
+    (void)state;
+    memset(&the, 0, sizeof the);
+    uint64_t begin = (uint64_t)(uintptr_t)the.blob + 280, methods[] = {0x1000, 0x2000, 0x3000};
+    memcpy(the.blob + SCOPES_DATA_BEGIN, &begin, sizeof begin);
+    put(METADATA, 256);
+    put(PCS, 320);
+    put(END, 400);
+    memcpy(the.blob + 256, methods, sizeof methods);
+    /* at 1: method 1, bytecode 4. At 6: inlined into it, method 2, bytecode 0. At 12: into that, method 3, bytecode 300. */
+    static const uint8_t data[] = {0, 0, 1, 5, 0, 0, 1, 2, 1, 0, 0, 0, 6, 3, 192 + 45, 1};
+    memcpy(the.blob + 280, data, sizeof data);
+    static const int32_t pcs[5] = {-1, 10, 20, 30, 0x7fffffff};
+    static const uint32_t scopes[5] = {0, 1, 6, 12, 0};
+    for (uint32_t i = 0; i < 5; i++) {
+        put(320 + i * 16, (uint32_t)pcs[i]);
+        put(320 + i * 16 + 4, scopes[i]);
+    }
+    the.code = (struct sbx_code){.kind = SBX_CODE_COMPILED,
+                                 .bytes = 400,
+                                 .blob = (uint64_t)(uintptr_t)the.blob,
+                                 .code = (uint64_t)(uintptr_t)the.blob + CODE};
+    return 0;
+}
+
+static enum sbx_scopes_at find(struct sbx_scopes *scopes, uint32_t pc)
+{
+    return sbx_scopes_find(scopes, &layout, &the.code, the.code.code + pc);
+}
+
+static void test_methods_come_from_the_innermost_out(void **state)
+{
+    (void)state;
+    struct sbx_scopes scopes;
+    uint64_t method = 0;
+    int32_t bci = 0;
+    assert_int_equal(find(&scopes, 30), SBX_SCOPES_EXACT);
+    assert_true(sbx_scopes_next(&scopes, &layout, &method, &bci));
+    assert_int_equal(method, 0x3000);
+    assert_int_equal(bci, 192 + 45 + 64 - 1);
+    assert_true(sbx_scopes_next(&scopes, &layout, &method, &bci));
+    assert_int_equal(method, 0x2000);
+    assert_int_equal(bci, 0);
+    assert_true(sbx_scopes_next(&scopes, &layout, &method, &bci));
+    assert_int_equal(method, 0x1000);
+    assert_int_equal(bci, 4);
+    assert_false(sbx_scopes_next(&scopes, &layout, &method, &bci));
+}
+
+static void test_a_place_between_two_belongs_to_the_next(void **state)
+{
+    (void)state;
+    struct sbx_scopes scopes;
+    assert_int_equal(find(&scopes, 0), SBX_SCOPES_BEHIND);
+    assert_int_equal(scopes.next, 1);
+    assert_int_equal(find(&scopes, 10), SBX_SCOPES_EXACT);
+    assert_int_equal(find(&scopes, 11), SBX_SCOPES_BEHIND);
+    assert_int_equal(scopes.next, 6);
+    assert_int_equal(find(&scopes, 31), SBX_SCOPES_NONE);
+}
+
+static void test_a_sender_that_does_not_lie_before_ends_it(void **state)
+{
+    (void)state;
+    struct sbx_scopes scopes;
+    uint64_t method = 0;
+    int32_t bci = 0;
+    the.blob[280 + 6] = 6; /* its own sender */
+    assert_int_equal(find(&scopes, 20), SBX_SCOPES_EXACT);
+    assert_false(sbx_scopes_next(&scopes, &layout, &method, &bci));
+    assert_int_equal(method, 0);
+    the.blob[280 + 6] = 12;
+    assert_int_equal(find(&scopes, 20), SBX_SCOPES_EXACT);
+    assert_false(sbx_scopes_next(&scopes, &layout, &method, &bci));
+}
+
+static void test_numbers_that_lead_outside_are_refused(void **state)
+{
+    (void)state;
+    struct sbx_scopes scopes;
+    uint64_t method = 0;
+    int32_t bci = 0;
+    static const uint32_t places[] = {METADATA, PCS, END, SCOPES_DATA_BEGIN, 320 + 16 + 4};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        (void)setup(NULL);
+        put(places[i], 0x7ffffff0);
+        assert_int_equal(find(&scopes, 10), SBX_SCOPES_NONE);
+    }
+    (void)setup(NULL);
+    the.blob[280 + 7] = 4; /* a fourth method */
+    assert_int_equal(find(&scopes, 20), SBX_SCOPES_EXACT);
+    assert_false(sbx_scopes_next(&scopes, &layout, &method, &bci));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_methods_come_from_the_innermost_out, setup),
+        cmocka_unit_test_setup(test_a_place_between_two_belongs_to_the_next, setup),
+        cmocka_unit_test_setup(test_a_sender_that_does_not_lie_before_ends_it, setup),
+        cmocka_unit_test_setup(test_numbers_that_lead_outside_are_refused, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
