@@ -67,7 +67,7 @@ static uint32_t dearest(const struct sbx_governor *governor, const struct sbx_co
     uint32_t found = SBX_GROUP_COUNT;
     uint64_t most_ns = 0;
     for (uint32_t group = 0; group < SBX_GROUP_COUNT; group++) {
-        bool may_go = is_on(governor, view, group) && (SBX_POINTS_KEPT & SBX_POINT_BIT(group)) == 0;
+        bool may_go = is_on(governor, view, group) && ((SBX_POINTS_KEPT | view->kept) & SBX_POINT_BIT(group)) == 0;
         if (may_go && view->pass_ns[group] > most_ns) {
             most_ns = view->pass_ns[group];
             found = group;
@@ -166,6 +166,7 @@ enum sbx_governor_step sbx_governor_decide(struct sbx_governor *governor, const 
     if (budget_permille == 0) {
         return step;
     }
+    governor->shed &= ~view->kept; /* what turned out to be needed comes back at once */
     uint64_t budget_ns = sbx_governor_reference_ns(view) / 1000 * budget_permille;
     uint64_t cost_ns = view->tick_ns + view->capture_ns + cost_of_passes(governor, view);
     if (cost_ns > budget_ns) {

@@ -43,7 +43,11 @@ enum {
 /* Without these there is nothing to judge, or nothing that could say so. */
 #define SBX_POINTS_KEPT                                                                                 \
     (SBX_POINT_BIT(SBX_GROUP_POLL) | SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_LOADER) | \
-     SBX_POINT_BIT(SBX_GROUP_ASYNC))
+     SBX_POINT_BIT(SBX_GROUP_ASYNC) | SBX_POINT_BIT(SBX_GROUP_SLEEP) | SBX_POINT_BIT(SBX_GROUP_PROCESS))
+
+/* Nor without these where the main thread waits for its work in such calls. */
+#define SBX_POINTS_OF_RESTS \
+    (SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) | SBX_POINT_BIT(SBX_GROUP_FUTEX))
 
 /* What one window cost, in nanoseconds of CPU time. */
 struct sbx_cost_view {
@@ -53,6 +57,7 @@ struct sbx_cost_view {
     uint64_t capture_ns;     /* captures by the application's threads at their points */
     uint64_t pass_ns[SBX_POINT_GROUPS_MAX]; /* calls that went through points and recorded nothing */
     uint32_t points;                        /* groups that are wanted */
+    uint32_t kept;                          /* and those that may not go besides SBX_POINTS_KEPT */
     uint32_t interval_us, gap_us;           /* the same */
     uint64_t now_ns;
 };

@@ -301,6 +301,14 @@ static void observe_in_call(struct sbx_thread *thread, uint64_t now_ns, uint8_t 
     put_observed(thread, &record);
 }
 
+/* Does the main thread read from a terminal, and nothing else says so? Then a key is awaited in its message. */
+static void note_key(struct sbx_thread *thread, const struct sbx_where *where)
+{
+    if (thread->has_loop && where->call == SYS_read && sbx_is_terminal_of(thread->tid, (int)where->arguments[0])) {
+        sbx_store_relaxed(&thread->loop.seen_key_in, thread->entry->message); /* relaxed: late by one look */
+    }
+}
+
 /* Look at one thread that seems blocked. Returns false when it runs. */
 static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
 {
@@ -321,6 +329,9 @@ static bool observe(struct sbx_thread *thread, uint64_t now_ns, uint8_t flags)
     } else {
         record.op = is_told && where.call < 0 ? SBX_OP_PAGE_FAULT : SBX_OP_SYSCALL;
         record.amount = is_told && where.call >= 0 ? sbx_recorded_call_number((uint64_t)where.call) : 0;
+        if (is_told) {
+            note_key(thread, &where);
+        }
     }
     record.fd_class = is_told ? class_of_descriptor(thread->tid, &where) : SBX_FD_UNKNOWN;
     struct sleeper sleeper;

@@ -130,6 +130,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, ui
     call->peer = peer;
     call->wait = 0;
     call->is_loop = false;
+    call->is_rest = false;
     call->begin_ns = sbx_thread_wall_ns(thread);
     if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
         call->thread = NULL;

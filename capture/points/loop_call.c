@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "loop_turn.h"
 #include "registers.h"
+#include "rest_place.h"
 #include "the_capture.h"
 #include "thread_stack.h"
 
@@ -15,6 +16,7 @@ enum {
     LOOP_PASSES = 4,
     WAIT_NS = 1000000, /* a call that takes less has only looked */
     KEY_FRAMES = 3,    /* functions that name a place: a helper that polls is called for this and for that */
+    REST_FRAMES = 2,   /* and a place that is not polled from: whoever calls that may be a dialog as well */
     /* The sets of select() must be copied before the call: in the first passes, and then in one of so many. */
     SETS_PASSES = 4,
     SETS_EVERY = 64,
@@ -367,6 +369,9 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
 {
     struct sbx_message_loop *loop = &thread->loop;
     enum sbx_loop_call role = SBX_LOOP_CALL_SITE;
+    if (SBX_UNLIKELY(sbx_rest_is_loop(thread))) {
+        return SBX_LOOP_CALL_NONE;
+    }
     if (loop->site_sp == sp && loop->site_pc == pc) {
         learn_at_site(thread);
     } else if (loop->site_sp == sp && loop->other_pc == pc) {
@@ -395,6 +400,23 @@ SBX_HOOK_SAFE bool sbx_loop_is_around(struct sbx_thread *thread)
     bool is_around = loop_is_alive(thread, thread->loop.poller_returns);
     sbx_thread_leave(thread);
     return is_around;
+}
+
+SBX_HOOK_SAFE bool sbx_loop_is_away(struct sbx_thread *thread, uint64_t *key_out)
+{
+    sbx_thread_enter(thread);
+    walk_here(thread);
+    const struct sbx_replay *replay = &thread->replay;
+    uint32_t inmost = inmost_of(replay);
+    bool is_whole = replay->end == SBX_WALK_COMPLETE || replay->end == SBX_WALK_NO_ROW;
+    bool is_away = is_whole && inmost >= REST_FRAMES && thread->loop.slot_count != 0 && !thread->loop.is_unclear &&
+                   !loop_is_alive(thread, true);
+    *key_out = 0;
+    for (uint32_t i = 0; i < REST_FRAMES && is_away; i++) {
+        *key_out = (*key_out ^ replay->frames[inmost - 1 - i].pc) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    sbx_thread_leave(thread);
+    return is_away;
 }
 
 /* A turn from now on is compared with what all turns had in common. */

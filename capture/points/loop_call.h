@@ -28,6 +28,10 @@ SBX_HOOK_SAFE enum sbx_loop_call sbx_loop_call(struct sbx_thread *thread, uint64
 /* Does the loop, or a handler that it has called, make the call that the thread is in? As far as the stack tells. */
 SBX_HOOK_SAFE bool sbx_loop_is_around(struct sbx_thread *thread);
 
+/* Is none of the innermost activations at the loop's poll call on the stack, for certain? Then `key_out` names the place of the call that the
+ * thread is in, by the functions that lead to it. */
+SBX_HOOK_SAFE bool sbx_loop_is_away(struct sbx_thread *thread, uint64_t *key_out);
+
 /* A call of the loop returned after `took_ns`. Learns what the loop looks at, unless it failed. */
 SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
                                        const struct sbx_polled *polled, uint64_t took_ns, bool failed);

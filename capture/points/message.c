@@ -25,7 +25,8 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
     if (loop->site_pc == 0 || sbx_load_relaxed(&loop->question_in) == entry->message) {
         return false;
     }
-    struct sbx_pace pace = {.waited_ns = loop->places[loop->place].waited_ns,
+    struct sbx_pace pace = {.waited_ns = loop->rest.loop != NULL ? loop->rest.loop->waited_ns
+                                                                 : loop->places[loop->place].waited_ns,
                             .paused_ns = sbx_load_relaxed(&loop->paused_ns),
                             .messages = loop->hits != 0 ? loop->hits - 1 : 0,
                             .paused = loop->paused,
@@ -164,7 +165,10 @@ SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns,
     sbx_store_relaxed(&loop->kind, 0); /* relaxed: the watch thread reads what it can get */
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
     uint64_t key_ns = SBX_UNLIKELY(loop->key_in == entry->message) ? loop->key_ns : 0;
-    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u + key_ns || sbx_message_is_paced(thread, 0)) {
+    bool is_unsure =
+        key_ns == 0 && sbx_load_relaxed(&loop->seen_key_in) == entry->message; /* relaxed: late by one look */
+    if (limit_ms == 0 || took_ns < (uint64_t)limit_ms * 1000000u + key_ns || is_unsure ||
+        sbx_message_is_paced(thread, 0)) {
         return;
     }
     if (is_in_doubt) {

@@ -19,6 +19,7 @@
 #include "process_barrier.h"
 #include "raw_syscall.h"
 #include "registers.h"
+#include "rest_place.h"
 #include "stack_copy.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -58,6 +59,11 @@ SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, u
     const struct sbx_thread_entry *entry = thread->entry;
     const struct sbx_message_loop *loop = &thread->loop;
     uint64_t sum_ns = sbx_load_relaxed(&loop->key_in) == entry->message ? sbx_load_relaxed(&loop->key_ns) : 0;
+    uint64_t message_ns = sbx_load_relaxed(&entry->message_begin_ns);
+    if (sum_ns == 0 && loop->seen_key_in == entry->message && now_ns > message_ns) {
+        return now_ns - message_ns; /* a key was awaited, and for how long is not known */
+    }
+    sum_ns += sbx_rest_awaited_ns(thread, now_ns);
     /* order: acquire entry.call - the fields of that call or of a later one */
     uint32_t kind = sbx_load_acquire(&entry->call_kind);
     bool is_read = kind == SBX_RECORD_FILE && entry->call_op == SBX_OP_READ;

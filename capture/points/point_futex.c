@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "client_message.h"
+#include "rest_place.h"
 #include "raw_syscall.h"
 #include "syscall_gate.h"
 
@@ -104,12 +105,14 @@ SBX_NOINLINE static long wait_in_futex(long a, long b, long c, long d, long e, l
                    (uint64_t)a, holder);
     if (use == USE_WAIT) {
         sbx_client_wait(&call, SBX_CALLED_FROM);
+        sbx_rest_begin(&call);
     }
     long result = sbx_real_syscall(SYS_futex, a, b, c, d, e, f);
     if (use == USE_LOCK && call.thread != NULL && value_of((uint64_t)a) > CONTENDED) {
         call.kind = SBX_RECORD_WAIT; /* it goes on counting: no lock */
     }
     sbx_blocking_end(&call, 0, result != 0, -1);
+    sbx_rest_end(&call);
     return result;
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "client_message.h"
+#include "rest_place.h"
 
 static uint32_t owner_of(const void *mutex)
 {
@@ -103,8 +104,10 @@ SBX_RELEASE_HOOK(cnd_broadcast, cnd_t, SBX_OP_COND_BROADCAST, SBX_WAKE_ALL)
         sbx_wake_check((uint64_t)mutex, op, SBX_WAKE_ONE);                                  \
         sbx_wait_begin(&call, SBX_GROUP_COND, SBX_RECORD_COND, op, (uint64_t)condition, 0); \
         sbx_client_wait(&call, SBX_CALLED_FROM);                                            \
+        sbx_rest_begin(&call);                                                              \
         int result = real_##name arguments;                                                 \
         sbx_blocking_end(&call, 0, result != 0, -1);                                        \
+        sbx_rest_end(&call);                                                                \
         return result;                                                                      \
     }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "client_message.h"
+#include "rest_place.h"
 
 /* ---- semaphores ---- */
 
@@ -36,11 +37,13 @@ static bool has_count(const sem_t *semaphore)
         SBX_SAVE_FRAME_POINTER();                                                                   \
         sbx_wait_begin(&call, SBX_GROUP_SEMAPHORE, SBX_RECORD_WAIT, op, (uint64_t)semaphore, 0);    \
         sbx_client_wait(&call, SBX_CALLED_FROM);                                                    \
+        sbx_rest_begin(&call);                                                                      \
         int result = real_##name arguments;                                                         \
         while (SBX_UNLIKELY(result != 0) && errno == EINTR && sbx_call_was_cut(&call)) {            \
             result = real_##name arguments; /* until the same time */                               \
         }                                                                                           \
         sbx_blocking_end(&call, 0, result != 0, -1);                                                \
+        sbx_rest_end(&call);                                                                        \
         return result;                                                                              \
     }                                                                                               \
     static int hook_##name parameters                                                               \

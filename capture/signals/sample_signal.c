@@ -37,6 +37,7 @@ enum {
     DEAF_NS = 200000000,        /* who may not be asked for so long is counted */
     STALE_NS = 200000000,       /* its thread sleeps, or is starved: the next is as good */
     OWN_STACK_NEED = 3072,      /* of our handler, with what is called from it; docs/SIGNAL_SAFETY.md */
+    AMPLE_HANDLERS = 16,        /* for so many at once, and their needs, nobody need count them */
     HOST_HANDLER_NEED = 4096,   /* a handler of the host's that we may interrupt on its own stack has taken */
     PROBE_BYTES = 256 * 1024,
     PROBES = 50,    /* a machine that never lets it see a tick is taken for the worse */
@@ -58,7 +59,7 @@ static uint32_t timers_most; /* of this process */
 static uint32_t timers_out;  /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
 static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
-static bool host_uses_its_stacks;    /* one that need not end the process runs on an alternate stack */
+static unsigned host_handlers_deep;  /* of those that need not end the process, so many at once on an alternate stack */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
 SBX_OF_ONE_PROCESS(host_stack_asked_ns);
@@ -291,27 +292,44 @@ static bool blocks(struct sbx_thread *thread, uint64_t now_ns)
     return is_told || is_seen;
 }
 
-/* Does the host have a handler on an alternate stack that may be called in the ordinary course of things? Then one may be at
- * work on a thread's own stack when we come, and has used some of it. Handlers of faults are last words. */
-static bool looks_for_host_handlers(uint64_t now_ns)
+/* How many of the host's own handlers may be at work on a thread's own alternate stack when we come, one inside another? None where no
+ * handler runs there in the ordinary course of things; those of faults are last words. Else one, and as many as there are signals that
+ * such a handler does not block: all of them may be pending when the thread gets a processor, and the kernel puts a frame for each. */
+static unsigned host_handlers_on_stack(uint64_t now_ns)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
     if (host_stack_asked_ns != 0 && now_ns - host_stack_asked_ns < MASK_EVERY_NS) {
-        return host_uses_its_stacks;
+        return host_handlers_deep;
     }
     host_stack_asked_ns = now_ns;
-    host_uses_its_stacks = false;
-    for (int signal = 1; signal <= 64 && !host_uses_its_stacks; signal++) {
+    sigset_t handled, open;
+    bool is_used = false;
+    sigemptyset(&handled);
+    sigemptyset(&open);
+    for (int signal = 1; signal <= 64; signal++) {
         struct sigaction now;
         bool is_fault = false;
         for (size_t i = 0; i < SBX_COUNT_OF(faults); i++) {
             is_fault |= faults[i] == signal;
         }
-        host_uses_its_stacks = !is_fault && signal != number && sigaction(signal, NULL, &now) == 0 &&
-                               (now.sa_flags & SA_ONSTACK) != 0 && now.sa_handler != SIG_DFL &&
-                               now.sa_handler != SIG_IGN;
+        if (is_fault || signal == number || sigaction(signal, NULL, &now) != 0 || now.sa_handler == SIG_DFL ||
+            now.sa_handler == SIG_IGN) {
+            continue;
+        }
+        is_used |= (now.sa_flags & SA_ONSTACK) != 0;
+        sigaddset(&handled, signal);
+        for (int other = 1; other <= 64; other++) {
+            bool is_open = other == signal ? (now.sa_flags & SA_NODEFER) != 0 : sigismember(&now.sa_mask, other) == 0;
+            if (is_open) {
+                sigaddset(&open, other);
+            }
+        }
     }
-    return host_uses_its_stacks;
+    host_handlers_deep = is_used;
+    for (int signal = 1; signal <= 64 && is_used; signal++) {
+        host_handlers_deep += sigismember(&handled, signal) == 1 && sigismember(&open, signal) == 1;
+    }
+    return host_handlers_deep;
 }
 
 /* Is there room for what the kernel puts there and what our handler needs? On a stack of ours there is, and on machines whose
@@ -323,7 +341,9 @@ static bool has_room(const struct sbx_thread *thread, uint64_t now_ns)
     if (room < frame + OWN_STACK_NEED) {
         return false;
     }
-    return room >= 2 * frame + OWN_STACK_NEED + HOST_HANDLER_NEED || !looks_for_host_handlers(now_ns);
+    bool is_ample = room >= AMPLE_HANDLERS * (frame + HOST_HANDLER_NEED) + frame + OWN_STACK_NEED;
+    unsigned deep = is_ample ? 0 : host_handlers_on_stack(now_ns);
+    return room >= (1 + deep) * frame + OWN_STACK_NEED + (deep != 0 ? HOST_HANDLER_NEED : 0);
 }
 
 /* order: acquire may_be_asked - the bounds of its stack are whole */

@@ -63,6 +63,7 @@ struct sbx_blocking {
     uint8_t kind, op, group;
     bool is_loop;   /* the loop waits for work */
     bool is_nested; /* in a turn that a handler of it makes */
+    bool is_rest;   /* it may do so: points/rest_place.h */
     uint8_t depth;  /* calls around it */
 };
 

@@ -37,7 +37,7 @@ void sbx_capture_forget_parent(void)
     capture->signal_changes = 0;
     capture->resting = SBX_AWAKE;
     capture->wake_ns = 0;
-    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = 0;
+    capture->news = capture->own_tid = capture->has_frames = capture->has_clients = capture->rests = 0;
 }
 
 /* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks

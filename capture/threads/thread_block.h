@@ -41,6 +41,28 @@ enum {
     SBX_POLL_PLACES = 4
 };
 
+enum {
+    SBX_REST_PLACES = 2,
+    SBX_REST_PASSES = 3,
+    SBX_REST_SHARE = 3,
+    SBX_REST_POLLS = 4096
+};
+
+/* Where the main thread waits for work otherwise than by polling (points/rest_place.h). */
+struct sbx_rest_place {
+    uint64_t key;            /* of the functions that lead to the wait; 0: free */
+    uint64_t waited_ns;      /* there, so far */
+    uint32_t lasted, shorts; /* waits there that lasted, and others, while it was being learned */
+};
+
+struct sbx_rest {
+    struct sbx_rest_place places[SBX_REST_PLACES];
+    struct sbx_rest_place *loop; /* messages lie between two waits there; NULL: none is known */
+    struct sbx_rest_place *here; /* of the wait that the thread is in */
+    uint64_t begin_ns;           /* when that began; 0: none */
+    uint32_t polls;              /* since the last such wait */
+};
+
 /* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
@@ -71,6 +93,10 @@ struct sbx_message_loop {
     bool pauses;                   /* there was one */
     uint64_t question_in;          /* last message in which something was read from a client; 0: none */
     uint64_t key_ns, key_in; /* how long keys were awaited in that message, at a terminal, or connections by accept() */
+    uint64_t
+        seen_key_in; /* last message in which a look met a read from a terminal that is no point at the time: for how long it lasts
+                             nobody knows. The watch thread's */
+    struct sbx_rest rest;
     uint64_t maybe_pc,
         maybe_sp;  /* a call elsewhere that was taken for a handler's without proof; 0: none since the last pass */
     uint32_t hits; /* passes at this site; judged from the second on */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -328,6 +329,11 @@ static size_t count_overwritten(const char *area, size_t bytes)
     return overwritten;
 }
 
+static void ignore_number(int unused)
+{
+    (void)unused;
+}
+
 /* Alone nothing is ever written there: the host's handlers are not called. */
 static void *compute_with_a_small_stack_for_handlers(void *bytes)
 {
@@ -366,6 +372,30 @@ static void host_07_small_stacks_for_handlers_are_never_written_to(void **state)
     host_run_well(&(struct host_order){.body = "has_small_stacks_for_handlers"});
     struct sbx_snapshot *snapshot = host_read_snapshot();
     assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0); /* told: they were not sampled */
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* A stack that holds a sample beside one handler, or all of the host's handlers at once, and not both: nobody knows which comes. */
+static void has_room_for_its_own_handlers_only(void)
+{
+    static const int numbers[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGPROF, SIGIO, SIGWINCH};
+    pthread_t thread;
+    for (size_t i = 0; i < SBX_COUNT_OF(numbers); i++) {
+        struct sigaction action = {.sa_handler = ignore_number, .sa_flags = SA_ONSTACK};
+        sigemptyset(&action.sa_mask);
+        sigaction(numbers[i], &action, NULL);
+    }
+    begin_thread(&thread, compute_with_a_small_stack_for_handlers, (void *)(4 * getauxval(AT_MINSIGSTKSZ) + 8192));
+    pthread_join(thread, NULL);
+    host_expect_snapshot();
+}
+
+static void host_07_a_stack_that_the_hosts_handlers_fill_is_left_to_them(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "has_room_for_its_own_handlers_only"});
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_true(snapshot->drops[SBX_DROP_SIGNAL_DEAF] > 0);
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -752,6 +782,7 @@ int main(int argc, char **argv)
         HOST_BODY(runs_coroutines_on_small_stacks),
         HOST_BODY(brings_stacks_for_handlers),
         HOST_BODY(nests_handlers),
+        HOST_BODY(has_room_for_its_own_handlers_only),
         HOST_BODY(calls_by_pointer),
         HOST_BODY(suspends_for_io),
         HOST_BODY(ends_threads_in_all_ways),
@@ -769,6 +800,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_07_a_sample_takes_nothing_of_a_coroutines_stack),
         HOST_TEST(host_07_a_host_has_its_own_stacks_for_handlers),
         HOST_TEST(host_07_handlers_that_nest_have_room),
+        HOST_TEST(host_07_a_stack_that_the_hosts_handlers_fill_is_left_to_them),
         HOST_TEST(host_09_calls_by_pointer_are_not_cut_short),
         HOST_TEST(host_09_a_wait_for_asynchronous_io_is_not_cut_short),
     };

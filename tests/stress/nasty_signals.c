@@ -205,11 +205,15 @@ struct small {
     atomic_long handled;
 };
 
-/* Threads of this kind have handlers run on their alternate stack only where it is large enough for the kernel's frame and
- * the handler; below that the program alone never has one run there. */
+/* Threads of this kind have handlers run on their alternate stack only where it is large enough for the kernel's frames and
+ * the handlers of all signals at once, as a thread finds them that had no processor for a while; below that the program alone never has one run
+ * there. */
 static size_t least_that_holds_a_handler(void)
 {
-    return getauxval(AT_MINSIGSTKSZ) + 4096;
+    enum {
+        HOST_SIGNALS = 6
+    };
+    return HOST_SIGNALS * (getauxval(AT_MINSIGSTKSZ) + 1024) + 4096;
 }
 
 static bool is_untouched(const unsigned char *bytes, size_t count, size_t *at_out)

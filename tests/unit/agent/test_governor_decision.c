@@ -141,6 +141,19 @@ static void test_what_messages_and_frames_are_known_by_is_never_shed(void **stat
     assert_int_equal(governor.changes, 0);
 }
 
+static void test_what_turns_out_to_be_needed_comes_back_at_once_and_stays(void **state)
+{
+    (void)state;
+    struct sbx_governor governor = {0};
+    struct sbx_cost_view view = busy(1);
+    view.pass_ns[SBX_GROUP_SEMAPHORE] = 400 * MS;
+    (void)decide_n(&governor, &view, 8);
+    assert_int_equal(governor.shed, SBX_POINT_BIT(SBX_GROUP_SEMAPHORE));
+    view.kept = SBX_POINTS_OF_RESTS;
+    assert_int_equal(decide_n(&governor, &view, 100), SBX_STEP_AT_END);
+    assert_int_equal(governor.shed, 0);
+}
+
 static void test_it_ends_at_the_last_level_and_says_so(void **state)
 {
     (void)state;
@@ -355,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_points_are_shed_only_when_widening_cannot_do_it),
         cmocka_unit_test(test_the_group_with_the_most_calls_goes_first),
         cmocka_unit_test(test_what_messages_and_frames_are_known_by_is_never_shed),
+        cmocka_unit_test(test_what_turns_out_to_be_needed_comes_back_at_once_and_stays),
         cmocka_unit_test(test_it_ends_at_the_last_level_and_says_so),
         cmocka_unit_test(test_a_step_is_taken_back_only_where_a_fifth_stays_free),
         cmocka_unit_test(test_a_group_comes_back_after_its_time_and_later_each_time),
