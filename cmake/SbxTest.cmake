@@ -56,8 +56,8 @@ function(sbx_add_test)
 endfunction()
 
 # sbx_add_fuzz_target(NAME n LINKS ...): tests/fuzz/n/fuzz.c with LLVMFuzzerTestOneInput and tests/fuzz/n/corpus.
-# With STALLBOX_BUILD_FUZZERS (clang) it is a libFuzzer program fuzz_n; in every build it is also replay_n, a test that
-# runs each file of the corpus once.
+# With STALLBOX_BUILD_FUZZERS (clang) it is a libFuzzer program fuzz_n, which begins with the corpus; in every build without a sanitizer it
+# is also replay_n, a test that runs each file of the corpus once.
 function(sbx_add_fuzz_target)
     cmake_parse_arguments(arg "" "NAME" "LINKS" ${ARGN})
     set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz/${arg_NAME})
@@ -66,13 +66,9 @@ function(sbx_add_fuzz_target)
         target_link_libraries(fuzz_${arg_NAME} PRIVATE sbx_flags ${arg_LINKS})
         target_link_options(fuzz_${arg_NAME} PRIVATE -fsanitize=fuzzer)
     endif()
-    if(STALLBOX_BUILD_TESTS)
+    if(STALLBOX_BUILD_TESTS AND NOT STALLBOX_SANITIZE)
         add_executable(replay_${arg_NAME} ${folder}/fuzz.c ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.c)
         target_link_libraries(replay_${arg_NAME} PRIVATE sbx_flags ${arg_LINKS})
-        if(STALLBOX_SANITIZE STREQUAL thread)
-            set_target_properties(replay_${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE)
-            return()
-        endif()
         add_test(NAME replay_${arg_NAME} COMMAND replay_${arg_NAME} ${folder}/corpus)
         set_tests_properties(replay_${arg_NAME} PROPERTIES TIMEOUT 300 LABELS fuzz-replay)
     endif()
