@@ -133,11 +133,19 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     free(issues);
 }
 
-/* There is no such issue: symbols may have moved its stalls. */
+/* There is no such issue: its stalls may have been triaged anew, or a person put it together with another. */
 static void answer_moved(const struct sbx_routes *routes, const struct sbx_request *request,
                          const struct target *target, struct sbx_reply *reply)
 {
+    uint8_t issue[SBX_ID_BYTES];
+    char text[SBX_ID_TEXT_BYTES];
     int result = sbx_symbol_reply_moved(routes->store, target->id, is_page(request), reply);
+    if (result == -ENOENT && sbx_store_find_address(routes->store, target->id, issue) == 0) {
+        sbx_id_print(issue, text);
+        sbx_reply_text(reply, 308, "this issue is %s now", text);
+        snprintf(reply->location, sizeof(reply->location), "%s%s", is_page(request) ? "/issues/" : "/v1/issues/", text);
+        return;
+    }
     if (result < 0)
         refuse_for(request, reply, result);
 }

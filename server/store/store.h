@@ -58,6 +58,7 @@ struct sbx_snapshot_row {
 struct sbx_issue_row {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t hits, sessions; /* snapshots, and distinct processes they came from */
+    int64_t machines;       /* distinct ones; a process of one without an id counts as a machine */
     int64_t first_ms, last_ms;
     int64_t weight;   /* how many stalls there were, as estimated: the sum of the snapshots' weights */
     int64_t variance; /* of that estimate */
@@ -87,12 +88,24 @@ struct sbx_gap_row {
     uint32_t unnamed; /* frames without a name */
 };
 
-/* What triage found. Borrowed, never NULL but `gaps`. */
+/* One thing that is said of a stall, and summed over stalls. */
+struct sbx_said_row {
+    int kind;         /* enum sbx_fact_kind of stall_facts.h */
+    const char *word; /* "" is not said */
+    int64_t us;       /* how much time of the stall it stands for */
+};
+
+/* What triage found. Borrowed, never NULL but `gaps` and `said`. */
 struct sbx_verdict_row {
     const char *app, *cause, *class_, *function, *module, *headline;
     double confidence;
     const struct sbx_gap_row *gaps;
     size_t gap_count;
+    const uint8_t *key; /* SBX_ID_BYTES: which issue it belongs to (grouping.h) */
+    const char *path;   /* the same for people; NULL: "" */
+    uint32_t rules;     /* SBX_GROUPING_RULES that made it */
+    const struct sbx_said_row *said;
+    size_t said_count;
 };
 
 /* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another
@@ -162,6 +175,9 @@ int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 /* Most processes hit first. */
 int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out);
 int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out);
+/* Of what issue is this address, which no issue has any more? 0, -ENOENT or -errno. */
+int sbx_store_find_address(struct sbx_store *store, const uint8_t address[SBX_ID_BYTES],
+                           uint8_t issue_out[SBX_ID_BYTES]);
 int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_inside.h - the inside of a store, for the files that work on it: store.c takes in, store_rows.c gives out,
- * store_removal.c takes away, store_symbols.c
- * knows what lacks names. */
+/* store_inside.h - the inside of a store, for the files that work on it: store.c takes in, store_rows.c and store_issues.c give out,
+ * store_removal.c takes away, store_sums.c adds up, store_symbols.c knows what lacks names, store_schema.c has the tables. */
 #ifndef SBX_STORE_INSIDE_H
 #define SBX_STORE_INSIDE_H
 
 #include "store.h"
 #include "store_handle.h"
 
-/* Of the writer, in store.c. */
+/* Of the writer, in store_schema.c. */
 enum writer_statement {
     FIND_SNAPSHOT,
     ADD_SNAPSHOT,
@@ -19,13 +18,48 @@ enum writer_statement {
     SET_VERDICT,
     SET_FAILURE,
     RETRY_FAILURES,
-    RENEW_ISSUE,
-    DROP_EMPTY_ISSUE,
+    ADD_BUILD,
+    ADD_FACT,
+    ADD_SPREAD,
+    ADD_LABELS,
+    ADD_MET,
+    ADD_MET_DAY,
+    ADD_TO_PLACE,
+    DROP_MET_DAY,
+    DROP_MET,
+    DROP_LABELS,
+    DROP_SPREAD,
+    DROP_FACT,
+    ADD_WORD,
+    ADD_SAID,
+    DROP_SAID,
+    FORGET_WORDS,
+    FIND_PLACE,
+    ADD_ISSUE,
+    ADD_PLACE,
+    NAME_PLACE,
+    SET_PLACE,
+    RENEW_PLACE,
+    READ_PLACE,
+    DROP_PLACE,
+    DROP_ALIASES,
+    DROP_ISSUE,
+    MOVE_PLACES,
+    MOVE_PLACE,
+    MOVE_ALIASES,
+    ADD_ALIAS,
+    DROP_ALIAS,
+    FIND_ISSUE,
+    CHANGE_ISSUE,
+    TOUCH_ISSUE,
+    WAKE_ISSUE,
+    SET_BUCKET,
+    READ_DURATION,
     ADD_ROTATING,
     ADD_ERASED,
     IS_ERASED,
     NEXT_ERASED,
-    LEAVE_ISSUE,
+    LEAVE_PLACE,
     DROP_PAYLOAD,
     DROP_ROTATING,
     DROP_SNAPSHOT,
@@ -42,11 +76,11 @@ enum writer_statement {
     ADD_MODULE,
     ADD_GAP,
     DROP_GAPS,
-    COUNT_GAPS_OF,
     ADD_WAS_IN,
     LEAVE_WAS_IN,
     DROP_WAS_IN,
     SYMBOLS_CAME,
+    COUNT_GAPS_OF,
     COUNT_GAPS,
     NEXT_RENAMED,
     READ_ID,
@@ -59,7 +93,7 @@ enum writer_statement {
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 11
+    SBX_READER_STATEMENTS = 12
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 
@@ -70,22 +104,37 @@ struct sbx_store {
     uint32_t min_machines; /* set before anybody reads */
 };
 
-/* Look for a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno; `issue_out` (may be NULL) is all
- * zero when it has none, `attempts_out` may be NULL. */
+/* Look for a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno; `place_out` (may be NULL) is 0 when it has
+ * none, `attempts_out` may be NULL. */
 int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
-                   uint8_t *issue_out);
+                   int64_t *place_out);
 
-/* Count the snapshots of an issue anew; an issue without any goes. The writer's transaction is open. */
-int sbx_store_renew_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES]);
-
-/* What a verdict says of code without names replaces what was said before; *less_out: it is less. The writer's transaction is
+/* What a verdict says of code without names replaces what was said before. *less_out: it is less. The writer's transaction is
  * open. 0 or -errno. */
 int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out);
 
-/* Remember the issue that a stall leaves, if it does for symbols that came; `old_issue` is all zero when it was in none. The
- * same. */
-int sbx_store_note_issue(struct sbx_store *store, int64_t seq, const uint8_t *old_issue, const uint8_t *issue,
-                         bool by_symbols);
+/* Remember the place that a stall leaves, if it does for symbols that came. The same. */
+int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols);
+
+/* ---- sums (store_sums.c); the writer's transaction is open, 0 or -errno ---- */
+
+/* Add a stall that has a place to the sums, or take it back: `sign` is 1 or -1. Between the two nothing of it may change. */
+int sbx_store_sum(struct sbx_store *store, int64_t seq, int sign);
+
+/* The stall has no place any more, and is in no sum: before its row changes or goes. `place` is the one that it has; 0: none. The
+ * place is settled afterwards by sbx_store_settle_place(). */
+int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place);
+
+/* The stall is in the place of the verdict's key, which is made where it is not there, and in the sums. */
+int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
+                          int64_t *place_out);
+
+/* A place that a stall left: its first, last and longest are found anew. An empty one goes, unless a person said something of
+ * its issue; where its last stall went to `moved_to` (0: nowhere), its address leads there. */
+int sbx_store_settle_place(struct sbx_store *store, int64_t place, int64_t moved_to);
+
+/* The places of issue `from` are those of `into` from now on, and so are its addresses. */
+int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into);
 
 /* End the transaction that `result` is of: commit what went well, roll back the rest. */
 int sbx_store_end(struct sbx_store *store, int result);

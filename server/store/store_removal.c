@@ -8,39 +8,32 @@
 
 #include "store_inside.h"
 
-/* Take one payload away, and what counts it. The writer's transaction is open. */
-static int drop_snapshot(struct sbx_store *store, int64_t seq, const uint8_t *issue)
+/* Take one payload away, and what counts it; `place` 0: it has none. The writer's transaction is open. */
+static int drop_snapshot(struct sbx_store *store, int64_t seq, int64_t place)
 {
-    static const enum writer_statement steps[] = {LEAVE_ISSUE, DROP_PAYLOAD, DROP_ROTATING, DROP_END,
-                                                  DROP_GAPS,   DROP_WAS_IN,  DROP_SNAPSHOT};
-    int result = 0;
+    static const enum writer_statement steps[] = {DROP_PAYLOAD, DROP_ROTATING, DROP_END,
+                                                  DROP_GAPS,    DROP_WAS_IN,   DROP_SNAPSHOT};
+    int result = sbx_store_leave_place(store, seq, place);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
         sqlite3_bind_int64(statement, 1, seq);
         result = sbx_store_step(statement);
-        if (result == 0 && steps[i] == LEAVE_ISSUE &&
-            issue) /* before the row goes: the issue may name it as its newest */
-            result = sbx_store_renew_issue(store, issue);
     }
-    return result;
+    return result == 0 ? sbx_store_settle_place(store, place, 0) : result;
 }
 
-/* The row of a query for seq, id and issue goes whole. Returns 1 and its id, 0 when there is none, or -errno. */
+/* The row of a query for seq, id and place goes whole. Returns 1 and its id, 0 when there is none, or -errno. */
 static int drop_found(struct sbx_store *store, sqlite3_stmt *statement, uint8_t id_out[SBX_ID_BYTES])
 {
-    uint8_t issue[SBX_ID_BYTES];
     int row = sbx_store_step(statement);
     if (row <= 0)
         return row;
-    int64_t seq = sqlite3_column_int64(statement, 0);
-    bool has_issue = sqlite3_column_bytes(statement, 2) == SBX_ID_BYTES;
+    int64_t seq = sqlite3_column_int64(statement, 0), place = sqlite3_column_int64(statement, 2);
     memcpy(id_out, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
-    if (has_issue)
-        memcpy(issue, sqlite3_column_blob(statement, 2), SBX_ID_BYTES);
     sqlite3_reset(statement);
     int result = sbx_store_handle_begin(&store->writer);
     if (result == 0)
-        result = sbx_store_end(store, drop_snapshot(store, seq, has_issue ? issue : NULL));
+        result = sbx_store_end(store, drop_snapshot(store, seq, place));
     return result < 0 ? result : 1;
 }
 
@@ -104,7 +97,7 @@ static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
     if (result < 0)
         return result;
     if (!is_told)
-        result = drop_snapshot(store, seq, NULL);
+        result = drop_snapshot(store, seq, 0);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && is_told && result == 0; i++) {
         statement = sbx_store_handle_use(&store->writer, steps[i]);
         sqlite3_bind_int64(statement, 1, seq);
@@ -154,6 +147,10 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
     }
     if (result == 0) {
         statement = sbx_store_handle_use(&store->writer, FORGET_MODULES);
+        result = sbx_store_step(statement);
+    }
+    if (result == 0) {
+        statement = sbx_store_handle_use(&store->writer, FORGET_WORDS);
         result = sbx_store_step(statement);
     }
     if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */

@@ -2,7 +2,7 @@
 /* store_rows.c - rows out: what waits for triage, what pages and programs are shown, and what they are not.
  *
  * Where the server was told a number of machines k, a row is given only when at least k machines (rotating ids) are
- * behind what it tells: its issue, and its build of the application. Counting ends at k: it costs most where it says no. */
+ * behind what it tells: its place, and its build of the application. Their machines are counted when a stall comes or goes. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,25 +14,36 @@
 #include "store_symbols.h"
 
 /* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
-#define MACHINES_OF(condition)                                                                                      \
-    "(SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM snapshot o JOIN rotating r ON r.seq = o.seq WHERE " condition \
-    " LIMIT ?9))"
-#define IS_COMMON_ISSUE(issue) "(?9 <= 1 OR " MACHINES_OF("o.issue = " issue) " >= ?9)"
-#define IS_COMMON_BUILD        "(?9 <= 1 OR " MACHINES_OF("o.app_build_id = s.app_build_id") " >= ?9)"
-#define IS_COMMON              "(" IS_COMMON_ISSUE("s.issue") " AND " IS_COMMON_BUILD ")"
+#define IS_COMMON_PLACE "(?9 <= 1 OR (SELECT c.sure FROM place c WHERE c.num = s.place) >= ?9)"
+#define IS_COMMON_ISSUE "(?9 <= 1 OR EXISTS(SELECT 1 FROM place c WHERE c.issue = i.num AND c.sure >= ?9))"
+#define IS_COMMON_BUILD "(?9 <= 1 OR (SELECT c.sure FROM build c WHERE c.num = s.build) >= ?9)"
+#define IS_COMMON       "(" IS_COMMON_PLACE " AND " IS_COMMON_BUILD ")"
 
 #define SNAPSHOT_COLUMNS                                                                                            \
     "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id," \
-    " s.app_version, s.state, s.failure, s.issue, s.app, s.cause, s.class, s.function, s.module, s.headline,"       \
+    " s.app_version, s.state, s.failure,"                                                                           \
+    " (SELECT q.id FROM place c JOIN issue q ON q.num = c.issue WHERE c.num = s.place), s.app, s.cause, s.class, "  \
+    "s.function, s.module, s.headline,"                                                                             \
     " s.confidence, s.weight, s.one_in,"                                                                            \
     " (SELECT w.issue FROM was_in w WHERE w.seq = s.seq ORDER BY w.at_ms DESC LIMIT 1)"
 
-/* New in its build: seen in one build only, and another build of the application had been heard of before. */
-#define ISSUE_QUERY                                                                                                    \
-    "SELECT " SNAPSHOT_COLUMNS ", i.hits, i.sessions, i.builds, i.first_ms, i.last_ms, i.longest_ns,"                  \
-    " i.weight, i.variance, i.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms < " \
-    "i.first_ms"                                                                                                       \
-    "  AND o.app_build_id <> s.app_build_id), " IS_COMMON_BUILD " FROM issue i JOIN snapshot s ON s.seq = i.newest "
+/* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice. New in its
+ * build: seen in one build only, and another build of the application had been heard of before, that is of no later version. */
+#define MET_BY(kind, column)                                                                                       \
+    "CASE COUNT(*) WHEN 1 THEN SUM(" column ") ELSE (SELECT COUNT(DISTINCT m.who) FROM met m WHERE m.kind = " kind \
+    " AND m.of IN (SELECT o.num FROM place o WHERE o.issue = p.issue)) END"
+#define ISSUE_SUMS                                                                                                  \
+    "(SELECT p.issue AS issue, SUM(p.hits) AS hits, " MET_BY("0", "p.sessions") " AS sessions, " MET_BY(            \
+        "2", "p.builds") " AS builds, MIN(p.first_ms) AS first_ms, MAX(p.last_ms) AS last_ms, MAX(p.longest_ns) AS" \
+                         " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " MET_BY(              \
+                             "1", "p.machines") " AS machines,"                                                     \
+                                                " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0"
+#define ISSUE_QUERY(sums)                                                                                        \
+    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"  \
+    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms <"      \
+    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <=" \
+    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id FROM " sums     \
+    " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
 enum reader_statement {
     READ_ENVELOPE,
@@ -46,6 +57,7 @@ enum reader_statement {
     READ_END,
     MISSING_MODULES,
     ISSUES_AFTER,
+    FIND_ADDRESS,
     READER_STATEMENTS,
 };
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
@@ -57,13 +69,17 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
     [SNAPSHOTS_OF_ISSUE] =
-        ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.issue = ?3 AND s.seq < ?1 AND " IS_COMMON
-         " ORDER BY s.seq DESC LIMIT ?2"),
+        ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place IN (SELECT p.num FROM place p JOIN issue i ON"
+         " i.num = p.issue WHERE i.id = ?3) AND s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2"),
     [TOP_ISSUES] =
-        ISSUE_QUERY "WHERE " IS_COMMON_ISSUE("i.id") " ORDER BY i.sessions DESC, i.hits DESC, i.last_ms DESC LIMIT ?1",
-    [ONE_ISSUE] = ISSUE_QUERY "WHERE i.id = ?1 AND " IS_COMMON_ISSUE("i.id"),
-    [COUNT_ROWS] = "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
-                   " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(*) FROM issue)",
+        ISSUE_QUERY(ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE
+                                                     " ORDER BY t.sessions DESC, t.hits DESC, t.last_ms DESC LIMIT ?1",
+    [ONE_ISSUE] = ISSUE_QUERY(
+        ISSUE_SUMS
+        " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE,
+    [COUNT_ROWS] =
+        "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
+        " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
     /* Where few machines may not be shown, nor is a module that only they have. */
     [MISSING_MODULES] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
@@ -71,9 +87,12 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
         "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9)) >= ?9)"
         " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
-    [ISSUES_AFTER] = "SELECT s.issue, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
-                     " WHERE w.issue = ?1 AND s.issue <> ?1 AND " IS_COMMON_ISSUE(
-                         "s.issue") " GROUP BY s.issue ORDER BY COUNT(*) DESC LIMIT ?2",
+    [ISSUES_AFTER] =
+        "SELECT i.id, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
+        " JOIN place p ON p.num = s.place JOIN issue i ON i.num = p.issue WHERE w.issue = ?1 AND i.id <> ?1"
+        " AND " IS_COMMON_ISSUE " GROUP BY i.num ORDER BY COUNT(*) DESC LIMIT ?2",
+    [FIND_ADDRESS] = "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 UNION ALL"
+                     " SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1 LIMIT 1",
     [READ_END] = "SELECT how, signal, duration_ns FROM stall_end WHERE first = ?1 AND session = ?2",
 };
 
@@ -198,7 +217,8 @@ static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
 static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
 {
     read_snapshot(statement, &row->newest);
-    snprintf(row->id_text, sizeof(row->id_text), "%s", row->newest.issue_text);
+    print_column_id(statement, SNAPSHOT_COLUMN_COUNT + 11, row->id_text);
+    row->machines = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 10);
     row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
     row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);
     row->builds = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 2);
@@ -272,6 +292,21 @@ int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], 
         read_issue(statement, row_out);
         sqlite3_reset(statement);
     }
+    sbx_store_handle_unlock(&store->reader);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_find_address(struct sbx_store *store, const uint8_t address[SBX_ID_BYTES],
+                           uint8_t issue_out[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, FIND_ADDRESS);
+    sqlite3_bind_blob(statement, 1, address, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        memcpy(issue_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
     sbx_store_handle_unlock(&store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }

@@ -59,27 +59,19 @@ static int64_t now_ms(void)
     return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
 }
 
-int sbx_store_note_issue(struct sbx_store *store, int64_t seq, const uint8_t *old_issue, const uint8_t *issue,
-                         bool by_symbols)
+int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols)
 {
-    static const uint8_t none[SBX_ID_BYTES];
-    bool has_left = memcmp(old_issue, issue, SBX_ID_BYTES) != 0 && memcmp(old_issue, none, SBX_ID_BYTES) != 0;
-    if (!has_left)
-        return 0;
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
-    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 1, place);
     sqlite3_bind_int64(statement, 2, seq);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
     if (result < 0 || !by_symbols)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_WAS_IN);
-    sqlite3_bind_blob(statement, 1, old_issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 1, old_place);
     sqlite3_bind_int64(statement, 2, seq);
     sqlite3_bind_int64(statement, 3, now_ms());
-    result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
-    return result;
+    return sbx_store_step(statement);
 }
 
 /* ---- symbols come ---- */

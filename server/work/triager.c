@@ -11,8 +11,10 @@
 
 #include "attribute.h"
 #include "cause.h"
+#include "grouping.h"
 #include "rendering_make.h"
 #include "report.h"
+#include "stall_facts.h"
 #include "store_symbols.h"
 
 enum {
@@ -66,7 +68,14 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
 {
     const struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_location *location = &verdict->location;
+    struct sbx_grouping grouping;
+    struct sbx_stall_fact facts[SBX_STALL_FACTS_MAX];
+    struct sbx_said_row said[SBX_STALL_FACTS_MAX];
+    size_t said_count = sbx_stall_facts(report, facts);
+    for (size_t i = 0; i < said_count; i++)
+        said[i] = (struct sbx_said_row){.kind = (int)facts[i].kind, .word = facts[i].word, .us = facts[i].us};
     struct sbx_gap_row *gaps = calloc(report->gap_count + 1, sizeof(*gaps));
+    sbx_grouping_make(report, &grouping);
     if (!gaps)
         return -ENOMEM;
     for (uint32_t i = 0; i < report->gap_count; i++) {
@@ -88,6 +97,11 @@ static int put_verdict(struct sbx_triager *triager, const struct sbx_report *rep
         .confidence = verdict->confidence,
         .gaps = gaps,
         .gap_count = report->gap_count,
+        .key = grouping.key,
+        .path = grouping.text,
+        .rules = SBX_GROUPING_RULES,
+        .said = said,
+        .said_count = said_count,
     };
     int result = sbx_store_put_verdict(triager->store, id, &row);
     free(gaps);

@@ -240,7 +240,9 @@ static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **s
         common[i] = put(SBX_SCENARIO_SLEEP, i + 1u, i + 1);
     rare = put(SBX_SCENARIO_SLEEP, 9, 4);
     fixture_stop(&fixture);
-    fixture_run_sql(&fixture, "UPDATE snapshot SET app_build_id = 'beefbeef', app_version = '6.6.6' WHERE seq = 4");
+    fixture_run_sql(&fixture, "INSERT INTO build(version, build_id, rank, sure) VALUES('6.6.6', 'beefbeef', 0, 1);"
+                              "UPDATE snapshot SET app_build_id = 'beefbeef', app_version = '6.6.6', build ="
+                              " last_insert_rowid() WHERE seq = 4");
     fixture.options.min_machines = 3;
     fixture_start(&fixture);
     assert_int_equal(status_of(fixture.port, "/v1/snapshots/", rare.id, ""), 404);

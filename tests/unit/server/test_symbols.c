@@ -208,12 +208,22 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
     fixture_start(&fixture);
     post_triaged(1, id);
     fixture_stop(&fixture);
-    fixture_run_sql(&fixture, "DROP TABLE gap; DROP TABLE was_in; DROP TABLE module; PRAGMA user_version=2;");
+    fixture_run_sql(
+        &fixture, /* as the server of schema 2 had it */
+        "DROP TABLE gap; DROP TABLE was_in; DROP TABLE module; DROP TABLE place; DROP TABLE alias;"
+        "DROP TABLE issue; DROP TABLE build; DROP TABLE fact; DROP TABLE spread; DROP TABLE label;"
+        "DROP TABLE said; DROP TABLE word; DROP TABLE met; DROP TABLE met_day; DROP INDEX snapshot_of_place;"
+        "DROP INDEX snapshot_of_place_received; DROP INDEX snapshot_of_place_duration;"
+        "ALTER TABLE snapshot DROP COLUMN place; ALTER TABLE snapshot DROP COLUMN day;"
+        "ALTER TABLE snapshot DROP COLUMN build; ALTER TABLE snapshot DROP COLUMN bucket;"
+        "ALTER TABLE snapshot ADD COLUMN issue BLOB; UPDATE snapshot SET issue = x'12' || randomblob(15);"
+        "CREATE INDEX snapshot_of_issue ON snapshot(issue); CREATE TABLE issue(id BLOB PRIMARY KEY);"
+        "PRAGMA user_version=2;");
     fixture_start(&fixture);
     expect_metric("stallbox_triaged_anew_total", 1);
     assert_true(is_missing(sample_build_id()));
     fixture_stop(&fixture);
-    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 3);
+    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 4);
     assert_int_equal(waiting(), 0);
 }
 

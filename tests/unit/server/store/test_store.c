@@ -6,10 +6,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "stall_facts.h"
 #include "started_server.h"
 #include "store.h"
 #include "store_symbols.h"
@@ -57,15 +59,32 @@ static enum sbx_stored put(uint8_t name, uint8_t session, uint8_t build, const c
     return stored;
 }
 
+/* A place of its own for each function. */
+static const uint8_t *key_of(const char *function)
+{
+    static uint8_t key[SBX_ID_BYTES];
+    uint32_t hash = 1;
+    for (const char *at = function; *at && *at != '.'; at++)
+        hash = hash * 31 + (uint8_t)*at;
+    memset(key, 0, sizeof(key));
+    memcpy(key, &hash, sizeof(hash));
+    return key;
+}
+
 static void judge(uint8_t name, const char *cause, const char *function)
 {
+    const struct sbx_said_row said[] = {{SBX_FACT_CAUSE, cause, 1000 * name}, {SBX_FACT_FUNCTION, function, 1000}};
     const struct sbx_verdict_row verdict = {.app = "app",
                                             .cause = cause,
                                             .class_ = "off_cpu",
                                             .function = function,
                                             .module = "m.so",
                                             .headline = "it slept",
-                                            .confidence = 0.9};
+                                            .confidence = 0.9,
+                                            .key = key_of(function),
+                                            .path = function,
+                                            .said = said,
+                                            .said_count = 2};
     const uint8_t id[SBX_ID_BYTES] = {name};
     assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
 }
@@ -215,7 +234,7 @@ static void test_what_is_not_there_is_not_found(void **state)
     struct sbx_issue_row issue;
     struct sbx_byte_buffer envelope = {0};
     uint8_t id[SBX_ID_BYTES] = {7};
-    const struct sbx_verdict_row verdict = {"", "", "", "", "", "", 0, NULL, 0};
+    const struct sbx_verdict_row verdict = {.key = id};
     assert_int_equal(sbx_store_snapshot(store, id, &row), -ENOENT);
     assert_int_equal(sbx_store_issue(store, id, &issue), -ENOENT);
     assert_int_equal(sbx_store_envelope(store, id, &envelope), -ENOENT);
@@ -290,39 +309,82 @@ static void test_weights_are_summed_and_so_is_their_variance(void **state)
     assert_int_equal(sum, 1 + 8 + 1024 + 37 + 2);
 }
 
-/* A store of the first schema: the same tables without weights. */
+static void run_file(sqlite3 *db, const char *path)
+{
+    static char sql[1 << 16];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    sql[fread(sql, 1, sizeof(sql) - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* Put a store in place of ours that the server of schema 3 made (schema_3.sql has what it said of five stalls), then changed. */
+static void open_old_store(const char *changes)
+{
+    char path[100], other[110];
+    sqlite3 *db;
+    sbx_store_close(store);
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
+    for (int i = 0; i < 3; i++) {
+        snprintf(other, sizeof(other), "%s%s", path, i == 0 ? "" : i == 1 ? "-wal" : "-shm");
+        unlink(other);
+    }
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    run_file(db, SCHEMA_3_SQL);
+    assert_int_equal(sqlite3_exec(db, changes, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    open_store();
+}
+
+static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **state)
+{
+    (void)state;
+    struct sbx_issue_row rows[4];
+    struct sbx_renamed renamed;
+    uint8_t old[SBX_ID_BYTES], now[SBX_ID_BYTES];
+    char old_text[SBX_ID_TEXT_BYTES];
+    open_old_store("");
+    assert_int_equal(list_issues(rows), 3);
+    assert_string_equal(rows[0].newest.function, "g"); /* two processes */
+    assert_int_equal(rows[0].hits, 2);
+    assert_int_equal(rows[0].sessions, 2);
+    assert_int_equal(rows[0].machines, 2);
+    assert_int_equal(rows[0].longest_ns, 400000000);
+    assert_int_equal(rows[0].last_ms, 1728172800000);
+    assert_int_equal(rows[1].weight + rows[2].weight, 1 + 8);
+    assert_int_equal(rows[1].variance + rows[2].variance, 8 * 7);
+    snprintf(old_text, sizeof(old_text), "%s", rows[0].id_text);
+    assert_true(sbx_id_parse(rows[0].id_text, 32, old));
+    for (uint8_t name = 4; name >= 1; name--) { /* those that were judged, the newest first */
+        assert_int_equal(sbx_store_next_renamed(store, &renamed), 0);
+        assert_int_equal(renamed.id[0], name);
+        judge(name, name > 2 ? "lock" : "cpu", name > 2 ? "g" : "f");
+        assert_int_equal(sbx_store_end_renamed(store, &renamed), 0);
+    }
+    assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
+    assert_int_equal(list_issues(rows), 2); /* cpu and cpu_contention of f are one now */
+    assert_int_equal(rows[0].hits + rows[1].hits, 4);
+    assert_int_equal(sbx_store_find_address(store, old, now), 0); /* and the old address leads to it */
+    assert_memory_equal(now, key_of("g"), SBX_ID_BYTES);
+}
+
+/* A store of the first schema: without weights and gaps. */
 static void test_a_store_without_weights_is_given_them(void **state)
 {
     (void)state;
-    char path[100];
-    sqlite3 *db;
     struct sbx_issue_row rows[4];
-    put(1, 1, 1, "x"), put(2, 2, 1, "y");
-    judge(1, "sleep", "f"), judge(2, "sleep", "f");
-    sbx_store_close(store);
-    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db,
-                                  "DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
-                                  "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
-                                  "ALTER TABLE issue DROP COLUMN variance;"
-                                  "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq);"
-                                  "PRAGMA user_version=1",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
+    open_old_store("DROP INDEX snapshot_of_issue; ALTER TABLE snapshot DROP COLUMN weight;"
+                   "ALTER TABLE snapshot DROP COLUMN one_in; ALTER TABLE issue DROP COLUMN weight;"
+                   "ALTER TABLE issue DROP COLUMN variance; DROP TABLE gap; DROP TABLE module; DROP TABLE was_in;"
+                   "CREATE INDEX snapshot_of_issue ON snapshot(issue, seq); PRAGMA user_version=1");
     for (int times = 0; times < 2; times++) { /* and left alone the second time */
-        open_store();
-        assert_int_equal(list_issues(rows), 1);
+        assert_int_equal(list_issues(rows), 3);
         assert_int_equal(rows[0].weight, 2);
         assert_int_equal(rows[0].variance, 0);
         sbx_store_close(store);
+        open_store();
     }
-    open_store();
-    put_weighed(3, 16, 16);
-    judge(3, "sleep", "f");
-    assert_int_equal(list_issues(rows), 1);
-    assert_int_equal(rows[0].weight, 18);
 }
 
 static void test_a_new_verdict_moves_a_snapshot_between_issues(void **state)
@@ -447,7 +509,8 @@ static void judge_with_gap(uint8_t name, const char *function, uint32_t unnamed)
                                             .module = "m",
                                             .headline = function,
                                             .gaps = &gap,
-                                            .gap_count = unnamed > 0};
+                                            .gap_count = unnamed > 0,
+                                            .key = key_of(function)};
     const uint8_t id[SBX_ID_BYTES] = {name};
     assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
 }
@@ -494,7 +557,6 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
     assert_string_equal(row_of(2).headline, "parse");
     assert_int_equal(strlen(row_of(2).was_in_text), 32);
 
-    /* A verdict that changes for another reason moves a stall and says nothing of symbols. */
     judge_with_gap(1, "other", 0);
     assert_int_equal(sbx_store_issues_after(store, old, after, 4, &count), 0);
     assert_int_equal(count, 3);
@@ -516,6 +578,7 @@ int main(void)
         STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),
         STORE_TEST(test_issues_count_hits_and_processes_and_span_their_times),
         STORE_TEST(test_weights_are_summed_and_so_is_their_variance),
+        STORE_TEST(test_the_store_of_an_older_server_is_summed_and_triaged_anew),
         STORE_TEST(test_a_store_without_weights_is_given_them),
         STORE_TEST(test_a_new_verdict_moves_a_snapshot_between_issues),
         STORE_TEST(test_an_issue_of_a_new_build_only_is_new),

@@ -143,6 +143,20 @@ static void test_an_application_has_issues_of_its_own(void **state)
     assert_memory_not_equal(one.key, other.key, sizeof one.key);
 }
 
+/* Links to issues outlive servers: while the rules have this version, this value does not change. */
+static void test_the_key_of_an_issue_is_the_same_for_ever(void **state)
+{
+    (void)state;
+    struct sbx_grouping grouping;
+    char text[2 * SBX_GROUPING_KEY_BYTES + 1];
+    make(&(struct row){'a', "db_query < open_inbox < main", 1000, NULL}, 7, &grouping);
+    for (size_t i = 0; i < SBX_GROUPING_KEY_BYTES; i++) {
+        snprintf(text + 2 * i, 3, "%02x", grouping.key[i]);
+    }
+    assert_int_equal(SBX_GROUPING_RULES, 1);
+    assert_string_equal(text, "f9158b584c9cd718934aab1e307193fc");
+}
+
 static void test_without_names_a_place_is_its_build_and_address(void **state)
 {
     (void)state;
@@ -163,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_of_a_deep_path_the_handler_and_the_end_count),
         cmocka_unit_test(test_the_path_is_told_from_the_loop_inwards),
         cmocka_unit_test(test_an_application_has_issues_of_its_own),
+        cmocka_unit_test(test_the_key_of_an_issue_is_the_same_for_ever),
         cmocka_unit_test(test_without_names_a_place_is_its_build_and_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

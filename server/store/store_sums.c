@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_sums.c - what is added up of stalls, and taken back.
+ *
+ * Nothing is ever counted anew: a stall adds some twenty rows to the sums of its place, day and build, and the same rows with the
+ * other sign when it goes or is judged anew. So a stall costs the same in an issue of ten and of a million. What cannot be
+ * subtracted, the first, the last and the longest, is at one end of an index. */
+#include <errno.h>
+#include <string.h>
+
+#include "store_inside.h"
+
+/* Run a statement of (?1 integer, ?2 integer) that gives no row. */
+static int run(struct sbx_store *store, enum writer_statement index, int64_t first, int64_t second)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, index);
+    sqlite3_bind_int64(statement, 1, first);
+    if (sqlite3_bind_parameter_count(statement) > 1)
+        sqlite3_bind_int64(statement, 2, second);
+    return sbx_store_step(statement);
+}
+
+int sbx_store_sum(struct sbx_store *store, int64_t seq, int sign)
+{
+    /* The fact is there before machines are counted in it, and goes after them. */
+    static const enum writer_statement adding[] = {ADD_FACT, ADD_SPREAD,  ADD_LABELS,
+                                                   ADD_MET,  ADD_MET_DAY, ADD_TO_PLACE};
+    static const enum writer_statement dropping[] = {DROP_MET_DAY, DROP_MET, DROP_LABELS, DROP_SPREAD, DROP_FACT};
+    int result = 0;
+    for (size_t i = 0; i < sizeof(adding) / sizeof(adding[0]) && result == 0; i++)
+        result = run(store, adding[i], seq, sign);
+    for (size_t i = 0; i < sizeof(dropping) / sizeof(dropping[0]) && result == 0 && sign < 0; i++)
+        result = run(store, dropping[i], seq, 0);
+    return result;
+}
+
+int sbx_store_leave_place(struct sbx_store *store, int64_t seq, int64_t place)
+{
+    if (place == 0)
+        return 0;
+    int result = sbx_store_sum(store, seq, -1);
+    if (result == 0)
+        result = run(store, DROP_SAID, seq, 0);
+    return result == 0 ? run(store, LEAVE_PLACE, seq, 0) : result;
+}
+
+/* ---- places ---- */
+
+struct place {
+    int64_t hits, issue, places; /* places: of its issue */
+    bool is_touched;             /* its issue, by a person */
+    bool is_namesake;            /* its issue has its id */
+    uint8_t issue_id[SBX_ID_BYTES];
+};
+
+static int read_place(struct sbx_store *store, int64_t num, struct place *place_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_PLACE);
+    sqlite3_bind_int64(statement, 1, num);
+    int result = sbx_store_step(statement);
+    if (result <= 0)
+        return result < 0 ? result : -ENOENT;
+    *place_out = (struct place){.hits = sqlite3_column_int64(statement, 0),
+                                .issue = sqlite3_column_int64(statement, 1),
+                                .is_touched = sqlite3_column_int(statement, 2) != 0,
+                                .is_namesake = sqlite3_column_int(statement, 3) != 0,
+                                .places = sqlite3_column_int64(statement, 4)};
+    memcpy(place_out->issue_id, sqlite3_column_blob(statement, 5), SBX_ID_BYTES);
+    sqlite3_reset(statement);
+    return 0;
+}
+
+/* A place with a key that nobody has met: an issue of its own, but where a stall comes from a place of an issue that a person has
+ * said something of, because names came, it stays in that one. */
+static int make_place(struct sbx_store *store, const uint8_t *key, int64_t left, int64_t *place_out)
+{
+    struct place from = {0};
+    int result = left != 0 ? read_place(store, left, &from) : 0;
+    int64_t issue = from.is_touched ? from.issue : 0;
+    if (result == 0 && issue == 0) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, DROP_ALIAS); /* it is somebody again */
+        sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement);
+        if (result == 0) {
+            statement = sbx_store_handle_use(&store->writer, ADD_ISSUE);
+            sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+            sqlite3_bind_int(statement, 2, 0);
+            result = sbx_store_step(statement);
+            sqlite3_clear_bindings(statement);
+            issue = sqlite3_last_insert_rowid(store->writer.db);
+        }
+    }
+    if (result < 0)
+        return result;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_PLACE);
+    sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, issue);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    *place_out = sqlite3_last_insert_rowid(store->writer.db);
+    return result;
+}
+
+static int find_place(struct sbx_store *store, const uint8_t *key, int64_t left, int64_t *place_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
+    sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        *place_out = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return result != 0 ? (result < 0 ? result : 0) : make_place(store, key, left, place_out);
+}
+
+static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_row *said)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_WORD);
+    sqlite3_bind_text(statement, 1, said->word, -1, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, ADD_SAID);
+    sqlite3_bind_int64(statement, 1, seq);
+    sqlite3_bind_int(statement, 2, said->kind);
+    sqlite3_bind_text(statement, 3, said->word, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 4, said->us);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
+                          int64_t *place_out)
+{
+    int result = find_place(store, verdict->key, left, place_out);
+    if (result == 0) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
+        sqlite3_bind_int64(statement, 1, *place_out);
+        sqlite3_bind_text(statement, 2, verdict->path ? verdict->path : "", -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 3, verdict->rules);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    for (size_t i = 0; i < verdict->said_count && result == 0; i++)
+        if (verdict->said[i].word[0])
+            result = add_said(store, seq, &verdict->said[i]);
+    if (result == 0)
+        result = run(store, SET_PLACE, seq, *place_out);
+    if (result == 0)
+        result = sbx_store_sum(store, seq, 1);
+    if (result == 0)
+        result = run(store, RENEW_PLACE, *place_out, 0);
+    return result == 0 ? run(store, WAKE_ISSUE, seq, 0) : result;
+}
+
+/* ---- what becomes of issues ---- */
+
+static int add_alias(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t issue)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_ALIAS);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, issue);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t from_id[SBX_ID_BYTES], int64_t into)
+{
+    int result = run(store, MOVE_PLACES, from, into);
+    if (result == 0)
+        result = run(store, MOVE_ALIASES, from, into);
+    if (result == 0)
+        result = add_alias(store, from_id, into);
+    return result == 0 ? run(store, DROP_ISSUE, from, 0) : result;
+}
+
+int sbx_store_settle_place(struct sbx_store *store, int64_t num, int64_t moved_to)
+{
+    struct place place, to = {0};
+    if (num == 0)
+        return 0;
+    int result = run(store, RENEW_PLACE, num, 0);
+    if (result == 0)
+        result = read_place(store, num, &place);
+    if (result == 0 && moved_to != 0)
+        result = read_place(store, moved_to, &to);
+    if (result < 0 || place.hits > 0)
+        return result;
+    if (place.is_touched) { /* what a person said of it holds for where its stalls are now */
+        bool is_taken = to.issue != 0 && to.issue != place.issue && !to.is_touched && to.places == 1;
+        return is_taken ? sbx_store_join_issues(store, to.issue, to.issue_id, place.issue) : 0;
+    }
+    result = run(store, DROP_PLACE, num, 0);
+    if (result < 0 || place.places > 1)
+        return result;
+    if (to.issue != 0 && to.issue != place.issue) /* no places are left to move: only its addresses */
+        return sbx_store_join_issues(store, place.issue, place.issue_id, to.issue);
+    result = run(store, DROP_ALIASES, place.issue, 0);
+    return result == 0 ? run(store, DROP_ISSUE, place.issue, 0) : result;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_sums.c - what is added up is what a count from the beginning gives, whatever comes, moves and goes. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "stall_facts.h"
+#include "started_server.h"
+#include "store.h"
+
+static struct sbx_store *store;
+static char path[100];
+
+static int set_up(void **state)
+{
+    char why[200] = "";
+    prepare_server(state);
+    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
+    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why));
+}
+
+static int tear_down(void **state)
+{
+    sbx_store_close(store);
+    return remove_server(state);
+}
+
+/* One number of the file. */
+static int64_t number_of(const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return number;
+}
+
+/* Rows that only one of two queries gives. */
+static void assert_same(const char *sums, const char *counted)
+{
+    char sql[2000];
+    snprintf(sql, sizeof(sql),
+             "SELECT (SELECT COUNT(*) FROM (SELECT * FROM (%s) EXCEPT SELECT * FROM (%s))) + (SELECT COUNT(*) FROM "
+             "(SELECT * FROM (%s) EXCEPT SELECT * FROM (%s)))",
+             sums, counted, counted, sums);
+    if (number_of(sql) != 0)
+        fail_msg("%s is not %s", sums, counted);
+}
+
+#define MACHINE "COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"
+
+static void assert_sums_are_right(void)
+{
+    assert_same("SELECT place, day, build, hits, weight, variance, machines FROM fact",
+                "SELECT s.place, s.day, s.build, COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)),"
+                " COUNT(DISTINCT " MACHINE ") FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2, 3");
+    assert_same("SELECT place, day, build, bucket, weight FROM spread",
+                "SELECT place, day, build, bucket, SUM(weight) FROM snapshot s WHERE place IS NOT NULL AND bucket IS"
+                " NOT NULL GROUP BY 1, 2, 3, 4");
+    assert_same("SELECT place, kind, word, day, build, hits, weight, us FROM label",
+                "SELECT s.place, d.kind, d.word, s.day, s.build, COUNT(*), SUM(s.weight), SUM(s.weight * d.us) FROM"
+                " snapshot s JOIN said d ON d.seq = s.seq WHERE s.place IS NOT NULL GROUP BY 1, 2, 3, 4, 5");
+    assert_same("SELECT num, hits, weight, variance, sessions, machines, builds, first_ms, last_ms, longest_ns, newest"
+                " FROM place WHERE hits > 0",
+                "SELECT s.place, COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), COUNT(DISTINCT s.session),"
+                " COUNT(DISTINCT " MACHINE "), COUNT(DISTINCT s.build), MIN(s.received_ms), MAX(s.received_ms),"
+                " MAX(s.duration_ns), MAX(s.seq) FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1");
+    assert_same("SELECT num, sure FROM place WHERE hits > 0",
+                "SELECT s.place, COUNT(DISTINCT r.id) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
+                " WHERE s.place IS NOT NULL GROUP BY 1");
+    assert_same("SELECT num, used FROM word WHERE used > 0", "SELECT word, COUNT(*) FROM said GROUP BY 1");
+    assert_int_equal(
+        number_of("SELECT COUNT(*) FROM issue i WHERE NOT EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num)"), 0);
+}
+
+static uint32_t seed = 1;
+
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 12) % below;
+}
+
+static void put(uint8_t name)
+{
+    struct sbx_stall stall = {
+        .payload_id = {name},
+        .session_id = {(uint8_t)(1 + draw(6))},
+        .app_build_id = {1, (uint8_t)draw(3)},
+        .app_build_id_bytes = 8,
+        .app_version = {1, draw(3), 0},
+        .created_day = 20000 + draw(3),
+        .sampling = {.weight = 1 + draw(50), .one_in = 1 + draw(8)},
+        .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = (int64_t)draw(5) * 100000000, .in_progress = true}};
+    stall.has_rotating_id = draw(3) > 0;
+    stall.rotating_id[0] = (uint8_t)(1 + draw(4));
+    enum sbx_stored stored;
+    assert_int_equal(sbx_store_put(store, &stall, "abc", 3, 20001 * INT64_C(86400000) + draw(200000000), &stored), 0);
+}
+
+static void judge(uint8_t name)
+{
+    static const char *const words[] = {"cpu", "io", "lock", "cpu_contention"};
+    const char *function = words[draw(4)];
+    const uint8_t id[SBX_ID_BYTES] = {name}, key[SBX_ID_BYTES] = {(uint8_t)(1 + draw(5))};
+    const struct sbx_said_row said[] = {{SBX_FACT_CAUSE, words[draw(4)], draw(1000000)},
+                                        {SBX_FACT_FUNCTION, function, 5},
+                                        {SBX_FACT_HOLDER, draw(2) ? words[draw(4)] : "", 7}};
+    const struct sbx_verdict_row verdict = {.app = "app",
+                                            .cause = function,
+                                            .class_ = "off_cpu",
+                                            .function = function,
+                                            .module = "m",
+                                            .headline = "it slept",
+                                            .key = key,
+                                            .said = said,
+                                            .said_count = 3};
+    int result = sbx_store_put_verdict(store, id, &verdict);
+    assert_true(result == 0 || result == -ENOENT);
+}
+
+static void end(uint8_t name)
+{
+    struct sbx_stall stall = {.payload_id = {name, 1}, .trigger = {.kind = SBX_TRIGGER_END}, .completes = {name}};
+    enum sbx_stored stored;
+    stall.session_id[0] = (uint8_t)(1 + draw(6));
+    stall.end.how = SBX_END_ANSWERED;
+    stall.end.duration_ns = (int64_t)draw(50) * 100000000;
+    assert_int_equal(sbx_store_put(store, &stall, "end", 3, 20001 * INT64_C(86400000), &stored), 0);
+}
+
+static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
+{
+    (void)state;
+    for (int step = 0; step < 900; step++) {
+        uint8_t name = (uint8_t)(1 + draw(120)), id[SBX_ID_BYTES] = {(uint8_t)(1 + draw(4))};
+        switch (draw(12)) {
+        case 0:
+            end(name);
+            break;
+        case 1:
+            assert_true(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, INT64_MAX, id) >= 0);
+            break;
+        case 2:
+            if (draw(10) == 0)
+                assert_true(sbx_store_erase(store, id, 1, NULL, NULL) >= 0);
+            break;
+        case 3:
+        case 4:
+        case 5:
+        case 6:
+            put(name);
+            break;
+        default:
+            judge(name);
+        }
+        if (step % 100 == 99)
+            assert_sums_are_right();
+    }
+    assert_true(number_of("SELECT COUNT(*) FROM fact") > 0);
+    uint8_t id[SBX_ID_BYTES];
+    while (sbx_store_age_one(store, SBX_AGED_SNAPSHOT, INT64_MAX, id) > 0) {
+    }
+    assert_int_equal(sbx_store_end_ageing(store, INT64_C(1) << 50, 0, true), 0);
+    static const char *const tables[] = {"fact", "spread", "label", "met", "met_day", "said", "word", "place", "issue"};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* and nothing is left of all of it */
+        char sql[60];
+        snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM %s", tables[i]);
+        if (number_of(sql) != 0)
+            fail_msg("%s is not empty", tables[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_sums_are_what_a_count_from_the_beginning_gives, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
