@@ -228,78 +228,43 @@ static const char from_schema_2[] =
     "PRAGMA user_version=3;"
     "COMMIT;";
 
+#define DAY_OF_SNAPSHOT DAY_OF("created_day", "received_ms")
+#define SUM_OF_ALL        \
+    SUM_FACT("1", "TRUE") \
+    ";" SUM_SPREAD("1", "TRUE") ";" SUM_LABEL("1", "TRUE") ";" SUM_MET("1", "TRUE") ";" SUM_MET_DAY("1", "TRUE") ";"
+
 /* From schema 3: an issue was one verdict, and it is a place now. Everything is summed once; what was said before keeps its issue
  * until it is triaged anew in the background, and then leaves an alias. */
-static const char
-    from_schema_3[] = "BEGIN IMMEDIATE;"
-                      "DROP TABLE issue; DROP INDEX IF EXISTS snapshot_of_issue;" SUM_TABLES
-                      "ALTER TABLE snapshot ADD COLUMN place INTEGER; ALTER TABLE snapshot ADD COLUMN day INTEGER NOT "
-                      "NULL DEFAULT 0;"
-                      "ALTER TABLE snapshot ADD COLUMN build INTEGER NOT NULL DEFAULT 0; ALTER TABLE snapshot ADD "
-                      "COLUMN bucket INTEGER;"
-                      "INSERT OR IGNORE INTO build(version, build_id, rank) SELECT DISTINCT app_version, app_build_id,"
-                      " version_rank(app_version) FROM snapshot;"
-                      "INSERT INTO issue(id) SELECT DISTINCT issue FROM snapshot WHERE issue IS NOT NULL;"
-                      "INSERT INTO place(id, issue) SELECT id, num FROM issue;"
-                      "UPDATE snapshot SET day = " DAY_OF(
-                          "created_day",
-                          "received_ms") ", bucket = duration_bucket(duration_ns),"
-                                         " build = (SELECT b.num FROM build b WHERE b.version = app_version AND "
-                                         "b.build_id = app_build_id),"
-                                         " place = (SELECT p.num FROM place p WHERE p.id = snapshot.issue);"
-                                         "INSERT OR IGNORE INTO word(text) SELECT DISTINCT cause FROM snapshot WHERE "
-                                         "place IS NOT NULL UNION"
-                                         " SELECT DISTINCT function FROM snapshot WHERE place IS NOT NULL AND function "
-                                         "<> '';"
-                                         "INSERT INTO said(seq, kind, word, us) SELECT s.seq, 0, w.num, s.duration_ns "
-                                         "/ 1000 FROM snapshot s JOIN word w ON"
-                                         " w.text = s.cause WHERE s.place IS NOT NULL;"
-                                         "INSERT INTO said(seq, kind, word, us) SELECT s.seq, 2, w.num, s.duration_ns "
-                                         "/ 1000 FROM snapshot s JOIN word w ON"
-                                         " w.text = s.function WHERE s.place IS NOT NULL AND s.function <> "
-                                         "'';" SUM_FACT("1", "TRUE") ";" SUM_SPREAD("1", "TRUE") ";" SUM_LABEL(
-                                             "1",
-                                             "TRUE") ";" SUM_MET("1",
-                                                                 "TRUE") ";" SUM_MET_DAY("1",
-                                                                                         "TRUE") ";"
-                                                                                                 "UPDATE place SET "
-                                                                                                 "(hits, weight, "
-                                                                                                 "variance, first_ms, "
-                                                                                                 "last_ms, longest_ns, "
-                                                                                                 "newest) = (SELECT "
-                                                                                                 "COUNT(*), "
-                                                                                                 "SUM(s.weight),"
-                                                                                                 " SUM(s.one_in * "
-                                                                                                 "(s.one_in - 1)), "
-                                                                                                 "MIN(s.received_ms), "
-                                                                                                 "MAX(s.received_ms), "
-                                                                                                 "MAX(s.duration_ns), "
-                                                                                                 "MAX(s.seq)"
-                                                                                                 " FROM snapshot s "
-                                                                                                 "WHERE s.place = "
-                                                                                                 "place.num);"
-                                                                                                 "ALTER TABLE snapshot "
-                                                                                                 "DROP COLUMN issue;"
-                                                                                                 "INSERT OR IGNORE "
-                                                                                                 "INTO "
-                                                                                                 "module(build_id, "
-                                                                                                 "name, is_runtime) "
-                                                                                                 "VALUES(x'', '', 0);"
-                                                                                                 "UPDATE module SET "
-                                                                                                 "next_seq = "
-                                                                                                 "9223372036854775807 "
-                                                                                                 "WHERE build_id = x'';"
-                                                                                                 "INSERT OR IGNORE "
-                                                                                                 "INTO gap(module, "
-                                                                                                 "seq, unnamed) SELECT "
-                                                                                                 "m.id, s.seq, 0 FROM "
-                                                                                                 "module m, snapshot s"
-                                                                                                 " WHERE m.build_id = "
-                                                                                                 "x'' AND s.state = 1 "
-                                                                                                 "AND s.bytes > 0;"
-                                                                                                 "PRAGMA "
-                                                                                                 "user_version=4;"
-                                                                                                 "COMMIT;";
+static const char from_schema_3[] =
+    "BEGIN IMMEDIATE;"
+    "DROP TABLE issue; DROP INDEX IF EXISTS snapshot_of_issue;" SUM_TABLES
+    "ALTER TABLE snapshot ADD COLUMN place INTEGER;"
+    "ALTER TABLE snapshot ADD COLUMN day INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE snapshot ADD COLUMN build INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE snapshot ADD COLUMN bucket INTEGER;"
+    "INSERT OR IGNORE INTO build(version, build_id, rank)"
+    " SELECT DISTINCT app_version, app_build_id, version_rank(app_version) FROM snapshot;"
+    "INSERT INTO issue(id) SELECT DISTINCT issue FROM snapshot WHERE issue IS NOT NULL;"
+    "INSERT INTO place(id, issue) SELECT id, num FROM issue;"
+    "UPDATE snapshot SET day = " DAY_OF_SNAPSHOT ", bucket = duration_bucket(duration_ns),"
+    " build = (SELECT b.num FROM build b WHERE b.version = app_version AND b.build_id = app_build_id),"
+    " place = (SELECT p.num FROM place p WHERE p.id = snapshot.issue);"
+    "INSERT OR IGNORE INTO word(text) SELECT DISTINCT cause FROM snapshot WHERE place IS NOT NULL"
+    " UNION SELECT DISTINCT function FROM snapshot WHERE place IS NOT NULL AND function <> '';"
+    "INSERT INTO said(seq, kind, word, us) SELECT s.seq, 0, w.num, s.duration_ns / 1000"
+    " FROM snapshot s JOIN word w ON w.text = s.cause WHERE s.place IS NOT NULL;"
+    "INSERT INTO said(seq, kind, word, us) SELECT s.seq, 2, w.num, s.duration_ns / 1000"
+    " FROM snapshot s JOIN word w ON w.text = s.function WHERE s.place IS NOT NULL AND s.function <> '';" SUM_OF_ALL
+    "UPDATE place SET (hits, weight, variance, first_ms, last_ms, longest_ns, newest) ="
+    " (SELECT COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), MIN(s.received_ms),"
+    " MAX(s.received_ms), MAX(s.duration_ns), MAX(s.seq) FROM snapshot s WHERE s.place = place.num);"
+    "ALTER TABLE snapshot DROP COLUMN issue;"
+    "INSERT OR IGNORE INTO module(build_id, name, is_runtime) VALUES(x'', '', 0);"
+    "UPDATE module SET next_seq = 9223372036854775807 WHERE build_id = x'';"
+    "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
+    " WHERE m.build_id = x'' AND s.state = 1 AND s.bytes > 0;"
+    "PRAGMA user_version=4;"
+    "COMMIT;";
 
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
