@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "left_code.h"
 #include "open_calls.h"
+#include "providers.h"
 #include "registers.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -21,6 +22,10 @@
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
 {
+    /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
+        peer = sbx_provider_holder();
+    }
     sbx_blocking_begin(call, group, kind, op, object, peer);
     struct sbx_thread *thread = call->thread;
     if (thread == NULL) {

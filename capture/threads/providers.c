@@ -32,6 +32,19 @@ SBX_SIGNAL_SAFE void *sbx_provider_context(uint32_t index)
     return said != NULL || resolve == NULL ? said : resolve();
 }
 
+SBX_SIGNAL_SAFE uint32_t sbx_provider_holder(void)
+{
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
+    for (uint32_t i = 0; i < count; i++) {
+        void *context = sbx_the_providers[i].holder != NULL ? sbx_provider_context(i) : NULL;
+        uint32_t tid = context != NULL ? sbx_the_providers[i].holder(context) : 0;
+        if (tid != 0) {
+            return tid;
+        }
+    }
+    return 0;
+}
+
 SBX_SIGNAL_SAFE bool sbx_provider_is_entered(void)
 {
     uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */

@@ -36,11 +36,12 @@ typedef size_t (*sbx_provider_walk_at)(void *context, const struct sbx_interrupt
                                        uint64_t *functions, uint32_t *lines, size_t max);
 
 struct sbx_provider {
-    sbx_provider_walk walk;       /* NULL: walk_at */
-    sbx_provider_walk_at walk_at; /* NULL: walk */
-    sbx_code_step step;           /* of code it generates; NULL: none */
-    void *(*resolve)(void);       /* the calling thread's context, signal safe; NULL: threads say it themselves */
-    void (*want)(void *context);  /* signal safe; NULL: the runtime looks for itself whether it is wanted */
+    sbx_provider_walk walk;            /* NULL: walk_at */
+    sbx_provider_walk_at walk_at;      /* NULL: walk */
+    sbx_code_step step;                /* of code it generates; NULL: none */
+    void *(*resolve)(void);            /* the calling thread's context, signal safe; NULL: threads say it themselves */
+    uint32_t (*holder)(void *context); /* tid of who holds what the calling thread is about to wait for; 0: nobody */
+    void (*want)(void *context);       /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
     bool is_signal_safe;             /* `walk` may be called in a handler */
     bool has_safepoints;             /* it polls */
@@ -74,6 +75,9 @@ extern __thread void *sbx_provider_contexts[SBX_PROVIDERS_MAX];
 
 /* The context of provider number `index` on the calling thread, said or found; NULL: the thread does not run it. */
 SBX_SIGNAL_SAFE void *sbx_provider_context(uint32_t index);
+
+/* Whom a runtime lets the calling thread, which is about to wait, wait for: a tid; 0: nobody, or not known. */
+SBX_SIGNAL_SAFE uint32_t sbx_provider_holder(void);
 
 /* Does the calling thread run any of them? */
 SBX_SIGNAL_SAFE bool sbx_provider_is_entered(void);

@@ -15,12 +15,12 @@ enum {
 
 /* The caller, if it lies above and was called from code that can be. */
 static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *frame, uint64_t pc, uint64_t sp,
-                  uint64_t fp)
+                  uint64_t fp, bool has_fp)
 {
     if (sp <= frame->sp || sp > stack->high || (sp & 7) != 0 || pc < 4096) {
         return false;
     }
-    *frame = (struct sbx_java_frame){.pc = pc, .sp = sp, .fp = fp};
+    *frame = (struct sbx_java_frame){.pc = pc, .sp = sp, .fp = fp, .has_fp = has_fp};
     return true;
 }
 
@@ -28,9 +28,9 @@ static bool go_to(const struct sbx_java_stack *stack, struct sbx_java_frame *fra
 static bool go_by_fp(const struct sbx_java_stack *stack, struct sbx_java_frame *frame)
 {
     uint64_t fp = 0, pc = 0;
-    return frame->fp >= frame->sp && sbx_java_stack_word(stack, frame->fp, &fp) &&
+    return frame->has_fp && frame->fp >= frame->sp && sbx_java_stack_word(stack, frame->fp, &fp) &&
            sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) &&
-           go_to(stack, frame, pc, frame->fp + FRAME_CALLER_SP, fp);
+           go_to(stack, frame, pc, frame->fp + FRAME_CALLER_SP, fp, true);
 }
 
 /* Nothing of a frame but the return address, and maybe rbp below it. */
@@ -40,7 +40,7 @@ static bool go_by_top(const struct sbx_java_stack *stack, struct sbx_java_frame 
     if ((has_pushed && !sbx_java_stack_word(stack, frame->sp, &fp)) || !sbx_java_stack_word(stack, sp, &pc)) {
         return false;
     }
-    return go_to(stack, frame, pc, sp + 8, fp);
+    return go_to(stack, frame, pc, sp + 8, fp, has_pushed || frame->has_fp);
 }
 
 /* A frame of the size that its blob tells; rbp was saved below the return address, if it was. */
@@ -51,7 +51,7 @@ static bool go_by_size(const struct sbx_java_stack *stack, struct sbx_java_frame
         (has_saved && !sbx_java_stack_word(stack, sp - 16, &fp))) {
         return false;
     }
-    return go_to(stack, frame, pc, sp, fp);
+    return go_to(stack, frame, pc, sp, fp, has_saved || frame->has_fp);
 }
 
 /* ---- interpreted frames ---- */
@@ -75,7 +75,7 @@ static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java
     const struct sbx_vm_layout *layout = &vm->layout;
     uint64_t pc = 0, fp = 0, sp = 0, address = 0, bytecode = 0;
     struct sbx_method method;
-    if (frame->fp < frame->sp || !sbx_java_stack_word(stack, frame->fp, &fp) ||
+    if (!frame->has_fp || frame->fp < frame->sp || !sbx_java_stack_word(stack, frame->fp, &fp) ||
         !sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) ||
         !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_sender_sp_slot * 8), &sp) ||
         !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_method_slot * 8), &address) ||
@@ -88,7 +88,7 @@ static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java
     }
     found->method = address;
     found->bci = bytecode_index(&method, bytecode, frame->bytecode, frame->has_registers);
-    return go_to(stack, frame, pc, sp, fp);
+    return go_to(stack, frame, pc, sp, fp, true);
 }
 
 /* A method that is just being entered has no frame: rbx is the method, r13 the caller's sp, the return address on top. */
@@ -104,7 +104,7 @@ static bool read_entered(const struct sbx_java_vm *vm, const struct sbx_java_sta
     found->method = frame->method;
     found->bci = method.code_bytes == 0 ? -1 : 0;
     uint64_t sp = frame->bytecode;
-    return go_to(stack, frame, pc, sp > frame->sp && sp <= stack->high ? sp : frame->sp + 8, frame->fp);
+    return go_to(stack, frame, pc, sp > frame->sp && sp <= stack->high ? sp : frame->sp + 8, frame->fp, frame->has_fp);
 }
 
 static enum sbx_java_step step_interpreted(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,
@@ -171,7 +171,7 @@ static enum sbx_java_step step_compiled(const struct sbx_java_vm *vm, const stru
     uint64_t pc = frame->is_exact ? frame->pc : original_pc(vm, stack, code, frame);
     enum sbx_scopes_at at = sbx_scopes_find(&found->scopes, &vm->layout, code, pc);
     /* A caller was left by a call, and each call is described: what is not has never returned to this address. */
-    if (!frame->is_exact && at != SBX_SCOPES_EXACT) {
+    if (!frame->is_exact && !frame->may_call_native && at != SBX_SCOPES_EXACT) {
         return SBX_JAVA_BAD_FRAME;
     }
     if (at == SBX_SCOPES_NONE) {
@@ -198,7 +198,7 @@ static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct s
         is_left = go_by_size(stack, frame, code->frame_words, true);
     } else if (frame->is_exact && returns_by_top(vm, stack, frame)) {
         is_left = go_by_top(stack, frame, false);
-    } else if (frame->fp - frame->sp < STUB_FRAME_BYTES_MAX) {
+    } else if (frame->has_fp && frame->fp - frame->sp < STUB_FRAME_BYTES_MAX) {
         is_left = go_by_fp(stack, frame);
     }
     return is_left ? SBX_JAVA_STUB : SBX_JAVA_BAD_FRAME;

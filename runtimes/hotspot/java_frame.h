@@ -29,7 +29,9 @@ struct sbx_java_stack {
 
 struct sbx_java_frame {
     uint64_t pc, sp, fp;
-    bool is_exact; /* pc was interrupted, or is a leaf's: not the return address of a call */
+    bool is_exact;        /* pc was interrupted, or is a leaf's: not the return address of a call */
+    bool has_fp;          /* fp is known; else what needs it ends the walk */
+    bool may_call_native; /* a native function may have been called from pc straight, which is described nowhere */
     bool has_registers;
     uint64_t bytecode, method; /* of an interrupted thread: r13, rbx. With has_registers alone */
 };

@@ -68,6 +68,7 @@ static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_jav
     if (frame.pc == 0 && !sbx_java_stack_word(&walk->stack, frame.sp - 8, &frame.pc)) {
         return false;
     }
+    frame.has_fp = frame.fp != 0;
     *frame_out = frame;
     return true;
 }
@@ -156,6 +157,7 @@ static bool find_begin(const struct walk *walk, uint64_t thread, const struct sb
                                              .sp = begin->sp,
                                              .fp = begin->fp,
                                              .is_exact = true,
+                                             .has_fp = true,
                                              .has_registers = true,
                                              .bytecode = begin->bytecode,
                                              .method = begin->method};

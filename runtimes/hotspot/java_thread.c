@@ -12,24 +12,41 @@ enum {
     LISTED_MAX = 1 << 16
 };
 
-/* Is it in the list of threads? The list may be replaced, and freed, meanwhile. */
-static bool is_listed(const struct sbx_java_vm *vm, uint64_t thread)
+/* Whether a thread of the list is the one that is looked for. */
+typedef bool (*is_wanted)(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted);
+
+/* The first thread of the list that is; 0: none. The list may be replaced, and freed, meanwhile. */
+static uint64_t find_listed(const struct sbx_java_vm *vm, is_wanted is, uint64_t wanted)
 {
     uint64_t list = 0, threads = 0, listed = 0;
     uint32_t count = 0;
     if (!sbx_vm_word(vm->layout.java_thread_list, &list) || !sbx_vm_number(list + vm->layout.list_length, 4, &count) ||
         !sbx_vm_word(list + vm->layout.list_threads, &threads)) {
-        return false;
+        return 0;
     }
     for (uint32_t i = 0; i < count && i < LISTED_MAX; i++) {
         if (!sbx_vm_word(threads + (uint64_t)i * 8, &listed)) {
-            return false;
+            return 0;
         }
-        if (listed == thread) {
-            return true;
+        if (is(vm, listed, wanted)) {
+            return listed;
         }
     }
-    return false;
+    return 0;
+}
+
+static bool is_same(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
+{
+    (void)vm;
+    return listed == wanted;
+}
+
+/* Does the address lie on its stack? */
+static bool has_on_stack(const struct sbx_java_vm *vm, uint64_t listed, uint64_t wanted)
+{
+    uint64_t base = 0, size = 0;
+    return sbx_vm_word(listed + vm->layout.thread_stack_base, &base) &&
+           sbx_vm_word(listed + vm->layout.thread_stack_size, &size) && wanted < base && base - wanted <= size;
 }
 
 /* A JavaThread of this kernel thread that has run Java code? */
@@ -42,7 +59,7 @@ static bool is_ours(const struct sbx_java_vm *vm, uint64_t thread, uint32_t tid)
            sbx_vm_word(thread + vm->layout.thread_stack_base, &base) &&
            sbx_vm_word(thread + vm->layout.thread_stack_size, &size) &&
            sbx_vm_word(thread + vm->layout.thread_anchor + vm->layout.anchor_sp, &sp) && base - sp <= size &&
-           sp < base && is_listed(vm, thread);
+           sp < base && find_listed(vm, is_same, thread) != 0;
 }
 
 SBX_SIGNAL_SAFE bool sbx_java_threads_learn(struct sbx_java_threads *threads, const struct sbx_java_vm *vm)
@@ -69,4 +86,30 @@ SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *thr
     /* The value is taken away before the thread is freed: what is there is alive, and its first word can be read. */
     uint64_t thread = (uint64_t)(uintptr_t)threads->get_specific(key - 1);
     return thread != 0 && *(const uint64_t *)(uintptr_t)thread == threads->vtable ? thread : 0;
+}
+
+static uint32_t tid_of(const struct sbx_java_vm *vm, uint64_t thread)
+{
+    uint64_t os_thread = 0;
+    uint32_t tid = 0;
+    return sbx_vm_word(thread + vm->layout.thread_os, &os_thread) &&
+                   sbx_vm_number(os_thread + vm->layout.os_thread_id, 4, &tid)
+               ? tid
+               : 0;
+}
+
+/* A monitor's owner is a thread, or a lock record on a thread's stack: there it was locked before anybody waited. */
+SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
+                                                 uint64_t thread)
+{
+    uint64_t monitor = 0, owner = 0, vtable = 0;
+    if (!sbx_vm_word(thread + vm->layout.thread_pending_monitor, &monitor) || monitor == 0 ||
+        !sbx_vm_word(monitor + vm->layout.monitor_owner, &owner) || owner == 0 || owner == thread) {
+        return 0;
+    }
+    if (sbx_vm_word(owner, &vtable) && vtable == sbx_load_relaxed(&threads->vtable)) { /* relaxed: known since long */
+        return tid_of(vm, owner);
+    }
+    uint64_t holder = find_listed(vm, has_on_stack, owner);
+    return holder != 0 ? tid_of(vm, holder) : 0;
 }

@@ -29,8 +29,8 @@ bool sbx_blame_counts(const struct sbx_report *report, uint32_t frame_index, con
                       enum sbx_blame_filter filter)
 {
     const struct sbx_stall_frame *frame = &report->stall->frames[frame_index];
-    if (frame->kind == SBX_FRAME_LOGICAL) {
-        return true; /* application code, and known by its id where its name is not */
+    if (frame->kind == SBX_FRAME_LOGICAL) { /* application code, and known by its id where its name is not */
+        return filter > SBX_BLAME_OWN || !sbx_is_runtime_library(location);
     }
     if (frame->kind != SBX_FRAME_CODE) {
         return frame->kind == SBX_FRAME_GENERATED && filter != SBX_BLAME_NAMED && filter != SBX_BLAME_OWN;

@@ -142,6 +142,37 @@ bool sbx_is_base_function(const struct sbx_location *location)
            is_one_of(function, names) || begins_with_one(location->file, folders) || is_clock_name(function);
 }
 
+/* ---- managed runtimes ---- */
+
+bool sbx_is_runtime_library(const struct sbx_location *location)
+{
+    /* The packages that come with every JDK; lambdas, method handles and reflection are classes that the machine makes. */
+    static const char *const java[] = {"java.",    "javax.",       "jdk.",         "sun.",
+                                       "com.sun.", "org.xml.sax.", "org.w3c.dom.", NULL};
+    return location->named && strcmp(location->module, "hotspot") == 0 &&
+           (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
+            begins_with(location->function, "$Proxy."));
+}
+
+enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
+{
+    static const char *const sleeps[] = {"java.lang.Thread.sleep", NULL};
+    /* Monitors, and who waits for a lock of java.util.concurrent. await() and Object.wait() are no locks. */
+    static const char *const locks[] = {"ObjectMonitor::enter(",
+                                        "ObjectMonitor::EnterI(",
+                                        "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire",
+                                        "java.util.concurrent.locks.AbstractQueuedLongSynchronizer.acquire",
+                                        "java.util.concurrent.locks.StampedLock.acquire",
+                                        NULL};
+    static const char *const waits[] = {"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await",
+                                        "java.lang.Object.wait", "java.util.concurrent.Semaphore.acquire",
+                                        "java.util.concurrent.CountDownLatch.await", NULL};
+    return is_one_of(function, sleeps)        ? SBX_CAUSE_SLEEP
+           : begins_with_one(function, locks) ? SBX_CAUSE_LOCK
+           : begins_with_one(function, waits) ? SBX_CAUSE_WAIT
+                                              : SBX_CAUSE_UNKNOWN;
+}
+
 bool sbx_is_loop_function(const char *function)
 {
     static const char *const names[] = {"g_main_loop_run",
@@ -199,6 +230,9 @@ const char *sbx_collector_of(const char *function)
         {"VM_G1Collect", "HotSpot"},
         {"VM_GenCollect", "HotSpot"},
         {"VM_ParallelGC", "HotSpot"},
+        {"SafepointSynchronize::block(", "HotSpot"}, /* stopped with the world, or asked for it */
+        {"SafepointMechanism::process", "HotSpot"},
+        {"VMThread::execute(", "HotSpot"},
         {"GC_try_to_collect", "Boehm"},
         {"GC_gcollect", "Boehm"},
         {"GC_collect_or_expand", "Boehm"},

@@ -16,6 +16,14 @@ bool sbx_is_base_module(const struct sbx_stall_module *module, const char *modul
  * every word of its name ("now_ms"). */
 bool sbx_is_base_function(const struct sbx_location *location);
 
+/* The library of a managed runtime, by the function's own name: java.util..., and what the machine makes itself. No
+ * author of an application can mend it, and what called it is to blame. `location` is a logical frame's. */
+bool sbx_is_runtime_library(const struct sbx_location *location);
+
+/* What a wait in this function of a managed runtime, or of the machine below it, is for, where the call that waits does
+ * not tell: a condition is what HotSpot makes its monitors and its sleep of. UNKNOWN: the name says nothing. */
+enum sbx_cause sbx_cause_of_runtime_wait(const char *function);
+
 /* Runs an event loop: what called it waits for the loop's end, and has no part in what one message does. */
 bool sbx_is_loop_function(const char *function);
 

@@ -337,8 +337,8 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
         wait->peer < 0 &&
         (wait->op == SBX_OP_FUTEX_WAIT ||
          (wait->cause == SBX_CAUSE_WAIT && wait->op == SBX_OP_SYSCALL && wait->kind == SBX_RECORD_BLOCKED));
-    enum sbx_cause futex = SBX_CAUSE_UNKNOWN;
-    bool is_nearest = true;
+    enum sbx_cause futex = SBX_CAUSE_UNKNOWN, runtime = SBX_CAUSE_UNKNOWN;
+    bool is_nearest = true, is_below_own = true;
     uint32_t stack = wait->stack <= stall->callstack_count ? wait->stack : 0;
     for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
@@ -356,6 +356,11 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
                 }
                 is_nearest = false;
             }
+            is_below_own = is_below_own && !sbx_blame_counts(report, frame, location, SBX_BLAME_OWN);
+            if (is_below_own && wait->cause == SBX_CAUSE_WAIT) { /* the last that says so: a latch is made of a lock */
+                enum sbx_cause said = sbx_cause_of_runtime_wait(location->function);
+                runtime = said != SBX_CAUSE_UNKNOWN ? said : runtime;
+            }
             if (sbx_is_bus_function(location->function) || sbx_is_child_function(location->function)) {
                 return SBX_CAUSE_IPC;
             }
@@ -370,7 +375,7 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
             }
         }
     }
-    return futex != SBX_CAUSE_UNKNOWN ? futex : wait->cause;
+    return runtime != SBX_CAUSE_UNKNOWN ? runtime : futex != SBX_CAUSE_UNKNOWN ? futex : wait->cause;
 }
 
 /* A pause and the function that stands for it. */

@@ -325,6 +325,9 @@ struct stallbox_provider_options {
      * be told, and the frame pointer is taken. Also called by a thread of ours, for another: no thread's own state counts. The
      * same rules as for walk, in handlers too. May be NULL. */
     int (*step)(struct stallbox_code_frame *frame);
+    /* The calling thread, whose `context` it is, is about to wait for a condition, a semaphore or a futex: the kernel's number of the
+     * thread that holds what it waits for; 0: nobody does, or that is not known. The same rules as for walk. May be NULL. */
+    uint32_t (*holder)(void *context);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most

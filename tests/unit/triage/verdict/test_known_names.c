@@ -185,6 +185,37 @@ static void test_scripts_are_known_by_what_runs_them(void **state)
     assert_null(sbx_remark_on_function("sqlite3_step"));
 }
 
+static void test_what_comes_with_a_jdk_is_no_answer(void **state)
+{
+    (void)state;
+    static const char *const library[] = {"java.lang.Thread.sleep", "jdk.internal.misc.Unsafe.park",
+                                          "sun.nio.ch.EPollSelectorImpl.doSelect", "App$$Lambda.run",
+                                          "javax.net.ssl.SSLSocket.<init>"};
+    static const char *const own[] = {"App.main", "javafish.Pond.feed", "com.sunny.Shop.buy", "App.lambda$main$0"};
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++) {
+        assert_true(sbx_is_runtime_library(
+            &(struct sbx_location){.function = library[i], .module = "hotspot", .file = "", .named = true}));
+        assert_false(sbx_is_runtime_library(
+            &(struct sbx_location){.function = library[i], .module = "lua", .file = "", .named = true}));
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        assert_false(sbx_is_runtime_library(
+            &(struct sbx_location){.function = own[i], .module = "hotspot", .file = "", .named = true}));
+    }
+}
+
+static void test_what_a_condition_of_hotspots_is_for(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_cause_of_runtime_wait("java.lang.Thread.sleep"), SBX_CAUSE_SLEEP);
+    assert_int_equal(sbx_cause_of_runtime_wait("ObjectMonitor::EnterI(JavaThread*)"), SBX_CAUSE_LOCK);
+    assert_int_equal(sbx_cause_of_runtime_wait("java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire"),
+                     SBX_CAUSE_LOCK);
+    assert_int_equal(sbx_cause_of_runtime_wait("java.util.concurrent.CountDownLatch.await"), SBX_CAUSE_WAIT);
+    assert_int_equal(sbx_cause_of_runtime_wait("ObjectMonitor::wait(long, bool, JavaThread*)"), SBX_CAUSE_UNKNOWN);
+    assert_string_equal(sbx_collector_of("SafepointSynchronize::block(JavaThread*)"), "HotSpot");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +233,8 @@ int main(void)
         cmocka_unit_test(test_the_call_itself_says_nothing_of_a_futex),
         cmocka_unit_test(test_the_lock_of_a_runtime_is_known_by_who_takes_it),
         cmocka_unit_test(test_scripts_are_known_by_what_runs_them),
+        cmocka_unit_test(test_what_comes_with_a_jdk_is_no_answer),
+        cmocka_unit_test(test_what_a_condition_of_hotspots_is_for),
     };
     return cmocka_run_group_tests_name("known_names", tests, NULL, NULL);
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider.c - the walk as a provider of the agent's: libstallbox-hotspot.so.
+ *
+ * The agent's module thread asks stallbox_runtime_attach() once libjvm.so is there, until the machine is up. From then on the agent
+ * asks each thread that records itself which Java frames it runs (docs/PROVIDERS.md). */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/ucontext.h>
+
+#include "java_name.h"
+#include "java_stack.h"
+#include "java_thread.h"
+#include "name_cache.h"
+#include "stallbox/stallbox.h"
+
+static struct sbx_java_vm the_vm;
+static struct sbx_java_threads the_threads;
+static struct sbx_name_cache the_ids, the_lines;
+static struct stallbox_provider *the_provider;
+
+/* ---- the door to memory ---- */
+
+SBX_SIGNAL_SAFE static bool load_word(uint64_t address, uint64_t *word_out)
+{
+    const uint64_t *at = (const uint64_t *)(uintptr_t)address;
+    if (!stallbox_provider_can_read(at, sizeof *at)) {
+        return false;
+    }
+    *word_out = *at;
+    return true;
+}
+
+/* ---- names ---- */
+
+/* A method that was not seen before: its name goes to the map now, because classes die. */
+SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(const struct sbx_method *method, uint64_t key)
+{
+    struct sbx_java_name name;
+    sbx_java_name_make(&name, method, &the_vm.layout);
+    if (stallbox_provider_tell_name(the_provider, name.id, name.line, name.file, name.file_bytes, name.function,
+                                    name.function_bytes) != 0) {
+        sbx_name_cache_put(&the_ids, key, name.id);
+    }
+    return name.id;
+}
+
+static uint32_t line_of(const struct sbx_method *method, uint64_t method_key, int32_t bci)
+{
+    if (bci < 0) {
+        return 0;
+    }
+    uint64_t key = (method_key ^ ((uint64_t)(uint32_t)bci + 1)) * UINT64_C(0x9e3779b97f4a7c15), line = 0;
+    key ^= key >> 29;
+    if (!sbx_name_cache_find(&the_lines, key, &line)) {
+        line = sbx_method_line(method, &the_vm.layout, bci);
+        sbx_name_cache_put(&the_lines, key, line | UINT64_C(1) << 32); /* never 0 */
+    }
+    return (uint32_t)line;
+}
+
+/* ---- the walk ---- */
+
+struct list {
+    uint64_t *functions;
+    uint32_t *lines;
+    size_t first, max;
+    size_t count; /* frames so far, those not wanted too */
+};
+
+SBX_SIGNAL_SAFE static bool add_frame(void *to, const struct sbx_java_call *call)
+{
+    struct list *list = to;
+    size_t at = list->count++ - list->first;
+    if (list->count <= list->first || at >= list->max) {
+        return true; /* counted */
+    }
+    struct sbx_method method;
+    uint64_t id = 0;
+    uint32_t line = 0;
+    if (sbx_method_read(&method, &the_vm.layout, call->method)) {
+        uint64_t key = sbx_java_name_key(&method);
+        if (!sbx_name_cache_find(&the_ids, key, &id)) {
+            id = first_sight(&method, key);
+        }
+        line = line_of(&method, key, call->bci);
+    }
+    list->functions[at] = id;
+    list->lines[at] = line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0);
+    return true;
+}
+
+SBX_SIGNAL_SAFE static void *resolve(void)
+{
+    uint64_t thread = sbx_java_thread_self(&the_threads);
+    if (SBX_UNLIKELY(thread == 0 && the_threads.key == 0)) {
+        (void)sbx_java_threads_learn(&the_threads, &the_vm);
+        thread = sbx_java_thread_self(&the_threads);
+    }
+    return (void *)(uintptr_t)thread;
+}
+
+SBX_SIGNAL_SAFE static size_t walk_at(void *context, const struct stallbox_interrupted *interrupted, size_t first,
+                                      uint64_t *functions, uint32_t *lines, size_t max)
+{
+    struct list list = {.functions = functions, .lines = lines, .first = first, .max = max};
+    struct sbx_java_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) & ~UINT64_C(7)};
+    if (interrupted != NULL) {
+        begin = (struct sbx_java_begin){.pc = interrupted->pc,
+                                        .sp = interrupted->sp,
+                                        .fp = interrupted->fp,
+                                        .bytecode = interrupted->registers[REG_R13],
+                                        .method = interrupted->registers[REG_RBX]};
+    }
+    int saved_errno = errno;
+    (void)sbx_java_walk(&the_vm, (uint64_t)(uintptr_t)context, &begin, add_frame, &list);
+    errno = saved_errno;
+    return list.count;
+}
+
+SBX_SIGNAL_SAFE static uint32_t holder(void *context)
+{
+    return sbx_java_monitor_holder(&the_threads, &the_vm, (uint64_t)(uintptr_t)context);
+}
+
+/* One frame for the native walk. */
+SBX_SIGNAL_SAFE static int step(struct stallbox_code_frame *code)
+{
+    const struct sbx_java_stack stack = {.low = code->stack_low, .high = code->stack_high, .delta = code->stack_delta};
+    struct sbx_java_frame frame = {
+        .pc = code->pc,
+        .sp = code->sp,
+        .fp = code->fp,
+        .is_exact = (code->flags & STALLBOX_CODE_EXACT) != 0,
+        .has_fp = (code->flags & STALLBOX_CODE_FP) != 0,
+        .may_call_native = true, /* who called it, is not told */
+    };
+    struct sbx_java_found found;
+    if (sbx_java_frame_step(&the_vm, &stack, &frame, &found) >= SBX_JAVA_NO_CODE) {
+        return 0;
+    }
+    code->pc = frame.pc;
+    code->sp = frame.sp;
+    code->fp = frame.fp;
+    code->flags = frame.has_fp ? STALLBOX_CODE_FP : 0;
+    return 1;
+}
+
+/* ---- attaching ---- */
+
+static const void *find_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+static int register_provider(char *why, size_t why_bytes)
+{
+    const struct stallbox_provider_options options = {
+        .sizeof_options = sizeof options,
+        .name = "hotspot",
+        .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
+        .resolve = resolve,
+        .walk_at = walk_at,
+        .step = step,
+        .holder = holder,
+    };
+    const void *low = (const void *)(uintptr_t)the_vm.code.low,
+               *high = (const void *)(uintptr_t)(the_vm.code.low + the_vm.code.bytes);
+    if (stallbox_provider_register(&options, &the_provider) != STALLBOX_OK ||
+        stallbox_provider_add_code(the_provider, low, high) != STALLBOX_OK) {
+        (void)snprintf(why, why_bytes, "there is no room for another runtime");
+        return -1;
+    }
+    return 1;
+}
+
+__attribute__((visibility("default"))) int stallbox_runtime_attach(char *why, size_t why_bytes);
+int stallbox_runtime_attach(char *why, size_t why_bytes)
+{
+    char reason[SBX_VM_REASON_BYTES];
+    void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL) {
+        return 0;
+    }
+    sbx_vm_guarded_load = load_word;
+    the_threads.get_specific = pthread_getspecific;
+    enum sbx_vm_read_result result = sbx_vm_layout_read(&the_vm.layout, find_symbol, library, reason);
+    (void)dlclose(library); /* its user has it open */
+    if (result == SBX_VM_UNKNOWN) {
+        (void)snprintf(why, why_bytes, "Java: %s", reason);
+        return -1;
+    }
+    if (result == SBX_VM_NOT_READY || !sbx_code_cache_open(&the_vm.code, &the_vm.layout)) {
+        return 0;
+    }
+    return register_provider(why, why_bytes);
+}
