@@ -27,6 +27,7 @@
 #include "point.h"
 #include "process_barrier.h"
 #include "process_state.h"
+#include "runtime_modules.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -59,12 +60,14 @@ static uint32_t apply_hooks(void)
 }
 
 /* One round: what came, what went, what is to be hooked. Returns true when the loader was still busy with something. */
-static bool look_around(void)
+static bool look_around(bool *changed)
 {
     static bool is_behind;
     SBX_OF_ONE_PROCESS(is_behind);
     sbx_loader_visit_begin(); /* no rows are built in here: a fork waits for it */
-    if (sbx_module_map_refresh() || is_behind ||
+    bool has_changed = sbx_module_map_refresh();
+    *changed |= has_changed;
+    if (has_changed || is_behind ||
         sbx_load_relaxed(&sbx_the_agent.wanted_points) != sbx_load_relaxed(&sbx_the_agent.applied_points)) {
         is_behind = apply_hooks() != 0;
     }
@@ -120,16 +123,17 @@ void *sbx_module_main(void *unused)
     }
     wait_for_the_hooks();
     unsigned looks_left = 0;
-    bool has_recovered = false;
+    bool has_recovered = false, has_changed = true;                   /* the first look was the recording's */
     while (sbx_load_acquire(&sbx_the_agent.stopping) == 0) {          /* order: acquire agent.stopping */
         uint32_t bell = sbx_load_acquire(&sbx_the_agent.module_bell); /* order: acquire module_bell */
         if (sbx_swap_acq_rel(&sbx_modules_dirty, 0) != 0) {           /* order: acquire modules_dirty */
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
-        bool is_behind = look_around();
+        bool is_behind = look_around(&has_changed);
         /* order: acquire agent.stopping */
         while (sbx_load_acquire(&sbx_the_agent.stopping) == 0 && sbx_module_rows_get_next()) {
-            is_behind = look_around(); /* what is loaded meanwhile is not to wait for the rows of all others */
+            is_behind =
+                look_around(&has_changed); /* what is loaded meanwhile is not to wait for the rows of all others */
         }
         if (!has_recovered) {
             has_recovered = true;
@@ -142,13 +146,15 @@ void *sbx_module_main(void *unused)
         if (is_behind && looks_left == 0) {
             looks_left = SBX_COUNT_OF(look_again_ms);
         }
-        struct timespec pause = {0, 0};
+        uint32_t pause_ms = sbx_runtime_modules_step(has_changed);
+        has_changed = false;
         if (looks_left > 0) {
             uint32_t ms = look_again_ms[SBX_COUNT_OF(look_again_ms) - looks_left];
             looks_left--;
-            pause = (struct timespec){ms / 1000, (long)(ms % 1000) * 1000000};
+            pause_ms = pause_ms == 0 || ms < pause_ms ? ms : pause_ms;
         }
-        bool has_pause = pause.tv_sec != 0 || pause.tv_nsec != 0;
+        struct timespec pause = {pause_ms / 1000, (long)(pause_ms % 1000) * 1000000};
+        bool has_pause = pause_ms != 0;
         syscall(SYS_futex, &sbx_the_agent.module_bell, FUTEX_WAIT_PRIVATE, bell, has_pause ? &pause : NULL, NULL, 0);
     }
     /* Stopping: the hooks come out here, where they went in. */

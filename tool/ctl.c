@@ -377,6 +377,25 @@ static void print_gaps(const struct attachment *attachment, const struct sbx_rec
     }
 }
 
+static void print_runtimes(const struct sbx_recording_header *header)
+{
+    for (uint32_t i = 0; i < SBX_RUNTIMES_MAX; i++) {
+        const struct sbx_runtime_entry *live = &header->runtimes[i];
+        /* order: acquire header.runtimes - the words are whole */
+        uint32_t state = sbx_load_acquire(&live->state);
+        struct sbx_runtime_entry entry = *live;
+        entry.name[sizeof entry.name - 1] = 0;
+        entry.why[sizeof entry.why - 1] = 0;
+        if (state != SBX_RUNTIME_NONE) {
+            printf("runtime            %s%s", plain(entry.name),
+                   state == SBX_RUNTIME_ATTACHED  ? ": its functions are told"
+                   : state == SBX_RUNTIME_NOT_YET ? ": not up yet"
+                                                  : ": left alone");
+            printf("%s%s\n", entry.why[0] != 0 ? ", " : "", plain(entry.why));
+        }
+    }
+}
+
 static void print_recording(const struct attachment *attachment, const struct sbx_recording_header *header)
 {
     const struct sbx_capture_settings *settings = &attachment->control->in_force;
@@ -391,6 +410,7 @@ static void print_recording(const struct attachment *attachment, const struct sb
     printf("threads seen       %u\n", header->thread_count);
     printf("interval           %u us, gap filler after %u us, reached %.1f us\n", settings->interval_us,
            settings->gap_us, (double)header->async_interval_ns / 1000.0);
+    print_runtimes(header);
     if (header->family.role == SBX_ROLE_WORKER) {
         printf("family             a worker, forked by process %u\n", header->family.parent_pid);
     }

@@ -79,6 +79,8 @@ enum {
     SBX_IDS_MAX = 1 << 13,     /* functions of providers, power of two; 64 KiB */
     SBX_PROVIDERS_MAX = 4,
     SBX_PROVIDER_NAME_MAX = 24,
+    SBX_RUNTIMES_MAX = 4,
+    SBX_RUNTIME_WHY_MAX = 68,
     SBX_LOGICAL_LINE_BITS = 20,
     SBX_BUILD_ID_MAX = 32,
     SBX_PATH_MAX = 256,
@@ -205,6 +207,21 @@ struct sbx_provider_entry {
     char name[SBX_PROVIDER_NAME_MAX]; /* "lua": local only */
 };
 
+enum sbx_runtime_state {
+    SBX_RUNTIME_NONE = 0,       /* the program has no such runtime */
+    SBX_RUNTIME_NOT_YET = 1,    /* it is not up yet */
+    SBX_RUNTIME_ATTACHED = 2,   /* its frames are told */
+    SBX_RUNTIME_LEFT_ALONE = 3, /* they are not: `why` */
+};
+
+/* A runtime that the program has, and whose provider comes with us (agent/runtime_modules.h). Words first, then `state` with
+ * release. */
+struct sbx_runtime_entry {
+    uint32_t state; /* enum sbx_runtime_state */
+    char name[SBX_PROVIDER_NAME_MAX];
+    char why[SBX_RUNTIME_WHY_MAX]; /* for people, local only */
+};
+
 /* What recording costs the application, and what the governor made of it (agent/governor.h). Written by the watch thread,
  * word by word, once a window: numbers for people. CPU times since the start. */
 struct sbx_overhead {
@@ -300,6 +317,7 @@ struct sbx_recording_header {
     uint32_t app_version[3];         /* the same, major, minor, patch; all 0: not told */
     uint32_t reserved_app;
     struct sbx_family_entry family;
+    struct sbx_runtime_entry runtimes[SBX_RUNTIMES_MAX];
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 

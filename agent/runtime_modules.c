@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runtime_modules.c - which runtimes there are, by the names of the program's modules, and the loading of what tells their frames.
+ *
+ * A runtime that is linked into the executable bears no name of its own: it is known by a symbol that it exports. */
+#include "runtime_modules.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "loader_visit.h"
+#include "recording_format.h"
+#include "the_capture.h"
+
+typedef int (*attach_function)(char *why, size_t why_bytes);
+
+static struct runtime {
+    const char *name;
+    const char *module; /* how the file name of its module begins */
+    const char *symbol; /* what it exports when it is part of the executable; NULL: it never is */
+    attach_function attach;
+    uint32_t state; /* enum sbx_runtime_state */
+    uint32_t pause_ms;
+} runtimes[] = {
+    {.name = "cpython", .module = "libpython3", .symbol = "_PyRuntime"},
+    {.name = "hotspot", .module = "libjvm.so"},
+};
+static_assert(SBX_COUNT_OF(runtimes) <= SBX_RUNTIMES_MAX, "each has its entry");
+
+/* For people: what became of it. */
+static void tell(const struct runtime *runtime, const char *why)
+{
+    struct sbx_runtime_entry *entry = &sbx_the_capture.header->runtimes[runtime - runtimes];
+    snprintf(entry->name, sizeof entry->name, "%s", runtime->name);
+    snprintf(entry->why, sizeof entry->why, "%s", why);
+    /* order: release header.runtimes - the words are whole */
+    sbx_store_release(&entry->state, runtime->state);
+}
+
+static bool is_loaded(const char *begin)
+{
+    const struct sbx_recording_header *header = sbx_the_capture.header;
+    for (uint32_t i = 0; i < header->module_count; i++) {
+        const struct sbx_module_entry *module = &sbx_the_capture.modules[i];
+        const char *slash = strrchr(module->path, '/'), *name = slash == NULL ? module->path : slash + 1;
+        if ((module->flags & SBX_MODULE_UNLOADED) == 0 && strncmp(name, begin, strlen(begin)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Within a visit. */
+static void load(struct runtime *runtime)
+{
+    char path[SBX_PATH_MAX + 64];
+    Dl_info own;
+    runtime->state = SBX_RUNTIME_LEFT_ALONE;
+    const char *slash = dladdr((const void *)&runtimes, &own) != 0 ? strrchr(own.dli_fname, '/') : NULL;
+    if (slash == NULL || (size_t)snprintf(path, sizeof path, "%.*s/stallbox/libstallbox-%s.so",
+                                          (int)(slash - own.dli_fname), own.dli_fname, runtime->name) >= sizeof path) {
+        return;
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    runtime->attach = library != NULL ? (attach_function)dlsym(library, "stallbox_runtime_attach") : NULL;
+    if (runtime->attach == NULL) {
+        tell(runtime, "its provider is not installed");
+        return;
+    }
+    runtime->state = SBX_RUNTIME_NOT_YET;
+    runtime->pause_ms = SBX_RUNTIME_PAUSE_MIN_MS;
+}
+
+/* Within a visit. */
+static void ask(struct runtime *runtime)
+{
+    char why[SBX_RUNTIME_WHY_MAX] = "";
+    int result = runtime->attach(why, sizeof why);
+    runtime->state = result > 0 ? SBX_RUNTIME_ATTACHED : result == 0 ? SBX_RUNTIME_NOT_YET : SBX_RUNTIME_LEFT_ALONE;
+    runtime->pause_ms =
+        runtime->pause_ms * 2 < SBX_RUNTIME_PAUSE_MAX_MS ? runtime->pause_ms * 2 : SBX_RUNTIME_PAUSE_MAX_MS;
+    tell(runtime, why);
+}
+
+uint32_t sbx_runtime_modules_step(bool modules_changed)
+{
+    uint32_t pause_ms = 0;
+    for (struct runtime *runtime = runtimes; runtime < runtimes + SBX_COUNT_OF(runtimes); runtime++) {
+        if (runtime->state == SBX_RUNTIME_ATTACHED &&
+            sbx_load_relaxed(&sbx_the_capture.header->runtimes[runtime - runtimes].state) == 0) {
+            tell(runtime, ""); /* a forked child's recording: the provider came along */
+        }
+        bool may_be_there = runtime->state == SBX_RUNTIME_NONE && modules_changed;
+        if (runtime->state != SBX_RUNTIME_NOT_YET && !may_be_there) {
+            continue;
+        }
+        sbx_loader_visit_begin();
+        if (may_be_there &&
+            (is_loaded(runtime->module) || (runtime->symbol != NULL && dlsym(RTLD_DEFAULT, runtime->symbol) != NULL))) {
+            load(runtime);
+        }
+        if (runtime->state == SBX_RUNTIME_NOT_YET) {
+            ask(runtime);
+        }
+        sbx_loader_visit_end();
+        if (runtime->state == SBX_RUNTIME_NOT_YET && (pause_ms == 0 || runtime->pause_ms < pause_ms)) {
+            pause_ms = runtime->pause_ms;
+        }
+    }
+    return pause_ms;
+}

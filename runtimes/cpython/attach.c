@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attach.c - from "there is a Python in this process" to a provider that tells its frames.
+ *
+ * Nothing of the interpreter is changed. Once, one call is left for it to make between two instructions of its main thread
+ * (Py_AddPendingCall), where it compares what we read with what it tells itself: only then are frames told. */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stallbox/stallbox.h>
+
+#include "cpython.h"
+
+enum check {
+    NOT_ASKED,
+    ASKED,
+    AGREES,
+    DIFFERS
+};
+static int check_state;
+
+/* On the interpreter's main thread, with its lock. */
+static int check(void *unused)
+{
+    (void)unused;
+    int result = cpython_check();
+    __atomic_store_n(&check_state, result > 0 ? AGREES : result == 0 ? NOT_ASKED : DIFFERS, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static bool find(const char *name, void *function_out)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    memcpy(function_out, &found, sizeof found);
+    return found != NULL;
+}
+
+/* In an executable, or in a library that is in the global scope: as Python's own extension modules need it. */
+static bool find_calls(void)
+{
+    struct cpython_calls *calls = &the_cpython.calls;
+#define FIND(name) find(#name, &calls->name)
+    return FIND(Py_GetVersion) && FIND(Py_IsInitialized) && FIND(Py_AddPendingCall) &&
+           FIND(PyGILState_GetThisThreadState) && FIND(PyThreadState_GetFrame) && FIND(PyFrame_GetBack) &&
+           FIND(PyFrame_GetCode) && FIND(PyFrame_GetLineNumber) && FIND(PySys_GetObject) && FIND(PyList_Size) &&
+           FIND(PyList_GetItem) && FIND(Py_DecRef) && find("PyCode_Type", &the_cpython.code_type) &&
+           find("PyUnicode_Type", &the_cpython.string_type) && find("_PyRuntime", &the_cpython.runtime);
+#undef FIND
+}
+
+/* "3.11.2 (main, ...)" */
+static bool find_layout(char *why, size_t why_bytes)
+{
+    const char *(*version)(void);
+    if (!find("Py_GetVersion", &version)) {
+        snprintf(why, why_bytes, "it exports no Py_GetVersion");
+        return false;
+    }
+    const char *text = version();
+    unsigned minor = strncmp(text, "3.", 2) == 0 ? (unsigned)strtoul(text + 2, NULL, 10) : 0;
+    bool has_no_lock = strstr(text, "free-threading") != NULL;
+    the_cpython.layout = has_no_lock ? NULL : cpython_layout_of(minor);
+    if (the_cpython.layout == NULL) {
+        snprintf(why, why_bytes, "Python %.*s%s is not known", (int)strcspn(text, " "), text,
+                 has_no_lock ? " without a lock" : "");
+        return false;
+    }
+    if (!find_calls()) {
+        snprintf(why, why_bytes, "Python %.*s does not export what is asked", (int)strcspn(text, " "), text);
+        return false;
+    }
+    snprintf(why, why_bytes, "Python %.*s", (int)strcspn(text, " "), text);
+    return true;
+}
+
+static void *resolve(void)
+{
+    return the_cpython.calls.PyGILState_GetThisThreadState();
+}
+
+static bool register_provider(void)
+{
+    struct stallbox_provider_options options = {.sizeof_options = sizeof options,
+                                                .name = "python",
+                                                .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
+                                                .resolve = resolve,
+                                                .walk_at = cpython_walk};
+    void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+    Dl_info info;
+    const ElfW(Sym) *symbol = NULL;
+    if (loop != NULL && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+        info.dli_saddr == loop) {
+        options.code = loop;
+        options.code_bytes = (size_t)symbol->st_size;
+    }
+    return stallbox_provider_register(&options, &the_cpython.provider) == STALLBOX_OK;
+}
+
+/* See agent/runtime_modules.h. */
+STALLBOX_EXPORT int stallbox_runtime_attach(char *why, size_t why_bytes);
+int stallbox_runtime_attach(char *why, size_t why_bytes)
+{
+    if (!find_layout(why, why_bytes)) {
+        return -1;
+    }
+    switch (__atomic_load_n(&check_state, __ATOMIC_ACQUIRE)) {
+    case AGREES:
+        if (!register_provider()) {
+            snprintf(why, why_bytes, "there is no room for one more provider");
+            return -1;
+        }
+        return 1;
+    case DIFFERS:
+        snprintf(why, why_bytes, "its frames do not read as this version's should");
+        return -1;
+    case NOT_ASKED:
+        if (the_cpython.calls.Py_IsInitialized() != 0) {
+            __atomic_store_n(&check_state, ASKED, __ATOMIC_RELAXED);
+            if (the_cpython.calls.Py_AddPendingCall(check, NULL) != 0) {
+                __atomic_store_n(&check_state, NOT_ASKED, __ATOMIC_RELAXED);
+            }
+        }
+        return 0;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpython.h - the interpreter of this process: what was found of it, and what it is asked through. */
+#ifndef CPYTHON_H
+#define CPYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "code_names.h"
+#include "cpython_layout.h"
+
+struct stallbox_provider;
+
+/* Functions of its public C interface, found by name. Objects are theirs. */
+struct cpython_calls {
+    const char *(*Py_GetVersion)(void);
+    int (*Py_IsInitialized)(void);
+    int (*Py_AddPendingCall)(int (*call)(void *), void *argument);
+    void *(*PyGILState_GetThisThreadState)(void);
+    void *(*PyThreadState_GetFrame)(void *thread);
+    void *(*PyFrame_GetBack)(void *frame);
+    void *(*PyFrame_GetCode)(void *frame);
+    int (*PyFrame_GetLineNumber)(void *frame);
+    void *(*PySys_GetObject)(const char *name);
+    ptrdiff_t (*PyList_Size)(void *list);
+    void *(*PyList_GetItem)(void *list, ptrdiff_t index);
+    void (*Py_DecRef)(void *object);
+};
+
+struct cpython {
+    const struct cpython_layout *layout;
+    struct cpython_calls calls;
+    uint64_t code_type, string_type; /* addresses of PyCode_Type, PyUnicode_Type */
+    uint64_t runtime;                /* of _PyRuntime */
+    struct stallbox_provider *provider;
+    struct source_prefixes prefixes;
+};
+
+extern struct cpython the_cpython;
+
+/* The stack of the calling thread, as struct stallbox_provider_options has it. */
+struct stallbox_interrupted;
+size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                    uint32_t *lines, size_t max);
+
+/* On a thread that has the interpreter lock: does what we read agree with what the interpreter tells? 1; 0: it runs nothing of
+ * the program's yet; -1: they differ. Also learns sys.path, if they agree. */
+int cpython_check(void);
+
+/* Its parts, of all frames of the calling thread, which has the lock: code objects, and lines. 1; 0: there are none; -1: they differ. */
+int cpython_check_frames(void *thread, uint64_t *root_code_out);
+int cpython_check_lines(void *thread);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpython_walk.c - frames to ids and lines. */
+#include "code_lines.h"
+#include "code_table.h"
+#include "cpython.h"
+#include "frame_chain.h"
+
+/* What tells a code object from another that lies at its address later. */
+static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
+{
+    uint64_t key = code_table_mix(code, object_word_at(code, layout->code_file));
+    key = code_table_mix(key, object_word_at(code, layout->code_name));
+    return code_table_mix(key, object_word_at(code, layout->code_lines));
+}
+
+/* Not seen before: its names are read, and told. With no room for names now it is asked again the next time. */
+__attribute__((noinline)) static uint64_t make_id(const struct cpython_layout *layout, uint64_t code, uint64_t key)
+{
+    char file[CODE_FILE_MAX], name[CODE_NAME_MAX + 1];
+    size_t file_bytes =
+        code_name_text(layout, the_cpython.string_type, object_word_at(code, layout->code_file), file, sizeof file);
+    size_t name_bytes =
+        code_name_text(layout, the_cpython.string_type, object_word_at(code, layout->code_name), name, CODE_NAME_MAX);
+    if (file_bytes == 0 || name_bytes == 0) {
+        return 0;
+    }
+    name[name_bytes] = '\0';
+    size_t prefix = source_prefix_bytes(&the_cpython.prefixes, file, file_bytes);
+    uint32_t line = object_half_at(code, layout->code_first_line);
+    uint64_t id = stallbox_function_id(file + prefix, file_bytes - prefix, line, name);
+    if (stallbox_provider_tell_name(the_cpython.provider, id, line, file + prefix, file_bytes - prefix, name,
+                                    name_bytes) != 0) {
+        code_table_keep_id(key, id);
+    }
+    return id;
+}
+
+__attribute__((noinline)) static uint32_t make_line(const struct cpython_layout *layout,
+                                                    const struct chain_frame *frame)
+{
+    struct object_page page = {0};
+    uint64_t table = object_word_at(frame->code, layout->code_lines);
+    if (!object_can_read(&page, table, OBJECT_BYTES_AT)) {
+        return 0;
+    }
+    uint64_t bytes = object_word_at(table, OBJECT_SIZE), from = table + OBJECT_BYTES_AT;
+    enum {
+        TABLE_MOST = 1 << 16, /* a function of 30,000 lines */
+        STEP = 4096
+    };
+    if (bytes > TABLE_MOST) {
+        return 0;
+    }
+    for (uint64_t at = from; at < from + bytes; at += STEP) {
+        uint64_t part = from + bytes - at < STEP ? from + bytes - at : STEP;
+        if (stallbox_provider_can_read((const void *)(uintptr_t)at, part) == 0) {
+            return 0;
+        }
+    }
+    return cpython_line_of((enum cpython_line_table)layout->line_table, (const uint8_t *)(uintptr_t)from, bytes,
+                           object_half_at(frame->code, layout->code_first_line), frame->instruction);
+}
+
+size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                    uint32_t *lines, size_t max)
+{
+    const struct cpython_layout *layout = the_cpython.layout;
+    struct frame_chain chain;
+    struct chain_frame frame;
+    size_t count = 0;
+    frame_chain_begin(&chain, layout, the_cpython.code_type, (uint64_t)(uintptr_t)thread, interrupted != NULL);
+    for (; frame_chain_next(&chain, &frame); count++) {
+        if (count < first || count - first >= max) {
+            continue;
+        }
+        uint64_t key = key_of(layout, frame.code), id = code_table_id(key);
+        uint32_t line;
+        uint64_t line_key = code_table_mix(key, (uint64_t)frame.instruction);
+        if (__builtin_expect(id == 0, 0)) {
+            id = make_id(layout, frame.code, key);
+        }
+        if (__builtin_expect(!code_table_line(line_key, &line), 0)) {
+            line = make_line(layout, &frame);
+            code_table_keep_line(line_key, line);
+        }
+        functions[count - first] = id;
+        lines[count - first] = line | (frame.is_border ? STALLBOX_PROVIDER_BORDER : 0);
+    }
+    return count;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_code_names.c - strings of all widths as UTF-8; paths without what differs between machines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "code_names.h"
+
+enum {
+    TYPE = 0x1234560
+};
+
+/* A string object of 3.11, by hand. */
+static union {
+    uint64_t words[40];
+    uint8_t bytes[320];
+} object;
+
+static uint64_t string(unsigned width, int is_ascii, uint64_t length, const void *characters)
+{
+    memset(&object, 0, sizeof object);
+    object.words[1] = TYPE;
+    object.words[2] = length;
+    object.words[4] = width << 2 | 1 << 5 | (is_ascii ? 1 << 6 : 0);
+    memcpy(object.bytes + (is_ascii ? 48 : 72), characters, length * width);
+    return (uint64_t)(uintptr_t)&object;
+}
+
+static void expect(uint64_t at, size_t room, const char *text)
+{
+    char to[64];
+    size_t bytes = code_name_text(cpython_layout_of(11), TYPE, at, to, room);
+    assert_int_equal(bytes, strlen(text));
+    assert_memory_equal(to, text, bytes);
+}
+
+static void test_names_of_all_widths_are_utf_8(void **state)
+{
+    (void)state;
+    static const uint8_t latin[] = {'n', 0xe4, 'h'};
+    static const uint16_t two[] = {'a', 0x4e2d, 0x6587};
+    static const uint32_t four[] = {0x1f40d, 'x'};
+    expect(string(1, 1, 5, "price"), 64, "price");
+    expect(string(1, 0, 3, latin), 64, "n\xc3\xa4h");
+    expect(string(2, 0, 3, two), 64, "a\xe4\xb8\xad\xe6\x96\x87");
+    expect(string(4, 0, 2, four), 64, "\xf0\x9f\x90\x8dx");
+    expect(string(2, 0, 3, two), 6, "a\xe4\xb8\xad"); /* no half characters */
+    expect(string(4, 0, 2, four), 3, "");
+}
+
+static void test_what_is_no_string_has_no_text(void **state)
+{
+    (void)state;
+    char to[64];
+    const struct cpython_layout *layout = cpython_layout_of(11);
+    uint64_t at = string(1, 1, 5, "price");
+    assert_int_equal(code_name_text(layout, TYPE + 8, at, to, sizeof to), 0);
+    assert_int_equal(code_name_text(layout, TYPE, at + 4, to, sizeof to), 0);
+    assert_int_equal(code_name_text(layout, TYPE, 0, to, sizeof to), 0);
+    assert_int_equal(code_name_text(layout, TYPE, 4096 * 3, to, sizeof to), 0); /* nothing is mapped there */
+    object.words[4] = 3u << 2 | 1 << 5;
+    assert_int_equal(code_name_text(layout, TYPE, at, to, sizeof to), 0);
+    string(1, 1, 5, "price");
+    object.words[2] = UINT64_MAX;
+    assert_true(code_name_text(layout, TYPE, at, to, sizeof to) <= sizeof to); /* whatever it says it has */
+}
+
+static void expect_source(const struct source_prefixes *prefixes, const char *path, const char *source)
+{
+    assert_string_equal(path + source_prefix_bytes(prefixes, path, strlen(path)), source);
+}
+
+static void test_paths_lose_the_longest_entry_of_the_search_path(void **state)
+{
+    (void)state;
+    static struct source_prefixes prefixes;
+    static const char *const paths[] = {"/home/me/src", "/usr/lib/python3", "/usr/lib/python3/dist-packages/", "",
+                                        "rel"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        source_prefixes_add(&prefixes, paths[i], strlen(paths[i]));
+    }
+    assert_int_equal(prefixes.count, 3);
+    expect_source(&prefixes, "/home/me/src/shop/price.py", "shop/price.py");
+    expect_source(&prefixes, "/usr/lib/python3/dist-packages/flask/app.py", "flask/app.py");
+    expect_source(&prefixes, "/usr/lib/python3/json.py", "json.py");
+    expect_source(&prefixes, "/home/me/srcs/a.py", "/home/me/srcs/a.py");
+    expect_source(&prefixes, "app.py", "app.py");
+    expect_source(&prefixes, "./app.py", "app.py");
+    expect_source(&prefixes, "src/app.py", "app.py"); /* run as a script from the folder above */
+    expect_source(&prefixes, "rc/app.py", "rc/app.py");
+    expect_source(&prefixes, "<string>", "<string>");
+    expect_source(&prefixes, "", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_of_all_widths_are_utf_8),
+        cmocka_unit_test(test_what_is_no_string_has_no_text),
+        cmocka_unit_test(test_paths_lose_the_longest_entry_of_the_search_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
