@@ -25,11 +25,15 @@
 #include "symbol_helper.h"
 #include "symbol_intake.h"
 #include "symbol_store.h"
+#include "triage_nursery.h"
 #include "triager.h"
 
 enum {
     REQUEST_DEADLINE_MS_DEFAULT = 30000,
-    PAYLOAD_DAYS_DEFAULT = 30,   /* a report is looked at in the days after a release, if ever */
+    PAYLOAD_DAYS_DEFAULT = 30, /* a report is looked at in the days after a release, if ever */
+    TRIAGE_MS_DEFAULT = 5000,
+    PENDING_MAX_DEFAULT = 100000,
+    WORKERS_MAX = 256,
     RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
 static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
@@ -48,7 +52,8 @@ struct sbx_server {
     int lock_fd;              /* DATA/lock, held: one server a data folder */
     struct sbx_token *tokens; /* token_count of them */
     size_t token_count;
-    struct sbx_symbol_helper *own_helper; /* NULL: the caller has one */
+    struct sbx_symbol_helper *own_helper;   /* NULL: the caller has one */
+    struct sbx_triage_nursery *own_nursery; /* likewise */
     struct sbx_symbol_intake *intake;
     struct sbx_metrics *metrics;
     struct sbx_store *store;
@@ -172,6 +177,46 @@ static int open_symbols(struct sbx_server *server, const struct sbx_server_optio
     return result;
 }
 
+/* As many workers as are asked for, else as there are processors. */
+static unsigned workers_of(const struct sbx_server_options *options)
+{
+    long processors = options->workers ? (long)options->workers : sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : processors > WORKERS_MAX ? WORKERS_MAX : (unsigned)processors;
+}
+
+static int start_triager(struct sbx_server *server, const struct sbx_server_options *options)
+{
+    char *usual = NULL;
+    if (!options->symbol_store && asprintf(&usual, "%s/symbols", options->data_dir) < 0)
+        return -ENOMEM;
+    const struct sbx_worker_places places = {
+        .symbol_dirs = options->symbol_dirs,
+        .symbol_dir_count = options->symbol_dir_count,
+        .index_paths = options->index_paths,
+        .index_path_count = options->index_path_count,
+        .provider_dir = sbx_provider_shelf_folder(server->providers),
+        .symbol_store = options->symbol_store ? options->symbol_store : usual,
+        .symbol_tenant = SYMBOL_TENANT,
+    };
+    const struct sbx_triager_settings settings = {
+        .store = server->store,
+        .sealed = server->sealed,
+        .renderings = server->renderings,
+        .metrics = server->metrics,
+        .log = options->log,
+        .symbols = server->symbols[SYMBOLS_OF_TRIAGER],
+        .places = &places,
+        .unseal_keys = options->unseal_keys,
+        .nursery = options->nursery ? options->nursery : server->own_nursery,
+        .workers = workers_of(options),
+        .cpu_ms = options->triage_ms ? options->triage_ms : TRIAGE_MS_DEFAULT,
+        .pending_max = options->pending_max ? options->pending_max : PENDING_MAX_DEFAULT,
+    };
+    int result = sbx_triager_start(&settings, &server->triager);
+    free(usual);
+    return result;
+}
+
 /* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
@@ -180,14 +225,6 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         snprintf(why, why_bytes, "%s/providers: %s", options->data_dir, strerror(-result));
     if (result < 0)
         return result;
-    const struct sbx_symbol_places places = {
-        .symbol_dirs = options->symbol_dirs,
-        .symbol_dir_count = options->symbol_dir_count,
-        .index_paths = options->index_paths,
-        .index_path_count = options->index_path_count,
-        .provider_dir = sbx_provider_shelf_folder(server->providers),
-        .store = server->symbols[SYMBOLS_OF_TRIAGER],
-    };
     uint64_t renderings_max = options->renderings_bytes_max == 0 ? RENDERINGS_BYTES_MAX_DEFAULT
                               : options->renderings_bytes_max == SBX_RENDERINGS_NOT_KEPT
                                   ? 0
@@ -206,8 +243,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
     if (result == 0 && !(server->metrics = sbx_metrics_create()))
         result = -ENOMEM;
     if (result == 0)
-        result = sbx_triager_start(server->store, server->sealed, server->renderings, server->metrics, options->log,
-                                   &places, options->unseal_keys, &server->triager);
+        result = start_triager(server, options);
     if (result == 0) {
         sbx_store_set_min_machines(server->store, options->min_machines);
         const struct sbx_ager_boxes boxes = {
@@ -269,6 +305,16 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
     return result;
 }
 
+int sbx_server_prepare(struct sbx_triage_nursery **nursery_out)
+{
+    return sbx_triage_nursery_start(nursery_out);
+}
+
+void sbx_server_unprepare(struct sbx_triage_nursery *nursery)
+{
+    sbx_triage_nursery_stop(nursery);
+}
+
 int sbx_server_start(const struct sbx_server_options *options, struct sbx_server **server_out, char *why,
                      size_t why_bytes)
 {
@@ -283,6 +329,8 @@ int sbx_server_start(const struct sbx_server_options *options, struct sbx_server
         result = check_options(server, options, why, why_bytes);
     if (result == 0 && !options->symbol_helper && (result = sbx_symbol_helper_start(&server->own_helper)) < 0)
         snprintf(why, why_bytes, "no process to read symbol files in: %s", strerror(-result));
+    if (result == 0 && !options->nursery && (result = sbx_triage_nursery_start(&server->own_nursery)) < 0)
+        snprintf(why, why_bytes, "no process to triage in: %s", strerror(-result));
     if (result == 0)
         server->lock_fd = result = lock_data_dir(options->data_dir, why, why_bytes);
     if (result >= 0)
@@ -313,6 +361,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_symbol_helper_stop(server->own_helper);
     sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);
+    sbx_triage_nursery_stop(server->own_nursery);
     sbx_collector_destroy(server->collector);
     sbx_renderings_close(server->renderings);
     sbx_policy_shelf_close(server->policies);

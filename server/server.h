@@ -19,6 +19,7 @@
 #include "unseal.h"
 
 struct sbx_symbol_helper;
+struct sbx_triage_nursery;
 
 /* A new value starts as all zeroes; zero means the default that the field names. Everything is borrowed until
  * sbx_server_start returns, except `log`. */
@@ -41,10 +42,14 @@ struct sbx_server_options {
     const char *const *read_tokens;    /* to look at pages and lists */
     size_t send_token_count, symbols_token_count, read_token_count;
     struct sbx_symbol_helper
-        *symbol_helper;           /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
+        *symbol_helper;                 /* symbol_helper.h, borrowed until stop; NULL: the server makes one, which has
                                                 whatever secrets this process has by then */
-    uint64_t symbol_bytes_max;    /* of a file of symbols that is sent; 2 GiB */
-    uint64_t disk_reserve_bytes;  /* that such a file leaves free, for payloads; 256 MiB */
+    struct sbx_triage_nursery *nursery; /* of sbx_server_prepare(): likewise */
+    uint32_t workers;                   /* processes that triage; as many as there are processors */
+    uint32_t triage_ms;                 /* of processor time for one payload; 5,000 */
+    uint32_t pending_max;               /* payloads that wait for triage, before no more are taken; 100,000 */
+    uint64_t symbol_bytes_max;          /* of a file of symbols that is sent; 2 GiB */
+    uint64_t disk_reserve_bytes;        /* that such a file leaves free, for payloads; 256 MiB */
     uint32_t request_deadline_ms; /* from connect, or the end of the request before, to the end of the answer; 30 s */
     uint64_t
         renderings_bytes_max; /* what reports that somebody asked for may take on disk; 256 MiB. SBX_RENDERINGS_NOT_KEPT */
@@ -61,6 +66,11 @@ enum {
 }; /* days */
 
 struct sbx_server;
+
+/* Fork the process that triage workers are made by, for the options' `nursery`: at the program's begin, while it has one thread
+ * and has read no secret yet. Returns 0 and one (given: unprepare, after the server was stopped), or -errno. */
+int sbx_server_prepare(struct sbx_triage_nursery **nursery_out);
+void sbx_server_unprepare(struct sbx_triage_nursery *nursery); /* NULL is fine */
 
 /* Start listening and the worker. Returns 0 and a server (given: sbx_server_stop), or -EINVAL for options that cannot
  * be (no token on a public address, a listen text that is no address), -EBUSY when another server uses the data folder,

@@ -32,6 +32,9 @@ enum {
     OPTION_PAYLOAD_DAYS,
     OPTION_MIN_MACHINES,
     OPTION_RENDERINGS_MB,
+    OPTION_WORKERS,
+    OPTION_TRIAGE_SECONDS,
+    OPTION_PENDING,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -65,6 +68,11 @@ static const struct sbx_option options[OPTION_COUNT] = {
         {"--renderings-mb", 0, "N",
          "keep at most N MiB of the reports that somebody looked at\n(default 256; 0: none, each is "
          "made anew)"},
+    [OPTION_WORKERS] = {"--workers", 0, "N", "triage in N processes (default: as many as there are processors)"},
+    [OPTION_TRIAGE_SECONDS] = {"--triage-seconds", 0, "N",
+                               "set a payload aside that takes more than N s of processor time\n(default 5)"},
+    [OPTION_PENDING] = {"--pending", 0, "N",
+                        "take no more payloads while N wait for triage; senders try again\n(default 100000)"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},
@@ -251,6 +259,24 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             }
             server_options->min_machines = (uint32_t)number;
             break;
+        case OPTION_WORKERS:
+            if (!sbx_option_number(&reader, OPTION_WORKERS, 1, 256, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->workers = (uint32_t)number;
+            break;
+        case OPTION_TRIAGE_SECONDS:
+            if (!sbx_option_number(&reader, OPTION_TRIAGE_SECONDS, 1, 3600, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->triage_ms = (uint32_t)number * 1000;
+            break;
+        case OPTION_PENDING:
+            if (!sbx_option_number(&reader, OPTION_PENDING, 1, 100000000, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->pending_max = (uint32_t)number;
+            break;
         case OPTION_RENDERINGS_MB:
             if (!sbx_option_number(&reader, OPTION_RENDERINGS_MB, 0, 1 << 20, &number)) {
                 return SBX_EXIT_USAGE;
@@ -276,6 +302,7 @@ int sbx_command_serve(int argc, char **argv)
     struct lists lists = {0};
     struct sbx_server_options server_options = {.listen = DEFAULT_LISTEN, .log = stderr};
     struct sbx_symbol_helper *helper = NULL;
+    struct sbx_triage_nursery *nursery = NULL;
     const char *token_path = NULL;
     char token[SBX_TOKEN_MAX + 1], why[300];
     bool help = false;
@@ -285,11 +312,17 @@ int sbx_command_serve(int argc, char **argv)
     if (result != 0) {
         return sbx_failure("serve", "no process to read symbol files in: %s", strerror(-result));
     }
+    result = sbx_server_prepare(&nursery);
+    if (result != 0) {
+        sbx_failure("serve", "no process to triage in: %s", strerror(-result));
+        goto free_lists;
+    }
     if (!lists_create(&lists, argc)) {
         sbx_failure("serve", "%s", strerror(ENOMEM));
         goto free_lists;
     }
     server_options.symbol_helper = helper;
+    server_options.nursery = nursery;
     server_options.symbol_dirs = lists.symbol_dirs;
     server_options.index_paths = lists.index_paths;
     status = read_options(argc, argv, &server_options, &lists, &keys, &token_path, &help);
@@ -316,6 +349,7 @@ free_lists:
     sbx_unseal_keys_wipe(&keys);
     explicit_bzero(token, sizeof token);
     lists_finish(&lists);
+    sbx_server_unprepare(nursery);
     sbx_symbol_helper_stop(helper);
     return status;
 }

@@ -16,6 +16,7 @@ enum {
     /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
     IN_FLIGHT_BYTES_MAX = 64 * SBX_ENVELOPE_BYTES_MAX,
     RETRY_AFTER_S = 5,
+    PENDING_AGAIN_S = 60, /* when too many wait for triage: some thousand are done by then */
 };
 
 struct sbx_collector {
@@ -82,6 +83,12 @@ struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char 
     /* Refused by its own word, before a byte of it is read. Without the header (chunked) it is counted as it comes. */
     if (content_length && strtoull(content_length, NULL, 10) > SBX_ENVELOPE_BYTES_MAX) {
         refuse_too_large(collector, reply);
+        return NULL;
+    }
+    if (!sbx_triager_has_room(collector->triager)) {
+        sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_PENDING, 1);
+        sbx_reply_text(reply, 503, "too many payloads wait for triage; try again");
+        reply->retry_after_s = PENDING_AGAIN_S;
         return NULL;
     }
     struct sbx_upload *upload = calloc(1, sizeof(*upload));
@@ -155,8 +162,6 @@ static void answer_stored(struct sbx_collector *collector, int result, enum sbx_
     reply->status = 200;
     reply->content_type = SBX_TEXT_PLAIN;
     sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", id_text);
-    if (stored == SBX_STORED_NEW)
-        sbx_triager_wake(collector->triager);
 }
 
 /* Store what was decoded and answer. */
@@ -166,6 +171,8 @@ static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall
     int result =
         sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used, now_ms(), &stored);
     answer_stored(upload->collector, result, stored, stall->payload_id_text, reply);
+    if (result == 0 && stored == SBX_STORED_NEW)
+        sbx_triager_came(upload->collector->triager, stall);
 }
 
 /* Refuse what is no payload: the sender need not try again. */
@@ -223,6 +230,8 @@ static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
             sbx_sealed_store_put(collector->sealed, &sealed, upload->body.data, upload->body.used, now_ms(), &stored);
     }
     answer_stored(collector, result, stored, id_text, reply);
+    if (result == 0 && stored == SBX_STORED_NEW)
+        sbx_triager_wake(collector->triager);
 }
 
 void sbx_upload_end(struct sbx_upload *upload, struct sbx_reply *reply)

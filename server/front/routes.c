@@ -216,7 +216,8 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
         if (result == -EINPROGRESS)
             return;
         has_report = result == 0;
-        if (result < 0 && result != -ENOENT) { /* a page that says so, beside what is known of it */
+        if (result < 0 && result != -ENOENT && result != -EAGAIN &&
+            result != -ECANCELED) { /* a page that says so, beside what is known of it */
             row.state = SBX_TRIAGE_FAILED;
             snprintf(row.failure, sizeof(row.failure), "its report cannot be made: %.160s", why_not(request, result));
         }

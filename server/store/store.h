@@ -119,9 +119,6 @@ void sbx_store_close(struct sbx_store *store);
 int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                   int64_t received_ms, enum sbx_stored *stored_out);
 
-/* Give `stall` the end that was told of it, if one was: `stall` is that of a payload that is stored. 0 or -errno. */
-int sbx_store_complete(struct sbx_store *store, struct sbx_stall *stall);
-
 /* The machine that these ids belong to is to be forgotten: whatever carries one goes with all that was made of it, and
  * what carries one is not kept any more when it comes later; sbx_store_put() then says BEFORE. `gone` (may be NULL) is
  * told each payload's id. Returns how many went, or -errno; then those told are gone and the rest is to be asked for
@@ -150,8 +147,30 @@ int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 
 /* ---- triage's side ---- */
 
-/* The oldest payload that waits for triage, those first that took no server down yet; -ENOENT when none waits. */
-int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES]);
+/* How a stall ended, told apart from it. */
+struct sbx_end_row {
+    uint32_t how, signal; /* enum sbx_stall_end; NONE: nothing was told */
+    int64_t duration_ns;
+};
+
+/* What triage begins with. */
+struct sbx_triage_input {
+    struct sbx_byte_buffer envelope; /* given: finish */
+    enum sbx_triage_state state;
+    int attempts;
+    struct sbx_end_row end;
+};
+/* -ENOENT when it is not there, or its bytes are not. */
+int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_triage_input *input_out);
+/* The end alone. */
+int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_end_row *end_out);
+
+/* Tell `each` of the oldest payloads that wait for triage, `max` at most; those first that took no worker down yet. `machine`
+ * (8 bytes) tells those of different machines apart, or of different processes where they have no id. Returns how many, or
+ * -errno. `each` calls nothing of the store. */
+int sbx_store_each_pending(struct sbx_store *store, size_t max,
+                           void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
+                           void *context);
 /* Say that triage of it begins (durable, so that a crash counts). -EDEADLK when it has begun too often already. */
 int sbx_store_begin_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]);
 int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES],

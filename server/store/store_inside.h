@@ -93,7 +93,7 @@ enum writer_statement {
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 12
+    SBX_READER_STATEMENTS = 13
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 

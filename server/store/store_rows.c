@@ -47,7 +47,8 @@
 
 enum reader_statement {
     READ_ENVELOPE,
-    NEXT_PENDING,
+    EACH_PENDING,
+    TRIAGE_INPUT,
     ONE_SNAPSHOT,
     NEWEST_SNAPSHOTS,
     SNAPSHOTS_OF_ISSUE,
@@ -64,7 +65,11 @@ static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table i
 
 const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1",
-    [NEXT_PENDING] = "SELECT id FROM snapshot WHERE state = 0 ORDER BY attempts, seq LIMIT 1",
+    [EACH_PENDING] = "SELECT s.id, COALESCE(r.id, s.session) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
+                     " WHERE s.state = 0 ORDER BY s.attempts, s.seq LIMIT ?1",
+    [TRIAGE_INPUT] = "SELECT p.envelope, s.state, s.attempts, e.how, e.signal, e.duration_ns FROM snapshot s"
+                     " JOIN payload p ON p.seq = s.seq"
+                     " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1",
     [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_COMMON,
     [NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
@@ -93,7 +98,8 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " AND " IS_COMMON_ISSUE " GROUP BY i.num ORDER BY COUNT(*) DESC LIMIT ?2",
     [FIND_ADDRESS] = "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 UNION ALL"
                      " SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1 LIMIT 1",
-    [READ_END] = "SELECT how, signal, duration_ns FROM stall_end WHERE first = ?1 AND session = ?2",
+    [READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
+                 " AND e.session = s.session WHERE s.id = ?1",
 };
 
 void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines)
@@ -134,40 +140,67 @@ int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 
 /* ---- triage's side ---- */
 
-int sbx_store_complete(struct sbx_store *store, struct sbx_stall *stall)
+/* Three columns from `first` on; of a row without an end they are NULL, which reads as zero. */
+static struct sbx_end_row read_end(sqlite3_stmt *statement, int first)
 {
-    if (!stall->trigger.in_progress || stall->end.how != SBX_END_NONE)
-        return 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_END);
-    sqlite3_bind_blob(statement, 1, stall->payload_id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 2, stall->session_id, SBX_ID_BYTES, SQLITE_STATIC);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        stall->end.how = (uint32_t)sqlite3_column_int(statement, 0);
-        stall->end.signal = (uint32_t)sqlite3_column_int(statement, 1);
-        stall->end.duration_ns = sqlite3_column_int64(statement, 2);
-        sqlite3_reset(statement);
-    }
-    sqlite3_clear_bindings(statement);
-    sbx_store_handle_unlock(&store->reader);
-    return result < 0 ? result : 0;
+    return (struct sbx_end_row){.how = (uint32_t)sqlite3_column_int(statement, first),
+                                .signal = (uint32_t)sqlite3_column_int(statement, first + 1),
+                                .duration_ns = sqlite3_column_int64(statement, first + 2)};
 }
 
-int sbx_store_next_pending(struct sbx_store *store, uint8_t id_out[SBX_ID_BYTES])
+int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_triage_input *input_out)
 {
+    *input_out = (struct sbx_triage_input){0};
     sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, NEXT_PENDING);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, TRIAGE_INPUT);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+        sbx_byte_buffer_append(&input_out->envelope, sqlite3_column_blob(statement, 0),
+                               (size_t)sqlite3_column_bytes(statement, 0));
+        input_out->state = (enum sbx_triage_state)sqlite3_column_int(statement, 1);
+        input_out->attempts = sqlite3_column_int(statement, 2);
+        input_out->end = read_end(statement, 3);
         sqlite3_reset(statement);
-        result = 0;
+        result = input_out->envelope.failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
     }
     sbx_store_handle_unlock(&store->reader);
     return result;
+}
+
+int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_end_row *end_out)
+{
+    *end_out = (struct sbx_end_row){0};
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_END);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0) {
+        *end_out = read_end(statement, 0);
+        sqlite3_reset(statement);
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_each_pending(struct sbx_store *store, size_t max,
+                           void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
+                           void *context)
+{
+    int result, count = 0;
+    sbx_store_handle_lock(&store->reader);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, EACH_PENDING);
+    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    while ((result = sbx_store_step(statement)) > 0) {
+        if (sqlite3_column_bytes(statement, 0) != SBX_ID_BYTES || sqlite3_column_bytes(statement, 1) < 8)
+            continue;
+        each(context, sqlite3_column_blob(statement, 0), sqlite3_column_blob(statement, 1));
+        count++;
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result < 0 ? result : count;
 }
 
 /* ---- the pages' side ---- */

@@ -66,6 +66,7 @@ static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[
         {SBX_METRIC_REJECTED_UNSUPPORTED, "unsupported"},
         {SBX_METRIC_REJECTED_CONFLICT, "conflict"},
         {SBX_METRIC_REJECTED_BUSY, "busy"},
+        {SBX_METRIC_REJECTED_PENDING, "pending"},
         {SBX_METRIC_REJECTED_STORE, "store"},
         {SBX_METRIC_INCOMPLETE, "incomplete"},
     };
@@ -73,6 +74,15 @@ static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[
     for (size_t i = 0; i < sizeof(rejections) / sizeof(rejections[0]); i++)
         sbx_byte_buffer_format(out, "stallbox_snapshots_rejected_total{reason=\"%s\"} %llu\n", rejections[i].reason,
                                (unsigned long long)counts[rejections[i].metric]);
+}
+
+static void print_worker_ends(struct sbx_byte_buffer *out, const uint64_t counts[SBX_METRIC_COUNT])
+{
+    static const char *const reasons[] = {"time", "output", "crash", "killed", "none"};
+    print_head(out, "stallbox_triage_workers_ended_total", "counter", "Triage workers that gave no answer, by reason.");
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        sbx_byte_buffer_format(out, "stallbox_triage_workers_ended_total{reason=\"%s\"} %llu\n", reasons[i],
+                               (unsigned long long)counts[SBX_METRIC_WORKERS_SLOW + i]);
 }
 
 static void print_symbol_uploads(struct sbx_byte_buffer *out, const uint64_t counts[SBX_METRIC_COUNT])
@@ -106,6 +116,7 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     print_one(out, "stallbox_triaged_anew_total", "counter", "Payloads triaged anew because symbols came.",
               counts[SBX_METRIC_TRIAGED_ANEW]);
     print_symbol_uploads(out, counts);
+    print_worker_ends(out, counts);
     print_head(out, "stallbox_triage_seconds", "summary", "Time spent triaging one payload.");
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",
                            (double)counts[SBX_METRIC_TRIAGE_MICROSECONDS] / 1e6,

@@ -38,9 +38,15 @@ enum sbx_metric {
     SBX_METRIC_SYMBOLS_REFUSED = 26, /* bad files, and those without a right to send them */
     SBX_METRIC_SYMBOLS_LATER = 27,   /* no room, too many at a time, or the server stops */
     SBX_METRIC_SYMBOLS_INCOMPLETE = 28,
-    SBX_METRIC_RENDERED = 29,     /* reports made because somebody asked */
-    SBX_METRIC_NOT_RENDERED = 30, /* that could not be made, or not within their bounds */
-    SBX_METRIC_COUNT = 31,
+    SBX_METRIC_RENDERED = 29,         /* reports made because somebody asked */
+    SBX_METRIC_NOT_RENDERED = 30,     /* that could not be made, or not within their bounds */
+    SBX_METRIC_WORKERS_SLOW = 31,     /* ended over their processor time */
+    SBX_METRIC_WORKERS_LARGE = 32,    /* over what they may say */
+    SBX_METRIC_WORKERS_DIED = 33,     /* by themselves */
+    SBX_METRIC_WORKERS_KILLED = 34,   /* by somebody else, such as the system for want of memory */
+    SBX_METRIC_WORKERS_NONE = 35,     /* there was none to be had */
+    SBX_METRIC_REJECTED_PENDING = 36, /* too many wait for triage */
+    SBX_METRIC_COUNT = 37,
 };
 
 struct sbx_metrics;

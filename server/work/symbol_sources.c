@@ -36,7 +36,6 @@ struct sbx_symbol_sources {
     pthread_mutex_t lock;                  /* of those up to the empty line */
     struct arrival arrivals[ARRIVALS_MAX]; /* symbols that the symbolizer does not know yet */
     size_t arrival_count;
-    uint64_t arrivals_ever;
     bool is_stale; /* the symbolizer is to be made anew */
 
     char **symbol_dirs;
@@ -122,27 +121,7 @@ void sbx_symbol_sources_came(struct sbx_symbol_sources *sources, const uint8_t *
     } else {
         sources->is_stale = true;
     }
-    sources->arrivals_ever++;
     pthread_mutex_unlock(&sources->lock);
-}
-
-uint64_t sbx_symbol_sources_arrivals(struct sbx_symbol_sources *sources)
-{
-    pthread_mutex_lock(&sources->lock);
-    uint64_t count = sources->arrivals_ever;
-    pthread_mutex_unlock(&sources->lock);
-    return count;
-}
-
-bool sbx_symbol_sources_has(const struct sbx_symbol_sources *sources, const uint8_t *build_id, size_t bytes,
-                            uint64_t *made_s_out)
-{
-    struct sbx_symbol_image *image;
-    if (!sources->store || sbx_symbol_store_find(sources->store, build_id, bytes, (uint64_t)time(NULL), 0, &image) != 0)
-        return false;
-    *made_s_out = sbx_symbol_image_facts(image)->made_s;
-    sbx_symbol_image_close(image);
-    return true;
 }
 
 /* ---- life ---- */

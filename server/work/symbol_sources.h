@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* symbol_sources.h - where the triage thread's names come from, and what came since it looked.
+/* symbol_sources.h - where a triage worker's names come from, and what came since it looked.
  *
- * The symbolizer is the triage thread's own. That symbols came is told by any thread, and heard when the next payload
- * begins. */
+ * That symbols came is told by any thread, and heard when the next payload begins. */
 #ifndef SBX_SYMBOL_SOURCES_H
 #define SBX_SYMBOL_SOURCES_H
 
@@ -29,16 +28,9 @@ struct sbx_symbol_sources;
 struct sbx_symbol_sources *sbx_symbol_sources_create(const struct sbx_symbol_places *places, FILE *log);
 void sbx_symbol_sources_destroy(struct sbx_symbol_sources *sources); /* NULL is fine */
 
-/* A symbolizer that knows today's files, borrowed until the next call; NULL without memory. The triage thread's. */
+/* A symbolizer that knows today's files, borrowed until the next call; NULL without memory. One thread at a time. */
 struct sbx_symbolizer *sbx_symbol_sources_renew(struct sbx_symbol_sources *sources);
 
 /* Symbols of a build-id came; NULL: names of an embedded runtime. Any thread. */
 void sbx_symbol_sources_came(struct sbx_symbol_sources *sources, const uint8_t *build_id, size_t bytes);
-/* How often anything came. Any thread. */
-uint64_t sbx_symbol_sources_arrivals(struct sbx_symbol_sources *sources);
-
-/* Does the store have symbols of the build-id, and when were they made? */
-bool sbx_symbol_sources_has(const struct sbx_symbol_sources *sources, const uint8_t *build_id, size_t bytes,
-                            uint64_t *made_s_out);
-
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triager.h - the one thread that turns stored payloads into verdicts, and into reports that somebody asks for.
+/* triager.h - turns stored payloads into verdicts, and into reports that somebody asks for.
  *
- * What waits for a verdict is in the store, not in memory: after a crash or kill the next start goes on where this one
- * stopped. The thread owns the symbolizer (symbol_sources.h). It is told of new payloads (wake). Stalls whose symbols came are
- * marked in the store too (store_symbols.h). Reports are made for those who wish for one, before all that waits; that changes
- * nothing in the store. */
+ * Some threads, each with a worker process of its own (triage_process.h) that does what reads a stranger's bytes; the threads
+ * take what waits, hand it over, and store what comes back. What waits for a verdict is in the store, and its order in memory
+ * (triage_queue.h): after a crash or kill the next start goes on where this one stopped. Stalls whose symbols came are marked
+ * in the store too (store_symbols.h). Reports are made for those who wish for one, before all that waits; that changes nothing
+ * in the store.
+ *
+ * A payload that is over its bounds, or ends its worker twice, is set aside with a word for a person. What is short and
+ * passes (disk, memory, descriptors, a worker that the system killed) is tried again. */
 #ifndef SBX_TRIAGER_H
 #define SBX_TRIAGER_H
 
@@ -14,28 +18,42 @@
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
-#include "symbol_sources.h"
+#include "triage_worker.h"
 
+struct sbx_symbol_store;
+struct sbx_triage_nursery;
 struct sbx_triager;
 
-/* `store`, `sealed`, `renderings`, `metrics` and `log` (may be NULL) are borrowed until stop, `places` as symbol_sources.h
- * says; the keys are copied, NULL: what is sealed stays so. Returns 0 or -errno. */
-int sbx_triager_start(struct sbx_store *store, struct sbx_sealed_store *sealed, struct sbx_renderings *renderings,
-                      struct sbx_metrics *metrics, FILE *log, const struct sbx_symbol_places *places,
-                      const struct sbx_unseal_keys *unseal_keys, struct sbx_triager **triager_out);
-/* Ends after the payload at hand. NULL is fine. */
+struct sbx_triager_settings { /* borrowed until stop, but `places` and the keys, which are copied */
+    struct sbx_store *store;
+    struct sbx_sealed_store *sealed;
+    struct sbx_renderings *renderings;
+    struct sbx_metrics *metrics;
+    FILE *log;                        /* NULL: silent */
+    struct sbx_symbol_store *symbols; /* a handle that is nobody else's */
+    const struct sbx_worker_places *places;
+    const struct sbx_unseal_keys *unseal_keys; /* NULL: what is sealed stays so */
+    struct sbx_triage_nursery *nursery;
+    unsigned workers;   /* 1 and more */
+    uint32_t cpu_ms;    /* of processor time for one payload */
+    size_t pending_max; /* payloads that wait */
+};
+
+/* Returns 0 or -errno. */
+int sbx_triager_start(const struct sbx_triager_settings *settings, struct sbx_triager **triager_out);
+/* Ends after the payloads at hand. NULL is fine. */
 void sbx_triager_stop(struct sbx_triager *triager);
 
-/* There is something new in the store. Any thread. */
+/* This payload, or this end of a stall, was stored. Any thread. */
+void sbx_triager_came(struct sbx_triager *triager, const struct sbx_stall *stall);
+/* Something sealed was. Any thread. */
 void sbx_triager_wake(struct sbx_triager *triager);
+/* May another payload come to wait? Any thread. */
+bool sbx_triager_has_room(struct sbx_triager *triager);
 
 /* Symbols of a build-id came (NULL: names of an embedded runtime), and that is in the store: stalls that lacked them are
  * triaged anew, one at a time, behind all that waits. Any thread. */
 void sbx_triager_symbols_came(struct sbx_triager *triager, const uint8_t *build_id, size_t bytes);
-
-enum {
-    SBX_RENDERING_BYTES_MAX = 8 << 20 /* what is larger is not made */
-};
 
 /* One rendering that somebody waits for. */
 struct sbx_wish {
@@ -45,7 +63,7 @@ struct sbx_wish {
     void *context;
     /* Below: the triager's until then. */
     struct sbx_wish *next;
-    int result; /* 0; -ENOENT its bytes are gone; -ECANCELED the server stops; else it cannot be made, and `why` says why */
+    int result; /* 0; -ENOENT its bytes are gone; -ECANCELED the server stops; -EAGAIN not now; else it cannot be made */
     char why[200];               /* of a person's words */
     struct sbx_byte_buffer body; /* given: sbx_wish_finish */
 };

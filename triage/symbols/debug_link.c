@@ -3,6 +3,7 @@
 #include "debug_link.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "build_id.h"
+#include "shortage.h"
 
 enum {
     SECTIONS_MAX = 512,
@@ -71,6 +73,9 @@ static int open_if_equal(const char *path, const uint8_t *build_id, size_t bytes
         return -1;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        sbx_shortage_note(errno);
+    }
     if (fd >= 0 && (sbx_build_id_read(fd, found) != bytes || memcmp(found, build_id, bytes) != 0)) {
         close(fd);
         fd = -1;

@@ -19,6 +19,7 @@
 
 #include "build_id.h"
 #include "file_ids.h"
+#include "shortage.h"
 
 enum {
     DEPTH_GIVEN = 8,
@@ -173,6 +174,7 @@ static size_t ids_of(const char *path, struct sbx_file_id ids_out[SBX_FILE_IDS_M
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
+        sbx_shortage_note(errno);
         return 0;
     }
     struct stat status;
@@ -200,6 +202,7 @@ static int scan_folder(struct sbx_elf_finder *finder, const char *path, int dept
 {
     DIR *folder = opendir(path);
     if (folder == NULL) {
+        sbx_shortage_note(errno);
         return 0; /* a folder that is not there holds nothing */
     }
     int result = 0;

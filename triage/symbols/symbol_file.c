@@ -26,6 +26,7 @@
 #include "macho_image.h"
 #include "mini_debug_info.h"
 #include "name_cache.h"
+#include "shortage.h"
 #include "split_files.h"
 #include "split_parts.h"
 
@@ -280,6 +281,8 @@ struct sbx_symbol_file *sbx_symbol_file_open(const struct sbx_elf_paths *paths, 
         if (fd >= 0) {
             descriptors[count++] = fd;
             alternate = alternate < 0 ? sbx_debug_alternate_open(paths->paths[i], fd) : alternate;
+        } else {
+            sbx_shortage_note(errno);
         }
     }
     struct sbx_symbol_file *file = open_all(false, descriptors, count, alternate, build_id, bytes);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "shortage.h"
 #include "watch_names.h"
 
 enum {
@@ -164,8 +165,13 @@ void sbx_symbolizer_use_store(struct sbx_symbolizer *symbolizer, struct sbx_symb
 static void look_in_store(const struct sbx_symbolizer *symbolizer, struct entry *entry)
 {
     struct sbx_symbol_image *image;
-    if (symbolizer->store == NULL || sbx_symbol_store_find(symbolizer->store, entry->build_id, entry->bytes,
-                                                           (uint64_t)time(NULL), CACHE_BYTES, &image) != 0) {
+    int result = symbolizer->store == NULL ? -ENOENT
+                                           : sbx_symbol_store_find(symbolizer->store, entry->build_id, entry->bytes,
+                                                                   (uint64_t)time(NULL), CACHE_BYTES, &image);
+    if (result != 0) {
+        if (result != -EIO) { /* a server of symbols that is away is gone without, until it is back */
+            sbx_shortage_note(result);
+        }
         return; /* a damaged image is as none: the files may still be there */
     }
     const char *name = sbx_symbol_image_facts(image)->name;

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* triage_worker.c - decode, name, judge; answer. */
+#include "triage_worker.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "attribute.h"
+#include "cause.h"
+#include "envelope_format.h"
+#include "rendering_make.h"
+#include "report.h"
+#include "shortage.h"
+#include "symbol_sources.h"
+#include "symbol_store.h"
+#include "triage_wire.h"
+#include "worker_sandbox.h"
+
+enum {
+    PLACES_BYTES_MAX = 1 << 20
+};
+
+/* ---- the socket ---- */
+
+static bool read_all(int socket, void *bytes, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t got = read(socket, (char *)bytes + done, count - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static bool write_all(int socket, const void *bytes, size_t count)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t put = write(socket, (const char *)bytes + done, count - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* ---- its places ---- */
+
+static void put_text(struct sbx_byte_buffer *out, const char *text)
+{
+    sbx_byte_buffer_append(out, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+int sbx_worker_pack_places(const struct sbx_worker_places *places, struct sbx_byte_buffer *greeting_out)
+{
+    struct sbx_byte_buffer text = {.limit = PLACES_BYTES_MAX};
+    put_text(&text, places->provider_dir);
+    put_text(&text, places->symbol_store);
+    put_text(&text, places->symbol_tenant);
+    for (size_t i = 0; i < places->symbol_dir_count; i++)
+        put_text(&text, places->symbol_dirs[i]);
+    for (size_t i = 0; i < places->index_path_count; i++)
+        put_text(&text, places->index_paths[i]);
+    const uint32_t numbers[3] = {(uint32_t)places->symbol_dir_count, (uint32_t)places->index_path_count,
+                                 (uint32_t)text.used};
+    sbx_byte_buffer_append(greeting_out, numbers, sizeof(numbers));
+    sbx_byte_buffer_append(greeting_out, text.data, text.used);
+    int result = text.failed ? -E2BIG : greeting_out->failed ? -ENOMEM : 0;
+    sbx_byte_buffer_finish(&text);
+    return result;
+}
+
+/* The next text; "" when there is none any more. */
+static const char *next_text(const char **at, const char *end)
+{
+    const char *text = *at;
+    if (text >= end)
+        return "";
+    *at += strlen(text) + 1;
+    return text;
+}
+
+static const char *or_null(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+/* Read the places and open what can be opened before the doors close. NULL: there is nobody, or no memory. */
+static struct sbx_symbol_sources *open_sources(int socket, bool *may_connect_out)
+{
+    uint32_t numbers[3];
+    if (!read_all(socket, numbers, sizeof(numbers)) || numbers[2] > PLACES_BYTES_MAX || numbers[0] > numbers[2] ||
+        numbers[1] > numbers[2])
+        return NULL;
+    const size_t dirs = numbers[0], indexes = numbers[1], bytes = numbers[2];
+    char *text = calloc(1, bytes + 1), why[300];
+    const char **paths = calloc(dirs + indexes + 1, sizeof(*paths));
+    if (!text || !paths || !read_all(socket, text, bytes))
+        return NULL;
+    const char *at = text, *end = text + bytes;
+    const char *provider_dir = next_text(&at, end), *where = next_text(&at, end), *tenant = next_text(&at, end);
+    for (size_t i = 0; i < dirs + indexes; i++)
+        paths[i] = next_text(&at, end);
+    struct sbx_symbol_store *store = NULL; /* for as long as the process lives */
+    if (*where && sbx_symbol_store_open_at(where, tenant, false, &store, why, sizeof(why)) < 0)
+        store = NULL;
+    *may_connect_out = strstr(where, "://") != NULL;
+    const struct sbx_symbol_places places = {.symbol_dirs = paths,
+                                             .symbol_dir_count = dirs,
+                                             .index_paths = paths + dirs,
+                                             .index_path_count = indexes,
+                                             .provider_dir = or_null(provider_dir),
+                                             .store = store};
+    struct sbx_symbol_sources *sources = sbx_symbol_sources_create(&places, NULL);
+    free(paths);
+    free(text);
+    return sources;
+}
+
+/* ---- one task ---- */
+
+static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer *body)
+{
+    const struct sbx_verdict *verdict = &report->verdict;
+    const struct sbx_location *location = &verdict->location;
+    struct sbx_gap_row *gaps = calloc(report->gap_count + 1, sizeof(*gaps));
+    if (!gaps) {
+        body->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < report->gap_count; i++) {
+        const struct sbx_report_gap *gap = &report->gaps[i];
+        const struct sbx_stall_module *module = &report->stall->modules[gap->module];
+        gaps[i] = (struct sbx_gap_row){.build_id = module->build_id,
+                                       .build_id_bytes = gap->is_runtime ? 8 : module->build_id_bytes,
+                                       .name = gap->name,
+                                       .is_runtime = gap->is_runtime,
+                                       .unnamed = gap->unnamed};
+    }
+    const struct sbx_verdict_row row = {
+        .app = report->app_name,
+        .cause = sbx_cause_name(verdict->cause),
+        .class_ = sbx_class_name(verdict->class_),
+        .function = location->function ? location->function : "",
+        .module = location->module ? location->module : "",
+        .headline = verdict->headline,
+        .confidence = verdict->confidence,
+        .gaps = gaps,
+        .gap_count = report->gap_count,
+    };
+    sbx_verdict_pack(&row, body);
+    free(gaps);
+}
+
+/* The end that was told apart from it. */
+static void complete(struct sbx_stall *stall, const struct sbx_end_row *end)
+{
+    if (!stall->trigger.in_progress || stall->end.how != SBX_END_NONE)
+        return;
+    stall->end.how = end->how;
+    stall->end.signal = end->signal;
+    stall->end.duration_ns = end->duration_ns;
+}
+
+/* Returns 0 and a body, or -errno with the reason. */
+static int do_task(struct sbx_symbol_sources *sources, const struct sbx_task_head *head, const uint8_t *envelope,
+                   struct sbx_byte_buffer *body, char *why, size_t why_bytes)
+{
+    struct sbx_stall *stall;
+    struct sbx_report *report = NULL;
+    int result = sbx_stall_decode(envelope, head->envelope_bytes, &stall, why, why_bytes);
+    if (result < 0)
+        return result;
+    complete(stall, &head->end);
+    struct sbx_symbolizer *symbolizer = sbx_symbol_sources_renew(sources);
+    result = symbolizer ? sbx_report_create(stall, symbolizer, &report) : -ENOMEM;
+    if (result == 0)
+        result = sbx_attribute(report);
+    if (result == 0 && head->kind == SBX_TASK_RENDERING) {
+        result = sbx_rendering_make(report, (enum sbx_rendering)head->rendering, SBX_ANSWER_BYTES_MAX, body);
+        if (result == -EFBIG)
+            snprintf(why, why_bytes, "it would have more than %d MiB", SBX_ANSWER_BYTES_MAX >> 20);
+    } else if (result == 0) {
+        body->limit = SBX_ANSWER_BYTES_MAX;
+        pack_verdict(report, body);
+        result = body->failed ? -EFBIG : 0;
+    }
+    sbx_report_destroy(report);
+    sbx_stall_destroy(stall);
+    return result;
+}
+
+static bool answer(int socket, const struct sbx_answer_head *head, const struct sbx_byte_buffer *body)
+{
+    return write_all(socket, head, sizeof(*head)) && write_all(socket, body->data, (size_t)head->body_bytes);
+}
+
+/* The next task, to its answer. Returns whether there was one. */
+static bool serve_one(int socket, struct sbx_symbol_sources *sources)
+{
+    struct sbx_task_head head;
+    struct sbx_arrival arrival;
+    if (!read_all(socket, &head, sizeof(head)) || head.envelope_bytes > SBX_ENVELOPE_BYTES_MAX ||
+        head.rendering >= SBX_RENDERING_KINDS)
+        return false;
+    for (uint32_t i = 0; i < head.arrival_count; i++) {
+        if (!read_all(socket, &arrival, sizeof(arrival)))
+            return false;
+        sbx_symbol_sources_came(sources, arrival.bytes ? arrival.build_id : NULL, arrival.bytes);
+    }
+    uint8_t *envelope = malloc(head.envelope_bytes + 1);
+    if (!envelope || !read_all(socket, envelope, head.envelope_bytes))
+        return false;
+    struct sbx_byte_buffer body = {0};
+    struct sbx_answer_head said = {0};
+    uint64_t shortages = sbx_shortage_count();
+    said.result = do_task(sources, &head, envelope, &body, said.why, sizeof(said.why));
+    if (sbx_shortage_count() != shortages) { /* what was not to be opened is not known to be missing */
+        said.result = -EAGAIN;
+        snprintf(said.why, sizeof(said.why), "symbols cannot be read now: %s", strerror(sbx_shortage_newest()));
+        sbx_symbol_sources_came(sources, NULL, 0);
+    }
+    said.body_bytes = said.result == 0 ? body.used : 0;
+    bool is_said = answer(socket, &said, &body);
+    sbx_byte_buffer_finish(&body);
+    free(envelope);
+    return is_said;
+}
+
+_Noreturn void sbx_triage_worker_run(int socket)
+{
+    bool may_connect = false;
+    struct sbx_symbol_sources *sources = open_sources(socket, &may_connect);
+    if (!sources || sbx_worker_sandbox_close(may_connect) < 0)
+        _exit(SBX_WORKER_CANNOT_BEGIN);
+    while (serve_one(socket, sources))
+        ;
+    _exit(0);
+}
