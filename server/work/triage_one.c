@@ -91,14 +91,14 @@ static int store_verdict(struct sbx_triager *triager, const uint8_t id[SBX_ID_BY
                          const struct sbx_byte_buffer *body, char *why, size_t why_bytes)
 {
     struct sbx_verdict_row row;
-    struct sbx_gap_row *gaps = NULL;
-    int result = sbx_verdict_unpack(body->data ? body->data : "", body->used, &row, &gaps);
+    struct sbx_verdict_parts parts;
+    int result = sbx_verdict_unpack(body->data ? body->data : "", body->used, &row, &parts);
     if (result < 0) {
         snprintf(why, why_bytes, result == -EPROTO ? "its process said what is no verdict" : "no memory");
         return result == -EPROTO ? IS_BAD : NOT_NOW;
     }
     result = sbx_store_put_verdict(triager->settings.store, id, &row);
-    free(gaps);
+    sbx_verdict_parts_free(&parts);
     if (result == 0) /* what was rendered of it before says something else */
         sbx_renderings_drop(triager->settings.renderings, id);
     if (result == 0 || result == -ENOENT) /* erased meanwhile */

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAID_US_MAX INT64_C(1000000000000000) /* some thirty years, which sums still hold */
+
 enum {
     GAPS_MAX = 1 << 16, /* a payload has fewer modules */
+    SAID_MAX = 1024,
     BUILD_ID_BYTES_MAX = 32
 };
 
@@ -25,7 +28,8 @@ static void put_text(struct sbx_byte_buffer *out, const char *text)
 
 void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer *out)
 {
-    const char *const texts[] = {row->app, row->cause, row->class_, row->function, row->module, row->headline};
+    const char *const texts[] = {
+        row->app, row->cause, row->class_, row->function, row->module, row->headline, row->path ? row->path : ""};
     uint64_t confidence;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         put_text(out, texts[i]);
@@ -39,6 +43,14 @@ void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer 
         put_text(out, gap->name);
         put_number(out, gap->is_runtime);
         put_number(out, gap->unnamed);
+    }
+    sbx_byte_buffer_append(out, row->key, SBX_ID_BYTES);
+    put_number(out, row->rules);
+    put_number(out, row->said_count);
+    for (size_t i = 0; i < row->said_count; i++) {
+        put_number(out, (uint64_t)row->said[i].kind);
+        put_text(out, row->said[i].word);
+        put_number(out, (uint64_t)row->said[i].us);
     }
 }
 
@@ -78,35 +90,75 @@ static const char *take_text(struct reading *reading)
     return text;
 }
 
-int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *row_out, struct sbx_gap_row **gaps_out)
+static int take_gaps(struct reading *reading, struct sbx_verdict_row *row, struct sbx_gap_row **gaps_out)
+{
+    uint64_t count = take_number(reading);
+    if (reading->is_bad || count > GAPS_MAX)
+        return -EPROTO;
+    struct sbx_gap_row *gaps = calloc(count + 1, sizeof(*gaps));
+    if (!gaps)
+        return -ENOMEM;
+    row->gaps = *gaps_out = gaps;
+    row->gap_count = count;
+    for (size_t i = 0; i < count && !reading->is_bad; i++) {
+        gaps[i].build_id_bytes = take_number(reading);
+        gaps[i].build_id = (const uint8_t *)take(reading, gaps[i].build_id_bytes);
+        gaps[i].name = take_text(reading);
+        gaps[i].is_runtime = take_number(reading) != 0;
+        gaps[i].unnamed = (uint32_t)take_number(reading);
+        reading->is_bad |= gaps[i].build_id_bytes > BUILD_ID_BYTES_MAX;
+    }
+    return reading->is_bad ? -EPROTO : 0;
+}
+
+static int take_said(struct reading *reading, struct sbx_verdict_row *row, struct sbx_said_row **said_out)
+{
+    uint64_t count = take_number(reading);
+    if (reading->is_bad || count > SAID_MAX)
+        return -EPROTO;
+    struct sbx_said_row *said = calloc(count + 1, sizeof(*said));
+    if (!said)
+        return -ENOMEM;
+    row->said = *said_out = said;
+    row->said_count = count;
+    for (size_t i = 0; i < count && !reading->is_bad; i++) {
+        said[i].kind = (int)(take_number(reading) & 0xff);
+        said[i].word = take_text(reading);
+        said[i].us = (int64_t)take_number(reading);
+        reading->is_bad |= said[i].us < 0 || said[i].us > SAID_US_MAX;
+    }
+    return reading->is_bad ? -EPROTO : 0;
+}
+
+int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *row_out,
+                       struct sbx_verdict_parts *parts_out)
 {
     struct reading reading = {.at = bytes, .end = bytes + count};
-    const char **const texts[] = {&row_out->app,      &row_out->cause,  &row_out->class_,
-                                  &row_out->function, &row_out->module, &row_out->headline};
+    const char **const texts[] = {&row_out->app,    &row_out->cause,    &row_out->class_, &row_out->function,
+                                  &row_out->module, &row_out->headline, &row_out->path};
+    *parts_out = (struct sbx_verdict_parts){NULL, NULL};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = take_text(&reading);
     uint64_t confidence = take_number(&reading);
     memcpy(&row_out->confidence, &confidence, sizeof(confidence));
-    uint64_t gap_count = take_number(&reading);
-    if (reading.is_bad || gap_count > GAPS_MAX || !(row_out->confidence >= 0 && row_out->confidence <= 1))
+    if (reading.is_bad || !(row_out->confidence >= 0 && row_out->confidence <= 1))
         return -EPROTO;
-    struct sbx_gap_row *gaps = calloc(gap_count + 1, sizeof(*gaps));
-    if (!gaps)
-        return -ENOMEM;
-    for (size_t i = 0; i < gap_count && !reading.is_bad; i++) {
-        gaps[i].build_id_bytes = take_number(&reading);
-        gaps[i].build_id = (const uint8_t *)take(&reading, gaps[i].build_id_bytes);
-        gaps[i].name = take_text(&reading);
-        gaps[i].is_runtime = take_number(&reading) != 0;
-        gaps[i].unnamed = (uint32_t)take_number(&reading);
-        reading.is_bad |= gaps[i].build_id_bytes > BUILD_ID_BYTES_MAX;
+    int result = take_gaps(&reading, row_out, &parts_out->gaps);
+    if (result == 0) {
+        row_out->key = (const uint8_t *)take(&reading, SBX_ID_BYTES);
+        row_out->rules = (uint32_t)take_number(&reading);
+        result = take_said(&reading, row_out, &parts_out->said);
     }
-    if (reading.is_bad || reading.at != reading.end) {
-        free(gaps);
-        return -EPROTO;
-    }
-    row_out->gaps = gaps;
-    row_out->gap_count = gap_count;
-    *gaps_out = gaps;
-    return 0;
+    if (result == 0 && reading.at != reading.end)
+        result = -EPROTO;
+    if (result < 0)
+        sbx_verdict_parts_free(parts_out);
+    return result;
+}
+
+void sbx_verdict_parts_free(struct sbx_verdict_parts *parts)
+{
+    free(parts->gaps);
+    free(parts->said);
+    *parts = (struct sbx_verdict_parts){NULL, NULL};
 }

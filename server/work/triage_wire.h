@@ -48,7 +48,15 @@ struct sbx_answer_head {
 
 /* A verdict as the body of an answer; `out->failed` says when it did not fit. */
 void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer *out);
-/* The row that is in `bytes`, which it borrows; *gaps_out is given (free). Returns 0, -EPROTO or -ENOMEM. */
-int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *row_out, struct sbx_gap_row **gaps_out);
+
+/* What a verdict points to that is not in the bytes it came in. */
+struct sbx_verdict_parts {
+    struct sbx_gap_row *gaps;
+    struct sbx_said_row *said;
+};
+/* The row that is in `bytes`, which it borrows, and its parts (given: sbx_verdict_parts_free). Returns 0, -EPROTO or -ENOMEM. */
+int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *row_out,
+                       struct sbx_verdict_parts *parts_out);
+void sbx_verdict_parts_free(struct sbx_verdict_parts *parts);
 
 #endif

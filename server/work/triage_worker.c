@@ -13,9 +13,11 @@
 #include "attribute.h"
 #include "cause.h"
 #include "envelope_format.h"
+#include "grouping.h"
 #include "rendering_make.h"
 #include "report.h"
 #include "shortage.h"
+#include "stall_facts.h"
 #include "symbol_sources.h"
 #include "symbol_store.h"
 #include "triage_wire.h"
@@ -132,6 +134,13 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
 {
     const struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_location *location = &verdict->location;
+    struct sbx_grouping grouping;
+    struct sbx_stall_fact facts[SBX_STALL_FACTS_MAX];
+    struct sbx_said_row said[SBX_STALL_FACTS_MAX];
+    size_t said_count = sbx_stall_facts(report, facts);
+    for (size_t i = 0; i < said_count; i++)
+        said[i] = (struct sbx_said_row){.kind = (int)facts[i].kind, .word = facts[i].word, .us = facts[i].us};
+    sbx_grouping_make(report, &grouping);
     struct sbx_gap_row *gaps = calloc(report->gap_count + 1, sizeof(*gaps));
     if (!gaps) {
         body->failed = true;
@@ -156,6 +165,11 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
         .confidence = verdict->confidence,
         .gaps = gaps,
         .gap_count = report->gap_count,
+        .key = grouping.key,
+        .path = grouping.text,
+        .rules = SBX_GROUPING_RULES,
+        .said = said,
+        .said_count = said_count,
     };
     sbx_verdict_pack(&row, body);
     free(gaps);
