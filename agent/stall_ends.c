@@ -67,8 +67,30 @@ static uint64_t watch_end_ns(const struct sbx_told *told, uint64_t now_ns)
     return sbx_load_relaxed(&entry->told_begin_ns) == told->begin_ns && end_ns != 0 ? end_ns : begin_ns;
 }
 
+/* Any thread may keep a deadline, too late. The entry is given back behind that, by the look that finds nobody awaiting its end. */
+static uint64_t deadline_end_ns(const struct sbx_told *told, uint64_t now_ns)
+{
+    if (told->watch == 0 || told->watch > SBX_WATCHES_MAX) {
+        return now_ns;
+    }
+    const struct sbx_watch_entry *entry = &sbx_the_capture.watches[told->watch - 1];
+    /* order: acquire watch.word - its fields are whole */
+    enum sbx_watch_state state = sbx_watch_state_of(sbx_load_acquire(&entry->word));
+    if (entry->kind != SBX_WATCH_DEADLINE || sbx_load_relaxed(&entry->begin_ns) != told->begin_ns) {
+        return now_ns;
+    }
+    if (state == SBX_WATCH_OPEN || state == SBX_WATCH_TOLD) {
+        return 0;
+    }
+    uint64_t end_ns = sbx_load_relaxed(&entry->end_ns);
+    return state == SBX_WATCH_LATE && end_ns != 0 ? end_ns : now_ns;
+}
+
 static uint64_t end_ns_of(const struct sbx_told *told, uint64_t now_ns)
 {
+    if (told->kind == SBX_TRIGGER_DEADLINE) {
+        return deadline_end_ns(told, now_ns);
+    }
     if (told->thread >= SBX_THREADS_MAX) {
         return now_ns; /* no thread is known that could end it */
     }

@@ -26,11 +26,30 @@ static bool is_open(const struct sbx_told *told)
     return state == SBX_TOLD_STANDS || state == SBX_TOLD_ENDED;
 }
 
-/* A deadline is forgotten with its snapshot, and a snapshot made by hand tells of no stall. */
+/* A snapshot made by hand tells of no stall. */
 static bool has_an_end(const struct sbx_trigger_entry *trigger)
 {
-    return trigger->in_progress != 0 && (trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_SLOW_FRAME ||
-                                         trigger->kind == SBX_TRIGGER_WATCHDOG);
+    return trigger->in_progress != 0 &&
+           (trigger->kind == SBX_TRIGGER_ANR || trigger->kind == SBX_TRIGGER_SLOW_FRAME ||
+            trigger->kind == SBX_TRIGGER_WATCHDOG || trigger->kind == SBX_TRIGGER_DEADLINE);
+}
+
+/* A place that is free; or else that of the deadline that was missed first: it may never be ended. NULL: there is none. */
+static struct sbx_told *find_place(void)
+{
+    struct sbx_told *found = NULL;
+    for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
+        struct sbx_told *told = sbx_told_at(i);
+        if (!is_open(told)) {
+            return told;
+        }
+        bool may_go = told->kind == SBX_TRIGGER_DEADLINE && told->state == SBX_TOLD_STANDS;
+        if (may_go && (found == NULL || told->begin_ns < found->begin_ns)) {
+            found = told;
+        }
+    }
+    sbx_count_drop(SBX_DROP_STALL_END);
+    return found;
 }
 
 void sbx_told_begin(const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16])
@@ -38,24 +57,31 @@ void sbx_told_begin(const struct sbx_trigger_entry *trigger, const uint8_t snaps
     if (!has_an_end(trigger)) {
         return;
     }
-    for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
-        struct sbx_told *told = sbx_told_at(i);
-        if (is_open(told)) {
-            continue;
-        }
-        set_state(told, SBX_TOLD_FREE);
-        told->kind = trigger->kind;
-        told->thread = trigger->thread;
-        told->watch = trigger->watch;
-        told->message = trigger->message;
-        told->begin_ns = trigger->begin_ns;
-        told->end_ns = 0;
-        told->ended = SBX_END_NONE;
-        memcpy(told->snapshot_id, snapshot_id, sizeof told->snapshot_id);
-        set_state(told, SBX_TOLD_STANDS);
+    struct sbx_told *told = find_place();
+    if (told == NULL) {
         return;
     }
-    sbx_count_drop(SBX_DROP_STALL_END);
+    set_state(told, SBX_TOLD_FREE);
+    told->kind = trigger->kind;
+    told->thread = trigger->thread;
+    told->watch = trigger->watch;
+    told->message = trigger->message;
+    told->begin_ns = trigger->begin_ns;
+    told->end_ns = 0;
+    told->ended = SBX_END_NONE;
+    memcpy(told->snapshot_id, snapshot_id, sizeof told->snapshot_id);
+    set_state(told, SBX_TOLD_STANDS);
+}
+
+bool sbx_told_is_watch(uint32_t watch, uint64_t begin_ns)
+{
+    bool is_one = false;
+    for (uint32_t i = 0; i < SBX_TOLD_MAX; i++) {
+        const struct sbx_told *told = sbx_told_at(i);
+        is_one |= told->state == SBX_TOLD_STANDS && told->kind == SBX_TRIGGER_DEADLINE && told->watch == watch &&
+                  told->begin_ns == begin_ns;
+    }
+    return is_one;
 }
 
 void sbx_told_end(struct sbx_told *told, enum sbx_stall_end how, uint64_t end_ns)

@@ -13,6 +13,9 @@
  * counted. */
 void sbx_told_begin(const struct sbx_trigger_entry *trigger, const uint8_t snapshot_id[16]);
 
+/* Is it told of the watch or deadline of that number (one more than its index) and that begin, and its end is awaited? */
+bool sbx_told_is_watch(uint32_t watch, uint64_t begin_ns);
+
 /* The places there are; `state` says which are used. */
 struct sbx_told *sbx_told_at(uint32_t index);
 

@@ -171,14 +171,14 @@ void sbx_watch_end(uint64_t id)
     }
     enum sbx_watch_state state = sbx_watch_state_of(word);
     uint64_t now_ns = sbx_now_ns();
-    if (state == SBX_WATCH_OPEN && entry->kind == SBX_WATCH_DEADLINE && sbx_capture_is_open() &&
-        now_ns >= due_ns_of(sbx_load_relaxed(&entry->begin_ns), entry->timeout_ms)) {
+    if ((state == SBX_WATCH_OPEN || state == SBX_WATCH_TOLD) && entry->kind == SBX_WATCH_DEADLINE &&
+        sbx_capture_is_open() && now_ns >= due_ns_of(sbx_load_relaxed(&entry->begin_ns), entry->timeout_ms)) {
         sbx_store_relaxed(&entry->end_ns, now_ns);
         /* order: acq_rel watch.word - who sees LATE sees when */
         if (sbx_cas_acq_rel(&entry->word, &word, sbx_watch_word(generation_of(id), SBX_WATCH_LATE))) {
             sbx_capture_ring_bell();
         }
-    } else if (state == SBX_WATCH_OPEN || state == SBX_WATCH_RESTING) {
+    } else if (state == SBX_WATCH_OPEN || state == SBX_WATCH_RESTING || state == SBX_WATCH_TOLD) {
         /* order: acq_rel watch.word - the next taker comes after us. It fails when the thread beat or rested meanwhile:
          * once more then, and no more: two threads that go on like that do not agree on who has it. */
         if (sbx_cas_acq_rel(&entry->word, &word, sbx_watch_word(generation_of(id), SBX_WATCH_FREE)) ||
@@ -193,6 +193,12 @@ void sbx_watch_put_to_rest(uint32_t index, uint64_t word)
 {
     /* order: acq_rel watch.word */
     (void)sbx_cas_acq_rel(&sbx_the_capture.watches[index].word, &word, sbx_watch_word(word >> 8, SBX_WATCH_RESTING));
+}
+
+bool sbx_watch_set_told(uint32_t index, uint64_t word)
+{
+    /* order: acq_rel watch.word */
+    return sbx_cas_acq_rel(&sbx_the_capture.watches[index].word, &word, sbx_watch_word(word >> 8, SBX_WATCH_TOLD));
 }
 
 void sbx_watch_take_away(uint32_t index, uint64_t word)

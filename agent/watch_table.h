@@ -11,7 +11,8 @@
  *
  *   FREE --begin-> FILLING --> OPEN --end in time--> FREE    a deadline
  *     ^                         |---end late-------> LATE
- *     +----- the watch thread, when it has judged it ---+
+ *     |                         +--missed, told--> TOLD --end--> LATE
+ *     +----- the watch thread, when it has judged it and told its end ---+
  *
  * Synchronization: every arrow is one compare-and-swap of `word`, so of two threads that end the same deadline one does.
  * What else the entry says is stored while FILLING, and by the beat. */
@@ -46,6 +47,9 @@ void sbx_watch_take_away(uint32_t index, uint64_t word);
 
 /* The same for a watch that is not judged until it beats again. */
 void sbx_watch_put_to_rest(uint32_t index, uint64_t word);
+
+/* The same for a deadline that was missed and told: it stays until its end is known. False: it changed meanwhile. */
+bool sbx_watch_set_told(uint32_t index, uint64_t word);
 
 /* FNV-1a of a name, 64 bits (draft-eastlake-fnv): how it is known where names must not be. */
 uint64_t sbx_watch_what(const char *name);

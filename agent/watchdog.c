@@ -273,6 +273,11 @@ static void judge_watch(struct look *look, uint32_t index)
 {
     struct sbx_watch_entry *entry = &sbx_the_capture.watches[index];
     uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire watch.word - its fields are whole */
+    bool is_told = sbx_told_is_watch(index + 1, sbx_load_relaxed(&entry->begin_ns));
+    if (sbx_watch_state_of(word) == SBX_WATCH_TOLD && !is_told) {
+        sbx_watch_take_away(index, word); /* its end is told, or nobody will tell it */
+        return;
+    }
     if (!is_pledged(word)) {
         return;
     }
@@ -294,7 +299,11 @@ static void judge_watch(struct look *look, uint32_t index)
         has_run_out = false;
     }
     if (!has_run_out && !is_watch && (is_late || view.has_fired) && !sbx_snapshot_maker_is_busy()) {
-        sbx_watch_take_away(index, word); /* unmet once, and in its snapshot; or late because the process was stopped */
+        if (!is_told) { /* unmet once, and in its snapshot; or late because the process was stopped */
+            sbx_watch_take_away(index, word);
+        } else if (!is_late) {
+            (void)sbx_watch_set_told(index, word);
+        }
     }
     if (!has_run_out || sbx_load_acquire(&entry->word) != word) { /* order: acquire watch.word - still the same */
         return;

@@ -106,6 +106,7 @@ enum sbx_watch_state {
     SBX_WATCH_OPEN = 2,
     SBX_WATCH_RESTING = 3, /* the thread rests and promises nothing */
     SBX_WATCH_LATE = 4,    /* a deadline that was kept, after its time */
+    SBX_WATCH_TOLD = 5,    /* a deadline that was missed and told, and whose end is awaited; in a recording only */
 };
 
 #define SBX_WEIGHT_MAX (1 << 20) /* stalls that one payload may stand for */

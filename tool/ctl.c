@@ -294,7 +294,8 @@ static void print_watches(const struct sbx_recording_header *header)
     for (uint32_t i = 0; i < header->watches.count; i++) {
         uint64_t word = sbx_load_acquire(&entries[i].word); /* order: acquire watch.word - its fields are whole */
         enum sbx_watch_state state = sbx_watch_state_of(word);
-        bool is_open = state == SBX_WATCH_OPEN || state == SBX_WATCH_RESTING || state == SBX_WATCH_LATE;
+        bool is_open =
+            state == SBX_WATCH_OPEN || state == SBX_WATCH_RESTING || state == SBX_WATCH_LATE || state == SBX_WATCH_TOLD;
         watches += is_open && entries[i].kind == SBX_WATCH_WATCHDOG;
         resting += state == SBX_WATCH_RESTING;
         deadlines += is_open && entries[i].kind == SBX_WATCH_DEADLINE;

@@ -115,6 +115,9 @@ static int read_watches(struct sbx_snapshot *snapshot, const uint8_t *data)
     for (uint32_t i = 0; i < count; i++) {
         struct sbx_watch_entry *watch = &snapshot->watches[snapshot->watch_count];
         memcpy(watch, data + snapshot->header.watches.at + (size_t)i * sizeof *watch, sizeof *watch);
+        if (sbx_watch_state_of(watch->word) == SBX_WATCH_TOLD) {
+            watch->word = sbx_watch_word(watch->word >> 8, SBX_WATCH_OPEN);
+        }
         enum sbx_watch_state state = sbx_watch_state_of(watch->word);
         bool is_kind = watch->kind == SBX_WATCH_WATCHDOG || watch->kind == SBX_WATCH_DEADLINE;
         if (!is_kind || (state != SBX_WATCH_OPEN && state != SBX_WATCH_RESTING && state != SBX_WATCH_LATE)) {

@@ -26,6 +26,7 @@
 
 enum {
     LIMIT_MS = 300,
+    FORGOTTEN = SBX_TOLD_MAX + 1,
     HUNG_MS = 1500,
     SETTLED_MS = 2500, /* by then a stall is told, also on a busy machine, and looks are rare */
 };
@@ -167,6 +168,30 @@ static void child_is_silent_and_beats_again(void)
         stalling_pause_ms(50);
     }
     stallbox_watch_close(watch);
+    stallbox_stop(10000);
+}
+
+static void child_keeps_a_deadline_too_late(void)
+{
+    start();
+    uint64_t id = stallbox_deadline_begin("save", LIMIT_MS);
+    stalling_pause_ms(HUNG_MS);
+    stallbox_deadline_end(id);
+    stalling_pause_ms(300);
+    struct stallbox_counts counts = {.sizeof_counts = sizeof counts};
+    stalling_expect(stallbox_read_counts(&counts) == STALLBOX_OK && counts.watches == 0, "its entry was given back");
+    stallbox_stop(10000);
+}
+
+/* More than there are places, that nobody ever ends, and a message that hangs behind them. */
+static void child_forgets_deadlines(void)
+{
+    start();
+    for (int i = 0; i < FORGOTTEN; i++) {
+        stalling_expect(stallbox_deadline_begin("forgotten", LIMIT_MS) != 0, "there is an entry");
+        stalling_pause_ms(1200); /* one snapshot a second is made */
+    }
+    loop(12, hang);
     stallbox_stop(10000);
 }
 
@@ -405,6 +430,36 @@ static void test_a_silence_that_was_told_ends_with_the_first_beat(void **state)
     destroy_all(2, snapshots);
 }
 
+static void test_a_deadline_that_was_missed_is_told_with_its_whole_length(void **state)
+{
+    (void)state;
+    stalling_process_run(child_keeps_a_deadline_too_late);
+    expect_one(SBX_TRIGGER_DEADLINE, SBX_END_ANSWERED, HUNG_MS);
+}
+
+static void test_deadlines_that_nobody_ends_leave_room_for_other_stalls(void **state)
+{
+    struct sbx_snapshot *snapshots[4 * FORGOTTEN];
+    char raw[160], why[700] = "";
+    (void)state;
+    stalling_process_run(child_forgets_deadlines);
+    snprintf(raw, sizeof raw, "%s/raw", stalling_process_spool());
+    unsigned count = snapshot_folder_read_with_ends(raw, snapshots, SBX_COUNT_OF(snapshots), why, sizeof why);
+    const struct sbx_snapshot *hang = NULL, *end = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        hang = snapshots[i]->header.trigger.kind == SBX_TRIGGER_ANR ? snapshots[i] : hang;
+    }
+    assert_non_null(hang);
+    for (unsigned i = 0; i < count; i++) {
+        const struct sbx_trigger_entry *trigger = &snapshots[i]->header.trigger;
+        bool is_its = trigger->kind == SBX_TRIGGER_END && memcmp(trigger->first_id, hang->header.snapshot_id, 16) == 0;
+        end = is_its ? snapshots[i] : end;
+    }
+    assert_non_null(end);
+    expect_end(hang, end, SBX_TRIGGER_ANR, SBX_END_ANSWERED, HUNG_MS);
+    destroy_all(count, snapshots);
+}
+
 static void test_a_frame_that_was_told_is_told_with_its_whole_length(void **state)
 {
     (void)state;
@@ -441,6 +496,8 @@ int main(void)
         DYING_PROCESS_TEST(test_of_a_stall_that_outlives_the_recording_that_is_told),
         DYING_PROCESS_TEST(test_after_a_no_no_end_is_told),
         DYING_PROCESS_TEST(test_a_silence_that_was_told_ends_with_the_first_beat),
+        DYING_PROCESS_TEST(test_a_deadline_that_was_missed_is_told_with_its_whole_length),
+        DYING_PROCESS_TEST(test_deadlines_that_nobody_ends_leave_room_for_other_stalls),
         DYING_PROCESS_TEST(test_a_frame_that_was_told_is_told_with_its_whole_length),
         DYING_PROCESS_TEST(test_while_a_told_stall_sleeps_the_recorder_sleeps),
         DYING_PROCESS_TEST(test_while_a_told_stall_computes_the_recorder_sleeps),
