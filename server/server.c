@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdint.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@
 #include "listener.h"
 #include "metrics.h"
 #include "provider_shelf.h"
+#include "proxies.h"
+#include "rate_limit.h"
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
@@ -34,6 +38,11 @@ enum {
     TRIAGE_MS_DEFAULT = 5000,
     PENDING_MAX_DEFAULT = 100000,
     WORKERS_MAX = 256,
+    MACHINE_RATE_DEFAULT = 1000,
+    CONNECTIONS_MAX = 4096,
+    CONNECTIONS_MIN = 16,
+    OWN_DESCRIPTORS = 192, /* of store, symbols, helpers, workers and what is being read, with room to spare */
+    DESCRIPTORS_WANTED = 8192,
     RETENTION_DAYS_DEFAULT = 90, /* a quarter: whether a stall is new, and as long as a machine keeps one rotating id */
 };
 static const char SYMBOL_TENANT[] = "default"; /* as of `stallbox symbols`, which may share the store */
@@ -64,6 +73,7 @@ struct sbx_server {
     struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
+    struct sbx_rate_limit *machines;
     struct sbx_collector *collector;
     struct sbx_http *http;
     uint16_t port;
@@ -110,6 +120,18 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
         return -EINVAL;
     }
     int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
+    for (size_t i = 0; i < options->proxy_count && result == 0; i++) {
+        struct sbx_proxies proxies = {.count = i};
+        if ((result = sbx_proxies_add(&proxies, options->proxies[i])) < 0)
+            snprintf(why, why_bytes, "a proxy is named by its address in numbers (%d at most), not as \"%s\"",
+                     SBX_PROXIES_MAX, options->proxies[i]);
+    }
+    if (result < 0)
+        return -EINVAL;
+    if (options->proxy_count > 0 && server->token_count == 0) {
+        snprintf(why, why_bytes, "behind a proxy anybody can be a visitor, and there is no token: give a token file");
+        return -EINVAL;
+    }
     if (result == 0 && !is_loopback && server->token_count == 0) {
         snprintf(why, why_bytes,
                  "%s can be reached from other machines and there is no token: give a token file, or"
@@ -252,8 +274,11 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
+    uint32_t rate = options->machine_rate ? options->machine_rate : MACHINE_RATE_DEFAULT;
+    if (result == 0 && !(server->machines = sbx_rate_limit_create(rate)))
+        result = -ENOMEM;
     if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->sealed, options->unseal_keys,
-                                                                  server->triager, server->metrics)))
+                                                                  server->triager, server->metrics, server->machines)))
         result = -ENOMEM;
     if (result == 0) {
         const struct sbx_intake_settings intake = {
@@ -276,6 +301,30 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
     return result;
 }
 
+/* How many connections there may be, so that what the server opens itself is never short: below the limit of descriptors, which
+ * is raised where it can be. */
+static unsigned connections_of(const struct sbx_server_options *options)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return CONNECTIONS_MIN;
+    if (limit.rlim_cur < DESCRIPTORS_WANTED && limit.rlim_cur < limit.rlim_max) {
+        rlim_t before = limit.rlim_cur;
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            limit.rlim_cur = before;
+    }
+    rlim_t own = OWN_DESCRIPTORS + 2 * workers_of(options);
+    rlim_t room = limit.rlim_cur > own + CONNECTIONS_MIN ? limit.rlim_cur - own : CONNECTIONS_MIN;
+    unsigned connections = room < CONNECTIONS_MAX ? (unsigned)room : CONNECTIONS_MAX;
+    if (options->log) {
+        fprintf(options->log, "stallbox serve: at most %u connections at a time (%ju descriptors)\n", connections,
+                (uintmax_t)limit.rlim_cur);
+        fflush(options->log);
+    }
+    return connections;
+}
+
 /* The port opens last: who connects finds everything behind it. */
 static int start_listening(struct sbx_server *server, const struct sbx_server_options *options, char *why,
                            size_t why_bytes)
@@ -284,8 +333,11 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
     int result = sbx_listener_open(options->listen, &listener, why, why_bytes);
     if (result < 0)
         return result;
-    const struct sbx_http_settings settings = {
-        .gate = {.tokens = server->tokens, .token_count = server->token_count, .is_loopback = listener.is_loopback},
+    struct sbx_http_settings settings = {
+        .connections_max = connections_of(options),
+        .gate = {.tokens = server->tokens,
+                 .token_count = server->token_count,
+                 .is_loopback = listener.is_loopback && options->proxy_count == 0},
         .routes = {.store = server->store,
                    .sealed = server->sealed,
                    .renderings = server->renderings,
@@ -298,6 +350,8 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
         .request_deadline_ms =
             options->request_deadline_ms ? options->request_deadline_ms : REQUEST_DEADLINE_MS_DEFAULT,
     };
+    for (size_t i = 0; i < options->proxy_count; i++)
+        (void)sbx_proxies_add(&settings.proxies, options->proxies[i]); /* checked above */
     result = sbx_http_start(listener.fd, &settings, &server->http, why, why_bytes);
     if (result < 0)
         close(listener.fd);
@@ -363,6 +417,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_triager_stop(server->triager);
     sbx_triage_nursery_stop(server->own_nursery);
     sbx_collector_destroy(server->collector);
+    sbx_rate_limit_destroy(server->machines);
     sbx_renderings_close(server->renderings);
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);

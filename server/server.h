@@ -48,8 +48,13 @@ struct sbx_server_options {
     uint32_t workers;                   /* processes that triage; as many as there are processors */
     uint32_t triage_ms;                 /* of processor time for one payload; 5,000 */
     uint32_t pending_max;               /* payloads that wait for triage, before no more are taken; 100,000 */
-    uint64_t symbol_bytes_max;          /* of a file of symbols that is sent; 2 GiB */
-    uint64_t disk_reserve_bytes;        /* that such a file leaves free, for payloads; 256 MiB */
+    uint32_t machine_rate;              /* payloads of one machine in an hour, and at once; 1,000 */
+    const char *const
+        *proxies; /* addresses of proxies in front: with any, nobody is taken for this machine itself, and a
+                                      token is needed for everything */
+    size_t proxy_count;
+    uint64_t symbol_bytes_max;    /* of a file of symbols that is sent; 2 GiB */
+    uint64_t disk_reserve_bytes;  /* that such a file leaves free, for payloads; 256 MiB */
     uint32_t request_deadline_ms; /* from connect, or the end of the request before, to the end of the answer; 30 s */
     uint64_t
         renderings_bytes_max; /* what reports that somebody asked for may take on disk; 256 MiB. SBX_RENDERINGS_NOT_KEPT */

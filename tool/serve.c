@@ -35,6 +35,8 @@ enum {
     OPTION_WORKERS,
     OPTION_TRIAGE_SECONDS,
     OPTION_PENDING,
+    OPTION_MACHINE_RATE,
+    OPTION_BEHIND_PROXY,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -73,6 +75,11 @@ static const struct sbx_option options[OPTION_COUNT] = {
                                "set a payload aside that takes more than N s of processor time\n(default 5)"},
     [OPTION_PENDING] = {"--pending", 0, "N",
                         "take no more payloads while N wait for triage; senders try again\n(default 100000)"},
+    [OPTION_MACHINE_RATE] = {"--machine-rate", 0, "N",
+                             "take N payloads an hour of one machine; it is told when to come\nagain (default 1000)"},
+    [OPTION_BEHIND_PROXY] = {"--behind-proxy", 0, "ADDR",
+                             "visitors come through a proxy at this address, so that none is\ntaken for this machine "
+                             "itself; may be repeated"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},
@@ -132,7 +139,7 @@ enum {
 
 /* What options say that may be repeated: no more of each than there are arguments. */
 struct lists {
-    const char **symbol_dirs, **index_paths;
+    const char **symbol_dirs, **index_paths, **proxies;
     struct {
         const char **paths; /* the file's; once read, the token's text, which is then given */
         size_t count, read;
@@ -143,7 +150,8 @@ static bool lists_create(struct lists *lists, int argc)
 {
     lists->symbol_dirs = calloc((size_t)argc, sizeof *lists->symbol_dirs);
     lists->index_paths = calloc((size_t)argc, sizeof *lists->index_paths);
-    bool has_all = lists->symbol_dirs != NULL && lists->index_paths != NULL;
+    lists->proxies = calloc((size_t)argc, sizeof *lists->proxies);
+    bool has_all = lists->symbol_dirs != NULL && lists->index_paths != NULL && lists->proxies != NULL;
     for (int role = 0; role < TOKEN_ROLES; role++) {
         lists->tokens[role].paths = calloc((size_t)argc, sizeof *lists->tokens[role].paths);
         has_all = has_all && lists->tokens[role].paths != NULL;
@@ -162,6 +170,7 @@ static void lists_finish(struct lists *lists)
         free(lists->tokens[role].paths);
     }
     free(lists->index_paths);
+    free(lists->proxies);
     free(lists->symbol_dirs);
 }
 
@@ -277,6 +286,15 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             }
             server_options->pending_max = (uint32_t)number;
             break;
+        case OPTION_MACHINE_RATE:
+            if (!sbx_option_number(&reader, OPTION_MACHINE_RATE, 1, 1000000000, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->machine_rate = (uint32_t)number;
+            break;
+        case OPTION_BEHIND_PROXY:
+            lists->proxies[server_options->proxy_count++] = reader.value;
+            break;
         case OPTION_RENDERINGS_MB:
             if (!sbx_option_number(&reader, OPTION_RENDERINGS_MB, 0, 1 << 20, &number)) {
                 return SBX_EXIT_USAGE;
@@ -325,6 +343,7 @@ int sbx_command_serve(int argc, char **argv)
     server_options.nursery = nursery;
     server_options.symbol_dirs = lists.symbol_dirs;
     server_options.index_paths = lists.index_paths;
+    server_options.proxies = lists.proxies;
     status = read_options(argc, argv, &server_options, &lists, &keys, &token_path, &help);
     if (help) {
         sbx_usage_serve(stdout);

@@ -15,6 +15,7 @@ struct sbx_reply {
     const char *challenge;  /* a literal for 401, else NULL */
     unsigned retry_after_s; /* 0: not told */
     char location[64];      /* where it is now, with a status 30x; "": nowhere else. Made of ids and literals only */
+    char cookie[192];       /* Set-Cookie; "": none. Made of literals and hex only */
     bool may_be_cached;     /* the same for everyone until the server changes */
     char tag[24];           /* ETag, with its quotes; "": none. It may be kept, if it is asked for anew each time */
     char file_name[64];     /* "" unless it is a download; made of ids and literals only */

@@ -10,12 +10,14 @@
 #include <time.h>
 
 #include "envelope_format.h"
+#include "rate_limit.h"
 #include "stall.h"
 
 enum {
     /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
     IN_FLIGHT_BYTES_MAX = 64 * SBX_ENVELOPE_BYTES_MAX,
     RETRY_AFTER_S = 5,
+    WEIGHT_MAX = 10000, /* stalls that one payload can stand for here; a machine's own bound is a hundred times that */
     PENDING_AGAIN_S = 60, /* when too many wait for triage: some thousand are done by then */
 };
 
@@ -25,6 +27,7 @@ struct sbx_collector {
     struct sbx_unseal_keys unseal_keys; /* none: sealed payloads are not looked into */
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
+    struct sbx_rate_limit *machines; /* NULL: no limit */
     pthread_mutex_t lock;
     size_t in_flight_bytes; /* under the lock */
 };
@@ -38,12 +41,13 @@ struct sbx_upload {
 
 struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_sealed_store *sealed,
                                            const struct sbx_unseal_keys *unseal_keys, struct sbx_triager *triager,
-                                           struct sbx_metrics *metrics)
+                                           struct sbx_metrics *metrics, struct sbx_rate_limit *machines)
 {
     struct sbx_collector *collector = malloc(sizeof(*collector));
     if (!collector)
         return NULL;
-    *collector = (struct sbx_collector){.store = store, .sealed = sealed, .triager = triager, .metrics = metrics};
+    *collector = (struct sbx_collector){
+        .store = store, .sealed = sealed, .triager = triager, .metrics = metrics, .machines = machines};
     if (unseal_keys)
         collector->unseal_keys = *unseal_keys;
     pthread_mutex_init(&collector->lock, NULL);
@@ -164,10 +168,32 @@ static void answer_stored(struct sbx_collector *collector, int result, enum sbx_
     sbx_byte_buffer_format(&reply->body, SBX_STORED_PREFIX "%s\n", id_text);
 }
 
+/* Does its machine, or its process where that is all it tells, send too much? Then the refusal is in `reply`. */
+static bool is_too_much(struct sbx_collector *collector, const struct sbx_stall *stall, struct sbx_reply *reply)
+{
+    uint64_t sender;
+    struct timespec now;
+    if (!collector->machines)
+        return false;
+    memcpy(&sender, stall->has_rotating_id ? stall->rotating_id : stall->session_id, sizeof(sender));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    unsigned after_s = sbx_rate_limit_take(collector->machines, sender, now.tv_sec * 1000ll + now.tv_nsec / 1000000);
+    if (after_s == 0)
+        return false;
+    sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_RATE, 1);
+    sbx_reply_text(reply, 429, "this machine has sent more than one may; the rest can come later");
+    reply->retry_after_s = after_s;
+    return true;
+}
+
 /* Store what was decoded and answer. */
-static void store_stall(struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
+static void store_stall(struct sbx_upload *upload, struct sbx_stall *stall, struct sbx_reply *reply)
 {
     enum sbx_stored stored = SBX_STORED_NEW;
+    if (is_too_much(upload->collector, stall, reply))
+        return;
+    if (stall->sampling.weight > WEIGHT_MAX) /* what one payload claims to stand for is its word alone */
+        stall->sampling.weight = WEIGHT_MAX;
     int result =
         sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used, now_ms(), &stored);
     answer_stored(upload->collector, result, stored, stall->payload_id_text, reply);

@@ -3,7 +3,7 @@
  *
  *   200 "STALLBOX-STORED <id>\n"   it is on disk, by this post or an earlier one of the same bytes
  *   400 no valid payload           409 the id is taken by other bytes     413 over SBX_ENVELOPE_BYTES_MAX
- *   415 newer, or encoded          503 no room now; Retry-After says when to come again
+ *   415 newer, or encoded          429 this machine sends too much   503 no room now; Retry-After says when to come again
  *
  * It does not know HTTP's machinery: http.c feeds it. Any number of uploads at a time, each by one thread at a time. */
 #ifndef SBX_COLLECTOR_H
@@ -18,13 +18,14 @@
 #include "triager.h"
 
 struct sbx_collector;
+struct sbx_rate_limit;
 struct sbx_upload; /* the body of one post */
 
-/* All borrowed until destroy, but the keys, which are copied and may be NULL: then sealed payloads are stored unseen.
+/* All borrowed until destroy; `machines` (may be NULL: no limit) is how much one may send. But the keys, which are copied and may be NULL: then sealed payloads are stored unseen.
  * NULL without memory. */
 struct sbx_collector *sbx_collector_create(struct sbx_store *store, struct sbx_sealed_store *sealed,
                                            const struct sbx_unseal_keys *unseal_keys, struct sbx_triager *triager,
-                                           struct sbx_metrics *metrics);
+                                           struct sbx_metrics *metrics, struct sbx_rate_limit *machines);
 void sbx_collector_destroy(struct sbx_collector *collector);
 
 /* A post begins; look at its headers (borrowed, NULL when missing). Returns an upload (given), or NULL with the refusal

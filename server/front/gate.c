@@ -47,6 +47,18 @@ static size_t decode_base64(const char *text, char *out, size_t out_bytes)
     return used;
 }
 
+bool sbx_gate_find_token(const struct sbx_gate *gate, const char *text, size_t *index_out)
+{
+    bool is_found = false;
+    for (size_t i = 0; i < gate->token_count; i++) {
+        if (is_token(gate->tokens[i].text, text, strlen(text))) {
+            *index_out = i;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
 /* The rights of a token; all tokens are compared, so that the time does not tell which one it nearly was. */
 static unsigned rights_of(const struct sbx_gate *gate, const char *given, size_t given_bytes)
 {

@@ -41,6 +41,9 @@ enum sbx_entry {
     SBX_ENTRY_NO_RIGHT = 4,     /* the token is for something else */
 };
 
+/* Which of the tokens is this text? *index_out: of gate->tokens. Takes as long for any text of a length. */
+bool sbx_gate_find_token(const struct sbx_gate *gate, const char *text, size_t *index_out);
+
 /* `rights`: one of these suffices. Headers are borrowed, NULL when the request has none. */
 enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write, const char *authorization,
                               const char *host, const char *origin);

@@ -12,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "deadlines.h"
+#include "login.h"
 #include "symbol_replies.h"
 
 enum {
-    THREADS = 2,
-    CONNECTIONS_MAX = 1024,
+    THREADS = 4, /* one whose page takes long keeps a quarter of the visitors waiting */
+    SESSIONS_MAX = 1024,
     HEADER_BYTES_MAX = 16 << 10, /* the library's memory of a connection: request line, headers, answer's headers */
     IDLE_SECONDS = 15,           /* between two bytes, and between two requests */
     RENEW_BYTES = 1 << 20,       /* of symbols in one deadline: who sends more slowly is cut */
@@ -27,6 +29,7 @@ enum {
 struct sbx_http {
     struct sbx_http_settings settings;
     struct sbx_deadlines *deadlines;
+    struct sbx_sessions *sessions;
     struct MHD_Daemon *daemon;
 };
 
@@ -39,6 +42,7 @@ struct exchange {
     uint64_t bytes, renewed_at;        /* of their body; when the deadline was moved last */
     bool is_policy;                    /* a policy is being put */
     bool is_erasures;                  /* a machine asks to be forgotten */
+    bool is_login;                     /* a person logs in, or out */
     uint8_t app_id[SBX_ID_BYTES];
     struct sbx_byte_buffer body; /* of either */
     struct sbx_reply reply;      /* status 0: not made yet */
@@ -74,6 +78,8 @@ static enum MHD_Result add_headers(struct MHD_Response *response, const struct s
         result = MHD_add_response_header(response, "ETag", reply->tag);
     if (result == MHD_YES && *reply->location)
         result = MHD_add_response_header(response, "Location", reply->location);
+    if (result == MHD_YES && *reply->cookie)
+        result = MHD_add_response_header(response, "Set-Cookie", reply->cookie);
     if (result == MHD_YES && reply->allow)
         result = MHD_add_response_header(response, "Allow", reply->allow);
     if (result == MHD_YES && reply->challenge)
@@ -121,19 +127,97 @@ static bool is_method(const char *method, const char *name)
     return strcmp(method, name) == 0;
 }
 
+static int64_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static const char *session_cookie_of(struct MHD_Connection *connection)
+{
+    return MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, SBX_SESSION_COOKIE);
+}
+
+/* Did somebody hand this request on? Where no proxy was named, any sign of one counts, HTTP/1.0 too, which is what nginx speaks
+ * behind itself unless it is told otherwise: a visitor from anywhere must not be taken for this machine. */
+static bool is_handed_on(const struct sbx_http *http, struct MHD_Connection *connection, const char *version)
+{
+    static const char *const signs[] = {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
+                                        "X-Real-IP",       "Forwarded",        "Via"};
+    if (http->settings.proxies.count > 0 || strcmp(version, "HTTP/1.1") != 0)
+        return true;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (header_of(connection, signs[i]))
+            return true;
+    return false;
+}
+
+/* Did the browser come by TLS? A named proxy's word counts, nobody else's. */
+static bool is_secure(const struct sbx_http *http, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const char *scheme = header_of(connection, "X-Forwarded-Proto");
+    return scheme && strcasecmp(scheme, "https") == 0 && peer &&
+           sbx_proxies_has(&http->settings.proxies, peer->client_addr);
+}
+
+/* A person's page, asked for by a browser. */
+static bool is_for_people(struct MHD_Connection *connection, const char *path)
+{
+    const char *accept = header_of(connection, "Accept");
+    return accept && strstr(accept, "text/html") && strncmp(path, "/v1/", 4) != 0;
+}
+
+/* A session stands for the token that it began with; and what it writes has to come from a page of ours, which the Origin
+ * says. */
+static enum sbx_entry check_session(const struct sbx_http *http, const struct sbx_gate *gate,
+                                    struct MHD_Connection *connection, unsigned rights, bool is_write)
+{
+    char authorization[600];
+    size_t token;
+    const char *origin = header_of(connection, "Origin");
+    if (!sbx_sessions_find(http->sessions, session_cookie_of(connection), now_s(), &token) ||
+        token >= gate->token_count)
+        return SBX_ENTRY_NEEDS_TOKEN;
+    if (is_write && !origin)
+        return SBX_ENTRY_FROM_PAGE;
+    snprintf(authorization, sizeof(authorization), "Bearer %s", gate->tokens[token].text);
+    enum sbx_entry entry = sbx_gate_check(gate, rights, is_write, authorization, header_of(connection, "Host"), origin);
+    explicit_bzero(authorization, sizeof(authorization));
+    return entry;
+}
+
 /* Who may not: the refusal is in `reply`. */
-static void check_gate(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
-                       struct sbx_reply *reply)
+static void check_gate(struct sbx_http *http, struct MHD_Connection *connection, const char *version,
+                       const char *method, const char *path, struct sbx_reply *reply)
 {
     bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
     if (!is_write && sbx_route_is_open(path))
         return;
-    enum sbx_entry entry = sbx_gate_check(&http->settings.gate, sbx_route_rights(path, is_write), is_write,
-                                          header_of(connection, "Authorization"), header_of(connection, "Host"),
-                                          header_of(connection, "Origin"));
+    unsigned rights = sbx_route_rights(path, is_write);
+    struct sbx_gate gate = http->settings.gate;
+    const char *authorization = header_of(connection, "Authorization");
+    bool was_handed_on = gate.is_loopback && is_handed_on(http, connection, version);
+    gate.is_loopback = gate.is_loopback && !was_handed_on;
+    if (was_handed_on && gate.token_count == 0) {
+        sbx_reply_text(reply, 403,
+                       "this came through a proxy: a server behind one needs a token (stallbox serve"
+                       " --token-file FILE --behind-proxy ADDRESS)");
+        return;
+    }
+    enum sbx_entry entry = authorization || !session_cookie_of(connection)
+                               ? sbx_gate_check(&gate, rights, is_write, authorization, header_of(connection, "Host"),
+                                                header_of(connection, "Origin"))
+                               : check_session(http, &gate, connection, rights, is_write);
+    if (entry == SBX_ENTRY_NEEDS_TOKEN && gate.is_loopback && !is_write && !authorization)
+        entry = sbx_gate_check(&gate, rights, false, NULL, header_of(connection, "Host"), NULL);
     if (entry == SBX_ENTRY_ALLOWED)
         return;
-    if (entry == SBX_ENTRY_NEEDS_TOKEN) {
+    if (entry == SBX_ENTRY_NEEDS_TOKEN && !is_write && is_for_people(connection, path)) {
+        sbx_login_page(path, 401, NULL, reply);
+        reply->challenge = "Bearer realm=\"stallbox\"";
+    } else if (entry == SBX_ENTRY_NEEDS_TOKEN) {
         sbx_reply_text(reply, 401, "this needs the server's token: Authorization: Bearer TOKEN%s",
                        is_write ? "" : ", or the token as the password in a browser");
         reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
@@ -239,14 +323,59 @@ static void submit_symbols(struct sbx_http *http, struct MHD_Connection *connect
 
 /* ---- requests, again ---- */
 
+/* ---- people who log in ---- */
+
+/* "https://stalls.example" and "stalls.example". */
+static bool is_own_origin(const char *origin, const char *host)
+{
+    const char *name = origin ? strstr(origin, "://") : NULL;
+    return name && host && strcasecmp(name + 3, host) == 0;
+}
+
+static void begin_login(struct sbx_http *http, struct MHD_Connection *connection, const char *method, const char *path,
+                        struct exchange *exchange)
+{
+    bool is_login = strcmp(path, "/login") == 0;
+    if (http->settings.gate.token_count == 0) {
+        sbx_reply_text(&exchange->reply, 404, "this server has no tokens: there is nothing to log in with");
+    } else if (is_login && (is_method(method, "GET") || is_method(method, "HEAD"))) {
+        sbx_login_page(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "next"), 200, NULL,
+                       &exchange->reply);
+    } else if (!is_method(method, "POST")) {
+        sbx_reply_text(&exchange->reply, 405, "this path takes %s", is_login ? "GET and POST" : "POST");
+        exchange->reply.allow = is_login ? "GET, HEAD, POST" : "POST";
+    } else if (!is_own_origin(header_of(connection, "Origin"), header_of(connection, "Host"))) {
+        sbx_reply_text(&exchange->reply, 403,
+                       "log in from this server's own page (a proxy in front has to pass the"
+                       " Host on: proxy_set_header Host $host)");
+    } else {
+        exchange->is_login = true;
+        exchange->body.limit = SBX_LOGIN_FORM_MAX;
+    }
+}
+
+static void end_login(struct sbx_http *http, struct MHD_Connection *connection, const char *path,
+                      struct exchange *exchange)
+{
+    if (strcmp(path, "/login") == 0)
+        sbx_login_post(http->sessions, &http->settings.gate, &exchange->body, is_secure(http, connection), now_s(),
+                       &exchange->reply);
+    else
+        sbx_logout_post(http->sessions, session_cookie_of(connection), &exchange->reply);
+}
+
 /* The headers are here: refuse at once, or begin. */
 static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method,
-                           const char *path, struct exchange *exchange)
+                           const char *path, const char *version, struct exchange *exchange)
 {
+    if (sbx_login_is_path(path)) {
+        begin_login(http, connection, method, path, exchange);
+        return;
+    }
     bool is_post = is_method(method, "POST") && sbx_route_is_collector(path);
     if (is_post)
         sbx_metrics_add(http->settings.metrics, SBX_METRIC_RECEIVED, 1);
-    check_gate(http, connection, method, path, &exchange->reply);
+    check_gate(http, connection, version, method, path, &exchange->reply);
     if (exchange->reply.status)
         return;
     if (is_post) {
@@ -294,6 +423,10 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         sbx_symbol_reply_upload(sbx_symbol_upload_answer(exchange->symbols), exchange->wants_text, &exchange->reply);
         return;
     }
+    if (exchange->is_login) {
+        end_login(http, connection, path, exchange);
+        return;
+    }
     if (exchange->is_policy) {
         sbx_route_put_policy(&http->settings.routes, exchange->app_id, &exchange->body, &exchange->reply);
         return;
@@ -326,13 +459,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     struct sbx_http *http = context;
     struct exchange *exchange = *exchange_slot;
-    (void)version;
     if (!exchange) {
         exchange = calloc(1, sizeof(*exchange));
         if (!exchange)
             return MHD_NO;
         *exchange_slot = exchange;
-        begin_exchange(http, connection, method, path, exchange);
+        begin_exchange(http, connection, method, path, version, exchange);
         return exchange->reply.status ? send_reply(connection, &exchange->reply) : MHD_YES;
     }
     if (*body_bytes) {
@@ -340,7 +472,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             sbx_upload_append(exchange->upload, body, *body_bytes);
         else if (exchange->symbols)
             append_symbols(http, connection, exchange, body, *body_bytes);
-        else if (exchange->is_policy || exchange->is_erasures)
+        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;
@@ -395,9 +527,16 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
         return -ENOMEM;
     }
     http->settings = *settings;
+    http->sessions = sbx_sessions_create(SESSIONS_MAX);
+    if (!http->sessions) {
+        snprintf(why, why_bytes, "no memory");
+        free(http);
+        return -ENOMEM;
+    }
     int result = sbx_deadlines_create(settings->request_deadline_ms, settings->metrics, &http->deadlines);
     if (result < 0) {
         snprintf(why, why_bytes, "no thread for deadlines: %s", strerror(-result));
+        sbx_sessions_destroy(http->sessions);
         free(http);
         return result;
     }
@@ -405,13 +544,14 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
     http->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                          on_request, http, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
-                         (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+                         (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, http->settings.connections_max,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
                          (unsigned int)IDLE_SECONDS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
                          on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_END);
     if (!http->daemon) {
         snprintf(why, why_bytes, "the HTTP library did not start: %s", strerror(errno));
         sbx_deadlines_destroy(http->deadlines);
+        sbx_sessions_destroy(http->sessions);
         free(http);
         return -EIO;
     }
@@ -425,5 +565,6 @@ void sbx_http_stop(struct sbx_http *http)
         return;
     MHD_stop_daemon(http->daemon);
     sbx_deadlines_destroy(http->deadlines);
+    sbx_sessions_destroy(http->sessions);
     free(http);
 }

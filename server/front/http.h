@@ -9,6 +9,7 @@
 #include "collector.h"
 #include "gate.h"
 #include "metrics.h"
+#include "proxies.h"
 #include "routes.h"
 
 struct sbx_http;
@@ -19,6 +20,8 @@ struct sbx_http_settings { /* pointers are borrowed until stop */
     struct sbx_collector *collector;
     struct sbx_metrics *metrics;
     uint32_t request_deadline_ms;
+    unsigned connections_max;   /* at a time; below the process's limit of descriptors */
+    struct sbx_proxies proxies; /* that are in front; with any, nobody is taken for this machine itself */
 };
 
 /* Serve on `fd` (a listening socket; taken on success). Returns 0 or -errno with the reason. */

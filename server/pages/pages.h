@@ -46,6 +46,9 @@ void sbx_page_symbols(const struct sbx_symbols_page *symbols, struct sbx_byte_bu
 /* `/issues/ID` of one that is no more: the issues that its stalls are in now. */
 void sbx_page_moved(const struct sbx_issue_after *rows, size_t count, struct sbx_byte_buffer *page);
 
+/* `/login`: `next` is the path to go to afterwards; `sentence` (may be NULL) says why the form is here. */
+void sbx_page_login(const char *next, const char *sentence, struct sbx_byte_buffer *page);
+
 /* An error for people, on the paths of pages. */
 void sbx_page_error(unsigned status, const char *sentence, struct sbx_byte_buffer *page);
 

@@ -29,6 +29,10 @@ static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
     return result;
 }
 
+enum {
+    READERS = 8 /* pages, lists and triage, at a time */
+};
+
 int sbx_store_open(const char *data_dir, const char *version, struct sbx_store **store_out, char *why, size_t why_bytes)
 {
     struct sbx_store *store = calloc(1, sizeof(*store));
@@ -43,8 +47,8 @@ int sbx_store_open(const char *data_dir, const char *version, struct sbx_store *
         result = sbx_store_handle_open(&store->writer, store->path, sbx_store_writer_setup, sbx_store_writer_sql,
                                        WRITER_STATEMENTS, why, why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open(&store->reader, store->path, sbx_store_reader_setup, sbx_store_reader_sql,
-                                       SBX_READER_STATEMENTS, why, why_bytes);
+        result = sbx_store_handle_open_readers(&store->reader, READERS, store->path, sbx_store_reader_setup,
+                                               sbx_store_reader_sql, SBX_READER_STATEMENTS, why, why_bytes);
     if (result == 0)
         result = retry_failures(store, why, why_bytes);
     if (result < 0) {

@@ -31,67 +31,114 @@ static int errno_of(int code)
     }
 }
 
+/* The connection that this thread holds of a handle of several. */
+static _Thread_local struct sbx_store_connection *held;
+
+/* Returns an SQLite code. */
+static int open_connection(struct sbx_store_connection *connection, const char *path, const char *setup,
+                           const char *const *sql, size_t sql_count)
+{
+    /* NOMUTEX: one thread at a time has it anyway, a second lock inside SQLite would only cost. */
+    int code =
+        sqlite3_open_v2(path, &connection->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(connection->db, BUSY_TIMEOUT_MS);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(connection->db, setup, NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    connection->statements = calloc(sql_count ? sql_count : 1, sizeof(*connection->statements));
+    if (!connection->statements)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < sql_count && code == SQLITE_OK; i++)
+        code =
+            sqlite3_prepare_v3(connection->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &connection->statements[i], NULL);
+    return code;
+}
+
+int sbx_store_handle_open_readers(struct sbx_store_handle *handle, size_t connections, const char *path,
+                                  const char *setup, const char *const *sql, size_t sql_count, char *why,
+                                  size_t why_bytes)
+{
+    *handle = (struct sbx_store_handle){.statement_count = sql_count};
+    pthread_mutex_init(&handle->lock, NULL);
+    pthread_cond_init(&handle->is_free, NULL);
+    for (; handle->connection_count < connections; handle->connection_count++) {
+        struct sbx_store_connection *connection = &handle->connections[handle->connection_count];
+        int code = open_connection(connection, path, setup, sql, sql_count);
+        if (code != SQLITE_OK) {
+            snprintf(why, why_bytes, "%s: %s", path,
+                     connection->db && code != SQLITE_NOMEM ? sqlite3_errmsg(connection->db) : sqlite3_errstr(code));
+            handle->connection_count++; /* half of it is there */
+            handle->db = connection->db;
+            sbx_store_handle_close(handle);
+            return errno_of(code);
+        }
+    }
+    handle->db = handle->connections[0].db;
+    return 0;
+}
+
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
                           size_t sql_count, char *why, size_t why_bytes)
 {
-    *handle = (struct sbx_store_handle){0};
-    pthread_mutex_init(&handle->lock, NULL);
-    /* NOMUTEX: the handle's own lock is held around every use, a second one inside SQLite would only cost. */
-    int code =
-        sqlite3_open_v2(path, &handle->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_busy_timeout(handle->db, BUSY_TIMEOUT_MS);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(handle->db, setup, NULL, NULL, NULL);
-    if (code != SQLITE_OK)
-        goto say_why;
-
-    handle->statements = calloc(sql_count ? sql_count : 1, sizeof(*handle->statements));
-    if (!handle->statements) {
-        snprintf(why, why_bytes, "%s: no memory", path);
-        sbx_store_handle_close(handle);
-        return -ENOMEM;
-    }
-    handle->statement_count = sql_count;
-    for (size_t i = 0; i < sql_count; i++) {
-        code = sqlite3_prepare_v3(handle->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &handle->statements[i], NULL);
-        if (code != SQLITE_OK)
-            goto say_why;
-    }
-    return 0;
-
-say_why:
-    snprintf(why, why_bytes, "%s: %s", path, handle->db ? sqlite3_errmsg(handle->db) : sqlite3_errstr(code));
-    sbx_store_handle_close(handle);
-    return errno_of(code);
+    return sbx_store_handle_open_readers(handle, 1, path, setup, sql, sql_count, why, why_bytes);
 }
 
 void sbx_store_handle_close(struct sbx_store_handle *handle)
 {
-    if (!handle->db)
+    if (handle->connection_count == 0)
         return;
-    for (size_t i = 0; i < handle->statement_count; i++)
-        sqlite3_finalize(handle->statements[i]);
-    free(handle->statements);
-    sqlite3_close(handle->db);
+    for (size_t i = 0; i < handle->connection_count; i++) {
+        struct sbx_store_connection *connection = &handle->connections[i];
+        for (size_t n = 0; connection->statements && n < handle->statement_count; n++)
+            sqlite3_finalize(connection->statements[n]);
+        free(connection->statements);
+        sqlite3_close(connection->db);
+    }
+    pthread_cond_destroy(&handle->is_free);
     pthread_mutex_destroy(&handle->lock);
     *handle = (struct sbx_store_handle){0};
+}
+
+/* One that is free; NULL: none is. The lock is held. */
+static struct sbx_store_connection *find_free(struct sbx_store_handle *handle)
+{
+    for (size_t i = 0; i < handle->connection_count; i++)
+        if (!handle->connections[i].is_taken)
+            return &handle->connections[i];
+    return NULL;
 }
 
 void sbx_store_handle_lock(struct sbx_store_handle *handle)
 {
     pthread_mutex_lock(&handle->lock);
+    if (handle->connection_count == 1)
+        return;
+    struct sbx_store_connection *connection;
+    while (!(connection = find_free(handle)))
+        pthread_cond_wait(&handle->is_free, &handle->lock);
+    connection->is_taken = true;
+    pthread_mutex_unlock(&handle->lock);
+    held = connection;
 }
 
 void sbx_store_handle_unlock(struct sbx_store_handle *handle)
 {
+    if (handle->connection_count > 1) {
+        pthread_mutex_lock(&handle->lock);
+        held->is_taken = false;
+        held = NULL;
+        pthread_cond_signal(&handle->is_free);
+    }
     pthread_mutex_unlock(&handle->lock);
 }
 
 sqlite3_stmt *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index)
 {
-    sqlite3_stmt *statement = handle->statements[index];
+    const struct sbx_store_connection *connection = handle->connection_count > 1 ? held : &handle->connections[0];
+    sqlite3_stmt *statement = connection->statements[index];
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return statement;

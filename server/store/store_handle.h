@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_handle.h - one SQLite connection with its statements prepared once, behind one lock.
+/* store_handle.h - SQLite connections to one file, each with its statements prepared once, each for one thread at a time.
  *
  * No SQL is ever put together from values: every statement is a literal of its owner's table, values are bound. A
- * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. */
+ * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. A handle of a writer
+ * has one connection; one of readers may have several, and locking it takes one that is free, waiting for one when none is. A
+ * thread holds one connection of one handle of several at a time. */
 #ifndef SBX_STORE_HANDLE_H
 #define SBX_STORE_HANDLE_H
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sbx_store_handle {
+enum {
+    SBX_STORE_CONNECTIONS_MAX = 8
+};
+
+struct sbx_store_connection {
     sqlite3 *db;
-    pthread_mutex_t lock;
     sqlite3_stmt **statements; /* by the owner's enum */
+    bool is_taken;             /* under the handle's lock */
+};
+
+struct sbx_store_handle {
+    sqlite3 *db; /* of the one connection of a writer; of readers the first, for its error messages at opening */
+    pthread_mutex_t lock;   /* of a writer: held while it is locked; of readers: of which are taken */
+    pthread_cond_t is_free; /* a connection of readers was given back */
+    struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
+    size_t connection_count;
     size_t statement_count;
 };
 
@@ -22,6 +37,10 @@ struct sbx_store_handle {
  * Returns 0, or -errno with the path and the reason in `why`; the handle needs no close then. */
 int sbx_store_handle_open(struct sbx_store_handle *handle, const char *path, const char *setup, const char *const *sql,
                           size_t sql_count, char *why, size_t why_bytes);
+/* The same with several connections, SBX_STORE_CONNECTIONS_MAX at most, for statements that only read. */
+int sbx_store_handle_open_readers(struct sbx_store_handle *handle, size_t connections, const char *path,
+                                  const char *setup, const char *const *sql, size_t sql_count, char *why,
+                                  size_t why_bytes);
 void sbx_store_handle_close(struct sbx_store_handle *handle); /* of a zeroed handle: nothing */
 
 void sbx_store_handle_lock(struct sbx_store_handle *handle);

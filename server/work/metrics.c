@@ -67,6 +67,7 @@ static void print_rejections(struct sbx_byte_buffer *out, const uint64_t counts[
         {SBX_METRIC_REJECTED_CONFLICT, "conflict"},
         {SBX_METRIC_REJECTED_BUSY, "busy"},
         {SBX_METRIC_REJECTED_PENDING, "pending"},
+        {SBX_METRIC_REJECTED_RATE, "rate"},
         {SBX_METRIC_REJECTED_STORE, "store"},
         {SBX_METRIC_INCOMPLETE, "incomplete"},
     };

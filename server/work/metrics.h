@@ -46,7 +46,8 @@ enum sbx_metric {
     SBX_METRIC_WORKERS_KILLED = 34,   /* by somebody else, such as the system for want of memory */
     SBX_METRIC_WORKERS_NONE = 35,     /* there was none to be had */
     SBX_METRIC_REJECTED_PENDING = 36, /* too many wait for triage */
-    SBX_METRIC_COUNT = 37,
+    SBX_METRIC_REJECTED_RATE = 37,    /* one machine sent too much */
+    SBX_METRIC_COUNT = 38,
 };
 
 struct sbx_metrics;
