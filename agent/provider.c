@@ -19,8 +19,7 @@ static struct sbx_provider *inner(struct stallbox_provider *provider)
 }
 
 /* The first header's struct. */
-#define OLDEST_OPTIONS_BYTES         offsetof(struct stallbox_provider_options, resolve)
-#define OPTIONS_BYTES_WITHOUT_HOLDER offsetof(struct stallbox_provider_options, holder)
+#define OLDEST_OPTIONS_BYTES offsetof(struct stallbox_provider_options, resolve)
 
 static_assert(sizeof(struct stallbox_interrupted) == sizeof(struct sbx_interrupted) &&
                   offsetof(struct stallbox_interrupted, registers) == offsetof(struct sbx_interrupted, registers),
@@ -41,9 +40,8 @@ static bool is_name(const char *name)
 static bool take_options(const struct stallbox_provider_options *given, struct stallbox_provider_options *options_out)
 {
     const uint32_t known = STALLBOX_PROVIDER_SIGNAL_SAFE | STALLBOX_PROVIDER_SAFEPOINTS;
-    if (given == NULL ||
-        (given->sizeof_options != sizeof *options_out && given->sizeof_options != OPTIONS_BYTES_WITHOUT_HOLDER &&
-         given->sizeof_options != OLDEST_OPTIONS_BYTES)) {
+    if (given == NULL || given->sizeof_options < OLDEST_OPTIONS_BYTES || given->sizeof_options > sizeof *options_out ||
+        given->sizeof_options % sizeof(void *) != 0) { /* what was added is pointers */
         return false;
     }
     memset(options_out, 0, sizeof *options_out);
@@ -70,6 +68,7 @@ enum stallbox_result stallbox_provider_register(const struct stallbox_provider_o
         .step = (sbx_code_step)(void *)options->step,
         .resolve = options->resolve,
         .holder = options->holder,
+        .lock_holder = options->lock_holder,
         .want = options->want,
         .is_signal_safe = (options->flags & STALLBOX_PROVIDER_SIGNAL_SAFE) != 0,
         .has_safepoints = (options->flags & STALLBOX_PROVIDER_SAFEPOINTS) != 0,

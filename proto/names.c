@@ -479,6 +479,7 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_PAUSE] = "pause",
         [SBX_OP_SIGSUSPEND] = "sigsuspend",
         [SBX_OP_SIGTIMEDWAIT] = "sigtimedwait",
+        [SBX_OP_RUNTIME_LOCK] = "interpreter lock",
     };
     return name_at(table, ENTRIES(table), op);
 }

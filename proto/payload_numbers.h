@@ -237,6 +237,8 @@ enum sbx_op {
     /* more sockets, name lookups and sleeps */
     SBX_OP_SENDMMSG = 186, SBX_OP_RECVMMSG = 187, SBX_OP_GETNAMEINFO = 188, SBX_OP_GETHOSTBYNAME = 189,
     SBX_OP_PAUSE = 190, SBX_OP_SIGSUSPEND = 191, SBX_OP_SIGTIMEDWAIT = 192,
+    /* a lock of a runtime, which waits for it in some way of its own */
+    SBX_OP_RUNTIME_LOCK = 194,
     SBX_OP_MAX = 224
 };
 /* clang-format on */

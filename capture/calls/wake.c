@@ -24,7 +24,14 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
-        peer = sbx_provider_holder();
+        int holder = kind == SBX_RECORD_COND ? sbx_provider_lock_holder(object) : -1;
+        if (holder >= 0) { /* waited for as a condition, and a lock */
+            kind = SBX_RECORD_LOCK;
+            op = SBX_OP_RUNTIME_LOCK;
+            peer = (uint32_t)holder;
+        } else {
+            peer = sbx_provider_holder();
+        }
     }
     sbx_blocking_begin(call, group, kind, op, object, peer);
     struct sbx_thread *thread = call->thread;

@@ -56,6 +56,19 @@ SBX_SIGNAL_SAFE bool sbx_provider_is_entered(void)
     return false;
 }
 
+SBX_HOOK_SAFE int sbx_provider_lock_holder(uint64_t condition)
+{
+    uint32_t count = sbx_load_acquire(&sbx_the_capture.provider_count); /* order: acquire providers */
+    for (uint32_t i = 0; i < count; i++) {
+        int (*ask)(const void *) = sbx_the_providers[i].lock_holder;
+        int holder = ask == NULL ? -1 : ask((const void *)(uintptr_t)condition);
+        if (holder >= 0) {
+            return holder;
+        }
+    }
+    return -1;
+}
+
 /* Whoever comes later, the one that adds or the one that attaches, finds what the other has stored (the fence); both may
  * write the same words, with the same content. */
 void sbx_providers_publish(void)

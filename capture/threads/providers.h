@@ -36,10 +36,11 @@ typedef size_t (*sbx_provider_walk_at)(void *context, const struct sbx_interrupt
                                        uint64_t *functions, uint32_t *lines, size_t max);
 
 struct sbx_provider {
-    sbx_provider_walk walk;            /* NULL: walk_at */
-    sbx_provider_walk_at walk_at;      /* NULL: walk */
-    sbx_code_step step;                /* of code it generates; NULL: none */
-    void *(*resolve)(void);            /* the calling thread's context, signal safe; NULL: threads say it themselves */
+    sbx_provider_walk walk;       /* NULL: walk_at */
+    sbx_provider_walk_at walk_at; /* NULL: walk */
+    sbx_code_step step;           /* of code it generates; NULL: none */
+    void *(*resolve)(void);       /* the calling thread's context, signal safe; NULL: threads say it themselves */
+    int (*lock_holder)(const void *condition); /* stallbox.h; NULL: it has no locks that we know */
     uint32_t (*holder)(void *context); /* tid of who holds what the calling thread is about to wait for; 0: nobody */
     void (*want)(void *context);       /* signal safe; NULL: the runtime looks for itself whether it is wanted */
     uint32_t index;
@@ -90,6 +91,9 @@ struct sbx_provider *sbx_provider_add(const struct sbx_provider *provider);
 
 /* Code that `provider` generates, or will, lies in [begin, end). One caller at a time. False: there is no room. */
 bool sbx_provider_add_code(const struct sbx_provider *provider, uint64_t begin, uint64_t end);
+
+/* Is a wait for this condition variable one for a runtime's lock? The holder's tid, 0: not known; -1: it is not. */
+SBX_HOOK_SAFE int sbx_provider_lock_holder(uint64_t condition);
 
 /* Write into the recording what is known of the providers, if it is attached. */
 void sbx_providers_publish(void);

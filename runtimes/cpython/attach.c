@@ -12,6 +12,7 @@
 #include <stallbox/stallbox.h>
 
 #include "cpython.h"
+#include "interpreter_lock.h"
 
 enum check {
     NOT_ASKED,
@@ -26,6 +27,9 @@ static int check(void *unused)
 {
     (void)unused;
     int result = cpython_check();
+    if (result > 0) {
+        interpreter_lock_find(&the_cpython, (uint64_t)(uintptr_t)the_cpython.calls.PyGILState_GetThisThreadState());
+    }
     __atomic_store_n(&check_state, result > 0 ? AGREES : result == 0 ? NOT_ASKED : DIFFERS, __ATOMIC_RELEASE);
     return 0;
 }
@@ -86,7 +90,8 @@ static bool register_provider(void)
                                                 .name = "python",
                                                 .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
                                                 .resolve = resolve,
-                                                .walk_at = cpython_walk};
+                                                .walk_at = cpython_walk,
+                                                .lock_holder = interpreter_lock_holder};
     void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
     Dl_info info;
     const ElfW(Sym) *symbol = NULL;

@@ -71,6 +71,18 @@ size_t code_name_text(const struct cpython_layout *layout, uint64_t string_type,
     return used;
 }
 
+/* How long the last folder is, if it is that of a standard library: "python3." and digits; 0: it is not. */
+static size_t library_bytes(const char *path, size_t bytes)
+{
+    static const char name[] = "/python3.";
+    size_t at = bytes - 1; /* the slash at the end */
+    while (at > 0 && path[at - 1] >= '0' && path[at - 1] <= '9') {
+        at--;
+    }
+    const size_t tail = bytes - at, head = sizeof name - 1;
+    return tail > 1 && at >= head && memcmp(path + at - head, name, head) == 0 ? tail + head - 1 : 0;
+}
+
 void source_prefixes_add(struct source_prefixes *prefixes, const char *path, size_t bytes)
 {
     if (bytes < 2 || bytes >= CODE_FILE_MAX || path[0] != '/' || prefixes->count == SOURCE_PREFIXES_MAX) {
@@ -81,7 +93,8 @@ void source_prefixes_add(struct source_prefixes *prefixes, const char *path, siz
     if (own[bytes - 1] != '/') {
         own[bytes++] = '/';
     }
-    prefixes->bytes[prefixes->count++] = (uint16_t)bytes;
+    prefixes->bytes[prefixes->count] = (uint16_t)bytes;
+    prefixes->cuts[prefixes->count++] = (uint16_t)(bytes - library_bytes(own, bytes));
 }
 
 static bool is_equal(const char *a, const char *b, size_t bytes)
@@ -116,12 +129,13 @@ size_t source_prefix_bytes(const struct source_prefixes *prefixes, const char *p
     if (bytes == 0 || path[0] != '/') {
         return relative_bytes(prefixes, path, bytes);
     }
-    size_t longest = 0;
+    size_t longest = 0, cut = 0;
     for (uint32_t i = 0; i < prefixes->count; i++) {
         size_t prefix = prefixes->bytes[i];
         if (prefix > longest && prefix < bytes && is_equal(prefixes->paths[i], path, prefix)) {
             longest = prefix;
+            cut = prefixes->cuts[i];
         }
     }
-    return longest;
+    return cut;
 }

@@ -23,10 +23,11 @@ enum {
 size_t code_name_text(const struct cpython_layout *layout, uint64_t string_type, uint64_t string, char *to,
                       size_t room);
 
-/* Entries of sys.path. */
+/* Entries of sys.path. Of that of the standard library the last folder stays, "python3.11/": readers tell it by that. */
 struct source_prefixes {
     uint32_t count;
     uint16_t bytes[SOURCE_PREFIXES_MAX];
+    uint16_t cuts[SOURCE_PREFIXES_MAX];             /* how many of them are taken off */
     char paths[SOURCE_PREFIXES_MAX][CODE_FILE_MAX]; /* each with its slash at the end */
 };
 

@@ -43,8 +43,9 @@ struct cpython_layout {
     uint16_t string_ascii, string_compact; /* where a string's characters begin */
     uint16_t runtime_gil;                  /* of _PyRuntime: the lock itself; 0: the interpreter has it */
     uint16_t thread_interpreter, interpreter_gil;
-    uint16_t thread_native_id; /* its tid; 0: not told */
-    uint16_t thread_id;        /* its pthread_t */
+    uint16_t interpreter_collecting; /* an int: garbage is being collected */
+    uint16_t thread_native_id;       /* its tid; 0: not told */
+    uint16_t thread_id;              /* its pthread_t */
 };
 
 /* The layout of 3.MINOR; NULL: not known. */

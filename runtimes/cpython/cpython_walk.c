@@ -4,6 +4,7 @@
 #include "code_table.h"
 #include "cpython.h"
 #include "frame_chain.h"
+#include "interpreter_lock.h"
 
 /* What tells a code object from another that lies at its address later. */
 static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
@@ -61,6 +62,20 @@ __attribute__((noinline)) static uint32_t make_line(const struct cpython_layout 
                            object_half_at(frame->code, layout->code_first_line), frame->instruction);
 }
 
+/* Collecting garbage is told as a function of the runtime's library, innermost. */
+static void tell_collection(uint64_t *function, uint32_t *line)
+{
+    static const char file[] = "<gc>", name[] = "(garbage collection)";
+    static bool is_told;
+    *function = stallbox_function_id(file, sizeof file - 1, 0, name);
+    *line = 0;
+    if (!__atomic_load_n(&is_told, __ATOMIC_RELAXED)) {
+        int told = stallbox_provider_tell_name(the_cpython.provider, *function, 0, file, sizeof file - 1, name,
+                                               sizeof name - 1);
+        __atomic_store_n(&is_told, told != 0, __ATOMIC_RELAXED);
+    }
+}
+
 size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
                     uint32_t *lines, size_t max)
 {
@@ -69,6 +84,12 @@ size_t cpython_walk(void *thread, const struct stallbox_interrupted *interrupted
     struct chain_frame frame;
     size_t count = 0;
     frame_chain_begin(&chain, layout, the_cpython.code_type, (uint64_t)(uintptr_t)thread, interrupted != NULL);
+    if (interpreter_lock_collects(layout, (uint64_t)(uintptr_t)thread)) {
+        if (first == 0 && max > 0) {
+            tell_collection(functions, lines);
+        }
+        count = 1;
+    }
     for (; frame_chain_next(&chain, &frame); count++) {
         if (count < first || count - first >= max) {
             continue;

@@ -6,6 +6,7 @@
 
 #include "cpython.h"
 #include "frame_chain.h"
+#include "interpreter_lock.h"
 
 int cpython_check_frames(void *thread, uint64_t *root_code_out)
 {
@@ -87,7 +88,7 @@ int cpython_check(void)
 {
     void *thread = the_cpython.calls.PyGILState_GetThisThreadState();
     uint64_t root_code = 0;
-    if (thread == NULL) {
+    if (thread == NULL || interpreter_lock_collects(the_cpython.layout, (uint64_t)(uintptr_t)thread)) {
         return 0;
     }
     int result = cpython_check_frames(thread, &root_code);

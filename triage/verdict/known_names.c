@@ -149,6 +149,10 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
     /* The packages that come with every JDK; lambdas, method handles and reflection are classes that the machine makes. */
     static const char *const java[] = {"java.",    "javax.",       "jdk.",         "sun.",
                                        "com.sun.", "org.xml.sax.", "org.w3c.dom.", NULL};
+    if (location->named && strcmp(location->module, "python") == 0) { /* libstallbox-cpython.so says it of the path */
+        return begins_with(location->file, "python3.") || begins_with(location->file, "<frozen ") ||
+               begins_with(location->file, "<gc>");
+    }
     return location->named && strcmp(location->module, "hotspot") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
             begins_with(location->function, "$Proxy."));
@@ -243,6 +247,7 @@ const char *sbx_collector_of(const char *function)
         {"singlestep", "Lua"},
         {"lj_gc_step", "LuaJIT"},
         {"lj_gc_fullgc", "LuaJIT"},
+        {"(garbage collection)", "CPython"},
         {"gc_collect_main", "CPython"},
         {"gc_collect_generations", "CPython"},
         {"gc_collect_with_callback", "CPython"},

@@ -166,6 +166,14 @@ static void tell_runnable(const struct sbx_time_split *split, struct sbx_verdict
     }
 }
 
+/* Whose interpreter lock was waited for; NULL: it was another lock, or none. Of runtimes that tell, CPython alone has one. */
+static const char *interpreter_lock_of(const struct sbx_judgement *judgement)
+{
+    return judgement->wait.op == SBX_OP_RUNTIME_LOCK ? "CPython"
+           : judgement->location != NULL             ? sbx_interpreter_lock_of(judgement->location->function)
+                                                     : NULL;
+}
+
 /* What is known of functions on the stack by their names: a lock that all threads of a run-time share, a loop that asks
  * for somebody else's lock, code whose functions only a provider could name. Each once. */
 static void tell_known(const struct sbx_report *report, const struct sbx_judgement *judgement,
@@ -174,8 +182,8 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     const struct sbx_stall *stall = report->stall;
     const char *language = NULL, *lock = NULL, *remark = NULL;
     bool is_named = false;
-    if (verdict->cause == SBX_CAUSE_LOCK && judgement->location != NULL) {
-        lock = sbx_interpreter_lock_of(judgement->location->function);
+    if (verdict->cause == SBX_CAUSE_LOCK) {
+        lock = interpreter_lock_of(judgement);
     }
     for (uint32_t id = judgement->stack; id != 0 && id <= stall->callstack_count; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
@@ -365,7 +373,7 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
     write_place(judgement, place, sizeof place);
     write_lead(judgement, judgement->location == NULL ? judgement->cause_ns : judgement->function_ns, lead);
     const char *so_far = judgement->wait.open && report->stall->end.how == SBX_END_NONE ? " so far" : "";
-    const char *runtime = judgement->location != NULL ? sbx_interpreter_lock_of(judgement->location->function) : NULL;
+    const char *runtime = interpreter_lock_of(judgement);
     const char *language = judgement->location != NULL ? sbx_script_language_of(judgement->location->function) : NULL;
     switch (verdict->cause) {
     case SBX_CAUSE_CPU:

@@ -328,6 +328,11 @@ struct stallbox_provider_options {
     /* The calling thread, whose `context` it is, is about to wait for a condition, a semaphore or a futex: the kernel's number of the
      * thread that holds what it waits for; 0: nobody does, or that is not known. The same rules as for walk. May be NULL. */
     uint32_t (*holder)(void *context);
+    /* A thread begins to wait for the condition variable (pthread_cond_t) at `condition`. Is that how the runtime waits for
+     * a lock of its own? Then the wait is told as one for a lock: returns the holder's thread id, 0 when nobody holds it or
+     * it is not known; -1 for other conditions. Called at every such wait of every thread, so it must be quick; otherwise as
+     * resolve. May be NULL. */
+    int (*lock_holder)(const void *condition);
 };
 
 /* Register a runtime, before or after stallbox_start(), once a process; for good: the code behind it stays loaded. At most

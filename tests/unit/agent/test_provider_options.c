@@ -37,6 +37,13 @@ static void test_options_of_the_first_header_are_taken(void **state)
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_OK);
     assert_non_null(provider);
     options = good;
+    options.sizeof_options -= sizeof(void *); /* one in between */
+    assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_OK);
+    options.sizeof_options = offsetof(struct stallbox_provider_options, resolve) - sizeof(void *);
+    assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_BAD_ARGUMENT);
+    options.sizeof_options = sizeof options + sizeof(void *); /* of a header that is not written yet */
+    assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_BAD_ARGUMENT);
+    options = good;
     options.walk = NULL;
     options.walk_at = walk_at;
     assert_int_equal(stallbox_provider_register(&options, &provider), STALLBOX_OK);

@@ -79,15 +79,16 @@ static void test_paths_lose_the_longest_entry_of_the_search_path(void **state)
 {
     (void)state;
     static struct source_prefixes prefixes;
-    static const char *const paths[] = {"/home/me/src", "/usr/lib/python3", "/usr/lib/python3/dist-packages/", "",
-                                        "rel"};
+    static const char *const paths[] = {"/home/me/src", "/usr/lib/python3",   "/usr/lib/python3/dist-packages/", "",
+                                        "rel",          "/usr/lib/python3.11"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         source_prefixes_add(&prefixes, paths[i], strlen(paths[i]));
     }
-    assert_int_equal(prefixes.count, 3);
+    assert_int_equal(prefixes.count, 4);
     expect_source(&prefixes, "/home/me/src/shop/price.py", "shop/price.py");
     expect_source(&prefixes, "/usr/lib/python3/dist-packages/flask/app.py", "flask/app.py");
     expect_source(&prefixes, "/usr/lib/python3/json.py", "json.py");
+    expect_source(&prefixes, "/usr/lib/python3.11/asyncio/events.py", "python3.11/asyncio/events.py");
     expect_source(&prefixes, "/home/me/srcs/a.py", "/home/me/srcs/a.py");
     expect_source(&prefixes, "app.py", "app.py");
     expect_source(&prefixes, "./app.py", "app.py");

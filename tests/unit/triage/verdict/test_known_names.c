@@ -204,6 +204,22 @@ static void test_what_comes_with_a_jdk_is_no_answer(void **state)
     }
 }
 
+static void test_the_library_of_python_is_told_by_its_files(void **state)
+{
+    (void)state;
+    static const char *const library[] = {"python3.11/asyncio/events.py", "<frozen importlib._bootstrap>", "<gc>"};
+    static const char *const own[] = {"app.py", "flask/app.py", "<string>", "python3/app.py"};
+    for (size_t i = 0; i < sizeof library / sizeof *library; i++) {
+        assert_true(sbx_is_runtime_library(
+            &(struct sbx_location){.function = "run", .module = "python", .file = library[i], .named = true}));
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        assert_false(sbx_is_runtime_library(
+            &(struct sbx_location){.function = "run", .module = "python", .file = own[i], .named = true}));
+    }
+    assert_string_equal(sbx_collector_of("(garbage collection)"), "CPython");
+}
+
 static void test_what_a_condition_of_hotspots_is_for(void **state)
 {
     (void)state;
@@ -234,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_the_lock_of_a_runtime_is_known_by_who_takes_it),
         cmocka_unit_test(test_scripts_are_known_by_what_runs_them),
         cmocka_unit_test(test_what_comes_with_a_jdk_is_no_answer),
+        cmocka_unit_test(test_the_library_of_python_is_told_by_its_files),
         cmocka_unit_test(test_what_a_condition_of_hotspots_is_for),
     };
     return cmocka_run_group_tests_name("known_names", tests, NULL, NULL);
