@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "names.h"
+#include "payload_numbers.h"
 
 static const char *or_null(const char *text)
 {
@@ -35,6 +37,10 @@ static void put_snapshot(struct sbx_document *json, const char *name, const stru
     sbx_document_integer(json, "bytes", row->bytes);
     sbx_document_string(json, "trigger", row->trigger);
     sbx_document_number(json, "duration_ms", (double)row->duration_ns / 1e6);
+    if (row->end_how != SBX_END_NONE)
+        sbx_document_string(json, "end", sbx_stall_end_name(row->end_how));
+    if (row->end_signal != 0)
+        sbx_document_string(json, "end_signal", sbx_signal_name(row->end_signal));
     sbx_document_integer(json, "threshold_ms", row->threshold_ms);
     sbx_document_integer(json, "weight", row->weight);
     sbx_document_integer(json, "one_in", row->one_in);

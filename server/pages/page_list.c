@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "list.html.h"
+#include "names.h"
 #include "page_parts.h"
+#include "payload_numbers.h"
 
 /* A crash that ended no stall took no time: it is none of length 0. */
 static void put_took(struct sbx_fill *at, const char *trigger, int64_t duration_ns)
@@ -148,6 +150,30 @@ static void put_version(struct sbx_byte_buffer *page, const struct sbx_snapshot_
     }
 }
 
+/* Did it go on beyond what is known of its length, or was that the end of the process? What was told while it went on, and has answered
+ * since, is told with its whole length. */
+static bool has_more(const struct sbx_snapshot_row *row)
+{
+    bool goes_on = strcmp(row->trigger, "anr") == 0 || strcmp(row->trigger, "watchdog") == 0;
+    return row->end_how == SBX_END_NONE ? goes_on : row->end_how != SBX_END_ANSWERED;
+}
+
+static void put_ended(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, list_ended, at) {
+    case LIST_ENDED_HOW:
+        if (row->end_how == SBX_END_NONE)
+            sbx_fill_text(&at, "so far");
+        else if (row->end_how == SBX_END_UNSEEN)
+            sbx_fill_text(&at, "and longer");
+        else if (row->end_signal != 0)
+            sbx_fill_textf(&at, "until %s", sbx_signal_name(row->end_signal));
+        else
+            sbx_fill_text(&at, "until it died");
+        break;
+    }
+}
+
 static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row, int64_t now_ms)
 {
     bool is_done = row->state == SBX_TRIAGE_DONE, has_failed = row->state == SBX_TRIAGE_FAILED;
@@ -193,6 +219,10 @@ static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snap
         break;
     case LIST_SNAPSHOT_DURATION:
         put_took(&at, row->trigger, row->duration_ns);
+        break;
+    case LIST_SNAPSHOT_ENDED:
+        if (has_more(row))
+            put_ended(page, row);
         break;
     }
 }

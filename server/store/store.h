@@ -43,6 +43,8 @@ struct sbx_snapshot_row {
     char trigger[24];
     int64_t duration_ns;
     uint32_t threshold_ms;
+    uint32_t end_how,
+        end_signal; /* how it ended, if it was told while it went on: enum sbx_stall_end. 0: not told, or it had ended */
     uint32_t weight, one_in; /* how many stalls it stands for; it was told with the chance 1 / one_in */
     char app_build_id[65];   /* hex; "" when hidden */
     char app_version[40];    /* "" when the application told none */

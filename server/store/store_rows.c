@@ -25,7 +25,8 @@
     " (SELECT q.id FROM place c JOIN issue q ON q.num = c.issue WHERE c.num = s.place), s.app, s.cause, s.class, "  \
     "s.function, s.module, s.headline,"                                                                             \
     " s.confidence, s.weight, s.one_in,"                                                                            \
-    " (SELECT w.issue FROM was_in w WHERE w.seq = s.seq ORDER BY w.at_ms DESC LIMIT 1)"
+    " (SELECT w.issue FROM was_in w WHERE w.seq = s.seq ORDER BY w.at_ms DESC LIMIT 1),"                            \
+    " (SELECT e.how + (e.signal << 8) FROM stall_end e WHERE e.first = s.id AND e.session = s.session)"
 
 /* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice. New in its
  * build: seen in one build only, and another build of the application had been heard of before, that is of no later version. */
@@ -206,7 +207,7 @@ int sbx_store_each_pending(struct sbx_store *store, size_t max,
 /* ---- the pages' side ---- */
 
 enum {
-    SNAPSHOT_COLUMN_COUNT = 23
+    SNAPSHOT_COLUMN_COUNT = 24
 };
 
 static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
@@ -245,6 +246,8 @@ static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
     sbx_store_column_text(statement, 17, row->module, sizeof(row->module));
     sbx_store_column_text(statement, 18, row->headline, sizeof(row->headline));
     print_column_id(statement, 22, row->was_in_text);
+    row->end_how = (uint32_t)sqlite3_column_int64(statement, 23) & 0xff;
+    row->end_signal = (uint32_t)sqlite3_column_int64(statement, 23) >> 8;
 }
 
 static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)

@@ -171,8 +171,8 @@ STALLBOX_EXPORT void stallbox_frame_end(void);
  * above). The thread that begins it is the one that is looked at when it is not kept. */
 STALLBOX_EXPORT uint64_t stallbox_deadline_begin(const char *what, uint32_t timeout_ms);
 
-/* It is done. From any thread, once: later calls, and calls after it has fired, do nothing. A deadline that is ended too
- * late fires all the same. One that is never ended fires once and is then forgotten. */
+/* It is done. From any thread, once: later calls do nothing. A deadline that is ended too late fires all the same; one that is not ended
+ * when it fires is told again, with its whole length, once it is. Of those that are never ended, eight are remembered. */
 STALLBOX_EXPORT void stallbox_deadline_end(uint64_t id);
 
 /* ---- watches ---- */

@@ -109,6 +109,10 @@ static const struct sbx_snapshot_row *snapshot_rows(void)
         rows[i] = triaged_row();
     snprintf(rows[1].headline, sizeof(rows[1].headline), "%s", "slept in std::map<int, x_y>::at");
     rows[1].app_version[0] = '\0';
+    rows[1].end_how = SBX_END_DIED;
+    rows[1].end_signal = 9;
+    rows[2].end_how = SBX_END_UNSEEN;
+    rows[3].end_how = SBX_END_ANSWERED;
     rows[2].state = SBX_TRIAGE_FAILED;
     snprintf(rows[2].failure, sizeof(rows[2].failure), "%s", "no table of <frames>");
     rows[2].headline[0] = '\0';

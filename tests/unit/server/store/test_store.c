@@ -193,6 +193,9 @@ static void test_an_end_that_comes_before_its_stall_waits_for_it(void **state)
     assert_int_equal(row_of(6).duration_ns, 6000000);
     assert_int_equal(end_of(5).how, SBX_END_DIED);
     assert_int_equal(end_of(5).signal, 9);
+    assert_int_equal(row_of(5).end_how, SBX_END_DIED); /* the lists say it as well */
+    assert_int_equal(row_of(5).end_signal, 9);
+    assert_int_equal(row_of(6).end_how, SBX_END_NONE);
     assert_int_equal(end_of(5).duration_ns, INT64_C(9000000000));
     assert_int_equal(end_of(6).how, SBX_END_NONE);
 }
