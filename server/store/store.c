@@ -331,7 +331,8 @@ int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     int64_t seq, old_place, place = 0;
     bool lacks_less = false;
     sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin(&store->writer);
+    /* One that a power cut takes is said again: its payload still waits then. */
+    int result = sbx_store_handle_begin_unhurried(&store->writer);
     if (result < 0)
         goto unlock;
     result = sbx_store_find(store, id, &seq, NULL, &old_place);

@@ -153,14 +153,35 @@ int sbx_store_step(sqlite3_stmt *statement)
     return errno_of(code);
 }
 
+/* From here on a commit is on disk again when it returns. */
+static void end_unhurried(struct sbx_store_handle *handle)
+{
+    if (handle->is_unhurried)
+        sqlite3_exec(handle->db, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
+    handle->is_unhurried = false;
+}
+
 int sbx_store_handle_begin(struct sbx_store_handle *handle)
 {
     return errno_of(sqlite3_exec(handle->db, "BEGIN IMMEDIATE", NULL, NULL, NULL));
 }
 
+int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle)
+{
+    /* Set between transactions only, and set back behind this one: with NORMAL the journal is not synced at a commit. */
+    handle->is_unhurried = sqlite3_exec(handle->db, "PRAGMA synchronous=NORMAL", NULL, NULL, NULL) == SQLITE_OK;
+    int result = sbx_store_handle_begin(handle);
+    if (result < 0)
+        end_unhurried(handle);
+    return result;
+}
+
 int sbx_store_handle_commit(struct sbx_store_handle *handle)
 {
-    return errno_of(sqlite3_exec(handle->db, "COMMIT", NULL, NULL, NULL));
+    int code = sqlite3_exec(handle->db, "COMMIT", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        end_unhurried(handle);
+    return errno_of(code);
 }
 
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle)
@@ -168,6 +189,7 @@ void sbx_store_handle_roll_back(struct sbx_store_handle *handle)
     /* After a full disk SQLite has rolled back by itself; a second ROLLBACK would only be an error. */
     if (!sqlite3_get_autocommit(handle->db))
         sqlite3_exec(handle->db, "ROLLBACK", NULL, NULL, NULL);
+    end_unhurried(handle);
 }
 
 void sbx_store_column_text(sqlite3_stmt *statement, int column, char *text_out, size_t text_bytes)

@@ -30,6 +30,7 @@ struct sbx_store_handle {
     pthread_cond_t is_free; /* a connection of readers was given back */
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
     size_t connection_count;
+    bool is_unhurried; /* the transaction that is open */
     size_t statement_count;
 };
 
@@ -55,6 +56,9 @@ int sbx_store_step(sqlite3_stmt *statement);
 
 /* BEGIN IMMEDIATE, COMMIT, and ROLLBACK when one is open; the lock is held. Returns 0 or -errno. */
 int sbx_store_handle_begin(struct sbx_store_handle *handle);
+/* The same for a transaction that need not be on disk when its commit returns: whatever is committed after it as usual makes it so.
+ * The file is whole in any case. */
+int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle);
 int sbx_store_handle_commit(struct sbx_store_handle *handle);
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle);
 

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_intake.c - how many payloads a second a server takes in, and how many it is done with: posted by some senders at once,
+ * until the last one has its verdict.
+ *
+ * The payloads are stalls of a redis-server, of many machines and processes: some shapes of stack, each with ids of its own.
+ * With --peer PROGRAM another build of the server does the same in every round, in turn; what is told is the ratio. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "payload_builder.h"
+#include "rounds.h"
+
+enum {
+    STALLS_DEFAULT = 2000,
+    SENDERS_DEFAULT = 4,
+    ROUNDS_DEFAULT = 3,
+    SENDERS_MAX = 64,
+    PAGES = 20, /* looks at each page */
+    WAITS_S = 3600
+};
+
+struct payload {
+    uint8_t *bytes;
+    size_t count;
+};
+
+struct sender {
+    pthread_t thread;
+    int first;       /* of the payloads: it sends each senders-th */
+    double *took_ms; /* by payload */
+    bool has_failed;
+};
+
+static struct {
+    int stalls, senders, rounds;
+    struct payload *payloads;
+    double *took_ms;
+    pid_t server;
+    uint16_t port;
+    char folder[64];
+} bench;
+
+enum measure {
+    MEASURE_DONE,  /* payloads a second from the first post to the last verdict */
+    MEASURE_TAKEN, /* payloads a second from the first post to the last answer */
+    MEASURE_P50,   /* of answers, ms */
+    MEASURE_P99,
+    MEASURE_RSS,  /* MB of the server and its processes at the end */
+    MEASURE_LIST, /* ms of a page, while nothing else goes on */
+    MEASURE_STALL,
+    MEASURES
+};
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status, (void)kind, (void)place;
+    return remove(path);
+}
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "bench_intake: %s: %s\n", what, strerror(errno));
+    if (bench.server > 0)
+        kill(bench.server, SIGKILL);
+    exit(1);
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void sleep_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l}, NULL);
+}
+
+/* ---- payloads ---- */
+
+static void make_payloads(void)
+{
+    bench.payloads = calloc((size_t)bench.stalls, sizeof *bench.payloads);
+    bench.took_ms = calloc((size_t)bench.stalls, sizeof *bench.took_ms);
+    if (bench.payloads == NULL || bench.took_ms == NULL) {
+        give_up("memory");
+    }
+    for (int i = 0; i < bench.stalls; i++) {
+        struct sbx_payload_builder *builder;
+        enum sbx_scenario scenario = (enum sbx_scenario)(i % SBX_SCENARIO_COUNT);
+        uint8_t machine[16] = {1}, session[16] = {2};
+        if (!sbx_scenario_build(scenario, true, (uint64_t)i + 1, &builder) &&
+            !sbx_scenario_build(scenario, false, (uint64_t)i + 1, &builder)) {
+            give_up("a payload cannot be made");
+        }
+        uint32_t number = (uint32_t)i % ((uint32_t)bench.stalls / 3 + 1);
+        memcpy(machine + 4, &number, sizeof number);
+        memcpy(session + 4, &i, sizeof i);
+        sbx_builder_payload(builder)->rotating_id = (ProtobufCBinaryData){.len = 16, .data = machine};
+        sbx_builder_payload(builder)->session_id = (ProtobufCBinaryData){.len = 16, .data = session};
+        sbx_builder_envelope(builder, &bench.payloads[i].bytes, &bench.payloads[i].count);
+        sbx_payload_builder_destroy(builder);
+    }
+}
+
+/* ---- HTTP, one request after the other over one connection ---- */
+
+static int dial(void)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(bench.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static bool write_all(int fd, const void *bytes, size_t count, int flags)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t put = send(fd, (const char *)bytes + done, count - done, MSG_NOSIGNAL | flags);
+        if (put <= 0) {
+            return false;
+        }
+        done += (size_t)put;
+    }
+    return true;
+}
+
+/* Read one answer; what of it fits goes to `body` (may be NULL). Returns its status, 0 when there was none. */
+static int read_answer(int fd, char *body, size_t body_room)
+{
+    char head[8192];
+    size_t used = 0;
+    const char *end = NULL;
+    while (end == NULL && used + 1 < sizeof head) {
+        ssize_t got = recv(fd, head + used, sizeof head - 1 - used, 0);
+        if (got <= 0) {
+            return 0;
+        }
+        used += (size_t)got;
+        head[used] = '\0';
+        end = strstr(head, "\r\n\r\n");
+    }
+    const char *length = strcasestr(head, "content-length:");
+    if (end == NULL || length == NULL || length > end) {
+        return 0;
+    }
+    size_t bytes = strtoull(length + 15, NULL, 10), have = used - (size_t)(end + 4 - head), kept = 0;
+    if (body != NULL) {
+        kept = have < body_room - 1 ? have : body_room - 1;
+        memcpy(body, end + 4, kept);
+        body[kept] = '\0';
+    }
+    while (have < bytes) {
+        char piece[16384];
+        ssize_t got = recv(fd, piece, bytes - have < sizeof piece ? bytes - have : sizeof piece, 0);
+        if (got <= 0) {
+            return 0;
+        }
+        if (body != NULL) {
+            size_t more = (size_t)got < body_room - 1 - kept ? (size_t)got : body_room - 1 - kept;
+            memcpy(body + kept, piece, more);
+            kept += more;
+            body[kept] = '\0';
+        }
+        have += (size_t)got;
+    }
+    return atoi(head + 9);
+}
+
+static int get(const char *path, char *body, size_t body_room)
+{
+    char request[300];
+    int fd = dial(), status = 0;
+    int bytes =
+        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", path);
+    if (fd >= 0 && write_all(fd, request, (size_t)bytes, 0)) {
+        status = read_answer(fd, body, body_room);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return status;
+}
+
+static double metric(const char *name)
+{
+    static char text[1 << 16];
+    char line[120];
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *found = get("/metrics", text, sizeof text) == 200 ? strstr(text, line) : NULL;
+    return found == NULL ? -1 : strtod(found + strlen(line), NULL);
+}
+
+static void *send_all(void *context)
+{
+    struct sender *sender = context;
+    int fd = dial();
+    for (int i = sender->first; i < bench.stalls && fd >= 0; i += bench.senders) {
+        char head[200];
+        int bytes =
+            snprintf(head, sizeof head, "POST /v1/snapshots HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %zu\r\n\r\n",
+                     bench.payloads[i].count);
+        double begin = now_ms();
+        int status = write_all(fd, head, (size_t)bytes, MSG_MORE) &&
+                             write_all(fd, bench.payloads[i].bytes, bench.payloads[i].count, 0)
+                         ? read_answer(fd, NULL, 0)
+                         : 0;
+        bench.took_ms[i] = now_ms() - begin;
+        if (status != 200) {
+            sender->has_failed = true;
+            break;
+        }
+    }
+    sender->has_failed |= fd < 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return NULL;
+}
+
+/* ---- a server ---- */
+
+static void start_server(const char *program, const char *workers)
+{
+    char data[100], listen[32], log[100];
+    snprintf(bench.folder, sizeof bench.folder, "/tmp/stallbox-intake.XXXXXX");
+    if (mkdtemp(bench.folder) == NULL) {
+        give_up(bench.folder);
+    }
+    snprintf(data, sizeof data, "%s/data", bench.folder);
+    snprintf(log, sizeof log, "%s/log", bench.folder);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &bytes) != 0) {
+        give_up("a port");
+    }
+    close(fd);
+    bench.port = ntohs(address.sin_port);
+    snprintf(listen, sizeof listen, "127.0.0.1:%u", bench.port);
+    bench.server = fork();
+    if (bench.server == 0) {
+        int file = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        dup2(file, 2);
+        if (workers != NULL) {
+            execl(program, program, "serve", "--data", data, "--listen", listen, "--workers", workers, (char *)NULL);
+        } else {
+            execl(program, program, "serve", "--data", data, "--listen", listen, (char *)NULL);
+        }
+        _exit(127);
+    }
+    for (int i = 0; get("/healthz", NULL, 0) != 200; i++) {
+        if (i == 1500 || waitpid(bench.server, NULL, WNOHANG) != 0) {
+            bench.server = 0;
+            give_up("the server does not start");
+        }
+        sleep_ms(20);
+    }
+}
+
+static void stop_server(void)
+{
+    kill(bench.server, SIGTERM);
+    waitpid(bench.server, NULL, 0);
+    bench.server = 0;
+    nftw(bench.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Proportional bytes of a process and its descendants, in MB: what is shared counts once. */
+static double memory_of(pid_t pid)
+{
+    char path[300], line[200];
+    double kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+    FILE *file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "Pss:", 4) == 0) {
+            kilobytes = strtod(line + 4, NULL);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    double sum = kilobytes / 1024;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    file = fopen(path, "r");
+    int child;
+    while (file != NULL && fscanf(file, "%d", &child) == 1) {
+        sum += memory_of(child);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return sum;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The median of some looks at a page. */
+static double page_ms(const char *path)
+{
+    double took[PAGES];
+    for (int i = 0; i < PAGES; i++) {
+        double begin = now_ms();
+        if (get(path, NULL, 0) != 200) {
+            give_up(path);
+        }
+        took[i] = now_ms() - begin;
+    }
+    qsort(took, PAGES, sizeof took[0], by_size);
+    return took[PAGES / 2];
+}
+
+static void run(const char *program, const char *workers, struct bench_series series[MEASURES])
+{
+    static char list[1 << 16];
+    struct sender senders[SENDERS_MAX] = {0};
+    start_server(program, workers);
+    double begin = now_ms();
+    for (int i = 0; i < bench.senders; i++) {
+        senders[i].first = i;
+        if (pthread_create(&senders[i].thread, NULL, send_all, &senders[i]) != 0) {
+            give_up("a thread");
+        }
+    }
+    for (int i = 0; i < bench.senders; i++) {
+        pthread_join(senders[i].thread, NULL);
+        if (senders[i].has_failed) {
+            give_up("a payload was not taken");
+        }
+    }
+    double taken = now_ms();
+    while (metric("stallbox_store_pending") != 0) {
+        if (now_ms() - taken > WAITS_S * 1e3) {
+            give_up("triage does not end");
+        }
+        sleep_ms(20);
+    }
+    double done = now_ms();
+    if (metric("stallbox_store_snapshots") != bench.stalls || metric("stallbox_store_failed") != 0) {
+        give_up("some are missing or failed");
+    }
+    qsort(bench.took_ms, (size_t)bench.stalls, sizeof bench.took_ms[0], by_size);
+    bench_series_add(&series[MEASURE_DONE], bench.stalls / (done - begin) * 1e3);
+    bench_series_add(&series[MEASURE_TAKEN], bench.stalls / (taken - begin) * 1e3);
+    bench_series_add(&series[MEASURE_P50], bench.took_ms[bench.stalls / 2]);
+    bench_series_add(&series[MEASURE_P99], bench.took_ms[bench.stalls * 99 / 100]);
+    bench_series_add(&series[MEASURE_RSS], memory_of(bench.server));
+    bench_series_add(&series[MEASURE_LIST], page_ms("/"));
+    char path[64] = "/stalls/";
+    const char *id = get("/v1/snapshots?limit=1", list, sizeof list) == 200 ? strstr(list, "\"id\":\"") : NULL;
+    if (id == NULL) {
+        give_up("no list");
+    }
+    snprintf(path + 8, sizeof path - 8, "%.32s", id + 6);
+    bench_series_add(&series[MEASURE_STALL], page_ms(path));
+    stop_server();
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench_series ours[MEASURES], theirs[MEASURES];
+    const char *peer = NULL, *peer_name = "another build", *workers = NULL, *program = getenv("STALLBOX");
+    bool json = false;
+    program = program != NULL ? program : STALLBOX_PROGRAM;
+    bench.stalls = STALLS_DEFAULT;
+    bench.senders = SENDERS_DEFAULT;
+    bench.rounds = ROUNDS_DEFAULT;
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (strcmp(argv[i], "--peer") == 0 && has_value) {
+            peer = argv[++i];
+        } else if (strcmp(argv[i], "--peer-name") == 0 && has_value) {
+            peer_name = argv[++i];
+        } else if (strcmp(argv[i], "--workers") == 0 && has_value) {
+            workers = argv[++i];
+        } else if (strcmp(argv[i], "--stalls") == 0 && has_value && atoi(argv[i + 1]) > 0) {
+            bench.stalls = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--rounds") == 0 && has_value && atoi(argv[i + 1]) > 0) {
+            bench.rounds = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--senders") == 0 && has_value && atoi(argv[i + 1]) > 0 &&
+                   atoi(argv[i + 1]) <= SENDERS_MAX) {
+            bench.senders = atoi(argv[++i]);
+        } else {
+            fprintf(stderr, "usage: bench_intake [--json] [--stalls N] [--senders N] [--rounds N] [--workers N]"
+                            " [--peer PROGRAM [--peer-name TEXT]]\n");
+            return 2;
+        }
+    }
+    signal(SIGPIPE, SIG_IGN);
+    make_payloads();
+    for (int i = 0; i < bench.rounds; i++) {
+        run(program, workers, ours);
+        if (peer != NULL) {
+            run(peer, NULL, theirs);
+        }
+    }
+    static const struct {
+        const char *metric, *unit, *reach;
+    } lines[MEASURES] = {
+        [MEASURE_DONE] = {"through the whole pipeline", "payloads/s", "value >= 500"},
+        [MEASURE_TAKEN] = {"taken in", "payloads/s", NULL},
+        [MEASURE_P50] = {"answer to a post, p50", "ms", NULL},
+        [MEASURE_P99] = {"answer to a post, p99", "ms", NULL},
+        [MEASURE_RSS] = {"memory of all its processes", "MB", "value <= 200"},
+        [MEASURE_LIST] = {"first page", "ms", "value <= 200"},
+        [MEASURE_STALL] = {"page of a stall", "ms", NULL},
+    };
+    bench_print_heading(json, "Intake to verdict");
+    for (int i = 0; i < MEASURES; i++) {
+        const struct bench_line line = {.bench = "intake",
+                                        .metric = lines[i].metric,
+                                        .unit = lines[i].unit,
+                                        .reach = lines[i].reach,
+                                        .peer = peer != NULL ? peer_name : NULL};
+        bench_print(json, &line, &ours[i], peer != NULL ? &theirs[i] : NULL);
+    }
+    return 0;
+}
