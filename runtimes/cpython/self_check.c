@@ -59,14 +59,16 @@ int cpython_check_lines(void *thread)
     return is_same && at == count ? 1 : -1;
 }
 
-/* While the interpreter starts, its own frozen modules import the site's: sys.path is not what it will be. */
+/* While the interpreter starts, its own frozen modules import the site's and look at what it was given to run: sys.path is not
+ * what it will be. A module that is run ("-m") begins in a frozen one as well, and then it is. */
 static bool is_of_the_start(uint64_t root_code)
 {
-    static const char frozen[] = "<frozen importlib";
+    static const char frozen[] = "<frozen ", runs_module[] = "<frozen runpy>";
     char file[CODE_FILE_MAX];
     size_t bytes = code_name_text(the_cpython.layout, the_cpython.string_type,
                                   object_word_at(root_code, the_cpython.layout->code_file), file, sizeof file);
-    return bytes >= sizeof frozen - 1 && memcmp(file, frozen, sizeof frozen - 1) == 0;
+    return bytes >= sizeof frozen - 1 && memcmp(file, frozen, sizeof frozen - 1) == 0 &&
+           !(bytes == sizeof runs_module - 1 && memcmp(file, runs_module, bytes) == 0);
 }
 
 static void learn_prefixes(void)

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - a library that a Python script loads (ctypes.PyDLL): at each call the frames as we read them are compared with
- * the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). */
+ * the interpreter's own (PyThreadState_GetFrame, PyFrame_GetLineNumber). And a storm of signals, each of which walks where it
+ * meets a thread. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
 #include <stallbox/stallbox.h>
 
 #include "cpython.h"
@@ -27,4 +35,72 @@ int compare_now(void)
 long compare_count(void)
 {
     return compared;
+}
+
+/* ---- a storm of signals ---- */
+
+enum {
+    DEPTH = 64
+};
+static struct {
+    long walks, frames, nameless;
+    bool goes_on;
+    pthread_t sender;
+} storm;
+
+static void walk_here(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info;
+    int saved_errno = errno;
+    void *thread = the_cpython.calls.PyGILState_GetThisThreadState();
+    if (thread != NULL) {
+        const ucontext_t *interrupted = context;
+        uint64_t functions[DEPTH];
+        uint32_t lines[DEPTH];
+        const struct stallbox_interrupted at = {.pc = 1,
+                                                .registers = (const uint64_t *)(const void *)&interrupted->uc_mcontext};
+        size_t count = cpython_walk(thread, &at, 0, functions, lines, DEPTH);
+        __atomic_add_fetch(&storm.walks, 1, __ATOMIC_RELAXED);
+        for (size_t i = 0; i < count && i < DEPTH; i++) {
+            __atomic_add_fetch(&storm.frames, 1, __ATOMIC_RELAXED);
+            __atomic_add_fetch(&storm.nameless, functions[i] == 0, __ATOMIC_RELAXED);
+        }
+    }
+    errno = saved_errno;
+}
+
+static void *send_signals(void *us)
+{
+    const struct timespec pause = {.tv_nsec = (long)(uintptr_t)us * 1000};
+    while (__atomic_load_n(&storm.goes_on, __ATOMIC_RELAXED)) {
+        kill(getpid(), SIGPROF); /* whichever thread the kernel takes; this one blocks it */
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* From here on a walk each `us` or so, wherever a thread is. */
+STALLBOX_EXPORT int storm_begin(long us);
+int storm_begin(long us)
+{
+    struct sigaction action = {.sa_sigaction = walk_here, .sa_flags = SA_RESTART | SA_SIGINFO};
+    sigset_t all, before;
+    sigfillset(&all);
+    storm.goes_on = true;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = sigaction(SIGPROF, &action, NULL) == 0
+                     ? pthread_create(&storm.sender, NULL, send_signals, (void *)(uintptr_t)us)
+                     : -1;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+STALLBOX_EXPORT void storm_end(long *walks, long *frames, long *nameless);
+void storm_end(long *walks, long *frames, long *nameless)
+{
+    __atomic_store_n(&storm.goes_on, false, __ATOMIC_RELAXED);
+    pthread_join(storm.sender, NULL);
+    *walks = storm.walks;
+    *frames = storm.frames;
+    *nameless = storm.nameless;
 }
