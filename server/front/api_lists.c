@@ -7,6 +7,7 @@
 
 #include "json_document.h"
 #include "names.h"
+#include "page_parts.h"
 #include "payload_numbers.h"
 
 static const char *or_null(const char *text)
@@ -74,6 +75,7 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
     sbx_document_integer(json, "estimated", issue->weight);
     sbx_document_number(json, "estimated_error", sqrt((double)issue->variance));
     sbx_document_integer(json, "sessions", issue->sessions);
+    sbx_document_integer(json, "machines", issue->machines);
     sbx_document_integer(json, "builds", issue->builds);
     sbx_document_bool(json, "new_in_build", issue->new_in_build);
     sbx_document_integer(json, "first_ms", issue->first_ms);
@@ -83,6 +85,11 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
     sbx_document_string(json, "app", issue->newest.app);
     put_verdict(json, &issue->newest);
     sbx_document_string(json, "newest", issue->newest.id_text);
+    sbx_document_string(json, "path", or_null(issue->path));
+    sbx_document_string(json, "state", sbx_issue_state_name(issue->state));
+    sbx_document_string(json, "until", or_null(issue->until));
+    sbx_document_string(json, "owner", or_null(issue->owner));
+    sbx_document_string(json, "note", or_null(issue->note));
 }
 
 static void give(struct sbx_document *json, struct sbx_reply *reply)
@@ -109,7 +116,7 @@ void sbx_api_snapshot(const struct sbx_snapshot_row *row, struct sbx_reply *repl
     give(&json, reply);
 }
 
-void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, struct sbx_reply *reply)
+void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next, struct sbx_reply *reply)
 {
     struct sbx_document json = {0};
     sbx_document_open(&json, NULL, '{');
@@ -120,16 +127,95 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, struct sbx_r
         sbx_document_close(&json, '}');
     }
     sbx_document_close(&json, ']');
+    if (next)
+        sbx_document_integer(&json, "cursor", next);
     sbx_document_close(&json, '}');
     give(&json, reply);
 }
 
-void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_snapshot_row *rows, size_t count,
-                   struct sbx_reply *reply)
+/* Times are milliseconds of all stalls, as estimated. */
+static void put_labels(struct sbx_document *json, const struct sbx_issue_sums *sums)
+{
+    static const char *const names[SBX_FACT_KINDS] = {"causes",  "details",    "functions", "holders",  "wakers",
+                                                      "rivals",  "pairs",      "times",     "triggers", "systems",
+                                                      "kernels", "processors", "memory"};
+    for (int kind = 0; kind < SBX_FACT_KINDS; kind++) {
+        sbx_document_open(json, names[kind], '[');
+        for (size_t i = 0; i < sums->label_count[kind]; i++) {
+            const struct sbx_label_sum *label = &sums->labels[kind][i];
+            sbx_document_open(json, NULL, '{');
+            sbx_document_string(json, "name", label->word);
+            sbx_document_integer(json, "hits", label->hits);
+            sbx_document_integer(json, "estimated", label->weight);
+            sbx_document_number(json, "time_ms", (double)label->us / 1e3);
+            sbx_document_close(json, '}');
+        }
+        sbx_document_close(json, ']');
+    }
+}
+
+static void put_days(struct sbx_document *json, const struct sbx_issue_sums *sums)
+{
+    sbx_document_open(json, "days", '[');
+    for (size_t i = 0; i < sums->day_count; i++) {
+        sbx_document_open(json, NULL, '{');
+        sbx_document_integer(json, "day", sums->days[i].day);
+        sbx_document_integer(json, "hits", sums->days[i].hits);
+        sbx_document_integer(json, "estimated", sums->days[i].weight);
+        sbx_document_integer(json, "machines", sums->days[i].machines);
+        sbx_document_close(json, '}');
+    }
+    sbx_document_close(json, ']');
+    sbx_document_open(json, "versions", '[');
+    for (size_t i = 0; i < sums->version_count; i++) {
+        const struct sbx_version_sum *version = &sums->versions[i];
+        sbx_document_open(json, NULL, '{');
+        sbx_document_string(json, "version", or_null(version->version));
+        sbx_document_integer(json, "hits", version->hits);
+        sbx_document_integer(json, "estimated", version->weight);
+        sbx_document_integer(json, "machine_days", version->machine_days);
+        sbx_document_integer(json, "first_day", version->first_day);
+        sbx_document_integer(json, "last_day", version->last_day);
+        sbx_document_close(json, '}');
+    }
+    sbx_document_close(json, ']');
+}
+
+static void put_sums(struct sbx_document *json, const struct sbx_issue_sums *sums)
+{
+    sbx_document_open(json, "sums", '{');
+    sbx_document_integer(json, "hits", sums->hits);
+    sbx_document_integer(json, "estimated", sums->weight);
+    sbx_document_number(json, "estimated_error", sqrt((double)sums->variance));
+    sbx_document_integer(json, "machines", sums->machines);
+    sbx_document_integer(json, "machine_days", sums->machine_days);
+    sbx_document_bool(json, "withheld", sums->is_withheld);
+    if (!sums->is_withheld) {
+        sbx_document_number(json, "p50_ms", (double)sums->p50_ns / 1e6);
+        sbx_document_number(json, "p90_ms", (double)sums->p90_ns / 1e6);
+        sbx_document_number(json, "p99_ms", (double)sums->p99_ns / 1e6);
+        put_days(json, sums);
+        put_labels(json, sums);
+    }
+    sbx_document_open(json, "places", '[');
+    for (size_t i = 0; i < sums->place_count; i++) {
+        sbx_document_open(json, NULL, '{');
+        sbx_document_string(json, "id", sums->places[i].id_text);
+        sbx_document_string(json, "path", sums->places[i].path);
+        sbx_document_integer(json, "hits", sums->places[i].hits);
+        sbx_document_close(json, '}');
+    }
+    sbx_document_close(json, ']');
+    sbx_document_close(json, '}');
+}
+
+void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sums *sums,
+                   const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply)
 {
     struct sbx_document json = {0};
     sbx_document_open(&json, NULL, '{');
     put_issue_members(&json, issue);
+    put_sums(&json, sums);
     put_snapshots(&json, rows, count);
     sbx_document_close(&json, '}');
     give(&json, reply);

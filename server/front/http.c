@@ -43,6 +43,7 @@ struct exchange {
     bool is_policy;                    /* a policy is being put */
     bool is_erasures;                  /* a machine asks to be forgotten */
     bool is_login;                     /* a person logs in, or out */
+    bool is_issue;                     /* a person says something of the issue `app_id` */
     uint8_t app_id[SBX_ID_BYTES];
     struct sbx_byte_buffer body; /* of either */
     struct sbx_reply reply;      /* status 0: not made yet */
@@ -56,7 +57,7 @@ static const struct {
     const char *name, *value;
 } headers_of_all[] = {
     /* Nothing runs, nothing is loaded from elsewhere, no page may frame these. */
-    {"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; "
+    {"Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
                                 "base-uri 'none'; frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
@@ -389,6 +390,9 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     } else if (is_method(method, "POST") && sbx_route_is_erasures(path)) {
         exchange->is_erasures = true;
         exchange->body.limit = SBX_ERASURES_MAX * (2 * SBX_ERASURE_PROOF_BYTES + 1);
+    } else if (is_method(method, "POST") && sbx_issue_reply_is_issue(path, exchange->app_id)) {
+        exchange->is_issue = true;
+        exchange->body.limit = SBX_ISSUE_FORM_MAX;
     } else if (!is_method(method, "GET") && !is_method(method, "HEAD")) {
         const struct sbx_request request = {.method = method, .path = path};
         sbx_route(&http->settings.routes, &request, &exchange->reply); /* 404 or 405: its body is not read */
@@ -409,6 +413,21 @@ static void begin_wish(struct sbx_http *http, struct MHD_Connection *connection,
         exchange->wish.result = result;
         MHD_resume_connection(connection);
     }
+}
+
+static enum MHD_Result read_argument(void *context, enum MHD_ValueKind kind, const char *key, size_t key_bytes,
+                                     const char *value, size_t value_bytes)
+{
+    struct sbx_arguments *arguments = context;
+    (void)kind;
+    if (arguments->count == sizeof(arguments->each) / sizeof(arguments->each[0]) || strlen(key) != key_bytes ||
+        !value || strlen(value) != value_bytes) {
+        arguments->is_broken = true;
+        return MHD_YES;
+    }
+    arguments->each[arguments->count].name = key;
+    arguments->each[arguments->count++].value = value;
+    return MHD_YES;
 }
 
 /* The request is complete: answer, unless something has to be made first. */
@@ -435,8 +454,12 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         sbx_route_post_erasures(&http->settings.routes, &exchange->body, &exchange->reply);
         return;
     }
+    if (exchange->is_issue) {
+        sbx_route_post_issue(&http->settings.routes, path, exchange->app_id, &exchange->body, &exchange->reply);
+        return;
+    }
     struct sbx_need need = {0};
-    const struct sbx_request request = {
+    struct sbx_request request = {
         .method = method,
         .path = path,
         .need = &need,
@@ -446,6 +469,7 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         .if_none_match = header_of(connection, "If-None-Match"),
         .host = header_of(connection, "Host"),
     };
+    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_argument, &request.arguments);
     sbx_route(&http->settings.routes, &request, &exchange->reply);
     if (exchange->has_wished)
         sbx_deadline_renew(http->deadlines, deadline_of(connection));
@@ -472,7 +496,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             sbx_upload_append(exchange->upload, body, *body_bytes);
         else if (exchange->symbols)
             append_symbols(http, connection, exchange, body, *body_bytes);
-        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures)
+        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures ||
+                 exchange->is_issue)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;

@@ -150,13 +150,26 @@ static void answer_moved(const struct sbx_routes *routes, const struct sbx_reque
         refuse_for(request, reply, result);
 }
 
+/* One issue's row and its sums of the stalls that were asked for. 0; -EINVAL: the refusal is in `reply`; or -errno. */
+static int sum_issue(const struct sbx_routes *routes, const struct sbx_request *request, const uint8_t *id,
+                     struct sbx_issue_row *issue, struct sbx_span_text *text, struct sbx_issue_sums *sums,
+                     struct sbx_reply *reply)
+{
+    int result = sums ? sbx_issue_reply_span(&request->arguments, text, reply) : -ENOMEM;
+    if (result == 0)
+        result = sbx_store_issue(routes->store, id, issue);
+    return result == 0 ? sbx_store_sum_issue(routes->store, id, &text->span, sums) : result;
+}
+
 static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_request *request,
                               const struct target *target, struct sbx_reply *reply)
 {
     struct sbx_list_page list = {0};
     struct sbx_issue_row issue;
+    struct sbx_span_text text;
     struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
-    int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
+    struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
+    int result = rows ? sum_issue(routes, request, target->id, &issue, &text, sums, reply) : -ENOMEM;
     if (result == 0)
         result = fill_snapshots(routes, request, target->id, rows, &list);
     struct sbx_issue_after after[ISSUES_AFTER_MAX];
@@ -165,13 +178,14 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
         result = sbx_store_issues_after(routes->store, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
     if (result == 0) {
         give_html(reply);
-        sbx_page_issue(&issue, &list, &reply->body);
+        sbx_page_issue(&issue, sums, text.words, &list, &reply->body);
     } else if (result == -ENOENT) {
         answer_moved(routes, request, target, reply);
-    } else {
+    } else if (result != -EINVAL) {
         refuse_for(request, reply, result);
     }
     free(rows);
+    free(sums);
 }
 
 /* A rendering: the one that lies here, or that was made for this request. Returns 0 and its bytes; -EINPROGRESS when it is to
@@ -262,33 +276,37 @@ static void answer_issues(const struct sbx_routes *routes, const struct sbx_requ
                           const struct target *target, struct sbx_reply *reply)
 {
     (void)target;
-    size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
-    struct sbx_issue_row *rows = calloc(max + 1, sizeof(*rows));
-    int result = rows ? sbx_store_issues(routes->store, rows, max, &count) : -ENOMEM;
-    if (result == 0)
-        sbx_api_issues(rows, count, reply);
-    else
+    int result = sbx_issue_reply_list(routes->store, &request->arguments, is_page(request), now_ms(), reply);
+    if (result < 0 && result != -EINVAL)
         refuse_for(request, reply, result);
-    free(rows);
 }
 
 static void answer_issue(const struct sbx_routes *routes, const struct sbx_request *request,
                          const struct target *target, struct sbx_reply *reply)
 {
     struct sbx_issue_row issue;
+    struct sbx_span_text text;
     size_t count = 0;
     struct sbx_snapshot_row *rows = calloc(LIST_DEFAULT, sizeof(*rows));
-    int result = rows ? sbx_store_issue(routes->store, target->id, &issue) : -ENOMEM;
+    struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
+    int result = rows ? sum_issue(routes, request, target->id, &issue, &text, sums, reply) : -ENOMEM;
     if (result == 0)
         result = sbx_store_snapshots(routes->store, target->id, read_number(request->before, INT64_MAX, 0), rows,
                                      LIST_DEFAULT, &count);
     if (result == 0)
-        sbx_api_issue(&issue, rows, count, reply);
+        sbx_api_issue(&issue, sums, rows, count, reply);
     else if (result == -ENOENT)
         answer_moved(routes, request, target, reply);
-    else
+    else if (result != -EINVAL)
         refuse_for(request, reply, result);
     free(rows);
+    free(sums);
+}
+
+void sbx_route_post_issue(const struct sbx_routes *routes, const char *path, const uint8_t issue[SBX_ID_BYTES],
+                          const struct sbx_byte_buffer *form, struct sbx_reply *reply)
+{
+    sbx_issue_reply_words(routes->store, issue, strncmp(path, "/v1/", 4) != 0, form, now_ms(), reply);
 }
 
 /* ---- downloads ---- */
@@ -564,11 +582,12 @@ static const struct route {
 } table[] = {
     {"/", false, false, "GET, HEAD", answer_list_page},
     {"/stalls/", true, false, "GET, HEAD", answer_stall_page},
-    {"/issues/", true, false, "GET, HEAD", answer_issue_page},
+    {"/issues", false, false, "GET, HEAD", answer_issues},
+    {"/issues/", true, false, "GET, HEAD, POST", answer_issue_page},
     {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
-    {"/v1/issues/", true, false, "GET, HEAD", answer_issue},
+    {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue},
     {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},
     {"/symbols", false, false, "GET, HEAD", answer_symbols_page},
     {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols},

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "issue_replies.h"
 #include "metrics.h"
 #include "policy_shelf.h"
 #include "renderings.h"
@@ -31,14 +32,15 @@ struct sbx_need {
     enum sbx_rendering kind;
 };
 
-struct sbx_request {             /* all borrowed */
-    const char *method;          /* "GET" */
-    const char *path;            /* decoded, without the query */
-    const char *before, *limit;  /* query arguments as they came; NULL when missing */
-    const char *if_none_match;   /* header; NULL when missing */
-    const char *host;            /* likewise */
-    struct sbx_need *need;       /* filled in when `made` is missing; NULL: nobody would wait */
-    const struct sbx_wish *made; /* what became of it; NULL: not asked for yet */
+struct sbx_request {                /* all borrowed */
+    const char *method;             /* "GET" */
+    const char *path;               /* decoded, without the query */
+    const char *before, *limit;     /* query arguments as they came; NULL when missing */
+    struct sbx_arguments arguments; /* all of them */
+    const char *if_none_match;      /* header; NULL when missing */
+    const char *host;               /* likewise */
+    struct sbx_need *need;          /* filled in when `made` is missing; NULL: nobody would wait */
+    const struct sbx_wish *made;    /* what became of it; NULL: not asked for yet */
 };
 
 /* The path under which snapshots are posted. */
@@ -55,6 +57,10 @@ bool sbx_route_is_open(const char *path);
 /* Replace an application's policy with what was put. */
 void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *body, struct sbx_reply *reply);
+
+/* Do what a person posts to an issue's path (issue_replies.h). */
+void sbx_route_post_issue(const struct sbx_routes *routes, const char *path, const uint8_t issue[SBX_ID_BYTES],
+                          const struct sbx_byte_buffer *form, struct sbx_reply *reply);
 
 /* A path under which a machine asks to be forgotten. */
 bool sbx_route_is_erasures(const char *path);

@@ -236,7 +236,7 @@ static void put_more(struct sbx_byte_buffer *page, const struct sbx_list_page *l
     }
 }
 
-static void put_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
+void sbx_page_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
 {
     SBX_FILL(page, list_snapshots, at) {
     case LIST_SNAPSHOTS_SNAPSHOT:
@@ -298,7 +298,7 @@ static void put_latest(struct sbx_byte_buffer *page, const struct sbx_list_page 
             put_sealed(page, list);
         break;
     case LIST_LATEST_SNAPSHOTS:
-        put_snapshots(page, list);
+        sbx_page_snapshots(page, list);
         break;
     }
 }
@@ -314,107 +314,6 @@ void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *pag
         put_sealed(page, list);
     } else {
         sbx_fill_markup(page, &list_nothing_markup);
-    }
-    sbx_page_end(&frame);
-}
-
-static void put_stands_for(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
-{
-    SBX_FILL(page, list_stands_for, at) {
-    case LIST_STANDS_FOR_STALLS:
-        sbx_fill_textf(&at, "%lld", (long long)issue->weight);
-        break;
-    }
-}
-
-static void put_longest(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue)
-{
-    SBX_FILL(page, list_took, at) {
-    case LIST_TOOK_LONGEST:
-        sbx_page_duration(&at, issue->longest_ns);
-        break;
-    }
-}
-
-static void put_to(struct sbx_byte_buffer *page, const struct sbx_issue_after *after)
-{
-    SBX_FILL(page, list_to, at) {
-    case LIST_TO_ID:
-        sbx_fill_text(&at, after->id_text);
-        break;
-    case LIST_TO_HEADLINE:
-        sbx_fill_text(&at, *after->headline ? after->headline : after->id_text);
-        break;
-    case LIST_TO_HITS:
-        sbx_fill_textf(&at, "%lld", (long long)after->hits);
-        break;
-    }
-}
-
-static void put_moved(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
-{
-    SBX_FILL(page, list_moved, at) {
-    case LIST_MOVED_TO:
-        for (size_t i = 0; i < list->after_count; i++)
-            put_to(page, &list->after[i]);
-        break;
-    }
-}
-
-void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_page *list, struct sbx_byte_buffer *page)
-{
-    struct sbx_fill frame = sbx_page_begin(page, issue->newest.headline, 0);
-    SBX_FILL(page, list_issue, at) {
-    case LIST_ISSUE_CAUSE:
-        sbx_page_badge(page, issue->newest.cause);
-        break;
-    case LIST_ISSUE_CLASS:
-        if (strcmp(issue->newest.cause, "crash") != 0) /* it is not about where time went */
-            sbx_page_word(&at, issue->newest.class_);
-        break;
-    case LIST_ISSUE_NEW_IN_BUILD:
-        if (issue->new_in_build)
-            sbx_fill_markup(page, &list_new_in_build_markup);
-        break;
-    case LIST_ISSUE_FUNCTION:
-        sbx_page_function(page, issue->newest.function);
-        break;
-    case LIST_ISSUE_MODULE:
-        sbx_page_module(page, issue->newest.module);
-        break;
-    case LIST_ISSUE_HITS:
-        sbx_page_count(&at, issue->hits, "hit", "s");
-        break;
-    case LIST_ISSUE_PROCESSES:
-        sbx_page_count(&at, issue->sessions, "process", "es");
-        break;
-    case LIST_ISSUE_APP:
-        sbx_fill_text(&at, issue->newest.app);
-        break;
-    case LIST_ISSUE_STANDS_FOR:
-        if (issue->weight > issue->hits)
-            put_stands_for(page, issue);
-        break;
-    case LIST_ISSUE_BUILDS:
-        sbx_page_count(&at, issue->builds, "build", "s");
-        break;
-    case LIST_ISSUE_FIRST:
-        sbx_page_time(page, issue->first_ms, list->now_ms);
-        break;
-    case LIST_ISSUE_LAST:
-        sbx_page_time(page, issue->last_ms, list->now_ms);
-        break;
-    case LIST_ISSUE_TOOK:
-        if (issue->longest_ns > 0 || strcmp(issue->newest.trigger, "crash") != 0)
-            put_longest(page, issue);
-        break;
-    case LIST_ISSUE_MOVED:
-        if (list->after_count)
-            put_moved(page, list);
-        break;
-    case LIST_ISSUE_SNAPSHOTS:
-        put_snapshots(page, list);
-        break;
     }
     sbx_page_end(&frame);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page_parts.c - the house's look in one place; the colours are in style.css. */
 #include "page_parts.h"
+#include "store_issues.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -202,4 +203,58 @@ void sbx_page_word(struct sbx_fill *at, const char *word)
 void sbx_page_count(struct sbx_fill *at, int64_t count, const char *one, const char *ending)
 {
     sbx_fill_textf(at, "%lld %s%s", (long long)count, one, count == 1 ? "" : ending);
+}
+
+enum {
+    TREND_DAYS = 30
+};
+
+void sbx_page_trend(struct sbx_fill *at, const struct sbx_issue_sums *sums)
+{
+    static const char *const columns[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
+    char text[TREND_DAYS * 3 + 1] = "";
+    int64_t most = 1, last = sums->day_count ? sums->days[sums->day_count - 1].day : 0;
+    int64_t first = sums->day_count ? sums->days[0].day : 1;
+    size_t at_day = 0, used = 0;
+    first = first < last - (TREND_DAYS - 1) ? last - (TREND_DAYS - 1) : first;
+    for (size_t i = 0; i < sums->day_count; i++)
+        if (sums->days[i].day >= first && sums->days[i].weight > most)
+            most = sums->days[i].weight;
+    for (int64_t day = first; day <= last; day++) {
+        while (sums->days[at_day].day < day)
+            at_day++;
+        int64_t weight = sums->days[at_day].day == day ? sums->days[at_day].weight : 0;
+        const char *column = weight == 0 ? "\u00b7" : columns[weight * 7 / most];
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", column);
+    }
+    sbx_fill_text(at, text);
+}
+
+void sbx_page_trend_words(struct sbx_fill *at, const struct sbx_issue_sums *sums)
+{
+    char first[16], last[16];
+    if (sums->day_count == 0)
+        return;
+    sbx_day_print(sums->days[0].day, first);
+    sbx_day_print(sums->days[sums->day_count - 1].day, last);
+    sbx_fill_textf(at, "%s to %s, %lld stalls on the last of these days", first, last,
+                   (long long)sums->days[sums->day_count - 1].weight);
+}
+
+void sbx_day_print(int64_t day, char text_out[16])
+{
+    time_t seconds = (time_t)(day * 86400);
+    struct tm date;
+    if (!gmtime_r(&seconds, &date) || strftime(text_out, 16, "%Y-%m-%d", &date) == 0)
+        snprintf(text_out, 16, "%s", "?");
+}
+
+const char *sbx_issue_state_name(int state)
+{
+    static const char *const names[] = {[SBX_ISSUE_OPEN] = "open",
+                                        [SBX_ISSUE_MUTED] = "muted",
+                                        [SBX_ISSUE_RESOLVED] = "resolved",
+                                        [SBX_ISSUE_REOPENED] = "reopened"};
+    return state >= 0 && state < SBX_ISSUE_STATES ? names[state] : "?";
 }

@@ -40,6 +40,17 @@ void sbx_page_duration(struct sbx_fill *at, int64_t duration_ns);
 /* "slow message" for "slow_message", "on CPU" for "on_cpu": a word of the report as a person says it. */
 void sbx_page_word(struct sbx_fill *at, const char *word);
 
+/* Stalls of the last thirty days of the sums as a row of small columns, one a day; and the same in words. */
+struct sbx_issue_sums;
+void sbx_page_trend(struct sbx_fill *at, const struct sbx_issue_sums *sums);
+void sbx_page_trend_words(struct sbx_fill *at, const struct sbx_issue_sums *sums);
+
+/* "2026-11-23", of days since 1970. */
+void sbx_day_print(int64_t day, char text_out[16]);
+
+/* "open", "muted", "resolved", "reopened": enum sbx_issue_state. */
+const char *sbx_issue_state_name(int state);
+
 /* "1 process", "2 processes": of `one` with `ending` where there are more. */
 void sbx_page_count(struct sbx_fill *at, int64_t count, const char *one, const char *ending);
 

@@ -9,6 +9,7 @@
 
 #include "byte_buffer.h"
 #include "store.h"
+#include "store_issues.h"
 #include "store_symbols.h"
 
 /* `/`: issues most processes were hit by, then the newest stalls. `older_seq` above 0 links to the page behind;
@@ -26,8 +27,28 @@ struct sbx_list_page {
 };
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page);
 
-/* `/issues/ID`: one issue and its snapshots, newest first. */
-void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_list_page *list, struct sbx_byte_buffer *page);
+/* The table of snapshots of such a page. */
+void sbx_page_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page *list);
+
+/* `/issues/ID`: one issue, its sums, and its snapshots, newest first. `span`: which stalls are summed, in words; "" all. */
+void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sums *sums, const char *span,
+                    const struct sbx_list_page *list, struct sbx_byte_buffer *page);
+
+/* What was asked for, as it stands in an address; "" any. */
+struct sbx_issues_ask {
+    char text[200], app[80], version[40], cause[24], state[16], since[16], until[16], sort[16];
+};
+
+/* `/issues`: issues by what is asked for; `sums` has the durations and days of each. */
+struct sbx_issues_page {
+    struct sbx_issues_ask ask;
+    const struct sbx_issue_row *rows;
+    const struct sbx_issue_sums *sums;
+    size_t count;
+    int64_t next; /* how many to skip for those behind; 0: there are none */
+    int64_t now_ms;
+};
+void sbx_page_issues(const struct sbx_issues_page *list, struct sbx_byte_buffer *page);
 
 /* `/stalls/ID`: `issue` may be NULL; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,

@@ -65,8 +65,12 @@ struct sbx_issue_row {
     int64_t weight;   /* how many stalls there were, as estimated: the sum of the snapshots' weights */
     int64_t variance; /* of that estimate */
     int64_t longest_ns;
-    int64_t builds;    /* distinct builds of the application it was seen in */
-    bool new_in_build; /* one build only, and the application had been seen in another before */
+    int64_t builds;                       /* distinct builds of the application it was seen in */
+    int64_t machine_days;                 /* of a list with a span: a machine counts once a day and build; 0 else */
+    int state;                            /* enum sbx_issue_state (store_issues.h) */
+    char until[40], owner[80], note[600]; /* what a person said */
+    char path[600];                       /* of its most frequent place, for people */
+    bool new_in_build;                    /* one build only, and the application had been seen in another before */
     struct sbx_snapshot_row newest;
 };
 
@@ -193,7 +197,7 @@ uint32_t sbx_store_min_machines(const struct sbx_store *store);
 int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out);
 int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out);
-/* Most processes hit first. */
+/* Those of the most stalls first, as estimated. */
 int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out);
 int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out);
 /* Of what issue is this address, which no issue has any more? 0, -ENOENT or -errno. */

@@ -39,11 +39,12 @@
                          " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " MET_BY(              \
                              "1", "p.machines") " AS machines,"                                                     \
                                                 " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0"
-#define ISSUE_QUERY(sums)                                                                                        \
-    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"  \
-    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms <"      \
-    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <=" \
-    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id FROM " sums     \
+#define ISSUE_QUERY(sums)                                                                                            \
+    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"      \
+    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms <"          \
+    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <="     \
+    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until," \
+    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1) FROM " sums   \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
 enum reader_statement {
@@ -77,9 +78,9 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
     [SNAPSHOTS_OF_ISSUE] =
         ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place IN (SELECT p.num FROM place p JOIN issue i ON"
          " i.num = p.issue WHERE i.id = ?3) AND s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2"),
-    [TOP_ISSUES] =
-        ISSUE_QUERY(ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE
-                                                     " ORDER BY t.sessions DESC, t.hits DESC, t.last_ms DESC LIMIT ?1",
+    [TOP_ISSUES] = ISSUE_QUERY(
+        ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE
+                                         " ORDER BY t.weight DESC, t.sessions DESC, t.last_ms DESC LIMIT ?1",
     [ONE_ISSUE] = ISSUE_QUERY(
         ISSUE_SUMS
         " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE,
@@ -255,6 +256,12 @@ static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
     read_snapshot(statement, &row->newest);
     print_column_id(statement, SNAPSHOT_COLUMN_COUNT + 11, row->id_text);
     row->machines = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 10);
+    row->state = sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 12);
+    sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 13, row->until, sizeof(row->until));
+    sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 14, row->owner, sizeof(row->owner));
+    sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 15, row->note, sizeof(row->note));
+    sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 16, row->path, sizeof(row->path));
+    row->machine_days = 0;
     row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
     row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);
     row->builds = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 2);

@@ -95,6 +95,19 @@ static void test_pages_of_others_may_not_write(void **state)
     assert_int_equal(check(&open_gate, true, NULL, HERE, "null"), SBX_ENTRY_FROM_PAGE);
 }
 
+/* A form of one of our pages comes from the host that it goes to. */
+static void test_pages_of_our_own_may_write(void **state)
+{
+    (void)state;
+    assert_int_equal(check(&open_gate, true, NULL, "localhost:1", "http://localhost:1"), SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&open_gate, true, NULL, "localhost:1", "http://localhost:2"), SBX_ENTRY_FROM_PAGE);
+    assert_int_equal(check(&open_gate, true, NULL, "evil.example", "http://evil.example"), SBX_ENTRY_FROM_PAGE);
+    assert_int_equal(check(&open_gate, true, NULL, NULL, "http://"), SBX_ENTRY_FROM_PAGE);
+    assert_int_equal(check(&local_gate, true, "Bearer s3cret", "proxy.example", "https://proxy.example"),
+                     SBX_ENTRY_ALLOWED);
+    assert_int_equal(check(&local_gate, true, NULL, "proxy.example", "https://proxy.example"), SBX_ENTRY_NEEDS_TOKEN);
+}
+
 static void test_a_token_is_for_what_it_was_given_for(void **state)
 {
     (void)state;
@@ -135,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_what_is_nearly_the_token_is_not),
         cmocka_unit_test(test_reading_on_loopback_needs_a_loopback_name),
         cmocka_unit_test(test_pages_of_others_may_not_write),
+        cmocka_unit_test(test_pages_of_our_own_may_write),
         cmocka_unit_test(test_a_token_is_for_what_it_was_given_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

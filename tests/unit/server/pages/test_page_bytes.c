@@ -153,16 +153,71 @@ static void test_lists_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "list_of_older.html");
 }
 
+/* Sums with names that a page must not believe. */
+static const struct sbx_issue_sums *hostile_sums(void)
+{
+    static struct sbx_issue_sums sums;
+    sums = (struct sbx_issue_sums){
+        .hits = 3,
+        .weight = 40,
+        .variance = 90,
+        .machines = 2,
+        .p50_ns = 850000,
+        .p90_ns = INT64_C(2034000000),
+        .p99_ns = INT64_C(192000000000),
+        .days = {{20778, 1, 10, 1}, {20780, 2, 30, 2}},
+        .versions = {{.version = "7.0.15", .weight = 30, .first_day = 20778}, {.version = "", .weight = 10}},
+        .day_count = 2,
+        .version_count = 2,
+        .places = {{"ffeeddccbbaa99887766554433221100", "f > g", 2}, {"00112233445566778899aabbccddee00", HOSTILE, 1}},
+        .place_count = 2};
+    for (int kind = 0; kind < SBX_FACT_KINDS; kind++) {
+        sums.labels[kind][0] =
+            (struct sbx_label_sum){.word = HOSTILE, .hits = 2, .weight = 30, .us = kind < 9 ? 5000 : 0};
+        sums.label_count[kind] = 1;
+        sums.label_weight[kind] = 40;
+        sums.label_us[kind] = kind < 9 ? 20000 : 0;
+    }
+    return &sums;
+}
+
+static void test_the_list_of_issues_is_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    struct sbx_issues_page list = {.ask = {.text = HOSTILE, .app = "a&b", .cause = "lock", .sort = "last"},
+                                   .now_ms = NOW_MS};
+    sbx_page_issues(&list, &page);
+    assert_page_is(&page, "issues_none.html");
+    struct sbx_issue_sums sums[2] = {*hostile_sums(), {.is_withheld = true}};
+    struct sbx_issue_row rows[2] = {issue_rows()[0], issue_rows()[1]};
+    snprintf(rows[0].path, sizeof(rows[0].path), "%s", HOSTILE);
+    rows[0].machine_days = 7;
+    rows[0].state = SBX_ISSUE_REOPENED;
+    list.rows = rows;
+    list.sums = sums;
+    list.count = 2;
+    list.next = 50;
+    sbx_page_issues(&list, &page);
+    assert_page_is(&page, "issues.html");
+}
+
 static void test_issues_are_the_same_to_the_byte(void **state)
 {
     (void)state;
     struct sbx_byte_buffer page = {0};
     struct sbx_list_page list = list_of_rows();
-    sbx_page_issue(&list.issues[0], &list, &page);
+    struct sbx_issue_row said = list.issues[0];
+    said.state = SBX_ISSUE_MUTED;
+    snprintf(said.until, sizeof(said.until), "%s", "8.0");
+    snprintf(said.owner, sizeof(said.owner), "%s", HOSTILE);
+    snprintf(said.note, sizeof(said.note), "%s", HOSTILE);
+    snprintf(said.path, sizeof(said.path), "%s", HOSTILE);
+    sbx_page_issue(&said, hostile_sums(), "version " HOSTILE, &list, &page);
     assert_page_is(&page, "issue.html");
     list.snapshot_count = 1;
     list.older_seq = 0;
-    sbx_page_issue(&list.issues[1], &list, &page);
+    sbx_page_issue(&list.issues[1], &(struct sbx_issue_sums){.is_withheld = true}, "", &list, &page);
     assert_page_is(&page, "issue_new_in_build.html");
 }
 
@@ -188,7 +243,7 @@ static void test_crashes_have_no_length(void **state)
                                  .is_first = true};
     sbx_page_list(&list, &page);
     assert_page_is(&page, "list_of_crashes.html");
-    sbx_page_issue(&issue, &list, &page);
+    sbx_page_issue(&issue, &(struct sbx_issue_sums){0}, "", &list, &page);
     assert_page_is(&page, "issue_crash.html");
 }
 
@@ -390,7 +445,8 @@ static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
     sbx_page_moved(after, 2, &page);
     assert_page_is(&page, "issue_moved.html");
     const struct sbx_issue_row issue = {.hits = 1, .sessions = 1, .builds = 1, .newest = triaged_row()};
-    sbx_page_issue(&issue, &(struct sbx_list_page){.after = after, .after_count = 2, .now_ms = NOW_MS}, &page);
+    sbx_page_issue(&issue, &(struct sbx_issue_sums){0}, "",
+                   &(struct sbx_list_page){.after = after, .after_count = 2, .now_ms = NOW_MS}, &page);
     assert_page_is(&page, "issue_moved_in_part.html");
     struct sbx_snapshot_row row = triaged_row();
     snprintf(row.was_in_text, sizeof(row.was_in_text), "00112233445566778899aabbccddee00");
@@ -402,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_are_the_same_to_the_byte),
+        cmocka_unit_test(test_the_list_of_issues_is_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),
         cmocka_unit_test(test_pages_around_a_report_are_the_same_to_the_byte),

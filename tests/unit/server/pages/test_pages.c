@@ -108,12 +108,72 @@ static void test_issues_that_the_first_page_has_no_room_for_are_a_link_away(void
     post_triaged(&first);
     post_triaged(&second);
     struct answer some = get(fixture.port, "/?limit=1");
-    assert_has(&some, "<a href=\"?limit=1000\">All 2 issues");
+    assert_has(&some, "<a href=\"/issues\">All 2 issues");
     answer_finish(&some);
     struct answer all = get(fixture.port, "/?limit=1000");
     assert_false(answer_has(&all, "All 2 issues"));
     assert_has(&all, "class=\"list issues\"");
     answer_finish(&all);
+    envelope_finish(&first);
+    envelope_finish(&second);
+}
+
+static void test_people_filter_issues_and_say_what_is_to_become_of_them(void **state)
+{
+    (void)state;
+    struct envelope first = envelope_of(SBX_SCENARIO_SLEEP, 1), second = envelope_of(SBX_SCENARIO_CPU, 2);
+    post_triaged(&first);
+    post_triaged(&second);
+    struct answer page = get(fixture.port, "/issues?cause=sleep&sort=last&since=2000-01-01&q=");
+    assert_int_equal(page.status, 200);
+    assert_has(&page, "class=\"list issues\"");
+    assert_has(&page, "value=\"sleep\" selected");
+    answer_finish(&page);
+    page = get(fixture.port, "/issues?cause=lock");
+    assert_has(&page, "No issue is like that");
+    answer_finish(&page);
+    static const char *const bad[] = {"/v1/issues?colour=red", "/v1/issues?since=2026-02-30", "/issues?sort=size",
+                                      "/issues?state=closed",  "/v1/issues?cursor=x",         "/v1/issues?limit=0"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) { /* what is not understood is not left out */
+        struct answer refused = get(fixture.port, bad[i]);
+        assert_int_equal(refused.status, 400);
+        answer_finish(&refused);
+    }
+    struct answer issues = get(fixture.port, "/v1/issues?cause=sleep&limit=1");
+    const char *id = strstr(issues.body.data, "\"id\":\"") + 6;
+    char path[60], merged[60], body[60];
+    snprintf(path, sizeof(path), "/issues/%.32s", id);
+    answer_finish(&issues);
+    static const char words[] = "state=muted&until=9.1&owner=a%3Cb%3E+c&note=%00x";
+    struct question question = {.path = path, .body = words, .body_bytes = strlen(words)};
+    struct answer answer = ask(fixture.port, &question);
+    assert_int_equal(answer.status, 303);
+    answer_finish(&answer);
+    page = get(fixture.port, path);
+    assert_has(&page, "muted until 9.1");
+    assert_has(&page, "a&lt;b&gt; c");
+    answer_finish(&page);
+    question.body = "state=gone", question.body_bytes = 10;
+    answer = ask(fixture.port, &question);
+    assert_int_equal(answer.status, 400);
+    answer_finish(&answer);
+    issues = get(fixture.port, "/v1/issues?state=open");
+    id = strstr(issues.body.data, "\"id\":\"") + 6;
+    snprintf(merged, sizeof(merged), "/issues/%.32s", id);
+    snprintf(body, sizeof(body), "into=%.32s", id);
+    answer_finish(&issues);
+    question.body = body, question.body_bytes = strlen(body);
+    answer = ask(fixture.port, &question);
+    assert_int_equal(answer.status, 303);
+    answer_finish(&answer);
+    page = get(fixture.port, path);
+    assert_int_equal(page.status, 308);
+    assert_non_null(strstr(page.headers.data, merged));
+    answer_finish(&page);
+    page = get(fixture.port, merged);
+    assert_has(&page, "2 hits in ");
+    assert_has(&page, "Split off");
+    answer_finish(&page);
     envelope_finish(&first);
     envelope_finish(&second);
 }
@@ -278,6 +338,7 @@ int main(void)
         STARTED(test_every_scenario_has_a_page_with_its_cause_and_evidence),
         STARTED(test_lists_and_pages_tell_one_verdict),
         STARTED(test_issues_that_the_first_page_has_no_room_for_are_a_link_away),
+        STARTED(test_people_filter_issues_and_say_what_is_to_become_of_them),
         STARTED(test_downloads_are_what_they_are_called),
         STARTED(test_names_from_a_hostile_symbol_file_are_shown_and_not_obeyed),
         STARTED(test_a_module_index_that_appears_later_is_used),

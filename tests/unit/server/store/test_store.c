@@ -369,16 +369,16 @@ static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **
     char old_text[SBX_ID_TEXT_BYTES];
     open_old_store("");
     assert_int_equal(list_issues(rows), 3);
-    assert_string_equal(rows[0].newest.function, "g"); /* two processes */
-    assert_int_equal(rows[0].hits, 2);
-    assert_int_equal(rows[0].sessions, 2);
-    assert_int_equal(rows[0].machines, 2);
-    assert_int_equal(rows[0].longest_ns, 400000000);
-    assert_int_equal(rows[0].last_ms, 1728172800000);
-    assert_int_equal(rows[1].weight + rows[2].weight, 1 + 8);
-    assert_int_equal(rows[1].variance + rows[2].variance, 8 * 7);
-    snprintf(old_text, sizeof(old_text), "%s", rows[0].id_text);
-    assert_true(sbx_id_parse(rows[0].id_text, 32, old));
+    assert_string_equal(rows[1].newest.function, "g"); /* two processes */
+    assert_int_equal(rows[1].hits, 2);
+    assert_int_equal(rows[1].sessions, 2);
+    assert_int_equal(rows[1].machines, 2);
+    assert_int_equal(rows[1].longest_ns, 400000000);
+    assert_int_equal(rows[1].last_ms, 1728172800000);
+    assert_int_equal(rows[0].weight + rows[2].weight, 1 + 8);
+    assert_int_equal(rows[0].variance + rows[2].variance, 8 * 7);
+    snprintf(old_text, sizeof(old_text), "%s", rows[1].id_text);
+    assert_true(sbx_id_parse(rows[1].id_text, 32, old));
     for (uint8_t name = 4; name >= 1; name--) { /* those that were judged, the newest first */
         assert_int_equal(sbx_store_next_renamed(store, &renamed), 0);
         assert_int_equal(renamed.id[0], name);

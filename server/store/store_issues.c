@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_issues.c - issues by what is asked for, the sums of one, and what people say of them.
+ *
+ * All is read from the sums (store_sums.c): an issue of a million stalls has as many rows here as it has days, builds and words. */
+#include "store_issues.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration_sketch.h"
+#include "store_inside.h"
+#include "store_schema.h"
+
+/* ---- reading ---- */
+
+/* Statements of this file are prepared when they are used. The reader's lock is held. */
+static int prepare(struct sbx_store *store, const char *sql, sqlite3_stmt **statement_out)
+{
+    return sqlite3_prepare_v2(store->reader.db, sql, -1, statement_out, NULL) == SQLITE_OK ? 0 : -EIO;
+}
+
+static void bind_span(sqlite3_stmt *statement, const uint8_t *issue, const struct sbx_issue_span *span)
+{
+    if (issue)
+        sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, span->from_day);
+    sqlite3_bind_int64(statement, 3, span->to_day);
+    sqlite3_bind_text(statement, 4, span->version, -1, SQLITE_STATIC);
+}
+
+#define IN_SPAN(table)                                                                                           \
+    table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
+          " = ?4))"
+#define OF_ISSUE(table) \
+    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1) AND " IN_SPAN(table)
+
+/* Conditions on the place come before its facts are looked at. */
+#define FIND_ISSUES                                                                                                   \
+    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM place p CROSS JOIN issue i"       \
+    " CROSS JOIN snapshot s CROSS JOIN fact f WHERE i.num = p.issue AND s.seq = p.newest AND f.place = p.num "        \
+    "AND " IN_SPAN(                                                                                                   \
+        "f") " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR EXISTS(SELECT 1 FROM label l JOIN word w ON w.num ="       \
+             " l.word WHERE l.place = p.num AND l.kind = 0 AND w.text = ?6)) AND (?7 = '' OR instr(lower(p.path),"    \
+             " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 " \
+             "OR"                                                                                                     \
+             " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"          \
+             " AND (?9 <= 1 OR p.sure >= ?9) GROUP BY i.num ORDER BY "
+
+int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query *query, struct sbx_issue_row *rows,
+                          size_t max, size_t *count_out)
+{
+    static const char *const statements[] = {
+        [SBX_ISSUES_BY_STALLS] = FIND_ISSUES "3 DESC, MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
+        [SBX_ISSUES_BY_MACHINES] = FIND_ISSUES "5 DESC, 3 DESC LIMIT ?10 OFFSET ?11",
+        [SBX_ISSUES_BY_LAST] = FIND_ISSUES "MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
+        [SBX_ISSUES_BY_FIRST] = FIND_ISSUES "MIN(p.first_ms) DESC LIMIT ?10 OFFSET ?11",
+    };
+    struct found {
+        uint8_t id[SBX_ID_BYTES];
+        int64_t hits, weight, variance, machine_days;
+    } *found = calloc(max + 1, sizeof(*found));
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    *count_out = 0;
+    if (!found)
+        return -ENOMEM;
+    sbx_store_handle_lock(&store->reader);
+    int result = prepare(store, statements[query->order], &statement);
+    if (result == 0) {
+        bind_span(statement, NULL, &query->span);
+        sqlite3_bind_text(statement, 5, query->app, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 6, query->cause, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 7, query->text, -1, SQLITE_STATIC);
+        sqlite3_bind_int(statement, 8, query->state);
+        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(store));
+        sqlite3_bind_int64(statement, 10, (int64_t)max);
+        sqlite3_bind_int64(statement, 11, query->skip);
+        while (count < max && (result = sbx_store_step(statement)) > 0) {
+            struct found *one = &found[count++];
+            memcpy(one->id, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
+            one->hits = sqlite3_column_int64(statement, 1);
+            one->weight = sqlite3_column_int64(statement, 2);
+            one->variance = sqlite3_column_int64(statement, 3);
+            one->machine_days = sqlite3_column_int64(statement, 4);
+        }
+    }
+    sqlite3_finalize(statement);
+    sbx_store_handle_unlock(&store->reader);
+    for (size_t i = 0; i < count && result >= 0; i++) {
+        struct sbx_issue_row *row = &rows[*count_out];
+        result = sbx_store_issue(store, found[i].id, row);
+        if (result == -ENOENT) { /* gone meanwhile */
+            result = 0;
+            continue;
+        }
+        row->hits = found[i].hits;
+        row->weight = found[i].weight;
+        row->variance = found[i].variance;
+        row->machine_days = found[i].machine_days;
+        (*count_out)++;
+    }
+    free(found);
+    return result < 0 ? result : 0;
+}
+
+/* ---- the sums of one issue ---- */
+
+typedef void (*take_row)(sqlite3_stmt *statement, struct sbx_issue_sums *sums);
+
+static int read_rows(struct sbx_store *store, const char *sql, const uint8_t *issue, const struct sbx_issue_span *span,
+                     take_row take, struct sbx_issue_sums *sums)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = prepare(store, sql, &statement);
+    if (result == 0) {
+        bind_span(statement, issue, span);
+        while ((result = sbx_store_step(statement)) > 0)
+            take(statement, sums);
+    }
+    sqlite3_finalize(statement);
+    return result;
+}
+
+static void take_total(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    sums->hits = sqlite3_column_int64(statement, 0);
+    sums->weight = sqlite3_column_int64(statement, 1);
+    sums->variance = sqlite3_column_int64(statement, 2);
+    sums->machine_days = sqlite3_column_int64(statement, 3);
+}
+
+static void take_machines(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    sums->machines = sqlite3_column_int64(statement, 0);
+}
+
+/* The latest come first. */
+static void take_day(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    if (sums->day_count == SBX_SUM_DAYS)
+        return;
+    memmove(&sums->days[1], &sums->days[0], sums->day_count++ * sizeof(sums->days[0]));
+    sums->days[0] = (struct sbx_day_sum){.day = sqlite3_column_int64(statement, 0),
+                                         .hits = sqlite3_column_int64(statement, 1),
+                                         .weight = sqlite3_column_int64(statement, 2),
+                                         .machines = sqlite3_column_int64(statement, 3)};
+}
+
+static void take_version(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    if (sums->version_count == SBX_SUM_VERSIONS)
+        return;
+    struct sbx_version_sum *version = &sums->versions[sums->version_count++];
+    sbx_store_column_text(statement, 0, version->version, sizeof(version->version));
+    version->hits = sqlite3_column_int64(statement, 1);
+    version->weight = sqlite3_column_int64(statement, 2);
+    version->machine_days = sqlite3_column_int64(statement, 3);
+    version->builds = sqlite3_column_int64(statement, 4);
+    version->first_day = sqlite3_column_int64(statement, 5);
+    version->last_day = sqlite3_column_int64(statement, 6);
+}
+
+static void take_label(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    int kind = sqlite3_column_int(statement, 0);
+    if (kind < 0 || kind >= SBX_FACT_KINDS)
+        return;
+    sums->label_weight[kind] += sqlite3_column_int64(statement, 3);
+    sums->label_us[kind] += sqlite3_column_int64(statement, 4);
+    if (sums->label_count[kind] == SBX_SUM_LABELS)
+        return;
+    struct sbx_label_sum *label = &sums->labels[kind][sums->label_count[kind]++];
+    sbx_store_column_text(statement, 1, label->word, sizeof(label->word));
+    label->hits = sqlite3_column_int64(statement, 2);
+    label->weight = sqlite3_column_int64(statement, 3);
+    label->us = sqlite3_column_int64(statement, 4);
+}
+
+static void take_place(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+{
+    if (sums->place_count == SBX_SUM_PLACES)
+        return;
+    struct sbx_place_sum *place = &sums->places[sums->place_count++];
+    sbx_id_print(sqlite3_column_blob(statement, 0), place->id_text);
+    sbx_store_column_text(statement, 1, place->path, sizeof(place->path));
+    place->hits = sqlite3_column_int64(statement, 2);
+}
+
+/* The quantiles of what a statement gives as bucket and weight. */
+static int read_quantiles(struct sbx_store *store, const uint8_t *issue, const struct sbx_issue_span *span,
+                          int64_t quantiles_out[3])
+{
+    static const double shares[] = {0.5, 0.9, 0.99};
+    enum {
+        BUCKETS_MAX = 4096
+    };
+    struct sbx_bucket_count *counts = calloc(BUCKETS_MAX, sizeof(*counts));
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    int result =
+        !counts ? -ENOMEM
+                : prepare(store,
+                          "SELECT d.bucket, SUM(d.weight) FROM spread d WHERE " OF_ISSUE("d") " GROUP BY 1 ORDER BY 1",
+                          &statement);
+    if (result == 0) {
+        bind_span(statement, issue, span);
+        while (count < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
+            counts[count++] =
+                (struct sbx_bucket_count){sqlite3_column_int(statement, 0), sqlite3_column_int64(statement, 1)};
+    }
+    for (size_t i = 0; i < 3 && counts; i++)
+        quantiles_out[i] = sbx_duration_quantile(counts, count, shares[i]);
+    sqlite3_finalize(statement);
+    free(counts);
+    return result < 0 ? result : 0;
+}
+
+static int sum_durations(struct sbx_store *store, const uint8_t *issue, const struct sbx_issue_span *span,
+                         struct sbx_issue_sums *sums)
+{
+    int64_t quantiles[3] = {0};
+    sums->is_withheld = sbx_store_min_machines(store) > 1;
+    if (sums->is_withheld)
+        return 0;
+    int result = read_quantiles(store, issue, span, quantiles);
+    sums->p50_ns = quantiles[0];
+    sums->p90_ns = quantiles[1];
+    sums->p99_ns = quantiles[2];
+    if (result == 0)
+        result = read_rows(store,
+                           "SELECT f.day, SUM(f.hits), SUM(f.weight), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
+                               "f") " GROUP BY 1 ORDER BY 1 DESC",
+                           issue, span, take_day, sums);
+    return result;
+}
+
+int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+                            const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
+{
+    *sums_out = (struct sbx_issue_sums){0};
+    sbx_store_handle_lock(&store->reader);
+    int result = sum_durations(store, issue, span, sums_out);
+    sbx_store_handle_unlock(&store->reader);
+    return result;
+}
+
+static const struct {
+    const char *sql;
+    take_row take;
+    bool is_of_few; /* may tell of fewer machines than may be shown */
+} parts[] = {
+    {"SELECT COALESCE(SUM(f.hits), 0), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
+         "f"),
+     take_total, false},
+    {"SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m"), take_machines, false},
+    {"SELECT p.id, p.path, p.hits FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND ?2 + ?3 + LENGTH(?4)"
+     " IS NOT NULL ORDER BY p.hits DESC",
+     take_place, false},
+    {"SELECT b.version, SUM(f.hits), SUM(f.weight), SUM(f.machines), COUNT(DISTINCT b.num), MIN(f.day), MAX(f.day)"
+     " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
+     take_version, true},
+    {"SELECT l.kind, w.text, SUM(l.hits), SUM(l.weight), SUM(l.us) FROM label l JOIN word w ON w.num = l.word "
+     "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word ORDER BY 1, 5 DESC, 4 DESC, 2",
+     take_label, true},
+};
+
+int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
+                        struct sbx_issue_sums *sums_out)
+{
+    *sums_out = (struct sbx_issue_sums){0};
+    sbx_store_handle_lock(&store->reader);
+    int result = sum_durations(store, issue, span, sums_out);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == 0; i++)
+        if (!parts[i].is_of_few || !sums_out->is_withheld)
+            result = read_rows(store, parts[i].sql, issue, span, parts[i].take, sums_out);
+    for (size_t i = 0; i < sums_out->version_count && result == 0; i++) {
+        struct sbx_version_sum *version = &sums_out->versions[i];
+        const struct sbx_issue_span part = {version->version, span->from_day, span->to_day};
+        int64_t quantiles[3] = {0};
+        if (*version->version) /* "" would be all of them */
+            result = read_quantiles(store, issue, &part, quantiles);
+        version->p50_ns = quantiles[0];
+        version->p90_ns = quantiles[1];
+    }
+    sbx_store_handle_unlock(&store->reader);
+    return result;
+}
+
+/* ---- what people say ---- */
+
+/* The writer's lock is held. */
+static int find_issue(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *num_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_ISSUE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    if (result > 0)
+        *num_out = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_say_of_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+                           const struct sbx_issue_words *words, int64_t now_ms)
+{
+    int64_t num;
+    sbx_store_handle_lock(&store->writer);
+    int result = find_issue(store, issue, &num);
+    if (result == 0) {
+        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, CHANGE_ISSUE);
+        sqlite3_bind_int64(statement, 1, num);
+        sqlite3_bind_int(statement, 2, words->state);
+        sqlite3_bind_text(statement, 3, words->until, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 4, sbx_version_rank(words->until));
+        sqlite3_bind_text(statement, 5, words->owner, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 6, words->note, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 7, now_ms);
+        result = sbx_store_step(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+int sbx_store_merge_issues(struct sbx_store *store, const uint8_t from[SBX_ID_BYTES], const uint8_t into[SBX_ID_BYTES])
+{
+    int64_t from_num = 0, into_num = 0;
+    sbx_store_handle_lock(&store->writer);
+    int result = sbx_store_handle_begin(&store->writer);
+    if (result == 0) {
+        result = find_issue(store, from, &from_num);
+        if (result == 0)
+            result = find_issue(store, into, &into_num);
+        if (result == 0 && from_num == into_num)
+            result = -EINVAL;
+        if (result == 0)
+            result = sbx_store_join_issues(store, from_num, from, into_num);
+        if (result == 0) {
+            sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, TOUCH_ISSUE);
+            sqlite3_bind_int64(statement, 1, into_num);
+            result = sbx_store_step(statement);
+        }
+        result = sbx_store_end(store, result);
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}
+
+static int split(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
+{
+    int64_t issue = 0;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    int64_t place = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    if (result <= 0)
+        return result < 0 ? result : -ENOENT;
+    if (find_issue(store, id, &issue) == 0)
+        return -EINVAL;
+    statement = sbx_store_handle_use(&store->writer, DROP_ALIAS);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, ADD_ISSUE);
+    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int(statement, 2, 1);
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    if (result < 0)
+        return result;
+    statement = sbx_store_handle_use(&store->writer, MOVE_PLACE);
+    sqlite3_bind_int64(statement, 1, place);
+    sqlite3_bind_int64(statement, 2, sqlite3_last_insert_rowid(store->writer.db));
+    return sbx_store_step(statement);
+}
+
+int sbx_store_split_issue(struct sbx_store *store, const uint8_t place[SBX_ID_BYTES])
+{
+    sbx_store_handle_lock(&store->writer);
+    int result = sbx_store_handle_begin(&store->writer);
+    if (result == 0)
+        result = sbx_store_end(store, split(store, place));
+    sbx_store_handle_unlock(&store->writer);
+    return result;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_issues.h - issues by what is asked for, the sums of one, and what people say of them. Any thread; 0 or -errno. */
+#ifndef SBX_STORE_ISSUES_H
+#define SBX_STORE_ISSUES_H
+
+#include "stall_facts.h"
+#include "store.h"
+
+enum sbx_issue_state {
+    SBX_ISSUE_OPEN = 0,
+    SBX_ISSUE_MUTED = 1,    /* until a version, or for good */
+    SBX_ISSUE_RESOLVED = 2, /* in a version, or now; a later stall opens it again */
+    SBX_ISSUE_REOPENED = 3,
+    SBX_ISSUE_STATES,
+};
+
+enum sbx_issue_order {
+    SBX_ISSUES_BY_STALLS, /* estimated */
+    SBX_ISSUES_BY_MACHINES,
+    SBX_ISSUES_BY_LAST,
+    SBX_ISSUES_BY_FIRST, /* the newest issue first */
+};
+
+/* Which stalls are summed. Borrowed, "" is any; days since 1970, both included. */
+struct sbx_issue_span {
+    const char *version;
+    int64_t from_day, to_day;
+};
+
+struct sbx_issue_query {
+    struct sbx_issue_span span;
+    const char *app, *cause, *text; /* text: in the path, the function, the headline or the application */
+    int state;                      /* enum sbx_issue_state; OPEN has REOPENED too; -1 any */
+    enum sbx_issue_order order;
+    int64_t skip;
+};
+
+/* Issues that have stalls in the span; hits, weight, variance and machine_days of the rows are of the span. */
+int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query *query, struct sbx_issue_row *rows,
+                          size_t max, size_t *count_out);
+
+/* ---- the sums of one issue ---- */
+
+enum {
+    SBX_SUM_DAYS = 90,
+    SBX_SUM_VERSIONS = 20,
+    SBX_SUM_LABELS = 10,
+    SBX_SUM_PLACES = 20,
+};
+
+struct sbx_day_sum {
+    int64_t day, hits, weight, machines;
+};
+struct sbx_version_sum {
+    char version[40]; /* "" not told */
+    int64_t hits, weight, machine_days, builds, first_day, last_day;
+    int64_t p50_ns, p90_ns;
+};
+struct sbx_label_sum {
+    char word[2 * SBX_STABLE_NAME_BYTES + 8];
+    int64_t hits, weight, us; /* us: estimated time of all stalls */
+};
+struct sbx_place_sum {
+    char id_text[SBX_ID_TEXT_BYTES];
+    char path[600];
+    int64_t hits;
+};
+
+struct sbx_issue_sums {
+    int64_t hits, weight, variance, machines, machine_days;
+    int64_t p50_ns, p90_ns, p99_ns;                                 /* within 1 % (duration_sketch.h), by weight */
+    struct sbx_day_sum days[SBX_SUM_DAYS];                          /* ascending; days without a stall are missing */
+    struct sbx_version_sum versions[SBX_SUM_VERSIONS];              /* the latest first */
+    struct sbx_label_sum labels[SBX_FACT_KINDS][SBX_SUM_LABELS];    /* by time where it has one, else by weight */
+    int64_t label_weight[SBX_FACT_KINDS], label_us[SBX_FACT_KINDS]; /* of all of a kind, shown or not */
+    size_t day_count, version_count, label_count[SBX_FACT_KINDS];
+    struct sbx_place_sum places[SBX_SUM_PLACES]; /* most hits first; more than one: people put them together */
+    size_t place_count;
+    bool is_withheld; /* days, versions, labels and the durations: they could be of fewer machines than may be shown */
+};
+
+/* Durations alone, for a list: p50, p90, p99 and days. */
+int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+                            const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
+int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
+                        struct sbx_issue_sums *sums_out);
+
+/* ---- what people say ---- */
+
+struct sbx_issue_words {
+    enum sbx_issue_state state;       /* not REOPENED */
+    const char *until, *owner, *note; /* until: the version that it is muted until, or resolved in; "" none. Borrowed */
+};
+
+/* -ENOENT: no such issue. It survives triage anew, ageing and an issue without stalls. */
+int sbx_store_say_of_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+                           const struct sbx_issue_words *words, int64_t now_ms);
+/* The stalls of `from` are those of `into` from now on, and its address leads there. Nothing is counted anew. -EINVAL: itself. */
+int sbx_store_merge_issues(struct sbx_store *store, const uint8_t from[SBX_ID_BYTES], const uint8_t into[SBX_ID_BYTES]);
+/* A place of an issue of several is an issue of its own again, at its own address. -ENOENT; -EINVAL: it is one already. */
+int sbx_store_split_issue(struct sbx_store *store, const uint8_t place[SBX_ID_BYTES]);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_issues.c - issues by what is asked for, their sums, and what people say of them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "started_server.h"
+#include "store_issues.h"
+
+enum {
+    DAY = 20001
+};
+
+static struct sbx_store *store;
+static struct sbx_issue_row rows[8];
+static struct sbx_issue_sums sums;
+
+static int open_store(void)
+{
+    char why[200] = "";
+    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why));
+}
+
+static int set_up(void **state)
+{
+    prepare_server(state);
+    return open_store();
+}
+
+static int tear_down(void **state)
+{
+    sbx_store_close(store);
+    return remove_server(state);
+}
+
+struct stall {
+    uint8_t name, machine, place;
+    uint32_t minor, weight, day; /* version 1.minor.0; days after DAY */
+    int64_t ms;
+    const char *cause, *holder;
+};
+
+static void judge(const struct stall *stall)
+{
+    const uint8_t id[SBX_ID_BYTES] = {stall->name}, key[SBX_ID_BYTES] = {stall->place};
+    char path[40];
+    snprintf(path, sizeof(path), "on_click > f%u", stall->place);
+    const struct sbx_said_row said[] = {{SBX_FACT_CAUSE, stall->cause, stall->ms * 1000},
+                                        {SBX_FACT_HOLDER, stall->holder ? stall->holder : "", stall->ms * 500}};
+    const struct sbx_verdict_row verdict = {.app = stall->place < 9 ? "shop" : "mail",
+                                            .cause = stall->cause,
+                                            .class_ = "off_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it slept",
+                                            .key = key,
+                                            .path = path,
+                                            .said = said,
+                                            .said_count = 2};
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static void put(const struct stall *stall)
+{
+    struct sbx_stall payload = {.payload_id = {stall->name},
+                                .session_id = {stall->name},
+                                .app_build_id = {1, (uint8_t)stall->minor},
+                                .app_build_id_bytes = 8,
+                                .app_version = {1, stall->minor, 0},
+                                .created_day = DAY + stall->day,
+                                .has_rotating_id = true,
+                                .rotating_id = {stall->machine},
+                                .sampling = {.weight = stall->weight, .one_in = stall->weight},
+                                .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = stall->ms * 1000000}};
+    enum sbx_stored stored;
+    assert_int_equal(
+        sbx_store_put(store, &payload, "abc", 3, (DAY + stall->day) * INT64_C(86400000) + stall->name, &stored), 0);
+    judge(stall);
+}
+
+static void put_all(void)
+{
+    static const struct stall stalls[] = {
+        {1, 1, 1, 1, 1, 0, 100, "cpu", NULL},  {2, 1, 1, 1, 8, 0, 200, "cpu", NULL},
+        {3, 2, 1, 2, 1, 1, 400, "lock", "g"},  {4, 3, 2, 2, 1, 1, 900, "lock", "h"},
+        {5, 3, 2, 2, 1, 2, 1000, "lock", "h"}, {6, 4, 9, 2, 2, 2, 50, "io", NULL},
+    };
+    for (size_t i = 0; i < sizeof(stalls) / sizeof(stalls[0]); i++)
+        put(&stalls[i]);
+}
+
+static struct sbx_issue_query query_of_all(void)
+{
+    return (struct sbx_issue_query){
+        .span = {"", 0, 1000000}, .app = "", .cause = "", .text = "", .state = -1, .order = SBX_ISSUES_BY_STALLS};
+}
+
+/* The places of the issues that are found, in their order. */
+static void assert_found(const struct sbx_issue_query *query, const char *places)
+{
+    size_t count = 0;
+    assert_int_equal(sbx_store_find_issues(store, query, rows, 8, &count), 0);
+    assert_int_equal(count, strlen(places));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(rows[i].id_text[1], places[i]);
+}
+
+static void test_issues_are_found_by_what_is_asked_for(void **state)
+{
+    (void)state;
+    put_all();
+    struct sbx_issue_query query = query_of_all();
+    assert_found(&query, "192"); /* by estimated stalls: 10, 2, 2: the later one first */
+    assert_int_equal(rows[0].weight, 10);
+    assert_int_equal(rows[0].variance, 8 * 7);
+    assert_int_equal(rows[0].machine_days, 2);
+    query.order = SBX_ISSUES_BY_LAST;
+    assert_found(&query, "921");
+    query.app = "shop";
+    assert_found(&query, "21");
+    query.cause = "cpu";
+    assert_found(&query, "1");
+    query.cause = "'; DROP TABLE place; --";
+    assert_found(&query, "");
+    query = query_of_all();
+    query.span.version = "1.2.0";
+    query.app = "shop";
+    assert_found(&query, "21"); /* of that version place 1 has one stall */
+    assert_int_equal(rows[1].weight, 1);
+    query.span = (struct sbx_issue_span){"", DAY + 2, DAY + 2};
+    assert_found(&query, "2");
+    assert_int_equal(rows[0].hits, 1);
+    query = query_of_all();
+    query.text = "F9";
+    assert_found(&query, "9");
+    query.text = "";
+    query.skip = 2;
+    assert_found(&query, "2");
+}
+
+static void sum(uint8_t place, const char *version)
+{
+    const uint8_t id[SBX_ID_BYTES] = {place};
+    const struct sbx_issue_span span = {version, 0, 1000000};
+    assert_int_equal(sbx_store_sum_issue(store, id, &span, &sums), 0);
+}
+
+static bool is_about(int64_t ns, int64_t ms)
+{
+    return llabs(ns - ms * 1000000) <= ms * 10000;
+}
+
+static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
+{
+    (void)state;
+    put_all();
+    sum(1, "");
+    assert_int_equal(sums.hits, 3);
+    assert_int_equal(sums.weight, 10);
+    assert_int_equal(sums.machines, 2);
+    assert_true(is_about(sums.p50_ns, 200)); /* eight of ten stalls, as estimated */
+    assert_true(is_about(sums.p99_ns, 400) || is_about(sums.p99_ns, 200));
+    assert_int_equal(sums.day_count, 2);
+    assert_int_equal(sums.days[0].day, DAY);
+    assert_int_equal(sums.days[0].weight, 9);
+    assert_int_equal(sums.days[0].machines, 1);
+    assert_int_equal(sums.version_count, 2);
+    assert_string_equal(sums.versions[0].version, "1.2.0"); /* the latest first */
+    assert_true(is_about(sums.versions[0].p50_ns, 400));
+    assert_int_equal(sums.versions[1].weight, 9);
+    assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 2);
+    assert_string_equal(sums.labels[SBX_FACT_CAUSE][0].word, "cpu");
+    assert_int_equal(sums.labels[SBX_FACT_CAUSE][0].us, 100000 + 8 * 200000);
+    assert_int_equal(sums.label_us[SBX_FACT_CAUSE], 100000 + 8 * 200000 + 400000);
+    assert_string_equal(sums.labels[SBX_FACT_HOLDER][0].word, "g");
+    sum(1, "1.2.0");
+    assert_int_equal(sums.hits, 1);
+    assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 1);
+}
+
+static void test_breakdowns_are_withheld_where_few_machines_may_not_be_shown(void **state)
+{
+    (void)state;
+    put_all();
+    sbx_store_set_min_machines(store, 2);
+    struct sbx_issue_query query = query_of_all();
+    assert_found(&query, "1"); /* the others are of one machine */
+    sum(1, "");
+    assert_true(sums.is_withheld);
+    assert_int_equal(sums.version_count + sums.day_count + sums.label_count[SBX_FACT_CAUSE], 0);
+    assert_int_equal(sums.p90_ns, 0);
+}
+
+static void say(uint8_t place, enum sbx_issue_state issue_state, const char *until)
+{
+    const uint8_t id[SBX_ID_BYTES] = {place};
+    const struct sbx_issue_words words = {issue_state, until, "anna", "known"};
+    assert_int_equal(sbx_store_say_of_issue(store, id, &words, (DAY + 10) * INT64_C(86400000)), 0);
+}
+
+static int state_of(uint8_t place)
+{
+    const uint8_t id[SBX_ID_BYTES] = {place};
+    struct sbx_issue_row row;
+    assert_int_equal(sbx_store_issue(store, id, &row), 0);
+    assert_string_equal(row.owner, "anna");
+    return row.state;
+}
+
+static void test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in(void **state)
+{
+    (void)state;
+    put_all();
+    say(1, SBX_ISSUE_RESOLVED, "1.3");
+    judge(&(struct stall){.name = 3, .place = 1, .cause = "cpu"}); /* triage anew is no new stall */
+    assert_int_equal(state_of(1), SBX_ISSUE_RESOLVED);
+    put(&(struct stall){20, 7, 1, 2, 1, 11, 100, "cpu", NULL});
+    assert_int_equal(state_of(1), SBX_ISSUE_RESOLVED);
+    put(&(struct stall){21, 7, 1, 10, 1, 11, 100, "cpu", NULL}); /* 1.10 is later than 1.3 */
+    assert_int_equal(state_of(1), SBX_ISSUE_REOPENED);
+}
+
+static void test_an_issue_is_muted_until_a_version_comes(void **state)
+{
+    (void)state;
+    put_all();
+    say(1, SBX_ISSUE_MUTED, "1.10");
+    say(2, SBX_ISSUE_MUTED, "");
+    put(&(struct stall){20, 7, 1, 9, 1, 11, 100, "cpu", NULL});
+    put(&(struct stall){21, 7, 2, 99, 1, 11, 100, "cpu", NULL});
+    assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
+    assert_int_equal(state_of(2), SBX_ISSUE_MUTED); /* for good */
+    put(&(struct stall){22, 7, 1, 10, 1, 11, 100, "cpu", NULL});
+    assert_int_equal(state_of(1), SBX_ISSUE_OPEN);
+}
+
+static void test_issues_are_merged_and_split_and_nothing_is_counted_anew(void **state)
+{
+    (void)state;
+    const uint8_t one[SBX_ID_BYTES] = {1}, two[SBX_ID_BYTES] = {2};
+    uint8_t now[SBX_ID_BYTES];
+    put_all();
+    struct sbx_issue_query query = query_of_all();
+    assert_int_equal(sbx_store_merge_issues(store, two, one), 0);
+    assert_int_equal(sbx_store_merge_issues(store, two, one), -ENOENT);
+    assert_int_equal(sbx_store_merge_issues(store, one, one), -EINVAL);
+    assert_found(&query, "19");
+    assert_int_equal(rows[0].hits, 5);
+    assert_int_equal(rows[0].machines, 3);
+    assert_int_equal(sbx_store_find_address(store, two, now), 0);
+    assert_memory_equal(now, one, sizeof(one));
+    put(&(struct stall){20, 7, 2, 2, 1, 3, 100, "cpu", NULL}); /* and so do those that come later */
+    sum(1, "");
+    assert_int_equal(sums.hits, 6);
+    assert_int_equal(sums.place_count, 2);
+    sbx_store_close(store);
+    assert_int_equal(open_store(), 0);
+    assert_found(&query, "19");
+    assert_int_equal(sbx_store_split_issue(store, one), -EINVAL);
+    assert_int_equal(sbx_store_split_issue(store, two), 0);
+    assert_found(&query, "129");
+    assert_int_equal(rows[1].hits, 3);
+    assert_int_equal(sbx_store_find_address(store, two, now), -ENOENT);
+}
+
+/* What a person said holds for the place that the stalls move to when names come. */
+static void test_what_people_say_survives_triage_anew_and_ageing(void **state)
+{
+    (void)state;
+    uint8_t id[SBX_ID_BYTES];
+    put_all();
+    say(1, SBX_ISSUE_MUTED, "");
+    for (uint8_t name = 1; name <= 3; name++)
+        judge(&(struct stall){.name = name, .place = 5, .cause = "cpu"});
+    struct sbx_issue_query query = query_of_all();
+    assert_found(&query, "192");
+    assert_int_equal(rows[0].hits, 3);
+    assert_string_equal(rows[0].path, "on_click > f5");
+    assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
+    while (sbx_store_age_one(store, SBX_AGED_SNAPSHOT, INT64_MAX, id) > 0) {
+    }
+    assert_found(&query, "");
+    put(&(struct stall){20, 7, 5, 2, 1, 3, 100, "cpu", NULL});
+    assert_found(&query, "1");
+    assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
+}
+
+int main(void)
+{
+#define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        STORE_TEST(test_issues_are_found_by_what_is_asked_for),
+        STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
+        STORE_TEST(test_breakdowns_are_withheld_where_few_machines_may_not_be_shown),
+        STORE_TEST(test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in),
+        STORE_TEST(test_an_issue_is_muted_until_a_version_comes),
+        STORE_TEST(test_issues_are_merged_and_split_and_nothing_is_counted_anew),
+        STORE_TEST(test_what_people_say_survives_triage_anew_and_ageing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
