@@ -28,7 +28,7 @@ int64_t sbx_duration_quantile(const struct sbx_bucket_count *counts, size_t coun
     }
     for (size_t i = 0; i < count; i++) {
         passed += (double)counts[i].count;
-        if (passed > share * (total - 1)) {
+        if (counts[i].count > 0 && passed >= share * total) {
             return sbx_duration_of_bucket(counts[i].bucket);
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_duration_sketch.c - quantiles within one per cent, and counts that are taken back. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,9 +64,12 @@ static void test_quantiles_are_those_of_the_durations_within_one_percent(void **
     static const double shares[] = {0, 0.01, 0.5, 0.9, 0.99, 1};
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         assert_within_one_percent(sbx_duration_quantile(counts, BUCKETS, shares[i]),
-                                  durations[(int)(shares[i] * (COUNT - 1))]);
+                                  durations[shares[i] > 0 ? (int)ceil(shares[i] * COUNT) - 1 : 0]);
     }
     assert_int_equal(sbx_duration_quantile(counts, 0, 0.5), 0);
+    const struct sbx_bucket_count three[] = {{1000, 0}, {1100, 1}, {1200, 1}, {1300, 1}};
+    assert_int_equal(sbx_duration_quantile(three, 4, 0.9), sbx_duration_of_bucket(1300)); /* of few the longest */
+    assert_int_equal(sbx_duration_quantile(three, 4, 0), sbx_duration_of_bucket(1100));
 }
 
 int main(void)
