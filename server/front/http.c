@@ -496,8 +496,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             sbx_upload_append(exchange->upload, body, *body_bytes);
         else if (exchange->symbols)
             append_symbols(http, connection, exchange, body, *body_bytes);
-        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures ||
-                 exchange->is_issue)
+        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures || exchange->is_issue)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;

@@ -144,6 +144,11 @@ sqlite3_stmt *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index
     return statement;
 }
 
+sqlite3 *sbx_store_handle_db(const struct sbx_store_handle *handle)
+{
+    return handle->connection_count > 1 ? held->db : handle->connections[0].db;
+}
+
 int sbx_store_step(sqlite3_stmt *statement)
 {
     int code = sqlite3_step(statement);

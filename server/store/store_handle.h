@@ -50,6 +50,9 @@ void sbx_store_handle_unlock(struct sbx_store_handle *handle);
 /* The statement, reset and without values. The lock is held. */
 sqlite3_stmt *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index);
 
+/* The connection itself, for a statement that is used seldom and prepared then. The lock is held. */
+sqlite3 *sbx_store_handle_db(const struct sbx_store_handle *handle);
+
 /* Step: 1 there is a row, 0 done, or -errno (-ENOSPC, -ENOMEM, -EBUSY, -EIO). A done or failed statement is reset, so
  * that it holds no lock on the file. */
 int sbx_store_step(sqlite3_stmt *statement);

@@ -17,7 +17,8 @@
 /* Statements of this file are prepared when they are used. The reader's lock is held. */
 static int prepare(struct sbx_store *store, const char *sql, sqlite3_stmt **statement_out)
 {
-    return sqlite3_prepare_v2(store->reader.db, sql, -1, statement_out, NULL) == SQLITE_OK ? 0 : -EIO;
+    return sqlite3_prepare_v2(sbx_store_handle_db(&store->reader), sql, -1, statement_out, NULL) == SQLITE_OK ? 0
+                                                                                                              : -EIO;
 }
 
 static void bind_span(sqlite3_stmt *statement, const uint8_t *issue, const struct sbx_issue_span *span)

@@ -115,6 +115,7 @@ enum {
     " us INTEGER NOT NULL, PRIMARY KEY(place, kind, word, day, build)) WITHOUT ROWID;"                                 \
     "CREATE TABLE IF NOT EXISTS met(kind INTEGER NOT NULL, of INTEGER NOT NULL, who NOT NULL, count INTEGER NOT NULL," \
     " PRIMARY KEY(kind, of, who)) WITHOUT ROWID;"                                                                      \
+    "CREATE INDEX IF NOT EXISTS met_gone ON met(kind) WHERE count <= 0;"                                               \
     "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"         \
     " who NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"                       \
     "CREATE TRIGGER IF NOT EXISTS word_comes AFTER INSERT ON said BEGIN"                                               \
@@ -295,7 +296,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
     [DROP_MET_DAY] = "DELETE FROM met_day WHERE count <= 0 AND (place, day, build, who) = " OF_STALL(
         "s.place, s.day, s.build, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"),
-    [DROP_MET] = "DELETE FROM met WHERE count <= 0 AND (kind, of, who) IN " WHO_IS_MET("s.seq = ?1"),
+    [DROP_MET] =
+        "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"
                     " d.word, s.day, s.build FROM snapshot s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)",
     [DROP_SPREAD] = "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) = " OF_STALL(
