@@ -201,7 +201,11 @@ static enum sbx_java_step step_stub(const struct sbx_java_vm *vm, const struct s
     } else if (frame->has_fp && frame->fp - frame->sp < STUB_FRAME_BYTES_MAX) {
         is_left = go_by_fp(stack, frame);
     }
-    return is_left ? SBX_JAVA_STUB : SBX_JAVA_BAD_FRAME;
+    if (!is_left) {
+        return SBX_JAVA_BAD_FRAME;
+    }
+    /* Native code calls one stub while a thread runs Java: the call stub, before or behind its call. */
+    return sbx_code_cache_holds(&vm->code, frame->pc) ? SBX_JAVA_STUB : SBX_JAVA_ENTRY;
 }
 
 SBX_SIGNAL_SAFE enum sbx_java_step sbx_java_frame_step(const struct sbx_java_vm *vm, const struct sbx_java_stack *stack,

@@ -12,6 +12,7 @@ enum {
 
 struct walk {
     const struct sbx_java_vm *vm;
+    uint64_t thread;
     struct sbx_java_stack stack;
     struct sbx_java_call held; /* the last frame, not told yet */
     bool has_held, is_cut;
@@ -73,6 +74,20 @@ static bool read_anchor(const struct walk *walk, uint64_t anchor, struct sbx_jav
     return true;
 }
 
+/* Is a JavaCallWrapper of the thread at `at`: does it lead to a frame farther out, or to none? */
+static bool is_wrapper(const struct walk *walk, uint64_t at)
+{
+    const struct sbx_vm_layout *layout = &walk->vm->layout;
+    uint64_t anchor = at + layout->wrapper_anchor, owner = 0, sp = 0, pc = 0;
+    if (!sbx_java_stack_word(&walk->stack, at, &owner) || owner != walk->thread ||
+        !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_sp, &sp) ||
+        !sbx_java_stack_word(&walk->stack, anchor + layout->anchor_pc, &pc)) {
+        return false;
+    }
+    return sp == 0 ? pc == 0
+                   : sp > at && sp < walk->stack.high && (pc == 0 || sbx_code_cache_holds(&walk->vm->code, pc));
+}
+
 /* Walk from `frame` to the last frame of the thread. */
 static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame frame)
 {
@@ -94,7 +109,8 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
         case SBX_JAVA_ENTRY:
             tell_held(walk, true);
             if (!sbx_java_stack_word(&walk->stack, fp + (uint64_t)((int64_t)vm->layout.entry_wrapper_slot * 8),
-                                     &wrapper)) {
+                                     &wrapper) ||
+                !is_wrapper(walk, wrapper)) {
                 return SBX_WALK_STACK;
             }
             walk->stack.low = frame.sp; /* what lies behind is farther out */
@@ -117,24 +133,42 @@ static enum sbx_java_walk_end walk_from(struct walk *walk, struct sbx_java_frame
     return SBX_WALK_TOO_DEEP;
 }
 
-/* Java code called native code straight, without an anchor (a clock, a barrier of the collector): the first word of the stack that
- * a compiled method or a stub with a frame may have been left by. */
+/* Is there a call right before `pc`, a place in the instructions from `code` on? */
+static bool is_behind_call(uint64_t code, uint64_t pc)
+{
+    const uint8_t *at = (const uint8_t *)(uintptr_t)pc;
+    uint64_t before = pc - code;
+    return (before >= 5 && at[-5] == 0xe8) || (before >= 2 && at[-2] == 0xff && (at[-1] & 0xf8) == 0xd0) ||
+           (before >= 3 && at[-3] == 0xff && (at[-2] & 0xf8) == 0x50) ||
+           (before >= 6 && at[-6] == 0xff && ((at[-5] & 0xf8) == 0x90 || at[-5] == 0x15));
+}
+
+/* A frame that Java code has called native code from, straight and without an anchor (a clock, a barrier of the collector)? */
+static bool is_left_frame(const struct walk *walk, uint64_t pc)
+{
+    if (!sbx_code_cache_holds(&walk->vm->code, pc)) {
+        return false;
+    }
+    struct sbx_code code = sbx_code_find(&walk->vm->code, &walk->vm->layout, pc);
+    bool has_frame = code.kind == SBX_CODE_COMPILED || code.kind == SBX_CODE_WRAPPER ||
+                     (code.kind == SBX_CODE_STUB && code.frame_words != 0);
+    return has_frame && pc > code.frame_is_set && is_behind_call(code.code, pc);
+}
+
+/* The thread runs native code, and nothing says where it left Java: it has called a function straight, or it is about to enter Java or
+ * has just come back. Whichever is found first on the stack, a frame or the wrapper of a call into Java. */
 static bool search(const struct walk *walk, uint64_t from, struct sbx_java_frame *frame_out)
 {
-    const struct sbx_java_vm *vm = walk->vm;
     for (uint32_t i = 0; i < SEARCH_WORDS; i++) {
-        uint64_t at = from + (uint64_t)i * 8, pc = 0;
-        if (!sbx_java_stack_word(&walk->stack, at, &pc)) {
+        uint64_t at = from + (uint64_t)i * 8, word = 0;
+        if (!sbx_java_stack_word(&walk->stack, at, &word)) {
             return false;
         }
-        if (!sbx_code_cache_holds(&vm->code, pc)) {
-            continue;
+        if (word == walk->thread && is_wrapper(walk, at)) {
+            return read_anchor(walk, at + walk->vm->layout.wrapper_anchor, frame_out);
         }
-        struct sbx_code code = sbx_code_find(&vm->code, &vm->layout, pc);
-        bool has_frame = code.kind == SBX_CODE_COMPILED || code.kind == SBX_CODE_WRAPPER ||
-                         (code.kind == SBX_CODE_STUB && code.frame_words != 0);
-        if (has_frame && pc > code.frame_is_set) {
-            *frame_out = (struct sbx_java_frame){.pc = pc, .sp = at + 8, .is_exact = true};
+        if (is_left_frame(walk, word)) {
+            *frame_out = (struct sbx_java_frame){.pc = word, .sp = at + 8, .is_exact = true};
             return true;
         }
     }
@@ -171,7 +205,8 @@ SBX_SIGNAL_SAFE enum sbx_java_walk_end sbx_java_walk(const struct sbx_java_vm *v
 {
     uint64_t base = word_of(thread + vm->layout.thread_stack_base),
              size = word_of(thread + vm->layout.thread_stack_size);
-    struct walk walk = {.vm = vm, .stack = {.low = begin->sp, .high = base}, .visit = visit, .to = to};
+    struct walk walk = {
+        .vm = vm, .thread = thread, .stack = {.low = begin->sp, .high = base}, .visit = visit, .to = to};
     struct sbx_java_frame frame;
     if (begin->sp >= base || base - begin->sp > size) {
         return SBX_WALK_STACK;

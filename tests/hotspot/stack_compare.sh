@@ -6,9 +6,5 @@
 set -euo pipefail
 java=$1 classes=$2 library=$3
 shift 3
-version=$("$java" -XshowSettings:properties -version 2>&1 | sed -n 's/ *java.specification.version = //p')
-if [ "$version" != 17 ]; then
-    echo "hotspot: Java $version is not known to the walk: nothing to compare"
-    exit 77
-fi
+"$(dirname "${BASH_SOURCE[0]}")/is_known_java.sh" "$java" || exit 77
 exec "$java" -Xshare:auto "$@" -cp "$classes" StackCompare "$library" "${STALLBOX_JAVA_TURNS:-3000}"

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JavaShop.java - a web server of the JDK's own with a pool of threads, whose handlers stall as they are asked to, and a client that asks. */
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URL;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntUnaryOperator;
+
+public class JavaShop {
+    static final int MS = 1200;
+    static final Object TILL = new Object();
+    static final ReentrantLock STORE = new ReentrantLock();
+    static volatile double sink;
+
+    static double price(int ms) {
+        long end = System.nanoTime() + ms * 1_000_000L;
+        double sum = 1;
+        while (System.nanoTime() < end) {
+            for (int i = 0; i < 1000; i++) {
+                sum = Math.sqrt(sum + i); // computing
+            }
+        }
+        return sum;
+    }
+
+    static int recurse(int depth, long end) {
+        return System.nanoTime() >= end ? depth : depth < 60 ? recurse(depth + 1, end) : recurse(depth - 50, end); // recursing
+    }
+
+    static void count(CountDownLatch held) {
+        synchronized (TILL) {
+            held.countDown();
+            sink = price(MS); // holding the till
+        }
+    }
+
+    static void pay() {
+        synchronized (TILL) { // waiting for the till
+            sink += 1;
+        }
+    }
+
+    static void stockUp(CountDownLatch held) {
+        STORE.lock();
+        try {
+            held.countDown();
+            sink = price(MS);
+        } finally {
+            STORE.unlock();
+        }
+    }
+
+    static void fetch() {
+        STORE.lock(); // waiting for the store
+        STORE.unlock();
+    }
+
+    static void doze() throws InterruptedException {
+        Thread.sleep(MS); // sleeping
+    }
+
+    static int inner(IntUnaryOperator shape) {
+        return shape.applyAsInt(MS);
+    }
+
+    interface Held {
+        void run(CountDownLatch held);
+    }
+
+    static void besides(Held body) throws InterruptedException {
+        CountDownLatch held = new CountDownLatch(1);
+        new Thread(() -> body.run(held), "holder").start();
+        held.await();
+    }
+
+    static void handle(HttpExchange exchange) throws IOException {
+        try {
+            switch (exchange.getRequestURI().getPath()) {
+            case "/compute":
+                sink = price(MS);
+                break;
+            case "/recurse":
+                sink = recurse(0, System.nanoTime() + MS * 1_000_000L);
+                break;
+            case "/lambda":
+                sink = inner(ms -> (int) price(ms));
+                break;
+            case "/monitor":
+                besides(JavaShop::count);
+                pay();
+                break;
+            case "/lock":
+                besides(JavaShop::stockUp);
+                fetch();
+                break;
+            case "/sleep":
+                doze();
+                break;
+            default:
+                break;
+            }
+        } catch (InterruptedException e) {
+            throw new IOException(e);
+        }
+        exchange.sendResponseHeaders(200, 2);
+        exchange.getResponseBody().write("ok".getBytes());
+        exchange.close();
+    }
+
+    public static void main(String[] args) throws Exception {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", JavaShop::handle);
+        server.setExecutor(Executors.newFixedThreadPool(3));
+        server.start();
+        for (String path : args) {
+            URL url = new URL("http://127.0.0.1:" + server.getAddress().getPort() + path);
+            if (path.equals("/rest")) {
+                Thread.sleep(2000);
+            } else if (((HttpURLConnection) url.openConnection()).getResponseCode() != 200) {
+                System.exit(2);
+            }
+        }
+        System.exit(0);
+    }
+}

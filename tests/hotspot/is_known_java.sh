@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# is_known_java.sh - is this a Java whose stacks we walk?
+#
+# usage: is_known_java.sh JAVA
+set -euo pipefail
+version=$("$1" -XshowSettings:properties -version 2>&1 | sed -n 's/ *java.specification.version = //p')
+[ "$version" = 17 ] || { echo "hotspot: Java $version is not known to the walk"; exit 1; }

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# java_report.sh - a stall in a handler of a Java server is told with Java's own function, file and line.
+#
+# usage: java_report.sh STALLBOX JAVA CLASSES SOURCE CASE
+# The server, its command line and its environment know nothing of the recorder. Lines are looked up in SOURCE.
+set -euo pipefail
+stallbox=$1 java=$2 classes=$3 source=$4 case=$5
+"$(dirname "${BASH_SOURCE[0]}")/is_known_java.sh" "$java" || exit 77
+work=$(mktemp -d "${TMPDIR:-/tmp}/stallbox-java.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+
+fail() {
+    echo "java_report $case: $*" >&2
+    jq -c '{trigger, attribution, loss, frames: [.threads[] | {name, frames: [.frames[] | [.function, .module, .line]]}]}' \
+        "$work/report" >&2 || true
+    exit 1
+}
+line_of() { grep -n -- "// $1" "$source" | head -n 1 | cut -d: -f1; }
+record() { # PATH...
+    timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 60000 --slow-message-ms 700 -- "$java" -cp "$classes" JavaShop "$@" \
+        >"$work/out" 2>"$work/err" || fail "the server ended with $?: $(cat "$work/err")"
+    # The longest: a busy machine may have made another one slow.
+    "$stallbox" report --format json "$work/spool" | jq -sc 'max_by(.trigger.duration_ms)' >"$work/report"
+}
+holds() { jq -e "$1" "$work/report" >/dev/null || fail "not so: $1"; }
+blames() { holds ".attribution | .function == \"JavaShop.$1\" and .file == \"JavaShop.java\""; }
+
+case $case in
+    compute)
+        record / /compute
+        holds '.attribution.cause | IN("cpu", "cpu_contention")' # the second on a machine with too much to do
+        blames price
+        holds ".attribution.line >= $(line_of computing) - 2 and .attribution.line <= $(line_of computing)"
+        holds '.attribution.stack | index("JavaShop.handle") != null'
+        # Native, Java, native in the order of the calls, to the thread's begin.
+        holds '[.attribution.stack[] | select(. == "start_thread" or . == "java.lang.Thread.run" or startswith("JavaCalls::"))][0:2]
+               | .[0] == "java.lang.Thread.run" and (.[1] | startswith("JavaCalls::"))'
+        holds '.attribution.stack[-1] | . == "clone3" or . == "clone" or . == "start_thread"'
+        ;;
+    recurse)
+        record / /recurse
+        blames recurse
+        ;;
+    lambda)
+        record / /lambda
+        blames price
+        holds '.attribution.stack | index("JavaShop.inner") != null'
+        ;;
+    monitor)
+        record / /monitor
+        blames pay
+        holds '.attribution.cause == "lock"'
+        holds '.attribution.culprit_thread.function == "JavaShop.price" or .attribution.culprit_thread.function == "JavaShop.count"'
+        ;;
+    lock)
+        record / /lock
+        blames fetch
+        holds '.attribution.cause == "lock"'
+        ;;
+    sleep)
+        record / /sleep
+        blames doze
+        holds '.attribution.cause == "sleep"'
+        ;;
+    rest) # a pool that waits for work is nobody's stall
+        timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 800 --slow-message-ms 1900 -- "$java" -cp "$classes" JavaShop / /rest / \
+            >"$work/out" 2>"$work/err" || fail "the server ended with $?"
+        stalls=$("$stallbox" report --format json "$work/spool" 2>/dev/null | grep -c . || true)
+        [ "$stalls" = 0 ] || fail "$stalls stalls of a server that rests"
+        ;;
+esac

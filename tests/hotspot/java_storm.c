@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_storm.c - native methods of JavaStorm: a timer for each thread, and our walk in its signal handler, at any instruction.
+ *
+ * Nothing here can compare: what is asked is that the machine lives on, that each method that is told is one, and that nearly all
+ * stacks are told to their end. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <jni.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "java_name.h"
+#include "java_stack.h"
+#include "java_thread.h"
+
+enum {
+    INTERVAL_NS = 900000, /* of a thread's own CPU time */
+    WHOLE_LEAST = 95      /* percent of the stacks with Java frames */
+};
+
+static struct sbx_java_vm the_vm;
+static struct sbx_java_threads the_threads = {.get_specific = pthread_getspecific};
+static atomic_ullong signals, of_java, frames, no_methods, ends[SBX_WALK_ENDS];
+
+/* Pages that were there in this signal. */
+static __thread uint64_t pages[256];
+
+/* As the agent asks (page_probe.h): an operation that does not exist reads its argument first. */
+static bool load_word(uint64_t address, uint64_t *word_out)
+{
+    uint64_t page = address >> 12, *known = &pages[page % 256];
+    if (*known == page) {
+        *word_out = *(const uint64_t *)(uintptr_t)address;
+        return true;
+    }
+    int saved_errno = errno;
+    long result = syscall(SYS_rt_sigprocmask, -1, address, NULL, 8);
+    bool is_there = result != 0 && errno == EINVAL;
+    errno = saved_errno;
+    if (is_there) {
+        *known = page;
+        *word_out = *(const uint64_t *)(uintptr_t)address;
+    }
+    return is_there;
+}
+
+static const void *find_symbol(void *library, const char *name)
+{
+    return dlsym(library, name);
+}
+
+static bool take(void *to, const struct sbx_java_call *call)
+{
+    struct sbx_method method;
+    (void)to;
+    frames++;
+    no_methods += !sbx_method_read(&method, &the_vm.layout, call->method);
+    return true;
+}
+
+static void on_signal(int number, siginfo_t *siginfo, void *context)
+{
+    (void)number;
+    (void)siginfo;
+    int saved_errno = errno;
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t thread = sbx_java_thread_self(&the_threads);
+    if (thread == 0 && the_threads.key == 0 && sbx_java_threads_learn(&the_threads, &the_vm)) {
+        thread = sbx_java_thread_self(&the_threads);
+    }
+    signals++;
+    memset(pages, 0, sizeof pages);
+    if (thread != 0) {
+        struct sbx_java_begin begin = {.pc = (uint64_t)registers[REG_RIP],
+                                       .sp = (uint64_t)registers[REG_RSP],
+                                       .fp = (uint64_t)registers[REG_RBP],
+                                       .bytecode = (uint64_t)registers[REG_R13],
+                                       .method = (uint64_t)registers[REG_RBX]};
+        enum sbx_java_walk_end end = sbx_java_walk(&the_vm, thread, &begin, take, NULL);
+        of_java += end != SBX_WALK_NO_JAVA;
+        ends[end]++;
+    }
+    errno = saved_errno;
+}
+
+JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class);
+JNIEXPORT void JNICALL Java_JavaStorm_interruptMe(JNIEnv *env, jclass class)
+{
+    (void)env;
+    (void)class;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMAX - 3};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    struct itimerspec each = {.it_interval = {.tv_nsec = INTERVAL_NS}, .it_value = {.tv_nsec = INTERVAL_NS}};
+    timer_t timer;
+    if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0) {
+        (void)timer_settime(timer, 0, &each, NULL); /* ends with its clock */
+    }
+}
+
+JNIEXPORT jint JNICALL Java_JavaStorm_callBack(JNIEnv *env, jclass class, jobject task, jint depth);
+JNIEXPORT jint JNICALL Java_JavaStorm_callBack(JNIEnv *env, jclass class, jobject task, jint depth)
+{
+    (void)class;
+    jclass of_task = (*env)->GetObjectClass(env, task);
+    jmethodID run = (*env)->GetMethodID(env, of_task, "run", "(I)I");
+    jint result = run == NULL ? -1 : (*env)->CallIntMethod(env, task, run, depth);
+    if ((*env)->ExceptionCheck(env)) {
+        return -1;
+    }
+    (*env)->DeleteLocalRef(env, of_task);
+    return result;
+}
+
+JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class);
+JNIEXPORT jint JNICALL Java_JavaStorm_finish(JNIEnv *env, jclass class)
+{
+    static const char *const names[SBX_WALK_ENDS] = {
+        [SBX_WALK_WHOLE] = "whole",     [SBX_WALK_CUT] = "cut",          [SBX_WALK_NO_JAVA] = "without Java",
+        [SBX_WALK_NO_CODE] = "no code", [SBX_WALK_FRAME] = "bad frame",  [SBX_WALK_STACK] = "off the stack",
+        [SBX_WALK_DEOPT] = "deopt",     [SBX_WALK_TOO_DEEP] = "too deep"};
+    (void)env;
+    (void)class;
+    (void)printf("%llu signals, %llu stacks with Java, %llu frames, %llu no methods", (unsigned long long)signals,
+                 (unsigned long long)of_java, (unsigned long long)frames, (unsigned long long)no_methods);
+    for (int i = 0; i < SBX_WALK_ENDS; i++) {
+        (void)printf(", %llu %s", (unsigned long long)ends[i], names[i]);
+    }
+    (void)printf("\n");
+    unsigned long long whole = ends[SBX_WALK_WHOLE] + ends[SBX_WALK_TOO_DEEP];
+    return of_java < 100 || no_methods != 0 || whole * 100 < of_java * WHOLE_LEAST;
+}
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
+{
+    (void)vm;
+    (void)reserved;
+    char reason[SBX_VM_REASON_BYTES] = "";
+    sbx_vm_guarded_load = load_word;
+    void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    (void)sigfillset(&action.sa_mask);
+    if (library == NULL || sbx_vm_layout_read(&the_vm.layout, find_symbol, library, reason) != SBX_VM_READ ||
+        !sbx_code_cache_open(&the_vm.code, &the_vm.layout) || sigaction(SIGRTMAX - 3, &action, NULL) != 0) {
+        (void)printf("no walk: %s\n", reason);
+        return JNI_ERR;
+    }
+    return JNI_VERSION_1_6;
+}
