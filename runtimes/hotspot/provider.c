@@ -157,7 +157,7 @@ static int register_provider(char *why, size_t why_bytes)
 {
     const struct stallbox_provider_options options = {
         .sizeof_options = sizeof options,
-        .name = "hotspot",
+        .name = "java",
         .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
         .resolve = resolve,
         .walk_at = walk_at,

@@ -29,8 +29,17 @@ public class JavaShop {
         return sum;
     }
 
-    static int recurse(int depth, long end) {
-        return System.nanoTime() >= end ? depth : depth < 60 ? recurse(depth + 1, end) : recurse(depth - 50, end); // recursing
+    static int fib(int n) {
+        return n < 2 ? n : fib(n - 1) + fib(n - 2);
+    }
+
+    static int recurse(int ms) {
+        long end = System.nanoTime() + ms * 1_000_000L;
+        int sum = 0;
+        while (System.nanoTime() < end) {
+            sum += fib(18);
+        }
+        return sum;
     }
 
     static void count(CountDownLatch held) {
@@ -61,6 +70,18 @@ public class JavaShop {
         STORE.unlock();
     }
 
+    static void tidy() {
+        Object[] kept = new Object[400_000];
+        for (int i = 0; i < kept.length; i++) {
+            kept[i] = new int[i % 40];
+        }
+        long end = System.nanoTime() + MS * 1_000_000L;
+        while (System.nanoTime() < end) {
+            System.gc(); // collecting
+        }
+        sink = kept.length;
+    }
+
     static void doze() throws InterruptedException {
         Thread.sleep(MS); // sleeping
     }
@@ -86,7 +107,7 @@ public class JavaShop {
                 sink = price(MS);
                 break;
             case "/recurse":
-                sink = recurse(0, System.nanoTime() + MS * 1_000_000L);
+                sink = recurse(MS);
                 break;
             case "/lambda":
                 sink = inner(ms -> (int) price(ms));
@@ -98,6 +119,9 @@ public class JavaShop {
             case "/lock":
                 besides(JavaShop::stockUp);
                 fetch();
+                break;
+            case "/gc":
+                tidy();
                 break;
             case "/sleep":
                 doze();

@@ -18,18 +18,21 @@ fail() {
     exit 1
 }
 line_of() { grep -n -- "// $1" "$source" | head -n 1 | cut -d: -f1; }
-record() { # PATH...
+record() { # FUNCTION PATH...
+    local function=JavaShop.$1
+    shift
     timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 60000 --slow-message-ms 700 -- "$java" -cp "$classes" JavaShop "$@" \
         >"$work/out" 2>"$work/err" || fail "the server ended with $?: $(cat "$work/err")"
-    # The longest: a busy machine may have made another one slow.
-    "$stallbox" report --format json "$work/spool" | jq -sc 'max_by(.trigger.duration_ms)' >"$work/report"
+    # A busy machine may have made another request slow as well.
+    "$stallbox" report --format json "$work/spool" |
+        jq -sc --arg f "$function" '([.[] | select(.attribution.stack | index($f))] + .)[0]' >"$work/report"
 }
 holds() { jq -e "$1" "$work/report" >/dev/null || fail "not so: $1"; }
 blames() { holds ".attribution | .function == \"JavaShop.$1\" and .file == \"JavaShop.java\""; }
 
 case $case in
     compute)
-        record / /compute
+        record price / /compute
         holds '.attribution.cause | IN("cpu", "cpu_contention")' # the second on a machine with too much to do
         blames price
         holds ".attribution.line >= $(line_of computing) - 2 and .attribution.line <= $(line_of computing)"
@@ -40,29 +43,36 @@ case $case in
         holds '.attribution.stack[-1] | . == "clone3" or . == "clone" or . == "start_thread"'
         ;;
     recurse)
-        record / /recurse
-        blames recurse
+        record recurse / /recurse
+        blames fib
+        holds '.attribution.stack | index("JavaShop.recurse") != null'
         ;;
     lambda)
-        record / /lambda
+        record inner / /lambda
         blames price
         holds '.attribution.stack | index("JavaShop.inner") != null'
         ;;
     monitor)
-        record / /monitor
+        record pay / /monitor
         blames pay
         holds '.attribution.cause == "lock"'
         holds '.attribution.culprit_thread.function == "JavaShop.price" or .attribution.culprit_thread.function == "JavaShop.count"'
         ;;
     lock)
-        record / /lock
+        record fetch / /lock
         blames fetch
         holds '.attribution.cause == "lock"'
         ;;
     sleep)
-        record / /sleep
+        record doze / /sleep
         blames doze
         holds '.attribution.cause == "sleep"'
+        ;;
+    gc)
+        record tidy / /gc
+        blames tidy
+        holds '.attribution.cause == "gc"'
+        holds '[.attribution.evidence[] | select(.kind == "operation") | .text] | length == 1 and (.[0] | contains("VM_"))'
         ;;
     rest) # a pool that waits for work is nobody's stall
         timeout 90 "$stallbox" run --spool "$work/spool" --anr-ms 800 --slow-message-ms 1900 -- "$java" -cp "$classes" JavaShop / /rest / \

@@ -305,6 +305,9 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
         sbx_json_key(json, "inlined");
         sbx_json_bool(json, locations[i]->inlined);
         sbx_json_put_text(json, "source", locations[i]->source != NULL ? locations[i]->source : "none");
+        if (locations[i]->logical) {
+            sbx_json_put_text(json, "runtime", text_or_null(locations[i]->module));
+        }
         sbx_json_end_object(json);
     }
     sbx_json_end_array(json);

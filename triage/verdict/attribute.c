@@ -29,6 +29,7 @@
 #include "death.h"
 #include "names.h"
 #include "record_kinds.h"
+#include "runtime_stop.h"
 #include "pressure.h"
 #include "thread_judge.h"
 #include "usage.h"
@@ -375,9 +376,9 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},    {"crash", 0},  {"blocked", 1},  {"samples", 1}, {"callers", 1},
-                 {"cycle", 2},     {"holder", 2}, {"inferred", 2}, {"waker", 2},   {"peer", 2},
-                 {"meanwhile", 2}, {"rival", 2},  {"external", 2}, {"loss", 4}};
+    } ranks[] = {{"signal", 0},    {"crash", 0},  {"blocked", 1},  {"samples", 1},   {"callers", 1},
+                 {"cycle", 2},     {"holder", 2}, {"inferred", 2}, {"waker", 2},     {"peer", 2},
+                 {"meanwhile", 2}, {"rival", 2},  {"external", 2}, {"operation", 2}, {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -442,6 +443,9 @@ int sbx_attribute(struct sbx_report *report)
     refine_cause(report, &judgement, &messages, &usage);
     if (verdict->cause == SBX_CAUSE_CPU) {
         tell_spinning(report, &judgement);
+    }
+    if (verdict->cause == SBX_CAUSE_GC) {
+        sbx_runtime_stop_tell(report, interval);
     }
     int source = result == 0 ? name_culprit(report, &judgement) : result;
     sbx_pressure_tell(stall, &judgement, verdict);

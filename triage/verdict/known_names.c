@@ -153,7 +153,7 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
         return begins_with(location->file, "python3.") || begins_with(location->file, "<frozen ") ||
                begins_with(location->file, "<gc>");
     }
-    return location->named && strcmp(location->module, "hotspot") == 0 &&
+    return location->named && strcmp(location->module, "java") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
             begins_with(location->function, "$Proxy."));
 }

@@ -6,7 +6,10 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "known_names.h"
+#include "runtime_stop.h"
 
 static bool is_base(const char *function, const char *file)
 {
@@ -194,13 +197,13 @@ static void test_what_comes_with_a_jdk_is_no_answer(void **state)
     static const char *const own[] = {"App.main", "javafish.Pond.feed", "com.sunny.Shop.buy", "App.lambda$main$0"};
     for (size_t i = 0; i < sizeof library / sizeof *library; i++) {
         assert_true(sbx_is_runtime_library(
-            &(struct sbx_location){.function = library[i], .module = "hotspot", .file = "", .named = true}));
+            &(struct sbx_location){.function = library[i], .module = "java", .file = "", .named = true}));
         assert_false(sbx_is_runtime_library(
             &(struct sbx_location){.function = library[i], .module = "lua", .file = "", .named = true}));
     }
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         assert_false(sbx_is_runtime_library(
-            &(struct sbx_location){.function = own[i], .module = "hotspot", .file = "", .named = true}));
+            &(struct sbx_location){.function = own[i], .module = "java", .file = "", .named = true}));
     }
 }
 
@@ -230,6 +233,9 @@ static void test_what_a_condition_of_hotspots_is_for(void **state)
     assert_int_equal(sbx_cause_of_runtime_wait("java.util.concurrent.CountDownLatch.await"), SBX_CAUSE_WAIT);
     assert_int_equal(sbx_cause_of_runtime_wait("ObjectMonitor::wait(long, bool, JavaThread*)"), SBX_CAUSE_UNKNOWN);
     assert_string_equal(sbx_collector_of("SafepointSynchronize::block(JavaThread*)"), "HotSpot");
+    assert_int_equal(sbx_runtime_operation_bytes("VM_G1CollectFull::doit()"), strlen("VM_G1CollectFull"));
+    assert_int_equal(sbx_runtime_operation_bytes("VM_Operation::evaluate()"), 0);
+    assert_int_equal(sbx_runtime_operation_bytes("App::doit()"), 0);
 }
 
 int main(void)
