@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "order.h"
+
 enum {
     SEGMENT_FREE = 0xff,
     HOPS_MAX = 1 << 14, /* back to the first segment of a block: 254 a hop at most, a block has some 10,000 at most */
@@ -87,8 +89,10 @@ static uint64_t find_block(const struct sbx_vm_layout *layout, uint64_t heap, ui
     return 0;
 }
 
-/* CodeBlob::_name of compiled methods: "nmethod", "native nmethod". Everything else has a frame of its own kind or none. */
-static enum sbx_code_kind kind_by_name(uint64_t name)
+/* Names that were read before: literals of the machine's library, one of each. relaxed: right or 0 */
+static uint64_t compiled_name, wrapper_name;
+
+static enum sbx_code_kind read_kind(uint64_t name)
 {
     uint64_t word = 0, compiled = 0, wrapper = 0;
     memcpy(&compiled, "nmethod", 8);
@@ -102,6 +106,22 @@ static enum sbx_code_kind kind_by_name(uint64_t name)
         word |= (uint64_t)byte << (i * 8);
     }
     return word == compiled ? SBX_CODE_COMPILED : word == wrapper ? SBX_CODE_WRAPPER : SBX_CODE_STUB;
+}
+
+/* CodeBlob::_name of compiled methods: "nmethod", "native nmethod". Everything else has a frame of its own kind or none. */
+static enum sbx_code_kind kind_by_name(uint64_t name)
+{
+    if (SBX_LIKELY(name == sbx_load_relaxed(&compiled_name) && name != 0)) {
+        return SBX_CODE_COMPILED;
+    }
+    if (name == sbx_load_relaxed(&wrapper_name) && name != 0) {
+        return SBX_CODE_WRAPPER;
+    }
+    enum sbx_code_kind kind = read_kind(name);
+    if (kind != SBX_CODE_STUB) {
+        sbx_store_relaxed(kind == SBX_CODE_COMPILED ? &compiled_name : &wrapper_name, name); /* relaxed: as above */
+    }
+    return kind;
 }
 
 SBX_SIGNAL_SAFE struct sbx_code sbx_code_find(const struct sbx_code_cache *cache, const struct sbx_vm_layout *layout,

@@ -57,7 +57,8 @@ static bool go_by_size(const struct sbx_java_stack *stack, struct sbx_java_frame
 /* ---- interpreted frames ---- */
 
 /* Where in its bytecodes a method is: `running` is r13 of a frame that was interrupted, and counts where it can. */
-static int32_t bytecode_index(const struct sbx_method *method, uint64_t saved, uint64_t running, bool has_running)
+static int32_t bytecode_index(const struct sbx_method_glance *method, uint64_t saved, uint64_t running,
+                              bool has_running)
 {
     if (has_running && running - method->code < method->code_bytes) {
         return (int32_t)(running - method->code);
@@ -74,7 +75,7 @@ static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java
 {
     const struct sbx_vm_layout *layout = &vm->layout;
     uint64_t pc = 0, fp = 0, sp = 0, address = 0, bytecode = 0;
-    struct sbx_method method;
+    struct sbx_method_glance method;
     if (!frame->has_fp || frame->fp < frame->sp || !sbx_java_stack_word(stack, frame->fp, &fp) ||
         !sbx_java_stack_word(stack, frame->fp + FRAME_PC, &pc) ||
         !sbx_java_stack_word(stack, frame->fp + (uint64_t)((int64_t)layout->frame_sender_sp_slot * 8), &sp) ||
@@ -83,7 +84,7 @@ static bool read_interpreted(const struct sbx_java_vm *vm, const struct sbx_java
         return false;
     }
     if (sp < frame->fp + FRAME_CALLER_SP || !sbx_code_cache_holds(&vm->code, pc) ||
-        !sbx_method_read(&method, layout, address)) {
+        !sbx_method_look(&method, layout, address)) {
         return false;
     }
     found->method = address;
@@ -96,9 +97,9 @@ static bool read_entered(const struct sbx_java_vm *vm, const struct sbx_java_sta
                          struct sbx_java_found *found)
 {
     uint64_t pc = 0;
-    struct sbx_method method;
+    struct sbx_method_glance method;
     if (!frame->has_registers || !sbx_java_stack_word(stack, frame->sp, &pc) || !sbx_code_cache_holds(&vm->code, pc) ||
-        !sbx_method_read(&method, &vm->layout, frame->method)) {
+        !sbx_method_look(&method, &vm->layout, frame->method)) {
         return false;
     }
     found->method = frame->method;

@@ -160,20 +160,3 @@ SBX_SIGNAL_SAFE void sbx_java_name_make(struct sbx_java_name *name_out, const st
     name_out->function_bytes = text.bytes;
     name_out->id = text.hash == 0 ? 1 : text.hash;
 }
-
-SBX_SIGNAL_SAFE uint64_t sbx_java_name_key(const struct sbx_method *method)
-{
-    const uint64_t words[] = {method->method,
-                              method->const_method,
-                              method->pool,
-                              method->holder,
-                              method->holder_name,
-                              method->name,
-                              method->code_bytes | (uint64_t)method->bytes << 32};
-    uint64_t key = FNV_BASIS;
-    for (uint32_t i = 0; i < SBX_COUNT_OF(words); i++) {
-        key = (key ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        key ^= key >> 29;
-    }
-    return key == 0 ? 1 : key;
-}

@@ -31,9 +31,6 @@ struct sbx_java_name {
 SBX_SIGNAL_SAFE void sbx_java_name_make(struct sbx_java_name *name_out, const struct sbx_method *method,
                                         const struct sbx_vm_layout *layout);
 
-/* A number that changes when another method comes to lie at the same address. */
-SBX_SIGNAL_SAFE uint64_t sbx_java_name_key(const struct sbx_method *method);
-
 /* ---- text of Java's own UTF-8 ---- */
 
 /* Where text goes: all of it into the hash, what has room into `to`, whole characters only. */

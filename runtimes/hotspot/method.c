@@ -4,6 +4,10 @@
 
 #include "line_table.h"
 
+enum {
+    HEAD_WORDS = 5 /* of a ConstMethod, in which all lies that is looked at often */
+};
+
 /* The symbol in a slot of a constant pool. */
 static bool pool_symbol(const struct sbx_vm_layout *layout, uint64_t pool, uint32_t index, uint64_t *symbol_out)
 {
@@ -34,6 +38,38 @@ SBX_SIGNAL_SAFE bool sbx_method_read(struct sbx_method *method_out, const struct
         return false;
     }
     *method_out = method;
+    return true;
+}
+
+SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const struct sbx_vm_layout *layout,
+                                     uint64_t address)
+{
+    struct sbx_method_glance glance = {.const_method = 0};
+    uint64_t head[HEAD_WORDS] = {0};
+    if (!sbx_vm_word(address + layout->const_method, &glance.const_method) || layout->constants / 8 >= HEAD_WORDS ||
+        layout->const_size / 8 >= HEAD_WORDS || layout->code_size / 8 >= HEAD_WORDS ||
+        !sbx_vm_words(glance.const_method, head, HEAD_WORDS)) {
+        return false;
+    }
+    /* The pool; the sizes and flags; the code's size with the indexes of name and signature. */
+    uint64_t pool = head[layout->constants / 8], sizes = head[layout->const_size / 8],
+             names = head[layout->code_size / 8];
+    if (pool < 4096 || (pool & 7) != 0) {
+        return false;
+    }
+    uint32_t words = (uint32_t)(sizes >> ((layout->const_size & 7) * 8));
+    glance.code_bytes = (uint32_t)(names >> ((layout->code_size & 7) * 8)) & 0xffff;
+    glance.code = glance.const_method + layout->const_bytes;
+    if (words > UINT32_MAX / 8 || words * 8 < layout->const_bytes + glance.code_bytes) {
+        return false;
+    }
+    const uint64_t parts[] = {address, glance.const_method, pool, sizes, names};
+    for (uint32_t i = 0; i < SBX_COUNT_OF(parts); i++) {
+        glance.key = (glance.key ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        glance.key ^= glance.key >> 29;
+    }
+    glance.key |= glance.key == 0;
+    *glance_out = glance;
     return true;
 }
 

@@ -23,6 +23,18 @@ struct sbx_method {
 SBX_SIGNAL_SAFE bool sbx_method_read(struct sbx_method *method_out, const struct sbx_vm_layout *layout,
                                      uint64_t address);
 
+/* What a walk has to know of each method that it meets: fewer looks than the whole. */
+struct sbx_method_glance {
+    uint64_t const_method;
+    uint64_t code; /* bytecodes */
+    uint32_t code_bytes;
+    uint64_t key; /* never 0; another one when another method comes to lie at the address, or the class is redefined */
+};
+
+/* False: what lies there is no method. */
+SBX_SIGNAL_SAFE bool sbx_method_look(struct sbx_method_glance *glance_out, const struct sbx_vm_layout *layout,
+                                     uint64_t address);
+
 /* The line of a bytecode; 0 where there is none to be told: a native method, a class compiled without. */
 SBX_SIGNAL_SAFE uint32_t sbx_method_line(const struct sbx_method *method, const struct sbx_vm_layout *layout,
                                          int32_t bci);

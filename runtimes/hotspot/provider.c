@@ -31,13 +31,29 @@ SBX_SIGNAL_SAFE static bool load_word(uint64_t address, uint64_t *word_out)
     return true;
 }
 
+SBX_SIGNAL_SAFE static bool load_words(uint64_t address, uint64_t *words_out, uint32_t count)
+{
+    const uint64_t *at = (const uint64_t *)(uintptr_t)address;
+    if (!stallbox_provider_can_read(at, count * sizeof *at)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        words_out[i] = at[i];
+    }
+    return true;
+}
+
 /* ---- names ---- */
 
-/* A method that was not seen before: its name goes to the map now, because classes die. */
-SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(const struct sbx_method *method, uint64_t key)
+/* A method that was not seen before: its name goes to the map now, because classes die. 0: it is none. */
+SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(uint64_t address, uint64_t key)
 {
+    struct sbx_method method;
     struct sbx_java_name name;
-    sbx_java_name_make(&name, method, &the_vm.layout);
+    if (!sbx_method_read(&method, &the_vm.layout, address)) {
+        return 0;
+    }
+    sbx_java_name_make(&name, &method, &the_vm.layout);
     if (stallbox_provider_tell_name(the_provider, name.id, name.line, name.file, name.file_bytes, name.function,
                                     name.function_bytes) != 0) {
         sbx_name_cache_put(&the_ids, key, name.id);
@@ -45,7 +61,7 @@ SBX_SIGNAL_SAFE static __attribute__((noinline)) uint64_t first_sight(const stru
     return name.id;
 }
 
-static uint32_t line_of(const struct sbx_method *method, uint64_t method_key, int32_t bci)
+static uint32_t line_of(uint64_t address, uint64_t method_key, int32_t bci)
 {
     if (bci < 0) {
         return 0;
@@ -53,7 +69,8 @@ static uint32_t line_of(const struct sbx_method *method, uint64_t method_key, in
     uint64_t key = (method_key ^ ((uint64_t)(uint32_t)bci + 1)) * UINT64_C(0x9e3779b97f4a7c15), line = 0;
     key ^= key >> 29;
     if (!sbx_name_cache_find(&the_lines, key, &line)) {
-        line = sbx_method_line(method, &the_vm.layout, bci);
+        struct sbx_method method;
+        line = sbx_method_read(&method, &the_vm.layout, address) ? sbx_method_line(&method, &the_vm.layout, bci) : 0;
         sbx_name_cache_put(&the_lines, key, line | UINT64_C(1) << 32); /* never 0 */
     }
     return (uint32_t)line;
@@ -75,15 +92,14 @@ SBX_SIGNAL_SAFE static bool add_frame(void *to, const struct sbx_java_call *call
     if (list->count <= list->first || at >= list->max) {
         return true; /* counted */
     }
-    struct sbx_method method;
+    struct sbx_method_glance method;
     uint64_t id = 0;
     uint32_t line = 0;
-    if (sbx_method_read(&method, &the_vm.layout, call->method)) {
-        uint64_t key = sbx_java_name_key(&method);
-        if (!sbx_name_cache_find(&the_ids, key, &id)) {
-            id = first_sight(&method, key);
+    if (sbx_method_look(&method, &the_vm.layout, call->method)) {
+        if (!sbx_name_cache_find(&the_ids, method.key, &id)) {
+            id = first_sight(call->method, method.key);
         }
-        line = line_of(&method, key, call->bci);
+        line = line_of(call->method, method.key, call->bci);
     }
     list->functions[at] = id;
     list->lines[at] = line | (call->is_border ? STALLBOX_PROVIDER_BORDER : 0);
@@ -183,6 +199,7 @@ int stallbox_runtime_attach(char *why, size_t why_bytes)
         return 0;
     }
     sbx_vm_guarded_load = load_word;
+    sbx_vm_guarded_load_many = load_words;
     the_threads.get_specific = pthread_getspecific;
     enum sbx_vm_read_result result = sbx_vm_layout_read(&the_vm.layout, find_symbol, library, reason);
     (void)dlclose(library); /* its user has it open */

@@ -2,8 +2,6 @@
 /* vm_memory.c - the door to the virtual machine's memory: shut until somebody opens it. */
 #include "vm_memory.h"
 
-#include <stddef.h>
-
 static bool nothing_is_there(uint64_t address, uint64_t *word_out)
 {
     (void)address;
@@ -12,3 +10,4 @@ static bool nothing_is_there(uint64_t address, uint64_t *word_out)
 }
 
 sbx_vm_load_word sbx_vm_guarded_load = nothing_is_there;
+sbx_vm_load_words sbx_vm_guarded_load_many;

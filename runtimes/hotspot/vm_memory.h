@@ -8,6 +8,7 @@
 #define SBX_VM_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "marks.h"
@@ -15,6 +16,10 @@
 /* Load the eight bytes at `address`, which is a multiple of eight. False: nothing is there. Signal safe, keeps errno. */
 typedef bool (*sbx_vm_load_word)(uint64_t address, uint64_t *word_out);
 extern sbx_vm_load_word sbx_vm_guarded_load;
+
+/* The same for `count` words at once, at most a page; NULL: word by word. */
+typedef bool (*sbx_vm_load_words)(uint64_t address, uint64_t *words_out, uint32_t count);
+extern sbx_vm_load_words sbx_vm_guarded_load_many;
 
 /* Memory that is known to be mapped for as long as a walk lasts: plain loads. */
 struct sbx_vm_span {
@@ -29,6 +34,18 @@ SBX_SIGNAL_SAFE static inline bool sbx_vm_span_holds(struct sbx_vm_span span, ui
 SBX_SIGNAL_SAFE static inline bool sbx_vm_word(uint64_t address, uint64_t *word_out)
 {
     return (address & 7) == 0 && address >= 4096 && sbx_vm_guarded_load(address, word_out);
+}
+
+SBX_SIGNAL_SAFE static inline bool sbx_vm_words(uint64_t address, uint64_t *words_out, uint32_t count)
+{
+    if (SBX_LIKELY(sbx_vm_guarded_load_many != NULL)) {
+        return (address & 7) == 0 && address >= 4096 && sbx_vm_guarded_load_many(address, words_out, count);
+    }
+    bool is_there = true;
+    for (uint32_t i = 0; i < count && is_there; i++) {
+        is_there = sbx_vm_word(address + (uint64_t)i * 8, &words_out[i]);
+    }
+    return is_there;
 }
 
 /* A number of 1, 2 or 4 bytes, which lies within one aligned word as the compiler lays out fields. */

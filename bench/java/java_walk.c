@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* java_walk.c - our walk of a Java stack, ids and lines included, beside GetStackTrace of the machine's tool interface.
+ *
+ * In a process that `stallbox run` records, because the door to memory is the agent's. The provider is measured as it is: its file is part
+ * of this one. */
+#include <jvmti.h>
+
+#include "provider.c"
+
+#include "rounds.h"
+
+enum {
+    WALKS = 2000, /* of a round */
+    FRAMES = 64
+};
+
+static jvmtiEnv *tools;
+
+static double time_ours(size_t *depth_out)
+{
+    static uint64_t functions[FRAMES];
+    static uint32_t lines[FRAMES];
+    void *context = resolve();
+    double begin = bench_now_ns();
+    for (int i = 0; i < WALKS && context != NULL; i++) {
+        *depth_out = walk_at(resolve(), NULL, 0, functions, lines, FRAMES);
+    }
+    return (bench_now_ns() - begin) / WALKS;
+}
+
+static double time_theirs(void)
+{
+    static jvmtiFrameInfo frames[FRAMES];
+    jint count = 0;
+    double begin = bench_now_ns();
+    for (int i = 0; i < WALKS; i++) {
+        (void)(*tools)->GetStackTrace(tools, NULL, 0, FRAMES, frames, &count);
+    }
+    return (bench_now_ns() - begin) / WALKS;
+}
+
+JNIEXPORT jint JNICALL Java_JavaWalk_measure(JNIEnv *env, jclass class, jint rounds, jboolean json, jstring what);
+JNIEXPORT jint JNICALL Java_JavaWalk_measure(JNIEnv *env, jclass class, jint rounds, jboolean json, jstring what)
+{
+    static struct bench_series ours, theirs;
+    size_t depth = 0;
+    (void)class;
+    if (rounds > 0) { /* the recorder knows the thread from here on, as it does wherever it walks */
+        stallbox_message_begin(1);
+        stallbox_message_end();
+        if (!stallbox_is_running()) {
+            (void)fprintf(stderr, "bench_java: nothing records: each look at memory asks the kernel\n");
+        }
+    }
+    for (jint i = 0; i < rounds; i++) {
+        bench_series_add(&ours, time_ours(&depth));
+        bench_series_add(&theirs, time_theirs());
+    }
+    if (rounds > 0) {
+        char metric[96];
+        const char *text = (*env)->GetStringUTFChars(env, what, NULL);
+        (void)snprintf(metric, sizeof metric, "walk of %zu %s frames, with ids and lines", depth, text);
+        const struct bench_line line = {
+            .bench = "java", .metric = metric, .unit = "ns", .peer = "JVMTI GetStackTrace", .reach = "value <= 700"};
+        bench_print(json, &line, &ours, &theirs);
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved);
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
+{
+    char why[SBX_VM_REASON_BYTES] = "";
+    (void)reserved;
+    if ((*vm)->GetEnv(vm, (void **)&tools, JVMTI_VERSION_1_2) != JNI_OK ||
+        stallbox_runtime_attach(why, sizeof why) != 1) {
+        (void)fprintf(stderr, "bench_java: no walk: %s\n", why);
+        return JNI_ERR;
+    }
+    return JNI_VERSION_1_6;
+}
