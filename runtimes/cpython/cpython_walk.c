@@ -9,8 +9,8 @@
 /* What tells a code object from another that lies at its address later. */
 static uint64_t key_of(const struct cpython_layout *layout, uint64_t code)
 {
-    uint64_t key = code_table_mix(code, object_word_at(code, layout->code_file));
-    key = code_table_mix(key, object_word_at(code, layout->code_name));
+    uint64_t file = object_word_at(code, layout->code_file), name = object_word_at(code, layout->code_name);
+    uint64_t key = code ^ (file << 21 | file >> 43) ^ (name << 42 | name >> 22);
     return code_table_mix(key, object_word_at(code, layout->code_lines));
 }
 

@@ -119,30 +119,40 @@ static bool is_code(struct frame_chain *chain, uint64_t code)
            object_word_at(code, OBJECT_TYPE) == chain->code_type;
 }
 
+/* Look at the frame that is next, which is one and no shim: false: its code is none. */
+static bool look(struct frame_chain *chain, bool *is_shown_out)
+{
+    const struct cpython_layout *layout = chain->layout;
+    chain->seen_code = object_word_at(chain->frame, layout->frame_code);
+    if (!is_code(chain, chain->seen_code)) {
+        return false;
+    }
+    *is_shown_out = find_instruction(layout, chain->frame, chain->seen_code, &chain->seen_instruction);
+    return true;
+}
+
 /* A border is known when the next frame is looked at: so each is handed out as the one outside of it has been. */
 bool frame_chain_next(struct frame_chain *chain, struct chain_frame *frame_out)
 {
     const struct cpython_layout *layout = chain->layout;
     bool has_frame = false;
-    while (chain->left > 0 && is_frame(chain, chain->frame)) {
-        uint64_t frame = chain->frame, code = object_word_at(frame, layout->frame_code);
-        bool is_shim = layout->entry_mark == CPYTHON_SHIM && is_entry(layout, frame);
-        int64_t instruction = 0;
-        bool is_shown = false;
-        if (!is_shim) {
-            if (!is_code(chain, code)) {
-                chain->frame = 0;
-                break;
-            }
-            is_shown = find_instruction(layout, frame, code, &instruction);
+    while (chain->left > 0 && (chain->is_seen || is_frame(chain, chain->frame))) {
+        uint64_t frame = chain->frame;
+        bool is_shim = !chain->is_seen && layout->entry_mark == CPYTHON_SHIM && is_entry(layout, frame);
+        bool is_shown = chain->is_seen;
+        if (!is_shim && !chain->is_seen && !look(chain, &is_shown)) {
+            chain->frame = 0;
+            break;
         }
         if (is_shown && has_frame) {
-            return true; /* handed out the next time */
+            chain->is_seen = true; /* handed out the next time */
+            return true;
         }
+        chain->is_seen = false;
         chain->left--;
         chain->frame = object_word_at(frame, layout->frame_previous);
         if (is_shown) {
-            *frame_out = (struct chain_frame){code, instruction, false};
+            *frame_out = (struct chain_frame){chain->seen_code, chain->seen_instruction, false};
             has_frame = true;
         }
         bool ends_entry = layout->entry_mark == CPYTHON_EACH_IS_ENTRY || is_shim ||

@@ -22,6 +22,9 @@ struct frame_chain {
     uint64_t piece_begin, piece_end; /* of the data stack in which the last was found */
     struct object_page page, code_page;
     uint32_t left; /* steps: the chain ends, whatever it is */
+    bool is_seen;  /* the next was looked at already, to know that the last was no border */
+    uint64_t seen_code;
+    int64_t seen_instruction;
 };
 
 /* One frame that Python's own tracebacks would show. */

@@ -149,7 +149,8 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
     /* The packages that come with every JDK; lambdas, method handles and reflection are classes that the machine makes. */
     static const char *const java[] = {"java.",    "javax.",       "jdk.",         "sun.",
                                        "com.sun.", "org.xml.sax.", "org.w3c.dom.", NULL};
-    if (location->named && strcmp(location->module, "python") == 0) { /* libstallbox-cpython.so says it of the path */
+    if (location->named && location->file != NULL &&
+        strcmp(location->module, "python") == 0) { /* libstallbox-cpython.so says it of the path */
         return begins_with(location->file, "python3.") || begins_with(location->file, "<frozen ") ||
                begins_with(location->file, "<gc>");
     }

@@ -278,20 +278,37 @@ enum { /* bytes of a function's name in a headline; the page and the JSON have i
     LEAD_BYTES = 64 + SBX_DURATION_TEXT_BYTES
 };
 
+enum {
+    LINE_BYTES = 80
+};
+
+/* " (shop.py:12)" of a function in a language whose programs are known by their files; else "". */
+static const char *line_of(const struct sbx_location *location, char out[LINE_BYTES])
+{
+    const char *slash = location->file != NULL ? strrchr(location->file, '/') : NULL;
+    out[0] = '\0';
+    if (location->logical && location->file != NULL && location->file[0] != '\0' && location->line != 0) {
+        snprintf(out, LINE_BYTES, " (%.60s:%u)", slash != NULL ? slash + 1 : location->file, location->line);
+    }
+    return out;
+}
+
 /* "in lua_pcall under luaCallFunction, evalGenericCommand" */
 static void write_place(const struct sbx_judgement *judgement, char *out, size_t bytes)
 {
     const struct sbx_blame_path *path = &judgement->path;
-    char name[SBX_SHORT_NAME_BYTES], caller[SBX_SHORT_NAME_BYTES], outer[SBX_SHORT_NAME_BYTES];
+    char name[SBX_SHORT_NAME_BYTES], caller[SBX_SHORT_NAME_BYTES], outer[SBX_SHORT_NAME_BYTES], line[LINE_BYTES];
     if (judgement->location == NULL) {
         snprintf(out, bytes, "in an unknown function");
     } else if (path->location == judgement->location && path->callers[0] != NULL) {
-        snprintf(out, bytes, "in %s under %s%s%s", sbx_short_name(path->location->function, HEADLINE_NAME, name),
+        snprintf(out, bytes, "in %s%s under %s%s%s", sbx_short_name(path->location->function, HEADLINE_NAME, name),
+                 line_of(judgement->location, line),
                  sbx_short_name(path->callers[0]->function, HEADLINE_CALLER, caller),
                  path->callers[1] != NULL ? ", " : "",
                  path->callers[1] != NULL ? sbx_short_name(path->callers[1]->function, HEADLINE_CALLER, outer) : "");
     } else {
-        snprintf(out, bytes, "in %s", sbx_short_name(judgement->location->function, HEADLINE_NAME, name));
+        snprintf(out, bytes, "in %s%s", sbx_short_name(judgement->location->function, HEADLINE_NAME, name),
+                 line_of(judgement->location, line));
     }
 }
 

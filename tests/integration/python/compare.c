@@ -104,3 +104,44 @@ void storm_end(long *walks, long *frames, long *nameless)
     *frames = storm.frames;
     *nameless = storm.nameless;
 }
+
+/* ---- what a walk costs ---- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Nanoseconds of one walk of the calling thread, the mean of `rounds`. */
+STALLBOX_EXPORT double walk_ns(int rounds);
+double walk_ns(int rounds)
+{
+    void *thread = the_cpython.calls.PyGILState_GetThisThreadState();
+    uint64_t functions[DEPTH], begin = now_ns();
+    uint32_t lines[DEPTH];
+    for (int i = 0; i < rounds; i++) {
+        (void)cpython_walk(thread, NULL, 0, functions, lines, DEPTH);
+    }
+    return (double)(now_ns() - begin) / rounds;
+}
+
+/* The same by the interpreter's own calls: frames, code objects and lines. */
+STALLBOX_EXPORT double interpreter_ns(int rounds);
+double interpreter_ns(int rounds)
+{
+    const struct cpython_calls *calls = &the_cpython.calls;
+    void *thread = calls->PyGILState_GetThisThreadState();
+    uint64_t begin = now_ns();
+    for (int i = 0; i < rounds; i++) {
+        for (void *frame = calls->PyThreadState_GetFrame(thread); frame != NULL;) {
+            calls->Py_DecRef(calls->PyFrame_GetCode(frame));
+            (void)calls->PyFrame_GetLineNumber(frame);
+            void *back = calls->PyFrame_GetBack(frame);
+            calls->Py_DecRef(frame);
+            frame = back;
+        }
+    }
+    return (double)(now_ns() - begin) / rounds;
+}

@@ -220,6 +220,8 @@ static void test_the_library_of_python_is_told_by_its_files(void **state)
         assert_false(sbx_is_runtime_library(
             &(struct sbx_location){.function = "run", .module = "python", .file = own[i], .named = true}));
     }
+    assert_false(sbx_is_runtime_library(
+        &(struct sbx_location){.function = "run", .module = "python", .file = NULL, .named = true}));
     assert_string_equal(sbx_collector_of("(garbage collection)"), "CPython");
 }
 
