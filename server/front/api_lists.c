@@ -184,19 +184,21 @@ static void put_days(struct sbx_document *json, const struct sbx_issue_sums *sum
 static void put_sums(struct sbx_document *json, const struct sbx_issue_sums *sums)
 {
     sbx_document_open(json, "sums", '{');
+    sbx_document_bool(json, "withheld", sums->is_withheld);
+    if (sums->is_withheld) {
+        sbx_document_close(json, '}');
+        return;
+    }
     sbx_document_integer(json, "hits", sums->hits);
     sbx_document_integer(json, "estimated", sums->weight);
     sbx_document_number(json, "estimated_error", sqrt((double)sums->variance));
     sbx_document_integer(json, "machines", sums->machines);
     sbx_document_integer(json, "machine_days", sums->machine_days);
-    sbx_document_bool(json, "withheld", sums->is_withheld);
-    if (!sums->is_withheld) {
-        sbx_document_number(json, "p50_ms", (double)sums->p50_ns / 1e6);
-        sbx_document_number(json, "p90_ms", (double)sums->p90_ns / 1e6);
-        sbx_document_number(json, "p99_ms", (double)sums->p99_ns / 1e6);
-        put_days(json, sums);
-        put_labels(json, sums);
-    }
+    sbx_document_number(json, "p50_ms", (double)sums->p50_ns / 1e6);
+    sbx_document_number(json, "p90_ms", (double)sums->p90_ns / 1e6);
+    sbx_document_number(json, "p99_ms", (double)sums->p99_ns / 1e6);
+    put_days(json, sums);
+    put_labels(json, sums);
     sbx_document_open(json, "places", '[');
     for (size_t i = 0; i < sums->place_count; i++) {
         sbx_document_open(json, NULL, '{');
@@ -217,6 +219,15 @@ void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sum
     put_issue_members(&json, issue);
     put_sums(&json, sums);
     put_snapshots(&json, rows, count);
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+}
+
+void sbx_api_sums(const struct sbx_issue_sums *sums, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    put_sums(&json, sums);
     sbx_document_close(&json, '}');
     give(&json, reply);
 }

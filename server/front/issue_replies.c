@@ -125,7 +125,7 @@ static int understand(struct ask *ask, struct sbx_reply *reply)
         snprintf(text->sort, sizeof(text->sort), "%s", sort_words[0]);
     int sort = word_of(text->sort, sort_words, 4);
     query->state = *text->state ? word_of(text->state, state_words, SBX_ISSUE_STATES) : -1;
-    query->span = (struct sbx_issue_span){text->version, first_day, last_day};
+    query->span = (struct sbx_issue_span){text->version, first_day, last_day, NULL};
     query->app = text->app;
     query->cause = text->cause;
     query->text = text->text;
@@ -150,6 +150,10 @@ int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *ar
         result = understand(&ask, reply);
     if (result < 0)
         return result;
+    if (sbx_store_min_machines(store) > 1 && (*ask.text.version || *ask.text.since || *ask.text.until)) {
+        sbx_reply_text(reply, 403, "this server was told --min-machines: versions and days could be of fewer");
+        return -EINVAL;
+    }
     size_t max = (size_t)ask.limit, count = 0;
     struct sbx_issue_row *rows = calloc(max + 1, sizeof(*rows));
     struct sbx_issue_sums *sums = as_page ? calloc(max, sizeof(*sums)) : NULL;
@@ -175,9 +179,10 @@ int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *ar
     return result;
 }
 
-int sbx_issue_reply_span(const struct sbx_arguments *arguments, struct sbx_span_text *text_out, struct sbx_reply *reply)
+int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, struct sbx_span_text *text_out,
+                         struct sbx_reply *reply)
 {
-    *text_out = (struct sbx_span_text){.span = {text_out->version, first_day, last_day}};
+    *text_out = (struct sbx_span_text){.span = {text_out->version, first_day, last_day, text_out->app}};
     char since[16] = "", until[16] = "";
     for (size_t i = 0; i < arguments->count; i++) {
         const char *name = arguments->each[i].name, *value = arguments->each[i].value;
@@ -187,9 +192,10 @@ int sbx_issue_reply_span(const struct sbx_arguments *arguments, struct sbx_span_
             snprintf(since, sizeof(since), "%s", value);
         else if (strcmp(name, "until") == 0 && (!*value || read_day(value, &text_out->span.to_day)))
             snprintf(until, sizeof(until), "%s", value);
-        else if (strcmp(name, "before") != 0)
-            return refuse(reply, "list",
-                          "has one that is none of version, since, until (days, as in 2026-11-23), before");
+        else if (strcmp(name, "app") == 0 && has_app && strlen(value) < sizeof(text_out->app))
+            snprintf(text_out->app, sizeof(text_out->app), "%s", value);
+        else if (strcmp(name, "before") != 0 || has_app)
+            return refuse(reply, "list", "has one that is none of version, since, until (days, as in 2026-11-23)");
     }
     snprintf(text_out->words, sizeof(text_out->words), "%s%s%s%s%s%s", *text_out->version ? "version " : "",
              text_out->version, *since ? " from " : "", since, *until ? " to " : "", until);

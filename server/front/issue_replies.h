@@ -22,12 +22,12 @@ struct sbx_arguments {
 int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *arguments, bool as_page, int64_t now_ms,
                          struct sbx_reply *reply);
 
-/* Which stalls of an issue are summed: of arguments version, since and until. `words_out` says it to people. As above. */
+/* Which stalls are summed: of arguments version, since and until; and app, where it is of no one issue (`has_app`). `words_out` says it to people. As above. */
 struct sbx_span_text {
-    char version[40], words[120];
+    char version[40], app[80], words[120];
     struct sbx_issue_span span; /* its version is the one above */
 };
-int sbx_issue_reply_span(const struct sbx_arguments *arguments, struct sbx_span_text *text_out,
+int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, struct sbx_span_text *text_out,
                          struct sbx_reply *reply);
 
 /* A path of an issue, that people's words are posted to; its id then. */

@@ -155,7 +155,7 @@ static int sum_issue(const struct sbx_routes *routes, const struct sbx_request *
                      struct sbx_issue_row *issue, struct sbx_span_text *text, struct sbx_issue_sums *sums,
                      struct sbx_reply *reply)
 {
-    int result = sums ? sbx_issue_reply_span(&request->arguments, text, reply) : -ENOMEM;
+    int result = sums ? sbx_issue_reply_span(&request->arguments, false, text, reply) : -ENOMEM;
     if (result == 0)
         result = sbx_store_issue(routes->store, id, issue);
     return result == 0 ? sbx_store_sum_issue(routes->store, id, &text->span, sums) : result;
@@ -300,6 +300,22 @@ static void answer_issue(const struct sbx_routes *routes, const struct sbx_reque
     else if (result != -EINVAL)
         refuse_for(request, reply, result);
     free(rows);
+    free(sums);
+}
+
+static void answer_sums(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
+                        struct sbx_reply *reply)
+{
+    (void)target;
+    struct sbx_span_text text;
+    struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
+    int result = sums ? sbx_issue_reply_span(&request->arguments, true, &text, reply) : -ENOMEM;
+    if (result == 0)
+        result = sbx_store_sum_all(routes->store, &text.span, sums);
+    if (result == 0)
+        sbx_api_sums(sums, reply);
+    else if (result != -EINVAL)
+        refuse_for(request, reply, result);
     free(sums);
 }
 
@@ -587,6 +603,7 @@ static const struct route {
     {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
+    {"/v1/sums", false, false, "GET, HEAD", answer_sums},
     {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue},
     {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},
     {"/symbols", false, false, "GET, HEAD", answer_symbols_page},

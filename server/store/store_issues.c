@@ -28,13 +28,18 @@ static void bind_span(sqlite3_stmt *statement, const uint8_t *issue, const struc
     sqlite3_bind_int64(statement, 2, span->from_day);
     sqlite3_bind_int64(statement, 3, span->to_day);
     sqlite3_bind_text(statement, 4, span->version, -1, SQLITE_STATIC);
+    if (sqlite3_bind_parameter_count(statement) == 5)
+        sqlite3_bind_text(statement, 5, span->app ? span->app : "", -1, SQLITE_STATIC);
 }
 
 #define IN_SPAN(table)                                                                                           \
     table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
           " = ?4))"
-#define OF_ISSUE(table) \
-    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1) AND " IN_SPAN(table)
+/* Without an issue (?1 NULL) those of all, or of an application. */
+#define OF_ISSUE(table)                                                                                           \
+    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 UNION ALL SELECT" \
+          " p.num FROM place p JOIN snapshot s ON s.seq = p.newest WHERE ?1 IS NULL AND (?5 = '' OR s.app = ?5))" \
+          " AND " IN_SPAN(table)
 
 /* Conditions on the place come before its facts are looked at. */
 #define FIND_ISSUES                                                                                                   \
@@ -249,21 +254,20 @@ int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_
 static const struct {
     const char *sql;
     take_row take;
-    bool is_of_few; /* may tell of fewer machines than may be shown */
 } parts[] = {
     {"SELECT COALESCE(SUM(f.hits), 0), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
          "f"),
-     take_total, false},
-    {"SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m"), take_machines, false},
+     take_total},
+    {"SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m"), take_machines},
     {"SELECT p.id, p.path, p.hits FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND ?2 + ?3 + LENGTH(?4)"
      " IS NOT NULL ORDER BY p.hits DESC",
-     take_place, false},
+     take_place},
     {"SELECT b.version, SUM(f.hits), SUM(f.weight), SUM(f.machines), COUNT(DISTINCT b.num), MIN(f.day), MAX(f.day)"
      " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
-     take_version, true},
+     take_version},
     {"SELECT l.kind, w.text, SUM(l.hits), SUM(l.weight), SUM(l.us) FROM label l JOIN word w ON w.num = l.word "
      "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word ORDER BY 1, 5 DESC, 4 DESC, 2",
-     take_label, true},
+     take_label},
 };
 
 int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
@@ -273,11 +277,11 @@ int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTE
     sbx_store_handle_lock(&store->reader);
     int result = sum_durations(store, issue, span, sums_out);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == 0; i++)
-        if (!parts[i].is_of_few || !sums_out->is_withheld)
+        if (!sums_out->is_withheld)
             result = read_rows(store, parts[i].sql, issue, span, parts[i].take, sums_out);
     for (size_t i = 0; i < sums_out->version_count && result == 0; i++) {
         struct sbx_version_sum *version = &sums_out->versions[i];
-        const struct sbx_issue_span part = {version->version, span->from_day, span->to_day};
+        const struct sbx_issue_span part = {version->version, span->from_day, span->to_day, span->app};
         int64_t quantiles[3] = {0};
         if (*version->version) /* "" would be all of them */
             result = read_quantiles(store, issue, &part, quantiles);
@@ -286,6 +290,11 @@ int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTE
     }
     sbx_store_handle_unlock(&store->reader);
     return result;
+}
+
+int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
+{
+    return sbx_store_sum_issue(store, NULL, span, sums_out);
 }
 
 /* ---- what people say ---- */

@@ -25,6 +25,7 @@ enum sbx_issue_order {
 struct sbx_issue_span {
     const char *version;
     int64_t from_day, to_day;
+    const char *app; /* of sums over all issues; NULL or "" any */
 };
 
 struct sbx_issue_query {
@@ -76,7 +77,8 @@ struct sbx_issue_sums {
     size_t day_count, version_count, label_count[SBX_FACT_KINDS];
     struct sbx_place_sum places[SBX_SUM_PLACES]; /* most hits first; more than one: people put them together */
     size_t place_count;
-    bool is_withheld; /* days, versions, labels and the durations: they could be of fewer machines than may be shown */
+    bool
+        is_withheld; /* all of it: it could be of fewer machines than may be shown, and two spans could be subtracted */
 };
 
 /* Durations alone, for a list: p50, p90, p99 and days. */
@@ -84,6 +86,9 @@ int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_
                             const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
                         struct sbx_issue_sums *sums_out);
+
+/* The same of all issues of an application, or of all: causes, functions, holders and so on of everything. No places. */
+int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 
 /* ---- what people say ---- */
 

@@ -254,6 +254,8 @@ static void test_col_12_a_rare_build_is_not_shown_within_a_common_issue(void **s
         assert_false(list_has(lists[i], "6.6.6"));
     }
     assert_true(list_has("/v1/issues", "\"hits\":4"));
+    assert_true(list_has("/v1/sums", "\"withheld\":true"));
+    assert_int_equal(status_of(fixture.port, "/v1/issues?version=6.6.6", "", ""), 403); /* nor can it be asked for */
     envelope_finish(&rare);
     for (int i = 0; i < 3; i++)
         envelope_finish(&common[i]);

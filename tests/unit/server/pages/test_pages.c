@@ -132,8 +132,13 @@ static void test_people_filter_issues_and_say_what_is_to_become_of_them(void **s
     page = get(fixture.port, "/issues?cause=lock");
     assert_has(&page, "No issue is like that");
     answer_finish(&page);
-    static const char *const bad[] = {"/v1/issues?colour=red", "/v1/issues?since=2026-02-30", "/issues?sort=size",
-                                      "/issues?state=closed",  "/v1/issues?cursor=x",         "/v1/issues?limit=0"};
+    page = get(fixture.port, "/v1/sums?since=2000-01-01");
+    assert_int_equal(page.status, 200);
+    assert_has(&page, "\"hits\":2");
+    answer_finish(&page);
+    static const char *const bad[] = {"/v1/issues?colour=red", "/v1/sums?before=3",    "/v1/issues?since=2026-02-30",
+                                      "/issues?sort=size",     "/issues?state=closed", "/v1/issues?cursor=x",
+                                      "/v1/issues?limit=0"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) { /* what is not understood is not left out */
         struct answer refused = get(fixture.port, bad[i]);
         assert_int_equal(refused.status, 400);

@@ -99,7 +99,7 @@ static void put_all(void)
 static struct sbx_issue_query query_of_all(void)
 {
     return (struct sbx_issue_query){
-        .span = {"", 0, 1000000}, .app = "", .cause = "", .text = "", .state = -1, .order = SBX_ISSUES_BY_STALLS};
+        .span = {"", 0, 1000000, NULL}, .app = "", .cause = "", .text = "", .state = -1, .order = SBX_ISSUES_BY_STALLS};
 }
 
 /* The places of the issues that are found, in their order. */
@@ -134,7 +134,7 @@ static void test_issues_are_found_by_what_is_asked_for(void **state)
     query.app = "shop";
     assert_found(&query, "21"); /* of that version place 1 has one stall */
     assert_int_equal(rows[1].weight, 1);
-    query.span = (struct sbx_issue_span){"", DAY + 2, DAY + 2};
+    query.span = (struct sbx_issue_span){"", DAY + 2, DAY + 2, NULL};
     assert_found(&query, "2");
     assert_int_equal(rows[0].hits, 1);
     query = query_of_all();
@@ -148,7 +148,7 @@ static void test_issues_are_found_by_what_is_asked_for(void **state)
 static void sum(uint8_t place, const char *version)
 {
     const uint8_t id[SBX_ID_BYTES] = {place};
-    const struct sbx_issue_span span = {version, 0, 1000000};
+    const struct sbx_issue_span span = {version, 0, 1000000, NULL};
     assert_int_equal(sbx_store_sum_issue(store, id, &span, &sums), 0);
 }
 
@@ -185,6 +185,24 @@ static void test_the_sums_of_an_issue_are_by_day_version_and_word(void **state)
     assert_int_equal(sums.label_count[SBX_FACT_CAUSE], 1);
 }
 
+static void test_the_sums_of_an_application_are_those_of_its_issues(void **state)
+{
+    (void)state;
+    put_all();
+    struct sbx_issue_span span = {"", 0, 1000000, "shop"};
+    assert_int_equal(sbx_store_sum_all(store, &span, &sums), 0);
+    assert_int_equal(sums.hits, 5);
+    assert_int_equal(sums.weight, 12);
+    assert_int_equal(sums.machines, 3);
+    assert_string_equal(sums.labels[SBX_FACT_CAUSE][0].word, "lock"); /* 2.3 s of 4.0 */
+    assert_int_equal(sums.labels[SBX_FACT_CAUSE][0].us, 400000 + 900000 + 1000000);
+    span.app = NULL;
+    span.version = "1.2.0";
+    assert_int_equal(sbx_store_sum_all(store, &span, &sums), 0);
+    assert_int_equal(sums.hits, 4);
+    assert_int_equal(sums.place_count, 0);
+}
+
 static void test_breakdowns_are_withheld_where_few_machines_may_not_be_shown(void **state)
 {
     (void)state;
@@ -195,7 +213,7 @@ static void test_breakdowns_are_withheld_where_few_machines_may_not_be_shown(voi
     sum(1, "");
     assert_true(sums.is_withheld);
     assert_int_equal(sums.version_count + sums.day_count + sums.label_count[SBX_FACT_CAUSE], 0);
-    assert_int_equal(sums.p90_ns, 0);
+    assert_int_equal(sums.p90_ns + sums.hits + sums.machines + (int64_t)sums.place_count, 0);
 }
 
 static void say(uint8_t place, enum sbx_issue_state issue_state, const char *until)
@@ -298,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(test_issues_are_found_by_what_is_asked_for),
         STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
+        STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),
         STORE_TEST(test_breakdowns_are_withheld_where_few_machines_may_not_be_shown),
         STORE_TEST(test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in),
         STORE_TEST(test_an_issue_is_muted_until_a_version_comes),
