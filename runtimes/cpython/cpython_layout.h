@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpython_layout.h - where a version of CPython keeps what a walk reads, in bytes from the begin of each structure.
  *
- * The numbers are of the internal headers of the versions that the tests run (3.9.18, 3.10.13, 3.11.2, 3.11.7, 3.12.1 and 3.13.0, 64 bits, with the
+ * The numbers are of the internal headers of the versions that the tests run (3.9.18, 3.10.13, 3.11.2, 3.11.7, 3.12.1 and 3.13.0, x86-64, with the
  * interpreter lock). A version that is not in the table is left alone: an offset that is wrong reads rubbish, and there is no
  * way to see that for all that could be wrong. */
 #ifndef CPYTHON_LAYOUT_H
