@@ -98,9 +98,11 @@ static _Noreturn void run(int socket)
     struct question question;
     sigset_t none;
     int file;
-    /* A terminal's signals are for its parent, which ends it; what a handler of the caller's would do is not for here. */
+    /* A terminal's signals are for its parent, which ends it. */
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    static const int usual[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM};
+    /* A handler of the caller's for its own death would go on here in the wrong process. */
+    static const int usual[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGSEGV, SIGBUS,
+                                SIGFPE,  SIGILL,  SIGABRT, SIGSYS,  SIGTRAP, SIGXCPU};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN);
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)

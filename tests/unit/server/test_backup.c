@@ -52,8 +52,9 @@ static void test_a_copy_made_while_the_server_works_is_a_server_of_its_own(void 
 
     struct envelope late = envelope_of(SBX_SCENARIO_IO, 99); /* behind the copy */
     post_stored(fixture.port, &late);
+    fixture_stop(&fixture);
 
-    struct server_fixture other = fixture; /* both run at a time: they share nothing */
+    struct server_fixture other = fixture;
     snprintf(other.data_dir, sizeof(other.data_dir), "%s", restored);
     other.options.data_dir = other.data_dir;
     fixture_start(&other);
