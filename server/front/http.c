@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum {
     SESSIONS_MAX = 1024,
     HEADER_BYTES_MAX = 16 << 10, /* the library's memory of a connection: request line, headers, answer's headers */
     IDLE_SECONDS = 15,           /* between two bytes, and between two requests */
+    CROWDED_SECONDS = 2,         /* the same for who comes while three quarters of the places are taken */
     RENEW_BYTES = 1 << 20,       /* of symbols in one deadline: who sends more slowly is cut */
 };
 
@@ -30,6 +32,7 @@ struct sbx_http {
     struct sbx_http_settings settings;
     struct sbx_deadlines *deadlines;
     struct sbx_sessions *sessions;
+    _Atomic unsigned connections; /* that are open */
     struct MHD_Daemon *daemon;
 };
 
@@ -534,9 +537,12 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         *deadline_slot = fd ? sbx_deadline_open(http->deadlines, fd->connect_fd) : NULL;
+        if (atomic_fetch_add(&http->connections, 1) >= http->settings.connections_max / 4 * 3)
+            MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned int)CROWDED_SECONDS);
     } else {
         sbx_deadline_close(http->deadlines, *deadline_slot);
         *deadline_slot = NULL;
+        atomic_fetch_sub(&http->connections, 1);
     }
 }
 
