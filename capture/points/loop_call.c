@@ -449,6 +449,6 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
     }
     place->ready = ready;
     place->accepts = polled->form == SBX_POLLED_ACCEPT;
-    place->waited_ns += took_ns >= WAIT_NS ? took_ns : 0;
+    place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last, too, on a busy machine */
     place->passes += place->passes != UINT32_MAX;
 }

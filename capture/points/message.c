@@ -14,6 +14,16 @@ enum {
     CLIENTS_MESSAGE_NS = 10000000,
 };
 
+/* For how long the thread has waited for work. A loop may poll from two places, one of which only looks whether there is something (vim). */
+static uint64_t waited_ns(const struct sbx_message_loop *loop)
+{
+    uint64_t sum_ns = loop->rest.loop != NULL ? loop->rest.loop->waited_ns : 0;
+    for (uint32_t i = 0; i < SBX_POLL_PLACES; i++) {
+        sum_ns += loop->places[i].waited_ns;
+    }
+    return sum_ns;
+}
+
 SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_t now_ns)
 {
     const struct sbx_message_loop *loop = &thread->loop;
@@ -25,8 +35,7 @@ SBX_HOOK_SAFE bool sbx_message_is_paced(const struct sbx_thread *thread, uint64_
     if (loop->site_pc == 0 || sbx_load_relaxed(&loop->question_in) == entry->message) {
         return false;
     }
-    struct sbx_pace pace = {.waited_ns = loop->rest.loop != NULL ? loop->rest.loop->waited_ns
-                                                                 : loop->places[loop->place].waited_ns,
+    struct sbx_pace pace = {.waited_ns = waited_ns(loop),
                             .paused_ns = sbx_load_relaxed(&loop->paused_ns),
                             .messages = loop->hits != 0 ? loop->hits - 1 : 0,
                             .paused = loop->paused,
