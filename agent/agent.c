@@ -34,6 +34,7 @@
 #include "process_barrier.h"
 #include "process_state.h"
 #include "providers.h"
+#include "runtime_modules.h"
 #include "sampler.h"
 #include "service_pings.h"
 #include "signal_stack.h"
@@ -140,6 +141,7 @@ void sbx_agent_look_at_environment(void)
     }
     is_declined = sbx_agent_is_declined();
     sbx_service_pings_look_at_environment();
+    sbx_runtime_modules_look_at_environment();
     libc_bytes = libc_stack_bytes();
     if (sbx_rows_default_folder(sbx_the_agent.rows_folder, sizeof sbx_the_agent.rows_folder) != 0) {
         sbx_the_agent.rows_folder[0] = 0; /* a daemon without a home builds its rows at each start */

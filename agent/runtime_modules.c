@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "loader_visit.h"
@@ -26,6 +27,14 @@ static struct runtime {
     {.name = "hotspot", .module = "libjvm.so"},
 };
 static_assert(SBX_COUNT_OF(runtimes) <= SBX_RUNTIMES_MAX, "each has its entry");
+
+static bool are_left_alone; /* STALLBOX_RUNTIMES=off */
+
+void sbx_runtime_modules_look_at_environment(void)
+{
+    const char *runtimes_word = getenv("STALLBOX_RUNTIMES");
+    are_left_alone = runtimes_word != NULL && strcmp(runtimes_word, "off") == 0;
+}
 
 /* For people: what became of it. */
 static void tell(const struct runtime *runtime, const char *why)
@@ -56,6 +65,10 @@ static void load(struct runtime *runtime)
     char path[SBX_PATH_MAX + 64];
     Dl_info own;
     runtime->state = SBX_RUNTIME_LEFT_ALONE;
+    if (are_left_alone) {
+        tell(runtime, "STALLBOX_RUNTIMES is off");
+        return;
+    }
     const char *slash = dladdr((const void *)&runtimes, &own) != 0 ? strrchr(own.dli_fname, '/') : NULL;
     if (slash == NULL || (size_t)snprintf(path, sizeof path, "%.*s/stallbox/libstallbox-%s.so",
                                           (int)(slash - own.dli_fname), own.dli_fname, runtime->name) >= sizeof path) {

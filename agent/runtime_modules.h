@@ -19,6 +19,9 @@ enum {
     SBX_RUNTIME_PAUSE_MAX_MS = 500
 };
 
+/* Is STALLBOX_RUNTIMES=off? Then every runtime is left alone. Once, where the environment may be read (agent.h). */
+void sbx_runtime_modules_look_at_environment(void);
+
 /* Look for runtimes, when modules came or went, and ask those that were not up yet. Returns in how many milliseconds to call
  * it again; 0: when modules change. Module thread, outside of a visit. */
 uint32_t sbx_runtime_modules_step(bool modules_changed);

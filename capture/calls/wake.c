@@ -19,12 +19,25 @@
 #include "thread_block.h"
 #include "thread_seats.h"
 
+/* The holder's side of it is another thread's memory. */
+static int lock_holder(uint64_t condition)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread)) {
+        return sbx_provider_lock_holder(condition);
+    }
+    thread->probe.asks_each_time = true;
+    int holder = sbx_provider_lock_holder(condition);
+    thread->probe.asks_each_time = false;
+    return holder;
+}
+
 SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op, uint64_t object,
                                   uint32_t peer)
 {
     /* A runtime makes its own locks of conditions, and knows who holds them. relaxed: a hint */
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0) && peer == 0) {
-        int holder = kind == SBX_RECORD_COND ? sbx_provider_lock_holder(object) : -1;
+        int holder = kind == SBX_RECORD_COND ? lock_holder(object) : -1;
         if (holder >= 0) { /* waited for as a condition, and a lock */
             kind = SBX_RECORD_LOCK;
             op = SBX_OP_RUNTIME_LOCK;

@@ -30,6 +30,7 @@ for folder in "$@"; do
     holds ".attribution | .function == \"crunch\" and .module == \"python\" and .file == \"shop.py\" and
            .line >= $(line_of 'while time') and .line <= $(line_of 'total +=')"
     # Python, then C (sorted), then Python, then C (the interpreter's own main), each in its place.
+    # shellcheck disable=SC2016 # these variables are jq's
     holds '[.threads[] | select(.main)][0].frames | map(.module == "python") as $is
            | (map(.function) | index("crunch")) as $crunch
            | (map(.function | test("(^|\\.)price$")) | index(true)) as $price
@@ -38,9 +39,17 @@ for folder in "$@"; do
     grep -q "shop.py	crunch$" "$work/$folder/spool/provider-python.map" || fail "the name was not written"
     cut -f1,4 "$work/$folder/spool/provider-python.map" | grep -E "	(crunch|handler)$" | sort >"$work/ids.${folder%%/*}"
     for payload in "$work/$folder"/spool/*.sbx; do
-        if zstd -dcq "$payload" 2>/dev/null | grep -aqE "crunch|shop\.py|deeper"; then
+        tail -c +41 "$payload" | zstd -dcq >"$work/plain" || fail "the payload could not be opened" # behind the header: docs/FORMATS.md
+        if grep -aqE "crunch|shop\.py|deeper" "$work/plain"; then
             fail "a name is in the payload"
         fi
     done
 done
+# Switched off: the program is told by its native frames, and nothing was loaded into it.
+STALLBOX_RUNTIMES=off timeout 60 "$stallbox" run --spool "$work/off" --slow-message-ms 300 -- "$python" "$work/$1/shop.py" 2>"$work/err" ||
+    fail "switched off, the program ended with $?"
+"$stallbox" report --format json "$work/off" | head -n 1 >"$work/report"
+holds '[.threads[].frames[] | select(.module == "python")] | length == 0'
+[ ! -e "$work/off/provider-python.map" ] || fail "names were written although it is switched off"
+
 [ $# -eq 1 ] || cmp -s "$work/ids.one" "$work/ids.two" || fail "ids differ between two folders: $(diff "$work/ids.one" "$work/ids.two")"
