@@ -341,7 +341,7 @@ static void test_what_nobody_waits_for_any_more_is_not_told(void **state)
     assert_int_equal(run_child(child_ends_in_order, NOWHERE),
                      0); /* an exit does not wait for after_ms: it is made then */
     dying_process_recover();
-    expect_left(1);
+    expect_left(2); /* and that it was never kept */
     expect_only(SBX_TRIGGER_DEADLINE, "save the document");
 }
 
