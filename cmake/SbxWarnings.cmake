@@ -11,8 +11,10 @@ if(STALLBOX_SANITIZE)
     target_compile_options(sbx_flags INTERFACE -fsanitize=${STALLBOX_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=undefined)
     target_link_options(sbx_flags INTERFACE -fsanitize=${STALLBOX_SANITIZE})
-    find_program(SBX_LLD ld.lld) # links what is never shipped, in a seventh of the time
+    # It links what is never shipped, in a seventh of the time. It describes no jump of a PLT to who unwinds, as GNU's does: a target that asks
+    # somebody else's walk there says so.
+    find_program(SBX_LLD ld.lld)
     if(SBX_LLD)
-        target_link_options(sbx_flags INTERFACE -fuse-ld=lld)
+        target_link_options(sbx_flags INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:SBX_UNWINDS_PLT>>>:-fuse-ld=lld>)
     endif()
 endif()
