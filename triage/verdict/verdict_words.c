@@ -206,7 +206,8 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
     if (language != NULL && !is_named) {
         sbx_evidence_add(
             verdict, "script", 0,
-            "it runs %s, whose functions have no names here; a provider would tell them (docs/PROVIDERS.md)", language);
+            "it runs %s, whose own functions are not told here; docs/RUNTIMES.md says of which runtimes they are",
+            language);
     }
 }
 
