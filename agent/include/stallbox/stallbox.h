@@ -364,8 +364,8 @@ STALLBOX_EXPORT int stallbox_provider_tell_name(struct stallbox_provider *provid
                                                 const char *source, size_t source_bytes, const char *name,
                                                 size_t name_bytes);
 
-/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns), and its answer kept for 10 ms a page; nobody's handler of
- * faults is touched. To be asked of pointers that may be stale or half written. Signal safe. */
+/* May `bytes` (at most 4096) at `at` be read? 1 or 0. The kernel is asked (100 ns). Its answer is kept for one walk of an
+ * interrupted thread, and for 10 ms otherwise; in lock_holder it is not kept. Nobody's handler of faults is touched. To be asked of pointers that may be stale or half written. Signal safe. */
 STALLBOX_EXPORT int stallbox_provider_can_read(const void *at, size_t bytes);
 
 /* The id of a function by its place in the source: FNV-1a, 64 bits, of the bytes "SOURCE:LINE", and ":NAME" when `name` is
