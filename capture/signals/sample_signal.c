@@ -302,10 +302,10 @@ static unsigned host_handlers_on_stack(uint64_t now_ns)
         return host_handlers_deep;
     }
     host_stack_asked_ns = now_ns;
-    sigset_t handled, open;
+    sigset_t handled, blocked; /* by all handlers */
     bool is_used = false;
     sigemptyset(&handled);
-    sigemptyset(&open);
+    sigfillset(&blocked);
     for (int signal = 1; signal <= 64; signal++) {
         struct sigaction now;
         bool is_fault = false;
@@ -318,16 +318,14 @@ static unsigned host_handlers_on_stack(uint64_t now_ns)
         }
         is_used |= (now.sa_flags & SA_ONSTACK) != 0;
         sigaddset(&handled, signal);
-        for (int other = 1; other <= 64; other++) {
-            bool is_open = other == signal ? (now.sa_flags & SA_NODEFER) != 0 : sigismember(&now.sa_mask, other) == 0;
-            if (is_open) {
-                sigaddset(&open, other);
-            }
+        if ((now.sa_flags & SA_NODEFER) == 0) {
+            sigaddset(&now.sa_mask, signal);
         }
+        sigandset(&blocked, &blocked, &now.sa_mask);
     }
     host_handlers_deep = is_used;
     for (int signal = 1; signal <= 64 && is_used; signal++) {
-        host_handlers_deep += sigismember(&handled, signal) == 1 && sigismember(&open, signal) == 1;
+        host_handlers_deep += sigismember(&handled, signal) == 1 && sigismember(&blocked, signal) == 0;
     }
     return host_handlers_deep;
 }
