@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "monotonic_in.h"
 #include "symbol_store.h"
 
 enum {
@@ -38,14 +39,7 @@ static int64_t now_ms(void)
 /* Wait, or less when it is to stop. Returns whether it goes on. */
 static bool pause_for(struct sbx_ager *ager, int64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    struct timespec until = sbx_monotonic_in_ms(ms);
     pthread_mutex_lock(&ager->lock);
     int code = 0;
     while (!ager->is_stopping && code == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "monotonic_in.h"
 #include "store_symbols.h"
 #include "symbol_store.h"
 #include "triager_inside.h"
@@ -95,14 +96,7 @@ static void look_for_symbols(struct sbx_triager *triager)
 /* Sleep for a while, or less when stopping, or, where that can be, when there is something to do. */
 static void rest(struct sbx_triager *triager, int64_t ms, bool can_wake)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    struct timespec until = sbx_monotonic_in_ms(ms);
     pthread_mutex_lock(&triager->lock);
     int code = 0;
     while (!triager->stopping && code == 0 &&

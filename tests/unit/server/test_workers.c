@@ -93,19 +93,25 @@ static void test_a_payload_that_takes_too_long_is_set_aside_and_the_next_is_not(
     envelope_finish(&second);
 }
 
+/* The only worker has triaged the first, gets the signal, and the second is triaged all the same. */
+static void triage_past_a_signal(const struct envelope *first, const struct envelope *second, int signal)
+{
+    fixture.options.workers = 1;
+    fixture_start(&fixture);
+    post_stored(fixture.port, first);
+    assert_true(wait_for_triage(fixture.port, first->id));
+    pid_t worker = find_worker();
+    assert_true(worker > 0);
+    assert_int_equal(kill(worker, signal), 0);
+    post_stored(fixture.port, second);
+    assert_true(wait_for_triage(fixture.port, second->id));
+}
+
 static void test_a_worker_that_dies_costs_a_second_try(void **state)
 {
     (void)state;
     struct envelope first = envelope_of(SBX_SCENARIO_LOCK, 1), second = envelope_of(SBX_SCENARIO_IO, 2);
-    fixture.options.workers = 1;
-    fixture_start(&fixture);
-    post_stored(fixture.port, &first);
-    assert_true(wait_for_triage(fixture.port, first.id));
-    pid_t worker = find_worker();
-    assert_true(worker > 0);
-    assert_int_equal(kill(worker, SIGSEGV), 0);
-    post_stored(fixture.port, &second);
-    assert_true(wait_for_triage(fixture.port, second.id));
+    triage_past_a_signal(&first, &second, SIGSEGV);
     expect_metric("stallbox_triaged_total", 2);
     assert_true(metric(fixture.port, "stallbox_triage_workers_ended_total{reason=\"crash\"}") +
                     metric(fixture.port, "stallbox_triage_workers_ended_total{reason=\"none\"}") ==
@@ -119,15 +125,7 @@ static void test_a_worker_that_the_system_kills_is_nobodys_fault(void **state)
 {
     (void)state;
     struct envelope first = envelope_of(SBX_SCENARIO_LOCK, 1), second = envelope_of(SBX_SCENARIO_IO, 2);
-    fixture.options.workers = 1;
-    fixture_start(&fixture);
-    post_stored(fixture.port, &first);
-    assert_true(wait_for_triage(fixture.port, first.id));
-    pid_t worker = find_worker();
-    assert_true(worker > 0);
-    assert_int_equal(kill(worker, SIGKILL), 0);
-    post_stored(fixture.port, &second);
-    assert_true(wait_for_triage(fixture.port, second.id));
+    triage_past_a_signal(&first, &second, SIGKILL);
     assert_true(metric(fixture.port, "stallbox_triage_workers_ended_total{reason=\"killed\"}") == 1);
     envelope_finish(&first);
     envelope_finish(&second);

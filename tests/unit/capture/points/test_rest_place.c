@@ -42,7 +42,7 @@ __attribute__((noinline)) static void ask_server(void)
     KEEP_FRAME();
 }
 
-__attribute__((noinline)) static void await_condition(long ms)
+static struct timespec in_ms(long ms)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -50,6 +50,12 @@ __attribute__((noinline)) static void await_condition(long ms)
     until.tv_nsec += ms % 1000 * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
+    return until;
+}
+
+__attribute__((noinline)) static void await_condition(long ms)
+{
+    struct timespec until = in_ms(ms);
     pthread_mutex_lock(&mutex);
     pthread_cond_timedwait(&wake, &mutex, &until);
     pthread_mutex_unlock(&mutex);
@@ -58,12 +64,7 @@ __attribute__((noinline)) static void await_condition(long ms)
 
 __attribute__((noinline)) static void await_semaphore(long ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = in_ms(ms);
     sem_timedwait(&item, &until);
     KEEP_FRAME();
 }
