@@ -78,6 +78,7 @@ static void put_issue_members(struct sbx_document *json, const struct sbx_issue_
     sbx_document_integer(json, "machines", issue->machines);
     sbx_document_integer(json, "builds", issue->builds);
     sbx_document_bool(json, "new_in_build", issue->new_in_build);
+    sbx_document_string(json, "first_version", or_null(issue->first_version));
     sbx_document_integer(json, "first_ms", issue->first_ms);
     sbx_document_integer(json, "last_ms", issue->last_ms);
     bool is_crash = strcmp(issue->newest.trigger, "crash") == 0 && issue->longest_ns == 0; /* none of length 0 */
@@ -228,6 +229,29 @@ void sbx_api_sums(const struct sbx_issue_sums *sums, struct sbx_reply *reply)
     struct sbx_document json = {0};
     sbx_document_open(&json, NULL, '{');
     put_sums(&json, sums);
+    sbx_document_close(&json, '}');
+    give(&json, reply);
+}
+
+void sbx_api_apps(const struct sbx_app_sum *rows, size_t count, bool is_withheld, struct sbx_reply *reply)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_bool(&json, "withheld", is_withheld);
+    sbx_document_open(&json, "apps", '[');
+    for (size_t i = 0; i < count; i++) {
+        sbx_document_open(&json, NULL, '{');
+        sbx_document_string(&json, "app", rows[i].app);
+        sbx_document_integer(&json, "hits", rows[i].hits);
+        sbx_document_integer(&json, "estimated", rows[i].weight);
+        sbx_document_number(&json, "estimated_error", sqrt((double)rows[i].variance));
+        sbx_document_integer(&json, "machine_days", rows[i].machine_days);
+        sbx_document_integer(&json, "issues", rows[i].issues);
+        sbx_document_integer(&json, "versions", rows[i].versions);
+        sbx_document_string(&json, "latest_version", or_null(rows[i].newest));
+        sbx_document_close(&json, '}');
+    }
+    sbx_document_close(&json, ']');
     sbx_document_close(&json, '}');
     give(&json, reply);
 }

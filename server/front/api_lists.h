@@ -21,6 +21,8 @@ void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sum
                    const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply);
 /* {"sums":{...}} of all issues, or of an application. */
 void sbx_api_sums(const struct sbx_issue_sums *sums, struct sbx_reply *reply);
+/* {"apps":[...],"withheld":BOOL} */
+void sbx_api_apps(const struct sbx_app_sum *rows, size_t count, bool is_withheld, struct sbx_reply *reply);
 /* {"moved_to":[{"id","hits"}]} with status 300: an issue that is several others since symbols came. */
 void sbx_api_moved(const struct sbx_issue_after *rows, size_t count, struct sbx_reply *reply);
 

@@ -183,15 +183,15 @@ int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, st
                          struct sbx_reply *reply)
 {
     *text_out = (struct sbx_span_text){.span = {text_out->version, first_day, last_day, text_out->app}};
-    char since[16] = "", until[16] = "";
+    char *since = text_out->since, *until = text_out->until;
     for (size_t i = 0; i < arguments->count; i++) {
         const char *name = arguments->each[i].name, *value = arguments->each[i].value;
         if (strcmp(name, "version") == 0 && strlen(value) < sizeof(text_out->version))
             snprintf(text_out->version, sizeof(text_out->version), "%s", value);
         else if (strcmp(name, "since") == 0 && (!*value || read_day(value, &text_out->span.from_day)))
-            snprintf(since, sizeof(since), "%s", value);
+            snprintf(since, sizeof(text_out->since), "%s", value);
         else if (strcmp(name, "until") == 0 && (!*value || read_day(value, &text_out->span.to_day)))
-            snprintf(until, sizeof(until), "%s", value);
+            snprintf(until, sizeof(text_out->until), "%s", value);
         else if (strcmp(name, "app") == 0 && has_app && strlen(value) < sizeof(text_out->app))
             snprintf(text_out->app, sizeof(text_out->app), "%s", value);
         else if (strcmp(name, "before") != 0 || has_app)

@@ -24,7 +24,7 @@ int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *ar
 
 /* Which stalls are summed: of arguments version, since and until; and app, where it is of no one issue (`has_app`). `words_out` says it to people. As above. */
 struct sbx_span_text {
-    char version[40], app[80], words[120];
+    char version[40], app[80], since[16], until[16], words[120];
     struct sbx_issue_span span; /* its version is the one above */
 };
 int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, struct sbx_span_text *text_out,

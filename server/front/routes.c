@@ -11,6 +11,7 @@
 #include "api_lists.h"
 #include "assets.h"
 #include "erasure_request.h"
+#include "fleet_replies.h"
 #include "gate.h"
 #include "pages.h"
 #include "symbol_replies.h"
@@ -19,6 +20,7 @@ enum {
     PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
     PAGE_ISSUES_MAX = 1000,
     PAGE_SNAPSHOTS_MAX = 50,
+    PAGE_APPS = 10,
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
     ISSUES_AFTER_MAX = 8,
@@ -115,6 +117,12 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     struct sbx_issue_row *issues = calloc(issues_max, sizeof(*issues));
     int result = rows && issues ? fill_snapshots(routes, request, NULL, rows, &list) : -ENOMEM;
     list.issues = issues;
+    struct sbx_app_sum *apps = calloc(PAGE_APPS, sizeof(*apps));
+    list.apps = apps;
+    if (result == 0 && list.is_first)
+        result = apps ? sbx_store_apps(routes->store, &(struct sbx_issue_span){.to_day = INT64_MAX}, apps, PAGE_APPS,
+                                       &list.app_count)
+                      : -ENOMEM;
     if (result == 0)
         result = sbx_store_count(routes->store, &list.counts);
     struct sbx_sealed_counts sealed = {0};
@@ -131,6 +139,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     }
     free(rows);
     free(issues);
+    free(apps);
 }
 
 /* There is no such issue: its stalls may have been triaged anew, or a person put it together with another. */
@@ -317,6 +326,24 @@ static void answer_sums(const struct sbx_routes *routes, const struct sbx_reques
     else if (result != -EINVAL)
         refuse_for(request, reply, result);
     free(sums);
+}
+
+static void answer_overview(const struct sbx_routes *routes, const struct sbx_request *request,
+                            const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    int result = sbx_fleet_reply_overview(routes->store, &request->arguments, now_ms(), reply);
+    if (result < 0 && result != -EINVAL)
+        refuse_for(request, reply, result);
+}
+
+static void answer_apps(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
+                        struct sbx_reply *reply)
+{
+    (void)target;
+    int result = sbx_fleet_reply_apps(routes->store, &request->arguments, reply);
+    if (result < 0 && result != -EINVAL)
+        refuse_for(request, reply, result);
 }
 
 void sbx_route_post_issue(const struct sbx_routes *routes, const char *path, const uint8_t issue[SBX_ID_BYTES],
@@ -603,6 +630,8 @@ static const struct route {
     {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
+    {"/overview", false, false, "GET, HEAD", answer_overview},
+    {"/v1/apps", false, false, "GET, HEAD", answer_apps},
     {"/v1/sums", false, false, "GET, HEAD", answer_sums},
     {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue},
     {"/v1/policy/", true, false, "GET, HEAD, PUT", answer_policy},

@@ -8,6 +8,7 @@
 
 #include "issue.html.h"
 #include "page_parts.h"
+#include "page_sums.h"
 
 static void put_number(struct sbx_fill *at, int64_t number)
 {
@@ -103,171 +104,6 @@ static void put_moved(struct sbx_byte_buffer *page, const struct sbx_list_page *
     case ISSUE_MOVED_TO:
         for (size_t i = 0; i < list->after_count; i++)
             put_to(page, &list->after[i]);
-        break;
-    }
-}
-
-/* ---- sums ---- */
-
-static void put_label(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, enum sbx_fact_kind kind,
-                      const struct sbx_label_sum *label)
-{
-    bool is_time = sums->label_us[kind] > 0;
-    double whole = is_time ? (double)sums->label_us[kind] : (double)sums->label_weight[kind];
-    double part = whole > 0 ? 100 * (double)(is_time ? label->us : label->weight) / whole : 0;
-    SBX_FILL(page, issue_row, at) {
-    case ISSUE_ROW_WORD:
-        sbx_fill_text(&at, label->word);
-        break;
-    case ISSUE_ROW_AMOUNT:
-        if (is_time)
-            sbx_page_duration(&at, label->us * 1000);
-        else
-            put_number(&at, label->weight);
-        break;
-    case ISSUE_ROW_PART:
-        sbx_fill_textf(&at, "%.1f", part);
-        break;
-    case ISSUE_ROW_PERCENT:
-        sbx_fill_textf(&at, "%.0f", part);
-        break;
-    }
-}
-
-static void put_table(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, enum sbx_fact_kind kind,
-                      const char *title)
-{
-    if (sums->label_count[kind] == 0)
-        return;
-    SBX_FILL(page, issue_table, at) {
-    case ISSUE_TABLE_TITLE:
-        sbx_fill_text(&at, title);
-        break;
-    case ISSUE_TABLE_ROW:
-        for (size_t i = 0; i < sums->label_count[kind]; i++)
-            put_label(page, sums, kind, &sums->labels[kind][i]);
-        break;
-    }
-}
-
-static void put_tables(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums)
-{
-    static const struct {
-        enum sbx_fact_kind kind;
-        const char *title;
-    } tables[] = {{SBX_FACT_DETAIL, "Causes, by time"},      {SBX_FACT_TIME, "Where its time went"},
-                  {SBX_FACT_FUNCTION, "Functions, by time"}, {SBX_FACT_PAIR, "Who waited for whom"},
-                  {SBX_FACT_RIVAL, "Who had the processor"}, {SBX_FACT_TRIGGER, "Triggers, by time"},
-                  {SBX_FACT_OS, "Systems, by stalls"},       {SBX_FACT_KERNEL, "Kernels, by stalls"},
-                  {SBX_FACT_CORES, "Processors, by stalls"}, {SBX_FACT_MEMORY, "Memory, by stalls"}};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        put_table(page, sums, tables[i].kind, tables[i].title);
-}
-
-static void print_day(int64_t day, char text_out[16])
-{
-    sbx_day_print(day, text_out);
-}
-
-static void put_version(struct sbx_byte_buffer *page, const struct sbx_version_sum *version)
-{
-    char day[16];
-    SBX_FILL(page, issue_version, at) {
-    case ISSUE_VERSION_LINK:
-        sbx_fill_text(&at, version->version);
-        break;
-    case ISSUE_VERSION_NUMBER:
-        sbx_fill_text(&at, *version->version ? version->version : "not told");
-        break;
-    case ISSUE_VERSION_STALLS:
-        put_number(&at, version->weight);
-        break;
-    case ISSUE_VERSION_MACHINES:
-        put_number(&at, version->machine_days);
-        break;
-    case ISSUE_VERSION_P50:
-        if (*version->version)
-            sbx_page_duration(&at, version->p50_ns);
-        break;
-    case ISSUE_VERSION_P90:
-        if (*version->version)
-            sbx_page_duration(&at, version->p90_ns);
-        break;
-    case ISSUE_VERSION_FIRST_DAY:
-        print_day(version->first_day, day);
-        sbx_fill_text(&at, day);
-        break;
-    case ISSUE_VERSION_LAST_DAY:
-        print_day(version->last_day, day);
-        sbx_fill_text(&at, day);
-        break;
-    }
-}
-
-static void put_versions(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums)
-{
-    SBX_FILL(page, issue_versions, at) {
-    case ISSUE_VERSIONS_VERSION:
-        for (size_t i = 0; i < sums->version_count; i++)
-            put_version(page, &sums->versions[i]);
-        break;
-    }
-}
-
-static void put_span(struct sbx_byte_buffer *page, const char *words)
-{
-    SBX_FILL(page, issue_span, at) {
-    case ISSUE_SPAN_WORDS:
-        sbx_fill_text(&at, words);
-        break;
-    }
-}
-
-static void put_sums(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span)
-{
-    SBX_FILL(page, issue_sums, at) {
-    case ISSUE_SUMS_SPAN:
-        if (*span)
-            put_span(page, span);
-        break;
-    case ISSUE_SUMS_STALLS:
-        put_number(&at, sums->weight);
-        break;
-    case ISSUE_SUMS_DEVIATION:
-        if (sums->variance > 0)
-            SBX_FILL(page, issue_deviation, in) {
-            case ISSUE_DEVIATION_STALLS:
-                sbx_fill_textf(&in, "%.0f", sqrt((double)sums->variance));
-                break;
-            }
-        break;
-    case ISSUE_SUMS_HITS:
-        sbx_page_count(&at, sums->hits, "snapshot", "s");
-        break;
-    case ISSUE_SUMS_MACHINES:
-        put_number(&at, sums->machines);
-        break;
-    case ISSUE_SUMS_P50:
-        sbx_page_duration(&at, sums->p50_ns);
-        break;
-    case ISSUE_SUMS_P90:
-        sbx_page_duration(&at, sums->p90_ns);
-        break;
-    case ISSUE_SUMS_P99:
-        sbx_page_duration(&at, sums->p99_ns);
-        break;
-    case ISSUE_SUMS_DAYS:
-        sbx_page_trend_words(&at, sums);
-        break;
-    case ISSUE_SUMS_TREND:
-        sbx_page_trend(&at, sums);
-        break;
-    case ISSUE_SUMS_TABLES:
-        put_tables(page, sums);
-        break;
-    case ISSUE_SUMS_VERSIONS:
-        if (sums->version_count)
-            put_versions(page, sums);
         break;
     }
 }
@@ -414,7 +250,7 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_su
         break;
     case ISSUE_SUMS:
         if (!sums->is_withheld)
-            put_sums(page, sums, span);
+            sbx_page_sums(page, sums, span, NULL);
         break;
     case ISSUE_ID:
     case ISSUE_MERGE_ID:

@@ -79,8 +79,22 @@ static void put_state(struct sbx_byte_buffer *page, const struct sbx_issue_row *
     }
 }
 
+bool sbx_page_is_new_in(const struct sbx_issue_row *row, const char *version)
+{
+    return *version && strcmp(row->first_version, version) == 0;
+}
+
+static void put_fresh(struct sbx_byte_buffer *page, const struct sbx_issue_row *row, const char *version)
+{
+    SBX_FILL(page, issues_fresh, at) {
+    case ISSUES_FRESH_WHERE:
+        sbx_fill_text(&at, sbx_page_is_new_in(row, version) ? version : "this build");
+        break;
+    }
+}
+
 static void put_row(struct sbx_byte_buffer *page, const struct sbx_issue_row *row, const struct sbx_issue_sums *sums,
-                    int64_t now_ms)
+                    const struct sbx_issues_page *list)
 {
     SBX_FILL(page, issues_row, at) {
     case ISSUES_ROW_STALLS:
@@ -121,8 +135,8 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_issue_row *ro
             put_state(page, row);
         break;
     case ISSUES_ROW_FRESH:
-        if (row->new_in_build)
-            sbx_fill_markup(page, &issues_fresh_markup);
+        if (row->new_in_build || sbx_page_is_new_in(row, list->ask.version))
+            put_fresh(page, row, list->ask.version);
         break;
     case ISSUES_ROW_PATH:
         sbx_fill_text(&at, *row->path ? row->path : row->newest.headline);
@@ -131,17 +145,17 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_issue_row *ro
         sbx_fill_text(&at, row->newest.app);
         break;
     case ISSUES_ROW_WHEN:
-        sbx_page_time(page, row->last_ms, now_ms);
+        sbx_page_time(page, row->last_ms, list->now_ms);
         break;
     }
 }
 
-static void put_table(struct sbx_byte_buffer *page, const struct sbx_issues_page *list)
+void sbx_page_issue_rows(struct sbx_byte_buffer *page, const struct sbx_issues_page *list)
 {
     SBX_FILL(page, issues_table, at) {
     case ISSUES_TABLE_ROW:
         for (size_t i = 0; i < list->count; i++)
-            put_row(page, &list->rows[i], &list->sums[i], list->now_ms);
+            put_row(page, &list->rows[i], &list->sums[i], list);
         break;
     }
 }
@@ -215,7 +229,7 @@ void sbx_page_issues(const struct sbx_issues_page *list, struct sbx_byte_buffer 
         break;
     case ISSUES_TABLE:
         if (list->count)
-            put_table(page, list);
+            sbx_page_issue_rows(page, list);
         break;
     case ISSUES_MORE:
         if (list->next)

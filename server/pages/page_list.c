@@ -309,6 +309,8 @@ void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *pag
     if (list->counts.snapshots) {
         if (list->is_first && list->issue_count)
             put_issues(page, list);
+        if (list->is_first)
+            sbx_page_apps(page, list->apps, list->app_count, &(struct sbx_issues_ask){.text = ""});
         put_latest(page, list);
     } else if (list->counts.sealed) {
         put_sealed(page, list);

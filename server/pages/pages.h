@@ -22,6 +22,8 @@ struct sbx_list_page {
     int64_t older_seq;
     int64_t now_ms;
     bool is_first;
+    const struct sbx_app_sum *apps; /* of the first page */
+    size_t app_count;
     const struct sbx_issue_after *after; /* of an issue: where some of its stalls went when symbols came */
     size_t after_count;
 };
@@ -49,6 +51,24 @@ struct sbx_issues_page {
     int64_t now_ms;
 };
 void sbx_page_issues(const struct sbx_issues_page *list, struct sbx_byte_buffer *page);
+
+/* The table of issues of such a page. */
+void sbx_page_issue_rows(struct sbx_byte_buffer *page, const struct sbx_issues_page *list);
+/* Was the issue in no version before this one, by their order? `version` "": not asked. */
+bool sbx_page_is_new_in(const struct sbx_issue_row *row, const char *version);
+
+/* `/overview`: all applications, one, or one version of it. */
+struct sbx_overview_page {
+    struct sbx_issues_page issues;     /* and what was asked for */
+    const struct sbx_issue_sums *sums; /* of all issues */
+    const char *words;                 /* which stalls are summed; "" all */
+    const struct sbx_app_sum *apps;    /* where no application was asked for */
+    size_t app_count;
+};
+void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte_buffer *page);
+/* The table of applications of such a page; nothing without one. Of `ask` the days stay in links. */
+void sbx_page_apps(struct sbx_byte_buffer *page, const struct sbx_app_sum *rows, size_t count,
+                   const struct sbx_issues_ask *ask);
 
 /* `/stalls/ID`: `issue` may be NULL; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,

@@ -71,6 +71,7 @@ struct sbx_issue_row {
     char until[40], owner[80], note[600]; /* what a person said */
     char path[600];                       /* of its most frequent place, for people */
     bool new_in_build;                    /* one build only, and the application had been seen in another before */
+    char first_version[40]; /* the lowest one that it was seen in, by version order; "" not told, or withheld */
     struct sbx_snapshot_row newest;
 };
 

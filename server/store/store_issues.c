@@ -297,6 +297,44 @@ int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span
     return sbx_store_sum_issue(store, NULL, span, sums_out);
 }
 
+int sbx_store_apps(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_app_sum *rows, size_t max,
+                   size_t *count_out)
+{
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    *count_out = 0;
+    if (sbx_store_min_machines(store) > 1)
+        return 0;
+    sbx_store_handle_lock(&store->reader);
+    int result = prepare(store,
+                         "SELECT s.app, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines),"
+                         " COUNT(DISTINCT p.issue), COUNT(DISTINCT b.version), b.version, MAX(b.rank) FROM place p"
+                         " JOIN snapshot s ON s.seq = p.newest JOIN fact f ON f.place = p.num"
+                         " JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2 AND s.app IS NOT NULL"
+                         " GROUP BY s.app ORDER BY 3 DESC, 1 LIMIT ?3",
+                         &statement);
+    if (result == 0) {
+        sqlite3_bind_int64(statement, 1, span->from_day);
+        sqlite3_bind_int64(statement, 2, span->to_day);
+        sqlite3_bind_int64(statement, 3, (int64_t)max);
+        while (count < max && (result = sbx_store_step(statement)) > 0) {
+            struct sbx_app_sum *row = &rows[count++];
+            *row = (struct sbx_app_sum){.hits = sqlite3_column_int64(statement, 1),
+                                        .weight = sqlite3_column_int64(statement, 2),
+                                        .variance = sqlite3_column_int64(statement, 3),
+                                        .machine_days = sqlite3_column_int64(statement, 4),
+                                        .issues = sqlite3_column_int64(statement, 5),
+                                        .versions = sqlite3_column_int64(statement, 6)};
+            sbx_store_column_text(statement, 0, row->app, sizeof(row->app));
+            sbx_store_column_text(statement, 7, row->newest, sizeof(row->newest));
+        }
+    }
+    sqlite3_finalize(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
+}
+
 /* ---- what people say ---- */
 
 /* The writer's lock is held. */

@@ -90,6 +90,16 @@ int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTE
 /* The same of all issues of an application, or of all: causes, functions, holders and so on of everything. No places. */
 int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 
+/* One application, in a span. */
+struct sbx_app_sum {
+    char app[64], newest[40]; /* newest: its latest version that has stalls in the span; "" not told */
+    int64_t hits, weight, variance, machine_days, issues, versions;
+};
+
+/* Applications of the span, those of the most stalls first. The span's version and app are not looked at. None where sums are withheld. */
+int sbx_store_apps(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_app_sum *rows, size_t max,
+                   size_t *count_out);
+
 /* ---- what people say ---- */
 
 struct sbx_issue_words {

@@ -44,7 +44,9 @@
     " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms <"          \
     " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <="     \
     " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until," \
-    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1) FROM " sums   \
+    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"             \
+    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"  \
+    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
 enum reader_statement {
@@ -261,6 +263,7 @@ static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 14, row->owner, sizeof(row->owner));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 15, row->note, sizeof(row->note));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 16, row->path, sizeof(row->path));
+    sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 17, row->first_version, sizeof(row->first_version));
     row->machine_days = 0;
     row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
     row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);

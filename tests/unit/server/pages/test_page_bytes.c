@@ -123,6 +123,7 @@ static const struct sbx_snapshot_row *snapshot_rows(void)
 
 static struct sbx_list_page list_of_rows(void)
 {
+    static const struct sbx_app_sum apps[] = {{"redis & co", "7.0.15", 4, 41, 90, 3, 2, 2}};
     return (struct sbx_list_page){.issues = issue_rows(),
                                   .snapshots = snapshot_rows(),
                                   .issue_count = 2,
@@ -130,7 +131,9 @@ static struct sbx_list_page list_of_rows(void)
                                   .counts = {.snapshots = 4, .pending = 1, .failed = 1, .issues = 2, .sealed = 3},
                                   .older_seq = 4,
                                   .now_ms = NOW_MS,
-                                  .is_first = true};
+                                  .is_first = true,
+                                  .apps = apps,
+                                  .app_count = 1};
 }
 
 static void test_lists_are_the_same_to_the_byte(void **state)
@@ -200,6 +203,35 @@ static void test_the_list_of_issues_is_the_same_to_the_byte(void **state)
     list.next = 50;
     sbx_page_issues(&list, &page);
     assert_page_is(&page, "issues.html");
+}
+
+static void test_overviews_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    const struct sbx_issue_sums none = {0}, withheld = {.is_withheld = true};
+    struct sbx_overview_page overview = {.issues.now_ms = NOW_MS, .sums = &none, .words = ""};
+    sbx_page_overview(&overview, &page);
+    assert_page_is(&page, "overview_none.html");
+    overview.sums = &withheld;
+    sbx_page_overview(&overview, &page);
+    assert_page_is(&page, "overview_withheld.html");
+    const struct sbx_app_sum apps[] = {{HOSTILE, "2.0&", 7, 40, 90, 3, 2, 2}, {"vim", "", 1, 1, 0, 1, 1, 1}};
+    struct sbx_issue_sums sums[2] = {*hostile_sums(), *hostile_sums()};
+    struct sbx_issue_row rows[2] = {issue_rows()[0], issue_rows()[1]};
+    overview.sums = hostile_sums();
+    overview.apps = apps;
+    overview.app_count = 2;
+    overview.words = "from 2026-01-01";
+    overview.issues =
+        (struct sbx_issues_page){.ask = {.since = "2026-01-01"}, .rows = rows, .sums = sums, .count = 2, .next = 2};
+    sbx_page_overview(&overview, &page);
+    assert_page_is(&page, "overview.html");
+    overview.app_count = 0;
+    overview.issues.ask = (struct sbx_issues_ask){.app = "a&b \"c\"", .version = "7.0.15"};
+    snprintf(rows[0].first_version, sizeof(rows[0].first_version), "%s", "7.0.15");
+    sbx_page_overview(&overview, &page);
+    assert_page_is(&page, "overview_of_a_version.html");
 }
 
 static void test_issues_are_the_same_to_the_byte(void **state)
@@ -459,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_are_the_same_to_the_byte),
         cmocka_unit_test(test_the_list_of_issues_is_the_same_to_the_byte),
+        cmocka_unit_test(test_overviews_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),
         cmocka_unit_test(test_pages_around_a_report_are_the_same_to_the_byte),

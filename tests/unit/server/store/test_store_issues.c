@@ -310,6 +310,39 @@ static void test_what_people_say_survives_triage_anew_and_ageing(void **state)
     assert_int_equal(state_of(1), SBX_ISSUE_MUTED);
 }
 
+static void test_applications_are_summed_and_issues_know_their_first_version(void **state)
+{
+    (void)state;
+    struct sbx_app_sum apps[4];
+    size_t count = 0;
+    put_all();
+    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(apps[0].app, "shop");
+    assert_int_equal(apps[0].hits, 5);
+    assert_int_equal(apps[0].weight, 12);
+    assert_int_equal(apps[0].machine_days, 4); /* machine 1 on day 0, 2 and 3 on day 1, 3 on day 2 */
+    assert_int_equal(apps[0].issues, 2);
+    assert_int_equal(apps[0].versions, 2);
+    assert_string_equal(apps[0].newest, "1.2.0");
+    assert_string_equal(apps[1].app, "mail");
+    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", DAY, DAY, NULL}, apps, 4, &count), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(apps[0].newest, "1.1.0");
+    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){1}, rows), 0);
+    assert_string_equal(rows[0].first_version, "1.1.0");
+    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_string_equal(rows[0].first_version, "1.2.0");
+    put(&(struct stall){7, 5, 2, 0, 1, 3, 100, "lock", "h"}); /* of an older version, later */
+    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_string_equal(rows[0].first_version, "1.0.0");
+    sbx_store_set_min_machines(store, 2);
+    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_string_equal(rows[0].first_version, "");
+    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
+    assert_int_equal(count, 0);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -317,6 +350,7 @@ int main(void)
         STORE_TEST(test_issues_are_found_by_what_is_asked_for),
         STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
         STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),
+        STORE_TEST(test_applications_are_summed_and_issues_know_their_first_version),
         STORE_TEST(test_breakdowns_are_withheld_where_few_machines_may_not_be_shown),
         STORE_TEST(test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in),
         STORE_TEST(test_an_issue_is_muted_until_a_version_comes),

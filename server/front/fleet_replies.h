@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet_replies.h - what is answered about many stalls at once: of all applications, of one, of a version. */
+#ifndef SBX_FLEET_REPLIES_H
+#define SBX_FLEET_REPLIES_H
+
+#include "issue_replies.h"
+
+/* `/overview`, by arguments app, version, since and until. 0; -EINVAL and the refusal is in `reply`; or -errno of the store. */
+int sbx_fleet_reply_overview(struct sbx_store *store, const struct sbx_arguments *arguments, int64_t now_ms,
+                             struct sbx_reply *reply);
+
+/* `/v1/apps`: applications, by arguments since and until. As above. */
+int sbx_fleet_reply_apps(struct sbx_store *store, const struct sbx_arguments *arguments, struct sbx_reply *reply);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_sums.h - what many stalls come to, as parts of a page: an issue's, an application's, a version's. */
+#ifndef SBX_PAGE_SUMS_H
+#define SBX_PAGE_SUMS_H
+
+#include "byte_buffer.h"
+#include "store_issues.h"
+
+/* Numbers, tables of what was said, versions. `span`: which stalls are summed, in words; "" all. `of`: of all issues of that application and
+ * version, so that links lead there; NULL: of one issue, whose address the page has. */
+void sbx_page_sums(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span,
+                   const struct sbx_issue_span *of);
+
+#endif
