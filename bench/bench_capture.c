@@ -14,24 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "call_chain.h"
-#include "capture_record.h"
 #include "capture_sample.h"
-#include "loader_visit.h"
-#include "module_map.h"
-#include "module_rows.h"
-#include "recording_file.h"
-#include "registers.h"
+#include "clock.h"
+#include "recorder_alone.h"
 #include "rounds.h"
-#include "the_capture.h"
 #include "thread_block.h"
-#include "thread_clock.h"
-#include "thread_end.h"
-#include "thread_registry.h"
 
 enum {
     ROUNDS_DEFAULT = 151,
@@ -40,64 +30,27 @@ enum {
     COLD_SHOTS = 7,  /* a round: each after the caches were filled with something else */
     COLD_ROUNDS = 60,
     EVICT_BYTES = 2 << 20, /* twice the L2 cache of the machines this was written on; the data is then in L3 */
-    CALIBRATIONS = 50,     /* of the clock, a fiftieth of a second apart; mostly two are enough */
     FRAMES_MAX = 256,
     FRAMES_JUDGED = 30, /* the depth DESIGN.md section 5 speaks of */
 };
 
 static int (*unw_backtrace_)(void **, int);
 static int (*glibc_backtrace)(void **, int);
-static uint64_t invented_ns; /* a clock that costs nothing */
 
 /* ---- ours: what a capture point does when a sample is due ---- */
 
-/* How much of it; told apart at compile time. */
-enum part {
-    WALL = 1,    /* read the wall clock */
-    CPU = 2,     /* and the thread's CPU time */
-    STACK = 4,   /* walk and intern */
-    PUT = 8,     /* record */
-    DIFFERS = 16 /* a message of its own: the sample is no repetition of the last one, and becomes a record */
+enum {
+    WALL = BENCH_WALL,
+    CPU = BENCH_CPU,
+    STACK = BENCH_STACK,
+    PUT = BENCH_PUT,
+    DIFFERS = BENCH_DIFFERS
 };
 
-__attribute__((always_inline)) static inline uint64_t capture(enum part parts)
-{
-    struct sbx_thread *thread = sbx_self;
-    thread->inside = 1;
-    sbx_order_with_handler();
-    struct sbx_times now = {.wall_ns = invented_ns += 1000};
-    if ((parts & CPU) != 0) {
-        now = sbx_thread_times(thread);
-    } else if ((parts & WALL) != 0) {
-        now.wall_ns = sbx_thread_wall_ns(thread);
-    }
-    struct sbx_record record = {.kind = SBX_RECORD_ALLOC,
-                                .op = SBX_OP_MALLOC,
-                                .begin_ns = now.wall_ns,
-                                .end_ns = now.wall_ns,
-                                .cpu_ns = now.cpu_ns};
-    if ((parts & STACK) != 0) {
-        struct sbx_walk_registers here;
-        sbx_registers_here(&here);
-        record.stack = sbx_capture_stack(thread, &here);
-    } else {
-        record.stack = thread->entry->last_stack;
-    }
-    if ((parts & DIFFERS) != 0) {
-        thread->entry->message++;
-    }
-    if ((parts & PUT) != 0) {
-        sbx_capture_put(thread, &record);
-    }
-    sbx_order_with_handler();
-    thread->inside = 0;
-    return record.stack + now.wall_ns + now.cpu_ns;
-}
-
-#define CAPTURE(name, parts)                \
-    SBX_NOINLINE static uint64_t name(void) \
-    {                                       \
-        return capture((enum part)(parts)); \
+#define CAPTURE(name, parts)                                    \
+    SBX_NOINLINE static uint64_t name(void)                     \
+    {                                                           \
+        return bench_capture((enum bench_capture_part)(parts)); \
     }
 CAPTURE(capture_whole, WALL | CPU | STACK | PUT)
 CAPTURE(capture_record, WALL | CPU | STACK | PUT | DIFFERS)
@@ -113,13 +66,13 @@ CAPTURE(part_record, PUT | DIFFERS)
 SBX_NOINLINE static uint64_t capture_new(void)
 {
     sbx_self->replay.depth = 0;
-    return capture(WALL | CPU | STACK | PUT);
+    return bench_capture(WALL | CPU | STACK | PUT);
 }
 
 SBX_NOINLINE static uint64_t capture_new_wall(void)
 {
     sbx_self->replay.depth = 0;
-    return capture(WALL | STACK | PUT);
+    return bench_capture(WALL | STACK | PUT);
 }
 
 /* And no rule known: each return address is looked up in the rows. */
@@ -127,7 +80,7 @@ SBX_NOINLINE static uint64_t capture_new_rules(void)
 {
     sbx_self->replay.depth = 0;
     sbx_self->cache.generation = 0;
-    return capture(WALL | CPU | STACK | PUT);
+    return bench_capture(WALL | CPU | STACK | PUT);
 }
 
 /* The way a leaf point takes when its count is out; every interval is over at once here. */
@@ -434,40 +387,7 @@ static void measure(int frames, bool is_cold)
     }
 }
 
-/* ---- setting up what the agent sets up, without its threads ---- */
-
-static bool start(void)
-{
-    static struct sbx_recording_file file;
-    static struct sbx_capture_settings settings;
-    static uint32_t gate[2] = {1, 1};
-    char folder[64];
-    bool has_shm = access("/dev/shm", W_OK) == 0; /* where recordings lie by default */
-    snprintf(folder, sizeof folder, "%s/stallbox-bench-%d", has_shm ? "/dev/shm" : "/tmp", (int)getpid());
-    if (sbx_recording_create(folder, "", &file) != 0) {
-        perror("bench_capture: recording");
-        return false;
-    }
-    sbx_recording_unlink(&file);
-    rmdir(folder);
-    sbx_clock_start();
-    for (int i = 0; i < CALIBRATIONS && sbx_clock_calibrate() != SBX_CLOCK_RSEQ; i++) { /* as the watch thread does */
-        const struct timespec pause = {0, 20000000};
-        nanosleep(&pause, NULL);
-    }
-    sbx_the_capture.gate = gate;
-    sbx_capture_attach(file.header);
-    sbx_capture_apply(&settings); /* every interval is 0 */
-    if (sbx_thread_registry_start(file.header, sbx_the_capture.threads, &sbx_thread_end) != 0) {
-        return false;
-    }
-    sbx_loader_visit_begin();
-    sbx_module_map_refresh();
-    sbx_loader_visit_end();
-    while (sbx_module_rows_get_next()) {
-    }
-    return sbx_thread_register_self() != NULL;
-}
+/* ---- */
 
 static void *find(const char *library, const char *name)
 {
@@ -481,6 +401,7 @@ static void *find(const char *library, const char *name)
 
 int main(int count, char **arguments)
 {
+    static const struct sbx_capture_settings settings; /* every interval is 0 */
     if (!bench_read_options(count, arguments, &options)) {
         return 2;
     }
@@ -488,10 +409,10 @@ int main(int count, char **arguments)
     *(void **)&glibc_backtrace = find("libc.so.6", "backtrace");
     plain_stacks = calloc(PLAIN_STACKS, sizeof *plain_stacks);
     plain_ring = calloc(PLAIN_RECORDS, sizeof *plain_ring);
-    if (unw_backtrace_ == NULL || glibc_backtrace == NULL || plain_stacks == NULL || plain_ring == NULL || !start()) {
+    if (unw_backtrace_ == NULL || glibc_backtrace == NULL || plain_stacks == NULL || plain_ring == NULL ||
+        !bench_recorder_alone("bench_capture", &settings)) {
         return 1;
     }
-    invented_ns = sbx_now_ns();
     bench_print_heading(options.json, "one capture; the peer is called on the same stack, in the same round");
     static const int depths[] = {FRAMES_JUDGED, 16, 60, 120};
     for (size_t i = 0; i < SBX_COUNT_OF(depths); i++) {

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* count_instructions.c - what runs under valgrind's callgrind, which counts: calls with their hooks out and in, and captures.
+ * bench_instructions starts it and reads what was counted.
+ *
+ * Each measurement is a dump with a name: "KIND REPEATS CALLS NAME". Of the kinds,
+ *   bare, hooked    CALLS calls in a row, nothing due
+ *   bare_cold, hooked_cold   one call, after the simulated caches were filled with something else
+ *   capture, capture_cold    the same of captures, whose names say what they are
+ *   empty, empty_cold        nothing at all: what the measurement itself takes
+ * The smallest of the repetitions counts.
+ *
+ * The kernel's part is not counted. Valgrind knows no rseq(2), so nothing takes the word down here, and the clock is told to use it
+ * all the same: this is the way of a thread that was not switched out. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+#include "call_chain.h"
+#include "capture_sample.h"
+#include "clock.h"
+#include "got_hook.h"
+#include "order.h"
+#include "programs/counted_calls.h"
+#include "recorder_alone.h"
+#include "rseq.h"
+#include "the_capture.h"
+#include "thread_clock.h"
+
+enum {
+    WARM_CALLS = 64,
+    WARM_UP = 8,
+    REPEATS = 3,
+    COLD_REPEATS = 7,
+    FRAMES = 30,
+    FRAMES_MAX = 256,
+    EVICT_BYTES = 1 << 20, /* four times the last level that bench_instructions asks for */
+    NEVER_US = 1000000000,
+    COUNT_LONG = 1 << 30, /* leaf calls: the count does not run out */
+};
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+static int (*unw_backtrace_)(void **, int);
+static volatile uint64_t sink;
+
+/* As long as an instruction cache of 32 KiB and as much again, and none of it used for anything else. */
+#if defined(__x86_64__)
+__asm__(".text\n.balign 64\nevict_code:\n.rept 1023\nnop\n.balign 64\n.endr\nret\n");
+#else
+__asm__(".text\n.balign 64\nevict_code:\n.rept 16384\nnop\n.endr\nret\n");
+#endif
+extern void evict_code(void);
+
+static void evict(void)
+{
+    static unsigned char memory[EVICT_BYTES];
+    for (size_t at = 0; at < sizeof memory; at += 64) {
+        memory[at]++;
+    }
+    evict_code();
+}
+
+/* A measurement's name, made before it begins. Apart: its arguments on the stack would move what is called next. */
+SBX_NOINLINE static const char *name_of(const char *kind, int repeat, int calls, const char *name)
+{
+    static char text[160];
+    snprintf(text, sizeof text, "%s %d %d %s", kind, repeat, calls, name);
+    return text;
+}
+
+/* The next countdown does not end, and time stands still, so that no line of the thread's clock (thread_clock.h) is too old: a count
+ * of the counter is worth nearly nothing, and the lines begin where they are read. */
+static void stop_time(void)
+{
+    if (!sbx_thread_is_registered(sbx_self)) {
+        return;
+    }
+    struct sbx_thread_clock *clock = &sbx_self->clock;
+    static uint64_t now_ns;
+    if (now_ns == 0) {
+        now_ns = sbx_now_ns();
+    }
+    now_ns = now_ns < clock->wall_floor ? clock->wall_floor : now_ns; /* what was told before is not to come again */
+    uint64_t scaled = sbx_cycles_scaled(sbx_cycle_counter(), 1);
+    clock->multiplier = 1;
+    clock->wall_base = clock->cpu_base = scaled != 0 ? scaled : 1;
+    clock->wall_offset = clock->cpu_offset = now_ns;
+    clock->wall_floor = clock->cpu_floor = 0;
+    clock->rseq_offset = sbx_the_clock_scale.rseq_offset;
+    if (clock->rseq_offset != 0) {
+        sbx_clock_arm(clock->rseq_offset);
+    }
+    sbx_self->entry->countdown = sbx_self->counted_from = COUNT_LONG;
+}
+
+static void nothing(int calls)
+{
+    (void)calls;
+}
+
+static void measure(const char *kind, const char *name, void (*body)(int))
+{
+    char cold[32];
+    snprintf(cold, sizeof cold, "%s_cold", kind);
+    body(WARM_UP);
+    for (int i = 0; i < REPEATS; i++) {
+        const char *text = name_of(kind, i, WARM_CALLS, name);
+        stop_time();
+        CALLGRIND_ZERO_STATS;
+        body(WARM_CALLS);
+        CALLGRIND_DUMP_STATS_AT(text);
+    }
+    for (int i = 0; i < COLD_REPEATS; i++) {
+        const char *text = name_of(cold, i, 1, name);
+        stop_time();
+        body(WARM_UP);
+        evict();
+        CALLGRIND_ZERO_STATS;
+        body(1);
+        CALLGRIND_DUMP_STATS_AT(text);
+    }
+}
+
+/* ---- calls ---- */
+
+static const char *state;
+
+static void *measure_call(void *which)
+{
+    const struct counted_call *call = which;
+    measure(state, call->name, call->body);
+    return NULL;
+}
+
+static void measure_calls(const char *new_state)
+{
+    state = new_state;
+    for (size_t i = 0; i < counted_call_count; i++) {
+        struct counted_call call = counted_calls[i];
+        pthread_t thread;
+        if (!call.is_thread) {
+            measure_call(&call);
+        } else if (pthread_create(&thread, NULL, measure_call, &call) == 0) {
+            pthread_join(thread, NULL);
+        }
+    }
+}
+
+static void *end_at_once(void *unused)
+{
+    return unused;
+}
+
+/* From its first thread on the C library does more for each call. */
+static void become_threaded(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_at_once, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+/* As if rseq(2) were there for this thread, and for the clock. Afterwards no thread can begin: the C library would miss it there. */
+static void pretend_rseq(void)
+{
+    if (&__rseq_offset != NULL) {
+        sbx_the_clock_scale.rseq_offset = (int32_t)__rseq_offset;
+        sbx_rseq_area(sbx_the_clock_scale.rseq_offset)->cpu_id = 0;
+        sbx_store_release(&sbx_the_clock_scale.best, SBX_CLOCK_RSEQ); /* order: release clock.best */
+    }
+}
+
+/* ---- captures ---- */
+
+enum {
+    ALL = BENCH_WALL | BENCH_CPU | BENCH_STACK | BENCH_PUT
+};
+
+static uint64_t capture_run(void)
+{
+    return bench_capture((enum bench_capture_part)ALL);
+}
+
+static uint64_t capture_record(void)
+{
+    return bench_capture((enum bench_capture_part)(ALL | BENCH_DIFFERS));
+}
+
+/* Nothing to replay, as of a thread that never captured. */
+static uint64_t capture_new(void)
+{
+    sbx_self->replay.depth = 0;
+    return bench_capture((enum bench_capture_part)ALL);
+}
+
+/* A leaf point whose count is out finds that nothing is due yet, and that a sample is. */
+static uint64_t ask_early(void)
+{
+    sbx_self->sampled_ns = sbx_self->clock.wall_floor;
+    sbx_leaf_ask(sbx_self, SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+    return 1;
+}
+
+static uint64_t ask_due(void)
+{
+    sbx_self->sampled_ns = UINT64_MAX / 2; /* later than now, so it is long ago */
+    sbx_leaf_ask(sbx_self, SBX_RECORD_LEAF, SBX_OP_CLOCK_GETTIME, SBX_GROUP_CLOCK);
+    return 1;
+}
+
+static uint64_t libunwind(void)
+{
+    void *frames[FRAMES_MAX];
+    return (uint64_t)unw_backtrace_(frames, FRAMES_MAX);
+}
+
+static bench_leaf_function *leaf;
+static int changed;
+
+static void capture_often(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        unsigned which = (unsigned)i + 1;
+        sink += changed == 0   ? leaf()
+                : changed == 3 ? bench_call_end_3(which % BENCH_ENDS, leaf)
+                               : bench_call_end_5(which % BENCH_ENDS, leaf);
+    }
+}
+
+static const struct {
+    const char *name;
+    bench_leaf_function *leaf;
+    int changed;
+} captures[] = {
+    {"stack unchanged", capture_run, 0},
+    {"stack unchanged, a record each", capture_record, 0},
+    {"3 inner frames changed", capture_run, 3},
+    {"5 inner frames changed", capture_run, 5},
+    {"all frames new to the thread", capture_new, 5},
+    {"a count is out, nothing is due", ask_early, 0},
+    {"a count is out, a sample is due, stack unchanged", ask_due, 0},
+    {"libunwind alone", libunwind, 0},
+    {"libunwind alone, 3 changed", libunwind, 3},
+    {"libunwind alone, 5 changed", libunwind, 5},
+};
+
+static uint64_t measure_captures(void)
+{
+    for (size_t i = 0; i < SBX_COUNT_OF(captures); i++) {
+        if (captures[i].leaf != libunwind || unw_backtrace_ != NULL) {
+            leaf = captures[i].leaf;
+            changed = captures[i].changed;
+            measure("capture", captures[i].name, capture_often);
+        }
+    }
+    return 0;
+}
+
+int main(void)
+{
+    /* Nothing is due, ever. */
+    struct sbx_capture_settings settings = {
+        .interval_us = NEVER_US, .wait_min_us = NEVER_US, .points = SBX_POINTS_ALL, .enabled = 1};
+    uint32_t unsettled = 0;
+    void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    if (handle != NULL) {
+        *(void **)&unw_backtrace_ = dlsym(handle, "unw_backtrace");
+    }
+    if (!bench_recorder_alone("count_instructions", &settings) || !counted_calls_open()) {
+        fprintf(stderr, "count_instructions: something that it needs is not there\n");
+        return 1;
+    }
+    become_threaded();
+    sbx_got_hook_resolve();
+    CALLGRIND_START_INSTRUMENTATION;
+    measure("empty", "nothing", nothing);
+    measure_calls("bare");
+    uint32_t slots = sbx_got_hook_apply(SBX_POINTS_ALL, UINT64_MAX, &unsettled);
+    measure_calls("hooked");
+    sbx_got_hook_apply(0, UINT64_MAX, &unsettled);
+    pretend_rseq();
+    bench_call_deep(FRAMES, measure_captures);
+    return slots != 0 ? 0 : 1;
+}

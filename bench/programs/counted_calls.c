@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counted_calls.c - the calls. A library of its own, because a module with the recorder inside is never hooked.
+ *
+ * None of them waits: what is counted is the way on which nothing is due. */
+#include "counted_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t sink;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+static int file_fd, pipe_fds[2], pair_fds[2], quiet_fds[2], client_fds[2], epoll_fd, worker_epoll_fd;
+static FILE *stream;
+static uint32_t word;
+
+static void allocate(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        void *volatile memory = malloc(32);
+        free(memory);
+    }
+}
+
+static void allocate_zeroed(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        void *volatile memory = calloc(2, 16);
+        free(memory);
+    }
+}
+
+static void allocate_again(int calls)
+{
+    void *volatile memory = malloc(32);
+    for (int i = 0; i < calls; i++) {
+        memory = realloc(memory, i % 2 == 0 ? 24 : 16);
+    }
+    free(memory);
+}
+
+static void lock_mutex(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+static void lock_shared(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        pthread_rwlock_rdlock(&rwlock);
+        pthread_rwlock_unlock(&rwlock);
+    }
+}
+
+static void post(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        sem_post(&semaphore);
+        sem_wait(&semaphore);
+    }
+}
+
+static void signal_nobody(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        pthread_cond_signal(&condition);
+    }
+}
+
+/* The time is over before the wait begins. */
+static void wait_in_vain(int calls)
+{
+    const struct timespec over = {1, 0};
+    pthread_mutex_lock(&other_mutex);
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)pthread_cond_timedwait(&condition, &other_mutex, &over);
+    }
+    pthread_mutex_unlock(&other_mutex);
+}
+
+static void wake_nobody(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+}
+
+static void ask_by_number(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)syscall(SYS_gettid);
+    }
+}
+
+static void read_clock(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+}
+
+static void read_file(int calls)
+{
+    char byte;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)pread(file_fd, &byte, 1, 0);
+    }
+}
+
+static void move_through_pipe(int calls)
+{
+    char byte = 1;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)write(pipe_fds[1], &byte, 1);
+        sink += (uint64_t)read(pipe_fds[0], &byte, 1);
+    }
+}
+
+static void ping(int calls)
+{
+    char byte = 1;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)send(pair_fds[0], &byte, 1, 0);
+        sink += (uint64_t)recv(pair_fds[1], &byte, 1, 0);
+    }
+}
+
+/* Both ends do not block, as those of a server do not. */
+static void ping_quietly(int calls)
+{
+    char byte = 1;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)write(quiet_fds[0], &byte, 1);
+        sink += (uint64_t)read(quiet_fds[1], &byte, 1);
+    }
+}
+
+static void read_in_vain(int calls)
+{
+    char byte;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)recv(quiet_fds[1], &byte, 1, MSG_DONTWAIT);
+    }
+}
+
+/* One turn of a server's loop: what came from a client is read and answered. The descriptor does not block. */
+static void serve(int calls)
+{
+    char byte = 1;
+    struct epoll_event event;
+    for (int i = 0; i < calls; i++) {
+        syscall(SYS_write, client_fds[0], &byte, 1);
+        sink += (uint64_t)epoll_wait(epoll_fd, &event, 1, -1);
+        sink += (uint64_t)read(client_fds[1], &byte, 1);
+        sink += (uint64_t)write(client_fds[1], &byte, 1);
+        syscall(SYS_read, client_fds[0], &byte, 1);
+    }
+}
+
+/* The loop turns and finds something at once. */
+static void turn(int calls)
+{
+    struct epoll_event event;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)epoll_wait(worker_epoll_fd, &event, 1, -1);
+    }
+}
+
+static void look(int calls)
+{
+    struct pollfd polled = {.fd = pipe_fds[0], .events = POLLIN};
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)poll(&polled, 1, 0);
+    }
+}
+
+static void ask_for_file(int calls)
+{
+    struct stat status;
+    for (int i = 0; i < calls; i++) {
+        sink += (uint64_t)stat("/", &status);
+    }
+}
+
+static void open_and_close(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        close(open("/", O_RDONLY | O_CLOEXEC));
+    }
+}
+
+static void write_to_buffer(int calls)
+{
+    rewind(stream);
+    for (int i = 0; i < calls; i++) {
+        fwrite("stallbox", 1, 8, stream);
+    }
+}
+
+static void print_to_buffer(int calls)
+{
+    rewind(stream);
+    for (int i = 0; i < calls; i++) {
+        fprintf(stream, "%d\n", i % 10);
+    }
+}
+
+static void map(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+    }
+}
+
+static void sleep_not_at_all(int calls)
+{
+    const struct timespec nothing = {0, 0};
+    for (int i = 0; i < calls; i++) {
+        nanosleep(&nothing, NULL);
+    }
+}
+
+static void ask_for_mask(int calls)
+{
+    sigset_t mask;
+    for (int i = 0; i < calls; i++) {
+        pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    }
+}
+
+static int be_quiet(int fd)
+{
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* A connection that this process accepted: a client's. */
+static bool accept_one(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (door < 0 || bind(door, (struct sockaddr *)&address, bytes) != 0 || listen(door, 1) != 0 ||
+        getsockname(door, (struct sockaddr *)&address, &bytes) != 0) {
+        return false;
+    }
+    client_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(client_fds[0], (struct sockaddr *)&address, bytes) != 0) {
+        return false;
+    }
+    client_fds[1] = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    close(door);
+    return client_fds[1] >= 0;
+}
+
+bool counted_calls_open(void)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    sem_init(&semaphore, 0, 0);
+    file_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    worker_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    stream = tmpfile();
+    int ready_fd = eventfd(1, EFD_CLOEXEC);
+    if (file_fd < 0 || stream == NULL || ready_fd < 0 || pipe(pipe_fds) != 0 || !accept_one() ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair_fds) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, quiet_fds) != 0) {
+        return false;
+    }
+    return be_quiet(quiet_fds[0]) == 0 && be_quiet(quiet_fds[1]) == 0 &&
+           epoll_ctl(epoll_fd, EPOLL_CTL_ADD, client_fds[1], &event) == 0 &&
+           epoll_ctl(worker_epoll_fd, EPOLL_CTL_ADD, ready_fd, &event) == 0;
+}
+
+const struct counted_call counted_calls[] = {
+    {"malloc, free", allocate, false},
+    {"calloc, free", allocate_zeroed, false},
+    {"realloc", allocate_again, false},
+    {"mutex lock, unlock", lock_mutex, false},
+    {"rwlock rdlock, unlock", lock_shared, false},
+    {"sem_post, sem_wait", post, false},
+    {"cond_signal, nobody waits", signal_nobody, false},
+    {"cond_timedwait, already over", wait_in_vain, false},
+    {"futex wake by syscall()", wake_nobody, false},
+    {"another call by syscall()", ask_by_number, false},
+    {"clock_gettime", read_clock, false},
+    {"pread of a file", read_file, false},
+    {"write, read of a pipe", move_through_pipe, false},
+    {"send, recv of a socket", ping, false},
+    {"write, read of a socket that does not block", ping_quietly, false},
+    {"recv MSG_DONTWAIT, nothing there", read_in_vain, false},
+    {"epoll_wait, read, write: a turn of a server's loop", serve, false},
+    {"epoll_wait of a thread without a loop", turn, true},
+    {"read, write of a client by a thread, after epoll_wait", serve, true},
+    {"poll without a time-out in a message", look, false},
+    {"stat", ask_for_file, false},
+    {"open, close", open_and_close, false},
+    {"fwrite into the buffer", write_to_buffer, false},
+    {"fprintf into the buffer", print_to_buffer, false},
+    {"mmap, munmap", map, false},
+    {"nanosleep of nothing", sleep_not_at_all, false},
+    {"pthread_sigmask, a question", ask_for_mask, false},
+};
+const size_t counted_call_count = sizeof counted_calls / sizeof counted_calls[0];
