@@ -25,6 +25,7 @@ static struct runtime {
 } runtimes[] = {
     {.name = "cpython", .module = "libpython3", .symbol = "_PyRuntime"},
     {.name = "hotspot", .module = "libjvm.so"},
+    {.name = "v8", .module = "libnode.so", .symbol = "_ZN2v82V810GetVersionEv"},
 };
 static_assert(SBX_COUNT_OF(runtimes) <= SBX_RUNTIMES_MAX, "each has its entry");
 

@@ -538,7 +538,7 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
             break;
         }
         const struct sbx_generated_range *range = NULL;
-        if (SBX_UNLIKELY(found.rule == SBX_RULE_NO_MODULE)) {
+        if (SBX_UNLIKELY(found.rule == SBX_RULE_NO_MODULE || found.rule == SBX_RULE_NONE)) {
             range = sbx_generated_find(lookup_address(frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0));
         }
         if (SBX_UNLIKELY(range != NULL)) { /* may have been announced since this pc was first seen */

@@ -154,6 +154,10 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
         return begins_with(location->file, "python3.") || begins_with(location->file, "<frozen ") ||
                begins_with(location->file, "<gc>");
     }
+    if (location->named && location->file != NULL && strcmp(location->module, "javascript") == 0) {
+        return begins_with(location->file,
+                           "node:"); /* node's own scripts; libstallbox-v8.so names collections so too */
+    }
     return location->named && strcmp(location->module, "java") == 0 &&
            (begins_with_one(location->function, java) || strstr(location->function, "$$Lambda.") != NULL ||
             begins_with(location->function, "$Proxy."));
@@ -249,6 +253,7 @@ const char *sbx_collector_of(const char *function)
         {"lj_gc_step", "LuaJIT"},
         {"lj_gc_fullgc", "LuaJIT"},
         {"(garbage collection)", "CPython"},
+        {"(garbage collector)", "V8"},
         {"gc_collect_main", "CPython"},
         {"gc_collect_generations", "CPython"},
         {"gc_collect_with_callback", "CPython"},

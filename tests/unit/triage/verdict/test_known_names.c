@@ -225,6 +225,18 @@ static void test_the_library_of_python_is_told_by_its_files(void **state)
     assert_string_equal(sbx_collector_of("(garbage collection)"), "CPython");
 }
 
+static void test_the_library_of_node_is_told_by_its_files(void **state)
+{
+    (void)state;
+    struct sbx_location location = {.function = "run", .module = "javascript", .file = "node:fs", .named = true};
+    assert_true(sbx_is_runtime_library(&location));
+    location.file = "node_modules/express/lib/router.js";
+    assert_false(sbx_is_runtime_library(&location));
+    location.file = NULL;
+    assert_false(sbx_is_runtime_library(&location));
+    assert_string_equal(sbx_collector_of("(garbage collector)"), "V8");
+}
+
 static void test_what_a_condition_of_hotspots_is_for(void **state)
 {
     (void)state;
@@ -259,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_scripts_are_known_by_what_runs_them),
         cmocka_unit_test(test_what_comes_with_a_jdk_is_no_answer),
         cmocka_unit_test(test_the_library_of_python_is_told_by_its_files),
+        cmocka_unit_test(test_the_library_of_node_is_told_by_its_files),
         cmocka_unit_test(test_what_a_condition_of_hotspots_is_for),
     };
     return cmocka_run_group_tests_name("known_names", tests, NULL, NULL);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* js_heap.h - objects of V8's heap, read where they lie.
+ *
+ * A thread that reads its own stack reads objects which nobody moves meanwhile, but for one case: it was interrupted in the middle of
+ * a collection. Then an object may have been copied, and its first word says where to; or its page is gone. So each page is
+ * asked about before it is read, each object says by its map what it is, and what does not fit is no frame. */
+#ifndef JS_HEAP_H
+#define JS_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stallbox/stallbox.h>
+
+enum {
+    JS_PAGE_BITS = 12,
+    JS_PAGES_KNOWN = 16, /* power of two */
+    JS_OBJECT_TAG = 1,
+    JS_OBJECT_TAG_MASK = 3,
+    JS_MAP_TYPE = 12, /* in a map: the sort of its objects, two bytes */
+};
+
+/* Unaligned, typeless, and no business of a sanitizer. */
+typedef uint64_t js_word __attribute__((may_alias));
+typedef uint32_t js_half __attribute__((may_alias));
+typedef uint16_t js_quarter __attribute__((may_alias));
+#define JS_READS __attribute__((no_sanitize("address", "thread", "alignment")))
+
+/* The pages that may be read, as far as this walk has asked. Begins zeroed. */
+struct js_pages {
+    uint64_t known[JS_PAGES_KNOWN]; /* number of the page + 1 */
+};
+
+/* May these bytes, at most a page of them, be read? */
+static inline bool js_can_read(struct js_pages *pages, uint64_t at, size_t bytes)
+{
+    uint64_t first = at >> JS_PAGE_BITS, last = (at + bytes - 1) >> JS_PAGE_BITS;
+    uint64_t *known = &pages->known[first & (JS_PAGES_KNOWN - 1)];
+    if (first == last && *known == first + 1) {
+        return true;
+    }
+    if (first == 0 || last < first || stallbox_provider_can_read((const void *)(uintptr_t)at, bytes) == 0) {
+        return false;
+    }
+    *known = first + 1;
+    return true;
+}
+
+/* Plain loads, of what js_can_read() said yes to. */
+JS_READS static inline uint64_t js_word_at(uint64_t at)
+{
+    return *(const js_word *)(uintptr_t)at;
+}
+
+JS_READS static inline uint32_t js_half_at(uint64_t at)
+{
+    return *(const js_half *)(uintptr_t)at;
+}
+
+JS_READS static inline uint32_t js_quarter_at(uint64_t at)
+{
+    return *(const js_quarter *)(uintptr_t)at;
+}
+
+JS_READS static inline uint32_t js_byte_at(uint64_t at)
+{
+    return *(const uint8_t *)(uintptr_t)at;
+}
+
+static inline bool js_is_object(uint64_t tagged)
+{
+    return (tagged & JS_OBJECT_TAG_MASK) == JS_OBJECT_TAG;
+}
+
+/* A small integer lies in the upper half of its word. */
+static inline bool js_is_number(uint64_t tagged)
+{
+    return (tagged & 1) == 0;
+}
+
+static inline int32_t js_number(uint64_t tagged)
+{
+    return (int32_t)(tagged >> 32);
+}
+
+struct js_object {
+    uint64_t at; /* of its first word, without the tag */
+    uint32_t type;
+};
+
+/* The object that a tagged word means, with `bytes` of it to be read. False: it means none that can be read. */
+static inline bool js_object_open(struct js_pages *pages, uint64_t tagged, size_t bytes, struct js_object *object_out)
+{
+    uint64_t at = tagged - JS_OBJECT_TAG;
+    if (!js_is_object(tagged) || !js_can_read(pages, at, bytes)) {
+        return false;
+    }
+    uint64_t map = js_word_at(at);
+    if ((map & JS_OBJECT_TAG_MASK) == 0) { /* it was moved, to there */
+        at = map;
+        if (!js_can_read(pages, at, bytes)) {
+            return false;
+        }
+        map = js_word_at(at);
+    }
+    if (!js_is_object(map) || !js_can_read(pages, map - JS_OBJECT_TAG, 16)) {
+        return false;
+    }
+    object_out->at = at;
+    object_out->type = js_quarter_at(map - JS_OBJECT_TAG + JS_MAP_TYPE);
+    return true;
+}
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* js_layout.h - what lies where in V8 10.2 (Node 18) and 11.3 (Node 20), on x86-64 without compressed pointers.
+ *
+ * Node exports some five hundred numbers for debuggers of dead processes ("v8dbg_..."). Numbers of types differ between the
+ * versions, and are taken from there. Offsets are the same in both; each that is exported is compared, and one that is another
+ * means another V8, which is left alone. */
+#ifndef JS_LAYOUT_H
+#define JS_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* a frame, from its frame pointer; the words at 0 and 8 lead to its caller */
+    JS_FRAME_CONTEXT = -8, /* or a number: what sort of frame it is that runs no function of JavaScript */
+    JS_FRAME_FUNCTION = -16,
+    JS_FRAME_BYTECODES = -32,
+    JS_FRAME_BYTECODE = -40,  /* a number: bytes from the tagged address of the bytecodes */
+    JS_FRAME_LAST_EXIT = -64, /* of an entry: the frame that called native code before it; 0: none */
+    JS_FUNCTION_SHARED = 24,
+    JS_FUNCTION_CODE = 48,
+    JS_SHARED_DATA = 8,
+    JS_SHARED_NAME = 16, /* a string, or the scope that knows it */
+    JS_SHARED_SCRIPT = 32,
+    JS_SHARED_NUMBERS = 40,
+    JS_SHARED_TOKEN = 44,   /* two bytes: from the word "function" to its parameters */
+    JS_SHARED_LITERAL = 52, /* which function of its script */
+    JS_SHARED_BYTES = 56,
+    JS_DEBUG_SCRIPT = 24,
+    JS_SCRIPT_SOURCE = 8,
+    JS_SCRIPT_NAME = 16,
+    JS_SCRIPT_LINE = 24, /* that its first one is counted as */
+    JS_SCRIPT_LINE_ENDS = 56,
+    JS_SCRIPT_ID = 64,
+    JS_SCRIPT_BYTES = 72,
+    JS_BYTECODES_LENGTH = 8,
+    JS_BYTECODES_POSITIONS = 32,
+    JS_ARRAY_LENGTH = 8,
+    JS_ARRAY_ITEMS = 16,
+    JS_STRING_LENGTH = 12,
+    JS_STRING_FIRST = 16, /* characters, or the string or the resource that has them */
+    JS_STRING_SECOND = 24,
+    JS_SCOPE_FLAGS = 8,
+    JS_SCOPE_LOCALS = 24,
+    JS_SCOPE_REST = 32,
+    JS_UNCOMPILED_NAME = 8,
+
+    /* how a thread's state lies from the word in which it names its isolate */
+    JS_TOP_LAST_EXIT = 112, /* frame that called native code; 0: the thread runs no native code below JavaScript */
+    JS_TOP_ENTRY = 144,     /* frame of the outermost entry; 0: the thread runs no JavaScript */
+    JS_TOP_STATE = 160,     /* four bytes: enum js_state */
+};
+
+enum js_state {
+    JS_STATE_COLLECTS = 1,
+    JS_STATE_LAST = 8
+};
+
+/* Sorts of objects and frames, of the version at hand. */
+struct js_layout {
+    uint32_t type_shared, type_script, type_scope, type_bytecodes, type_debug, type_array, type_bytes, type_code;
+    uint32_t type_first_uncompiled, type_last_uncompiled;
+    uint32_t frame_entry, frame_construct_entry, frame_exit, frame_builtin_exit;
+    uint32_t bytecodes_first; /* where the bytecodes begin in their object */
+    uint32_t
+        fast_call; /* in an isolate: frame pointer and address of a function that called native code without an exit frame */
+    uint32_t minor; /* 2: 10.2; 3: 11.3 */
+};
+
+/* Find an exported number; NULL: it is not exported. */
+typedef const int32_t *(*js_find_number)(const char *name);
+
+/* Read the layout of the V8 that calls itself `version`. False: it is not known, and `why` says so in words. */
+bool js_layout_read(struct js_layout *layout, const char *version, js_find_number find, char *why, size_t why_bytes);
+
+#endif

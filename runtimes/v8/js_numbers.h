@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* js_numbers.h - numbers that were found before: ids of functions, lines of places.
+ *
+ * All threads and their handlers read and write, nobody waits: an entry is two words, {key ^ value, value}, and counts only if they fit
+ * together. So one that two threads wrote at once, or that is half written, is a miss. */
+#ifndef JS_NUMBERS_H
+#define JS_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    JS_NUMBERS_ENTRIES = 8192 /* 128 KiB, touched as they are used */
+};
+
+struct js_numbers {
+    struct {
+        uint64_t check, value;
+    } entries[JS_NUMBERS_ENTRIES];
+};
+
+/* `key` is not 0 and well mixed; a value is not 0. 0: it is not there. */
+static inline uint64_t js_numbers_find(struct js_numbers *numbers, uint64_t key)
+{
+    uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES;
+    uint64_t check = __atomic_load_n(&numbers->entries[at].check, __ATOMIC_RELAXED);
+    uint64_t value = __atomic_load_n(&numbers->entries[at].value, __ATOMIC_RELAXED);
+    return (check ^ value) == key ? value : 0;
+}
+
+static inline void js_numbers_put(struct js_numbers *numbers, uint64_t key, uint64_t value)
+{
+    uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES;
+    __atomic_store_n(&numbers->entries[at].check, key ^ value, __ATOMIC_RELAXED);
+    __atomic_store_n(&numbers->entries[at].value, value, __ATOMIC_RELAXED);
+}
+
+#endif
