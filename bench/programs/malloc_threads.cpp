@@ -2,8 +2,9 @@
 // malloc_threads.cpp - a C++ program that lives in the allocator: four threads build, sort, look up and drop strings,
 // maps and vectors, and hand some to a neighbour, who frees them.
 //
-// usage: malloc_threads SECONDS
-// Waits for a line, works, prints "OPERATIONS_PER_SECOND P99_MS", the latter of one operation (some hundred allocations).
+// usage: malloc_threads SECONDS [lines]
+// Waits for a line, works, prints "OPERATIONS_PER_SECOND P99_MS", the latter of one operation (some hundred allocations). With
+// `lines` a line for each 32 operations comes first, of whichever thread.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +17,8 @@
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
@@ -74,7 +77,9 @@ std::uint64_t work(unsigned self, std::uint64_t &random, std::unordered_map<std:
 int main(int argc, char **argv)
 {
     using clock = std::chrono::steady_clock;
+    constexpr std::uint64_t operations_a_line = 32;
     double seconds = argc > 1 ? std::atof(argv[1]) : 2;
+    bool tells = argc > 2;
     std::getchar();
     auto begin = clock::now();
     auto end = begin + std::chrono::duration<double>(seconds);
@@ -87,8 +92,11 @@ int main(int argc, char **argv)
             std::unordered_map<std::string, std::vector<int>> index;
             times_us[self].reserve(1 << 20);
             auto last = clock::now();
-            while (last < end) {
+            for (std::uint64_t count = 1; last < end; count++) {
                 sums[self] += work(self, random, index);
+                if (tells && count % operations_a_line == 0 && write(STDOUT_FILENO, "\n", 1) != 1) {
+                    break;
+                }
                 auto now = clock::now();
                 times_us[self].push_back(std::chrono::duration<float, std::micro>(now - last).count());
                 last = now;
