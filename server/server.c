@@ -29,6 +29,7 @@
 #include "symbol_helper.h"
 #include "symbol_intake.h"
 #include "symbol_store.h"
+#include "token_ring.h"
 #include "triage_nursery.h"
 #include "triager.h"
 
@@ -39,6 +40,7 @@ enum {
     PENDING_MAX_DEFAULT = 100000,
     WORKERS_MAX = 256,
     MACHINE_RATE_DEFAULT = 1000,
+    TOKEN_RATE_DEFAULT = 3600000, /* all machines of an application may have one token: a thousand a second */
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_MIN = 16,
     OWN_DESCRIPTORS = 192, /* of store, symbols, helpers, workers and what is being read, with room to spare */
@@ -58,9 +60,8 @@ enum symbol_user {
 };
 
 struct sbx_server {
-    int lock_fd;              /* DATA/lock, held: one server a data folder */
-    struct sbx_token *tokens; /* token_count of them */
-    size_t token_count;
+    int lock_fd; /* DATA/lock, held: one server a data folder */
+    struct sbx_token_ring *tokens;
     struct sbx_symbol_helper *own_helper;   /* NULL: the caller has one */
     struct sbx_triage_nursery *own_nursery; /* likewise */
     struct sbx_symbol_intake *intake;
@@ -73,7 +74,7 @@ struct sbx_server {
     struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
-    struct sbx_rate_limit *machines;
+    struct sbx_rate_limit *machines, *senders; /* by machine, by token */
     struct sbx_collector *collector;
     struct sbx_http *http;
     uint16_t port;
@@ -82,24 +83,28 @@ struct sbx_server {
 static int add_tokens(struct sbx_server *server, const char *const *texts, size_t count, unsigned rights, char *why,
                       size_t why_bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct sbx_token *grown = reallocarray(server->tokens, server->token_count + 1, sizeof(*grown));
-        server->tokens = grown ? grown : server->tokens;
-        char *copy = grown ? strdup(texts[i]) : NULL;
-        if (!copy || !*copy) {
-            snprintf(why, why_bytes, copy ? "the token is empty" : "no memory");
-            free(copy);
-            return copy ? -EINVAL : -ENOMEM;
-        }
-        server->tokens[server->token_count++] = (struct sbx_token){copy, rights};
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = *texts[i] ? sbx_token_ring_add(server->tokens, texts[i], rights) : -EINVAL;
+        if (result < 0)
+            snprintf(why, why_bytes, result == -EINVAL ? "the token is empty" : "no memory");
     }
-    return 0;
+    return result;
 }
 
-/* Copies of all tokens, with what each may do. Returns 0 or -errno. */
-static int copy_tokens(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
+/* The tokens of the book beside the data, or of the one that is named, and those of the options. Returns 0 or -errno. */
+static int open_tokens(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
-    int result = add_tokens(server, &options->token, options->token != NULL, SBX_RIGHT_ALL, why, why_bytes);
+    char *usual = NULL;
+    if (!options->token_book && options->data_dir && asprintf(&usual, "%s/tokens", options->data_dir) < 0) {
+        snprintf(why, why_bytes, "no memory");
+        return -ENOMEM;
+    }
+    int result = sbx_token_ring_create(options->token_book ? options->token_book : usual, options->log, &server->tokens,
+                                       why, why_bytes);
+    free(usual);
+    if (result == 0)
+        result = add_tokens(server, &options->token, options->token != NULL, SBX_RIGHT_ALL, why, why_bytes);
     if (result == 0)
         result = add_tokens(server, options->send_tokens, options->send_token_count, SBX_RIGHT_SEND, why, why_bytes);
     if (result == 0)
@@ -128,11 +133,13 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
     }
     if (result < 0)
         return -EINVAL;
-    if (options->proxy_count > 0 && server->token_count == 0) {
-        snprintf(why, why_bytes, "behind a proxy anybody can be a visitor, and there is no token: give a token file");
+    if (options->proxy_count > 0 && !sbx_token_ring_has_any(server->tokens)) {
+        snprintf(why, why_bytes,
+                 "behind a proxy anybody can be a visitor, and there is no token: give a token file,"
+                 " or make one (stallbox token add)");
         return -EINVAL;
     }
-    if (result == 0 && !is_loopback && server->token_count == 0) {
+    if (result == 0 && !is_loopback && !sbx_token_ring_has_any(server->tokens)) {
         snprintf(why, why_bytes,
                  "%s can be reached from other machines and there is no token: give a token file, or"
                  " listen on 127.0.0.1",
@@ -275,7 +282,8 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
     uint32_t rate = options->machine_rate ? options->machine_rate : MACHINE_RATE_DEFAULT;
-    if (result == 0 && !(server->machines = sbx_rate_limit_create(rate)))
+    if (result == 0 && (!(server->machines = sbx_rate_limit_create(rate)) ||
+                        !(server->senders = sbx_rate_limit_create(TOKEN_RATE_DEFAULT))))
         result = -ENOMEM;
     if (result == 0 && !(server->collector = sbx_collector_create(server->store, server->sealed, options->unseal_keys,
                                                                   server->triager, server->metrics, server->machines)))
@@ -335,9 +343,7 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
         return result;
     struct sbx_http_settings settings = {
         .connections_max = connections_of(options),
-        .gate = {.tokens = server->tokens,
-                 .token_count = server->token_count,
-                 .is_loopback = listener.is_loopback && options->proxy_count == 0},
+        .gate = {.tokens = server->tokens, .is_loopback = listener.is_loopback && options->proxy_count == 0},
         .routes = {.store = server->store,
                    .sealed = server->sealed,
                    .renderings = server->renderings,
@@ -347,6 +353,8 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .symbols = server->intake},
         .collector = server->collector,
         .metrics = server->metrics,
+        .tokens = server->senders,
+        .token_rate = options->token_rate ? options->token_rate : TOKEN_RATE_DEFAULT,
         .request_deadline_ms =
             options->request_deadline_ms ? options->request_deadline_ms : REQUEST_DEADLINE_MS_DEFAULT,
     };
@@ -378,7 +386,7 @@ int sbx_server_start(const struct sbx_server_options *options, struct sbx_server
         return -ENOMEM;
     }
     server->lock_fd = -1;
-    int result = copy_tokens(server, options, why, why_bytes);
+    int result = open_tokens(server, options, why, why_bytes);
     if (result == 0)
         result = check_options(server, options, why, why_bytes);
     if (result == 0 && !options->symbol_helper && (result = sbx_symbol_helper_start(&server->own_helper)) < 0)
@@ -418,6 +426,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_triage_nursery_stop(server->own_nursery);
     sbx_collector_destroy(server->collector);
     sbx_rate_limit_destroy(server->machines);
+    sbx_rate_limit_destroy(server->senders);
     sbx_renderings_close(server->renderings);
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);
@@ -428,10 +437,6 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_metrics_destroy(server->metrics);
     if (server->lock_fd >= 0)
         close(server->lock_fd); /* and so unlocked */
-    for (size_t i = 0; i < server->token_count; i++) {
-        explicit_bzero(server->tokens[i].text, strlen(server->tokens[i].text));
-        free(server->tokens[i].text);
-    }
-    free(server->tokens);
+    sbx_token_ring_destroy(server->tokens);
     free(server);
 }

@@ -41,5 +41,7 @@ int sbx_command_unit(int argc, char **argv);
 void sbx_usage_unit(FILE *out);
 int sbx_command_serve(int argc, char **argv);
 void sbx_usage_serve(FILE *out);
+int sbx_command_token(int argc, char **argv);
+void sbx_usage_token(FILE *out);
 
 #endif

@@ -24,6 +24,7 @@ static const struct sbx_command commands[] = {
     {"look", "say what a running process does now, without stopping it", sbx_command_look, sbx_usage_look},
     {"unit", "print or install a systemd drop-in that records a service", sbx_command_unit, sbx_usage_unit},
     {"serve", "collect payloads and show them as pages", sbx_command_serve, sbx_usage_serve},
+    {"token", "say who may send to a server, and look at it", sbx_command_token, sbx_usage_token},
 };
 enum {
     COMMAND_COUNT = sizeof commands / sizeof commands[0]

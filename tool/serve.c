@@ -23,6 +23,8 @@ enum {
     OPTION_SEND_TOKEN,
     OPTION_SYMBOLS_TOKEN,
     OPTION_READ_TOKEN,
+    OPTION_TOKENS,
+    OPTION_TOKEN_RATE,
     OPTION_SYMBOL_STORE,
     OPTION_SYMBOL_MB,
     OPTION_SYMBOLS,
@@ -50,6 +52,12 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "a secret for delivering payloads, and nothing else; may be\nrepeated"},
     [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
     [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
+    [OPTION_TOKENS] = {"--tokens", 0, "FILE",
+                       "secrets by application and role, made by `stallbox token add`\n(default tokens, below --data); "
+                       "read anew when it changes"},
+    [OPTION_TOKEN_RATE] = {"--token-rate", 0, "N",
+                           "take N payloads and symbol files an hour of one token, and a\nsixtieth of it at once "
+                           "(default 3600000); senders come again"},
     [OPTION_SYMBOL_STORE] = {"--symbol-store", 'S', "DIR|URL",
                              "where parsed symbols are kept and asked for first (default\nsymbols, below --data); or "
                              "Redis, as symbols add has it"},
@@ -228,6 +236,15 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             break;
         case OPTION_READ_TOKEN:
             lists->tokens[2].paths[lists->tokens[2].count++] = reader.value;
+            break;
+        case OPTION_TOKENS:
+            server_options->token_book = reader.value;
+            break;
+        case OPTION_TOKEN_RATE:
+            if (!sbx_option_number(&reader, OPTION_TOKEN_RATE, 1, 1000000000, &number)) {
+                return SBX_EXIT_USAGE;
+            }
+            server_options->token_rate = (uint32_t)number;
             break;
         case OPTION_SYMBOL_MB:
             if (!sbx_option_number(&reader, OPTION_SYMBOL_MB, 1, 1 << 20, &number)) {

@@ -35,6 +35,7 @@ struct sbx_collector {
 struct sbx_upload {
     struct sbx_collector *collector;
     struct sbx_byte_buffer body;
+    uint64_t app;         /* that it may be of, 0 any */
     size_t counted_bytes; /* of in_flight_bytes, given back at destroy */
     bool is_too_large, is_busy, has_ended;
 };
@@ -77,7 +78,7 @@ static void refuse_busy(struct sbx_collector *collector, struct sbx_reply *reply
 }
 
 struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char *content_length,
-                                    const char *content_encoding, struct sbx_reply *reply)
+                                    const char *content_encoding, uint64_t app, struct sbx_reply *reply)
 {
     if (content_encoding && *content_encoding && strcasecmp(content_encoding, "identity") != 0) {
         sbx_metrics_add(collector->metrics, SBX_METRIC_REJECTED_UNSUPPORTED, 1);
@@ -101,6 +102,7 @@ struct sbx_upload *sbx_upload_begin(struct sbx_collector *collector, const char 
         return NULL;
     }
     upload->collector = collector;
+    upload->app = app;
     upload->body.limit = SBX_ENVELOPE_BYTES_MAX;
     return upload;
 }
@@ -186,11 +188,21 @@ static bool is_too_much(struct sbx_collector *collector, const struct sbx_stall 
     return true;
 }
 
+/* Is it of another application than its sender's? Then the refusal is in `reply`. */
+static bool is_foreign(const struct sbx_upload *upload, const struct sbx_stall *stall, struct sbx_reply *reply)
+{
+    if (upload->app == 0 || upload->app == sbx_stall_tenant(stall))
+        return false;
+    sbx_metrics_add(upload->collector->metrics, SBX_METRIC_REJECTED_UNAUTHORIZED, 1);
+    sbx_reply_text(reply, 403, "this payload is of another application than the token it came with");
+    return true;
+}
+
 /* Store what was decoded and answer. */
 static void store_stall(struct sbx_upload *upload, struct sbx_stall *stall, struct sbx_reply *reply)
 {
     enum sbx_stored stored = SBX_STORED_NEW;
-    if (is_too_much(upload->collector, stall, reply))
+    if (is_foreign(upload, stall, reply) || is_too_much(upload->collector, stall, reply))
         return;
     if (stall->sampling.weight > WEIGHT_MAX) /* what one payload claims to stand for is its word alone */
         stall->sampling.weight = WEIGHT_MAX;
@@ -214,9 +226,11 @@ static void refuse_payload(struct sbx_collector *collector, int result, const ch
     sbx_reply_text(reply, is_unsupported ? 415 : 400, "%s", why[0] ? why : "not a payload");
 }
 
-/* Is there a payload inside? Known only to who has the key: -ENOKEY without it. */
-static int look_inside(struct sbx_collector *collector, const struct sbx_byte_buffer *body, char *why, size_t why_bytes)
+/* Is there a payload inside? Known only to who has the key: -ENOKEY without it. -EPERM: the refusal is in `reply`. */
+static int look_inside(struct sbx_upload *upload, char *why, size_t why_bytes, struct sbx_reply *reply)
 {
+    struct sbx_collector *collector = upload->collector;
+    const struct sbx_byte_buffer *body = &upload->body;
     uint8_t *plain;
     size_t plain_bytes;
     struct sbx_stall *stall;
@@ -225,8 +239,11 @@ static int look_inside(struct sbx_collector *collector, const struct sbx_byte_bu
         return result;
     result = sbx_stall_decode(plain, plain_bytes, &stall, why, why_bytes);
     free(plain);
-    if (result == 0)
-        sbx_stall_destroy(stall);
+    if (result < 0)
+        return result;
+    if (is_foreign(upload, stall, reply) || is_too_much(collector, stall, reply))
+        result = -EPERM;
+    sbx_stall_destroy(stall);
     return result;
 }
 
@@ -247,13 +264,15 @@ static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
     /* Asked before anything is opened: the same bytes a thousand times cost no public-key work. */
     result = sbx_sealed_store_look(collector->sealed, sealed.id, upload->body.data, upload->body.used, &stored);
     if (result == 0 && stored == SBX_STORED_NEW) {
-        int inside = look_inside(collector, &upload->body, why, sizeof(why));
+        int inside = look_inside(upload, why, sizeof(why), reply);
+        if (inside == -EPERM)
+            return;
         if (inside < 0 && inside != -ENOKEY) {
             refuse_payload(collector, inside, why, reply);
             return;
         }
-        result =
-            sbx_sealed_store_put(collector->sealed, &sealed, upload->body.data, upload->body.used, now_ms(), &stored);
+        result = sbx_sealed_store_put(collector->sealed, &sealed, upload->app, upload->body.data, upload->body.used,
+                                      now_ms(), &stored);
     }
     answer_stored(collector, result, stored, id_text, reply);
     if (result == 0 && stored == SBX_STORED_NEW)

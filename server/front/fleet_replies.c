@@ -18,17 +18,17 @@ enum {
 
 /* Of what was asked for the issues of the most stalls, with the durations and days of each. `rows` and `sums` have one more room than
  * are shown. */
-static int find_issues(struct sbx_store *store, const struct sbx_span_text *text, struct sbx_issue_row *rows,
+static int find_issues(const struct sbx_store_view *view, const struct sbx_span_text *text, struct sbx_issue_row *rows,
                        struct sbx_issue_sums *sums, struct sbx_issues_page *list)
 {
     const struct sbx_issue_query query = {.span = text->span, .app = text->app, .cause = "", .text = "", .state = -1};
-    int result = sbx_store_find_issues(store, &query, rows, OVERVIEW_ISSUES + 1, &list->count);
+    int result = sbx_store_find_issues(view, &query, rows, OVERVIEW_ISSUES + 1, &list->count);
     if (list->count > OVERVIEW_ISSUES)
         list->next = list->count = OVERVIEW_ISSUES;
     for (size_t i = 0; i < list->count && result == 0; i++) {
         uint8_t id[SBX_ID_BYTES];
         if (sbx_id_parse(rows[i].id_text, strlen(rows[i].id_text), id))
-            result = sbx_store_sum_durations(store, id, &text->span, &sums[i]);
+            result = sbx_store_sum_durations(view, id, &text->span, &sums[i]);
     }
     list->rows = rows;
     list->sums = sums;
@@ -36,21 +36,21 @@ static int find_issues(struct sbx_store *store, const struct sbx_span_text *text
 }
 
 /* The refusal of what could be of few machines. */
-static int refuse_few(struct sbx_store *store, const struct sbx_span_text *text, struct sbx_reply *reply)
+static int refuse_few(const struct sbx_store_view *view, const struct sbx_span_text *text, struct sbx_reply *reply)
 {
-    if (sbx_store_min_machines(store) <= 1 || !(*text->version || *text->since || *text->until))
+    if (sbx_store_min_machines(view->store) <= 1 || !(*text->version || *text->since || *text->until))
         return 0;
     sbx_reply_text(reply, 403, "this server was told --min-machines: versions and days could be of fewer");
     return -EINVAL;
 }
 
-int sbx_fleet_reply_overview(struct sbx_store *store, const struct sbx_arguments *arguments, int64_t now_ms,
+int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx_arguments *arguments, int64_t now_ms,
                              struct sbx_reply *reply)
 {
     struct sbx_span_text text;
     int result = sbx_issue_reply_span(arguments, true, &text, reply);
     if (result == 0)
-        result = refuse_few(store, &text, reply);
+        result = refuse_few(view, &text, reply);
     if (result < 0)
         return result;
     struct sbx_issue_row *rows = calloc(OVERVIEW_ISSUES + 1, sizeof(*rows));
@@ -62,11 +62,11 @@ int sbx_fleet_reply_overview(struct sbx_store *store, const struct sbx_arguments
     snprintf(ask->version, sizeof(ask->version), "%s", text.version);
     snprintf(ask->since, sizeof(ask->since), "%s", text.since);
     snprintf(ask->until, sizeof(ask->until), "%s", text.until);
-    result = rows && sums && all && apps ? sbx_store_sum_all(store, &text.span, all) : -ENOMEM;
+    result = rows && sums && all && apps ? sbx_store_sum_all(view, &text.span, all) : -ENOMEM;
     if (result == 0)
-        result = find_issues(store, &text, rows, sums, &page.issues);
+        result = find_issues(view, &text, rows, sums, &page.issues);
     if (result == 0 && !*text.app && !*text.version)
-        result = sbx_store_apps(store, &text.span, apps, OVERVIEW_APPS, &page.app_count);
+        result = sbx_store_apps(view, &text.span, apps, OVERVIEW_APPS, &page.app_count);
     if (result == 0) {
         reply->status = 200;
         reply->content_type = SBX_TEXT_HTML;
@@ -79,7 +79,8 @@ int sbx_fleet_reply_overview(struct sbx_store *store, const struct sbx_arguments
     return result;
 }
 
-int sbx_fleet_reply_apps(struct sbx_store *store, const struct sbx_arguments *arguments, struct sbx_reply *reply)
+int sbx_fleet_reply_apps(const struct sbx_store_view *view, const struct sbx_arguments *arguments,
+                         struct sbx_reply *reply)
 {
     struct sbx_span_text text;
     int result = sbx_issue_reply_span(arguments, true, &text, reply);
@@ -88,14 +89,14 @@ int sbx_fleet_reply_apps(struct sbx_store *store, const struct sbx_arguments *ar
         result = -EINVAL;
     }
     if (result == 0)
-        result = refuse_few(store, &text, reply);
+        result = refuse_few(view, &text, reply);
     if (result < 0)
         return result;
     size_t count = 0;
     struct sbx_app_sum *rows = calloc(APPS_MAX, sizeof(*rows));
-    result = rows ? sbx_store_apps(store, &text.span, rows, APPS_MAX, &count) : -ENOMEM;
+    result = rows ? sbx_store_apps(view, &text.span, rows, APPS_MAX, &count) : -ENOMEM;
     if (result == 0)
-        sbx_api_apps(rows, count, sbx_store_min_machines(store) > 1, reply);
+        sbx_api_apps(rows, count, sbx_store_min_machines(view->store) > 1, reply);
     free(rows);
     return result;
 }

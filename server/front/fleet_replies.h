@@ -6,10 +6,11 @@
 #include "issue_replies.h"
 
 /* `/overview`, by arguments app, version, since and until. 0; -EINVAL and the refusal is in `reply`; or -errno of the store. */
-int sbx_fleet_reply_overview(struct sbx_store *store, const struct sbx_arguments *arguments, int64_t now_ms,
+int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx_arguments *arguments, int64_t now_ms,
                              struct sbx_reply *reply);
 
 /* `/v1/apps`: applications, by arguments since and until. As above. */
-int sbx_fleet_reply_apps(struct sbx_store *store, const struct sbx_arguments *arguments, struct sbx_reply *reply);
+int sbx_fleet_reply_apps(const struct sbx_store_view *view, const struct sbx_arguments *arguments,
+                         struct sbx_reply *reply);
 
 #endif

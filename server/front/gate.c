@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.c - token and host checks without state. */
+/* gate.c - token and host checks. */
 #include "gate.h"
 
 #include <stddef.h>
@@ -10,16 +10,6 @@
 enum {
     CREDENTIALS_BYTES_MAX = 512
 };
-
-/* Equal, in a time that depends on the lengths only. */
-static bool is_token(const char *token, const char *given, size_t given_bytes)
-{
-    size_t token_bytes = strlen(token);
-    unsigned char difference = token_bytes != given_bytes;
-    for (size_t i = 0; i < token_bytes && given_bytes; i++)
-        difference |= (unsigned char)(token[i] ^ given[i % given_bytes]);
-    return difference == 0;
-}
 
 static int base64_value(char digit)
 {
@@ -47,40 +37,21 @@ static size_t decode_base64(const char *text, char *out, size_t out_bytes)
     return used;
 }
 
-bool sbx_gate_find_token(const struct sbx_gate *gate, const char *text, size_t *index_out)
-{
-    bool is_found = false;
-    for (size_t i = 0; i < gate->token_count; i++) {
-        if (is_token(gate->tokens[i].text, text, strlen(text))) {
-            *index_out = i;
-            is_found = true;
-        }
-    }
-    return is_found;
-}
-
-/* The rights of a token; all tokens are compared, so that the time does not tell which one it nearly was. */
-static unsigned rights_of(const struct sbx_gate *gate, const char *given, size_t given_bytes)
-{
-    unsigned rights = 0;
-    for (size_t i = 0; i < gate->token_count; i++)
-        rights |= is_token(gate->tokens[i].text, given, given_bytes) ? gate->tokens[i].rights : 0;
-    return rights;
-}
-
-/* The rights that a request comes with. */
-static unsigned rights_given(const struct sbx_gate *gate, const char *authorization)
+bool sbx_gate_token(const struct sbx_gate *gate, const char *authorization, struct sbx_token *token_out)
 {
     char credentials[CREDENTIALS_BYTES_MAX];
-    if (!authorization)
-        return 0;
+    if (!authorization || !gate->tokens)
+        return false;
     if (strncasecmp(authorization, "Bearer ", 7) == 0)
-        return rights_of(gate, authorization + 7, strlen(authorization + 7));
+        return sbx_token_ring_find(gate->tokens, authorization + 7, strlen(authorization + 7), token_out);
     if (strncasecmp(authorization, "Basic ", 6) != 0)
-        return 0;
+        return false;
     size_t bytes = decode_base64(authorization + 6, credentials, sizeof(credentials));
     const char *colon = memchr(credentials, ':', bytes);
-    return colon ? rights_of(gate, colon + 1, bytes - (size_t)(colon + 1 - credentials)) : 0;
+    bool is_found =
+        colon && sbx_token_ring_find(gate->tokens, colon + 1, bytes - (size_t)(colon + 1 - credentials), token_out);
+    explicit_bzero(credentials, sizeof(credentials));
+    return is_found;
 }
 
 /* "127.0.0.1:8321", "localhost", "[::1]:8321". */
@@ -101,25 +72,28 @@ static bool names_loopback(const char *host)
 
 /* A form of our own pages: its page came from the host that it is sent to. Without tokens that has to be this machine, because a
  * stranger's name can lead here too. */
-static bool is_own_page(const struct sbx_gate *gate, const char *host, const char *origin)
+static bool is_own_page(bool has_tokens, const char *host, const char *origin)
 {
     const char *name = strncmp(origin, "https://", 8) == 0  ? origin + 8
                        : strncmp(origin, "http://", 7) == 0 ? origin + 7
                                                             : "";
-    return host && *name && strcasecmp(name, host) == 0 && (gate->token_count > 0 || names_loopback(host));
+    return host && *name && strcasecmp(name, host) == 0 && (has_tokens || names_loopback(host));
 }
 
-enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write, const char *authorization,
-                              const char *host, const char *origin)
+enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write,
+                              const struct sbx_token *token, const char *host, const char *origin)
 {
-    unsigned given = rights_given(gate, authorization);
-    if (is_write && origin && !is_own_page(gate, host, origin))
+    unsigned given = token ? token->rights : 0;
+    bool has_tokens = gate->tokens && sbx_token_ring_has_any(gate->tokens);
+    /* Where applications are to be apart, who is on this machine is not therefore somebody who may see all. */
+    bool is_loopback = gate->is_loopback && !(has_tokens && sbx_token_ring_has_apps(gate->tokens));
+    if (is_write && origin && !is_own_page(has_tokens, host, origin))
         return SBX_ENTRY_FROM_PAGE;
     if (given & rights)
         return SBX_ENTRY_ALLOWED;
-    if (gate->token_count && (is_write || !gate->is_loopback))
+    if (has_tokens && (is_write || !is_loopback))
         return given ? SBX_ENTRY_NO_RIGHT : SBX_ENTRY_NEEDS_TOKEN;
-    if (gate->is_loopback && !is_write && !names_loopback(host))
+    if (is_loopback && !is_write && !names_loopback(host))
         return SBX_ENTRY_FOREIGN_HOST;
     return SBX_ENTRY_ALLOWED;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.h - who may do what: a pure function of a request's headers.
+/* gate.h - who may do what: a function of a request's headers and the tokens there are.
  *
  *   writing   needs a token with a right to it when there is any token; never comes from a web page (a browser says so in
  *             Origin)
- *   reading   needs one unless the server listens on loopback only; then the request must be meant for loopback
+ *   reading   needs one unless the server listens on loopback only, and no token is for one application alone; then the request must be meant for loopback
  *             (Host), or a web page could read here under a name it made resolve to 127.0.0.1
  *
  * A token comes as "Authorization: Bearer TOKEN", or as the password of Basic, which is what browsers can ask for. */
@@ -13,23 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a token is for. One that may do everything has all bits. */
-enum sbx_right {
-    SBX_RIGHT_SEND = 1,    /* payloads, and requests to delete them */
-    SBX_RIGHT_SYMBOLS = 2, /* symbol files and maps of names; and look at what is there of them */
-    SBX_RIGHT_READ = 4,    /* pages and lists */
-    SBX_RIGHT_ADMIN = 8,   /* whatever else there is: policies */
-    SBX_RIGHT_ALL = 15,
-};
-
-struct sbx_token {
-    char *text;
-    unsigned rights; /* bits */
-};
+#include "token_ring.h"
 
 struct sbx_gate {
-    const struct sbx_token *tokens; /* borrowed */
-    size_t token_count;             /* 0: there is none, and none is asked for */
+    struct sbx_token_ring *tokens; /* borrowed; without a token in it, none is asked for */
     bool is_loopback;
 };
 
@@ -41,11 +28,11 @@ enum sbx_entry {
     SBX_ENTRY_NO_RIGHT = 4,     /* the token is for something else */
 };
 
-/* Which of the tokens is this text? *index_out: of gate->tokens. Takes as long for any text of a length. */
-bool sbx_gate_find_token(const struct sbx_gate *gate, const char *text, size_t *index_out);
+/* The token that a request comes with. False: with none, or one that there is not. */
+bool sbx_gate_token(const struct sbx_gate *gate, const char *authorization, struct sbx_token *token_out);
 
-/* `rights`: one of these suffices. Headers are borrowed, NULL when the request has none. */
-enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write, const char *authorization,
-                              const char *host, const char *origin);
+/* `token`: what it came with, NULL none. `rights`: one of these suffices. Headers are borrowed, NULL when the request has none. */
+enum sbx_entry sbx_gate_check(const struct sbx_gate *gate, unsigned rights, bool is_write,
+                              const struct sbx_token *token, const char *host, const char *origin);
 
 #endif

@@ -6,6 +6,7 @@
  * ends. */
 #include "http.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@
 
 #include "deadlines.h"
 #include "login.h"
+#include "rate_limit.h"
 #include "symbol_replies.h"
 
 enum {
@@ -43,6 +45,7 @@ struct exchange {
     bool is_submitted;                 /* the intake has them, or had: then there is an answer */
     bool wants_text;                   /* of that answer */
     uint64_t bytes, renewed_at;        /* of their body; when the deadline was moved last */
+    struct sbx_token token;            /* that it came with; zeroes: none */
     bool is_policy;                    /* a policy is being put */
     bool is_erasures;                  /* a machine asks to be forgotten */
     bool is_login;                     /* a person logs in, or out */
@@ -173,28 +176,54 @@ static bool is_for_people(struct MHD_Connection *connection, const char *path)
     return accept && strstr(accept, "text/html") && strncmp(path, "/v1/", 4) != 0;
 }
 
-/* A session stands for the token that it began with; and what it writes has to come from a page of ours, which the Origin
- * says. */
-static enum sbx_entry check_session(const struct sbx_http *http, const struct sbx_gate *gate,
-                                    struct MHD_Connection *connection, unsigned rights, bool is_write)
+/* A session stands for the token that it began with, as long as there is that token. */
+static bool find_session(const struct sbx_http *http, const struct sbx_gate *gate, struct MHD_Connection *connection,
+                         struct sbx_token *token_out)
 {
-    char authorization[600];
-    size_t token;
+    uint8_t digest[SBX_TOKEN_DIGEST];
+    return sbx_sessions_find(http->sessions, session_cookie_of(connection), now_s(), digest) &&
+           sbx_token_ring_find_digest(gate->tokens, digest, token_out);
+}
+
+/* What a session writes has to come from a page of ours, which the Origin says. */
+static enum sbx_entry check_session(const struct sbx_http *http, const struct sbx_gate *gate,
+                                    struct MHD_Connection *connection, unsigned rights, bool is_write,
+                                    struct sbx_token *token)
+{
     const char *origin = header_of(connection, "Origin");
-    if (!sbx_sessions_find(http->sessions, session_cookie_of(connection), now_s(), &token) ||
-        token >= gate->token_count)
+    if (!find_session(http, gate, connection, token))
         return SBX_ENTRY_NEEDS_TOKEN;
     if (is_write && !origin)
         return SBX_ENTRY_FROM_PAGE;
-    snprintf(authorization, sizeof(authorization), "Bearer %s", gate->tokens[token].text);
-    enum sbx_entry entry = sbx_gate_check(gate, rights, is_write, authorization, header_of(connection, "Host"), origin);
-    explicit_bzero(authorization, sizeof(authorization));
-    return entry;
+    return sbx_gate_check(gate, rights, is_write, token, header_of(connection, "Host"), origin);
 }
 
-/* Who may not: the refusal is in `reply`. */
+/* Does this token send too much, or those without one? Then the refusal is in `reply`. */
+static void check_rate(struct sbx_http *http, const struct sbx_token *token, struct sbx_reply *reply)
+{
+    enum {
+        AT_ONCE_MIN = 10
+    };
+    struct timespec now;
+    uint64_t number;
+    uint32_t an_hour = token->an_hour ? token->an_hour : http->settings.token_rate;
+    uint32_t at_once = an_hour / 60 < AT_ONCE_MIN ? AT_ONCE_MIN : an_hour / 60; /* a minute of it */
+    memcpy(&number, token->digest, sizeof(number));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    unsigned after_s = http->settings.tokens ? sbx_rate_limit_take_of(http->settings.tokens, number, an_hour,
+                                                                      at_once < an_hour ? at_once : an_hour,
+                                                                      now.tv_sec * 1000ll + now.tv_nsec / 1000000)
+                                             : 0;
+    if (after_s == 0)
+        return;
+    sbx_metrics_add(http->settings.metrics, SBX_METRIC_REJECTED_RATE, 1);
+    sbx_reply_text(reply, 429, "more was sent with this token than it may; the rest can come later");
+    reply->retry_after_s = after_s;
+}
+
+/* Who may not: the refusal is in `reply`. *token_out: what it came with. */
 static void check_gate(struct sbx_http *http, struct MHD_Connection *connection, const char *version,
-                       const char *method, const char *path, struct sbx_reply *reply)
+                       const char *method, const char *path, struct sbx_token *token_out, struct sbx_reply *reply)
 {
     bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
     if (!is_write && sbx_route_is_open(path))
@@ -204,20 +233,25 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
     const char *authorization = header_of(connection, "Authorization");
     bool was_handed_on = gate.is_loopback && is_handed_on(http, connection, version);
     gate.is_loopback = gate.is_loopback && !was_handed_on;
-    if (was_handed_on && gate.token_count == 0) {
+    bool has_tokens = sbx_token_ring_has_any(gate.tokens);
+    if (was_handed_on && !has_tokens) {
         sbx_reply_text(reply, 403,
                        "this came through a proxy: a server behind one needs a token (stallbox serve"
                        " --token-file FILE --behind-proxy ADDRESS)");
         return;
     }
+    const struct sbx_token *given = sbx_gate_token(&gate, authorization, token_out) ? token_out : NULL;
     enum sbx_entry entry = authorization || !session_cookie_of(connection)
-                               ? sbx_gate_check(&gate, rights, is_write, authorization, header_of(connection, "Host"),
+                               ? sbx_gate_check(&gate, rights, is_write, given, header_of(connection, "Host"),
                                                 header_of(connection, "Origin"))
-                               : check_session(http, &gate, connection, rights, is_write);
+                               : check_session(http, &gate, connection, rights, is_write, token_out);
     if (entry == SBX_ENTRY_NEEDS_TOKEN && gate.is_loopback && !is_write && !authorization)
         entry = sbx_gate_check(&gate, rights, false, NULL, header_of(connection, "Host"), NULL);
-    if (entry == SBX_ENTRY_ALLOWED)
+    if (entry == SBX_ENTRY_ALLOWED) {
+        if (token_out->app_number != 0 && sbx_route_is_of_all(path))
+            sbx_reply_text(reply, 403, "these are numbers of the whole server, and this token is for one application");
         return;
+    }
     if (entry == SBX_ENTRY_NEEDS_TOKEN && !is_write && is_for_people(connection, path)) {
         sbx_login_page(path, 401, NULL, reply);
         reply->challenge = "Bearer realm=\"stallbox\"";
@@ -226,9 +260,7 @@ static void check_gate(struct sbx_http *http, struct MHD_Connection *connection,
                        is_write ? "" : ", or the token as the password in a browser");
         reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
     } else if (entry == SBX_ENTRY_NO_RIGHT) {
-        sbx_reply_text(reply, 403,
-                       "this token is for something else (stallbox serve: --send-token-file, --symbols-token-file,"
-                       " --read-token-file)");
+        sbx_reply_text(reply, 403, "this token is for something else (stallbox token add --role says what one is for)");
     } else if (entry == SBX_ENTRY_FOREIGN_HOST) {
         sbx_reply_text(reply, 403,
                        "this server is for this machine alone: open it as localhost or 127.0.0.1, or give it"
@@ -272,6 +304,7 @@ static void begin_symbols(struct sbx_http *http, struct MHD_Connection *connecti
     struct sbx_intake_claims claims = {0};
     struct sbx_intake_answer answer = {.outcome = SBX_INTAKE_REFUSED, .status = 400};
     struct claim_reading reading = {.claims = &claims};
+    claims.sender = exchange->token.app_number;
     const char *accept = header_of(connection, "Accept"), *encoding = header_of(connection, "Content-Encoding"),
                *length = header_of(connection, "Content-Length");
     exchange->wants_text = accept && strstr(accept, "text/plain") != NULL;
@@ -340,7 +373,7 @@ static void begin_login(struct sbx_http *http, struct MHD_Connection *connection
                         struct exchange *exchange)
 {
     bool is_login = strcmp(path, "/login") == 0;
-    if (http->settings.gate.token_count == 0) {
+    if (!sbx_token_ring_has_any(http->settings.gate.tokens)) {
         sbx_reply_text(&exchange->reply, 404, "this server has no tokens: there is nothing to log in with");
     } else if (is_login && (is_method(method, "GET") || is_method(method, "HEAD"))) {
         sbx_login_page(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "next"), 200, NULL,
@@ -368,6 +401,18 @@ static void end_login(struct sbx_http *http, struct MHD_Connection *connection, 
         sbx_logout_post(http->sessions, session_cookie_of(connection), &exchange->reply);
 }
 
+/* A token of one application puts that one's policies. */
+static bool may_put_policy(const struct sbx_token *token, const uint8_t app_id[SBX_ID_BYTES])
+{
+    static_assert((int)SBX_TOKEN_POLICY_ID == (int)SBX_ID_BYTES, "a policy's application is as long as an id");
+    return token->app_number == 0 || (token->has_policy_id && memcmp(token->policy_id, app_id, SBX_ID_BYTES) == 0);
+}
+
+static struct sbx_store_view view_of(const struct sbx_http *http, const struct exchange *exchange)
+{
+    return (struct sbx_store_view){http->settings.routes.store, exchange->token.app_number};
+}
+
 /* The headers are here: refuse at once, or begin. */
 static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connection, const char *method,
                            const char *path, const char *version, struct exchange *exchange)
@@ -379,13 +424,20 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     bool is_post = is_method(method, "POST") && sbx_route_is_collector(path);
     if (is_post)
         sbx_metrics_add(http->settings.metrics, SBX_METRIC_RECEIVED, 1);
-    check_gate(http, connection, version, method, path, &exchange->reply);
+    check_gate(http, connection, version, method, path, &exchange->token, &exchange->reply);
+    if (exchange->reply.status == 0 && (is_post || (is_method(method, "PUT") && sbx_route_is_symbols(path))))
+        check_rate(http, &exchange->token, &exchange->reply);
     if (exchange->reply.status)
         return;
     if (is_post) {
-        exchange->upload = sbx_upload_begin(http->settings.collector, header_of(connection, "Content-Length"),
-                                            header_of(connection, "Content-Encoding"), &exchange->reply);
+        exchange->upload =
+            sbx_upload_begin(http->settings.collector, header_of(connection, "Content-Length"),
+                             header_of(connection, "Content-Encoding"), exchange->token.app_number, &exchange->reply);
     } else if (is_method(method, "PUT") && sbx_route_is_policy(path, exchange->app_id)) {
+        if (!may_put_policy(&exchange->token, exchange->app_id)) {
+            sbx_reply_text(&exchange->reply, 403, "this token is for another application");
+            return;
+        }
         exchange->is_policy = true;
         exchange->body.limit = SBX_POLICY_FILE_MAX;
     } else if (is_method(method, "PUT") && sbx_route_is_symbols(path)) {
@@ -397,7 +449,7 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
         exchange->is_issue = true;
         exchange->body.limit = SBX_ISSUE_FORM_MAX;
     } else if (!is_method(method, "GET") && !is_method(method, "HEAD")) {
-        const struct sbx_request request = {.method = method, .path = path};
+        const struct sbx_request request = {.method = method, .path = path, .view = view_of(http, exchange)};
         sbx_route(&http->settings.routes, &request, &exchange->reply); /* 404 or 405: its body is not read */
     }
 }
@@ -458,13 +510,15 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         return;
     }
     if (exchange->is_issue) {
-        sbx_route_post_issue(&http->settings.routes, path, exchange->app_id, &exchange->body, &exchange->reply);
+        struct sbx_store_view view = view_of(http, exchange);
+        sbx_route_post_issue(&view, path, exchange->app_id, &exchange->body, &exchange->reply);
         return;
     }
     struct sbx_need need = {0};
     struct sbx_request request = {
         .method = method,
         .path = path,
+        .view = view_of(http, exchange),
         .need = &need,
         .made = exchange->has_wished ? &exchange->wish : NULL,
         .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),

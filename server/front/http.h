@@ -18,6 +18,8 @@ struct sbx_http_settings { /* pointers are borrowed until stop */
     struct sbx_gate gate;
     struct sbx_routes routes;
     struct sbx_collector *collector;
+    struct sbx_rate_limit *tokens; /* what one token may send; NULL: as much as it likes */
+    uint32_t token_rate;           /* an hour, of a token that says nothing of it */
     struct sbx_metrics *metrics;
     uint32_t request_deadline_ms;
     unsigned connections_max;   /* at a time; below the process's limit of descriptors */

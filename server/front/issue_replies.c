@@ -141,8 +141,8 @@ static int understand(struct ask *ask, struct sbx_reply *reply)
     return 0;
 }
 
-int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *arguments, bool as_page, int64_t now_ms,
-                         struct sbx_reply *reply)
+int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arguments *arguments, bool as_page,
+                         int64_t now_ms, struct sbx_reply *reply)
 {
     struct ask ask = {.limit = as_page ? PAGE_ROWS : API_ROWS};
     int result = read_ask(arguments, &ask, reply);
@@ -150,20 +150,20 @@ int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *ar
         result = understand(&ask, reply);
     if (result < 0)
         return result;
-    if (sbx_store_min_machines(store) > 1 && (*ask.text.version || *ask.text.since || *ask.text.until)) {
+    if (sbx_store_min_machines(view->store) > 1 && (*ask.text.version || *ask.text.since || *ask.text.until)) {
         sbx_reply_text(reply, 403, "this server was told --min-machines: versions and days could be of fewer");
         return -EINVAL;
     }
     size_t max = (size_t)ask.limit, count = 0;
     struct sbx_issue_row *rows = calloc(max + 1, sizeof(*rows));
     struct sbx_issue_sums *sums = as_page ? calloc(max, sizeof(*sums)) : NULL;
-    result = rows && (sums || !as_page) ? sbx_store_find_issues(store, &ask.query, rows, max + 1, &count) : -ENOMEM;
+    result = rows && (sums || !as_page) ? sbx_store_find_issues(view, &ask.query, rows, max + 1, &count) : -ENOMEM;
     int64_t next = count > max ? ask.query.skip + (int64_t)max : 0;
     count = count > max ? max : count;
     for (size_t i = 0; i < count && as_page && result == 0; i++) {
         uint8_t id[SBX_ID_BYTES];
         if (sbx_id_parse(rows[i].id_text, strlen(rows[i].id_text), id))
-            result = sbx_store_sum_durations(store, id, &ask.query.span, &sums[i]);
+            result = sbx_store_sum_durations(view, id, &ask.query.span, &sums[i]);
     }
     if (result == 0 && as_page) {
         const struct sbx_issues_page page = {
@@ -248,7 +248,7 @@ static bool read_field(const char *form, size_t bytes, const char *name, char *o
     return false;
 }
 
-static int say(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_byte_buffer *form,
+static int say(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], const struct sbx_byte_buffer *form,
                int64_t now_ms, struct sbx_reply *reply)
 {
     char state[16], until[40], owner[80], note[600];
@@ -263,10 +263,10 @@ static int say(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const
     if (strspn(until, "0123456789.") != strlen(until))
         return refuse(reply, "until", "is a version, as in 1.4.2");
     const struct sbx_issue_words words = {(enum sbx_issue_state)word, until, owner, note};
-    return sbx_store_say_of_issue(store, issue, &words, now_ms);
+    return sbx_store_say_of_issue(view, issue, &words, now_ms);
 }
 
-void sbx_issue_reply_words(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], bool as_page,
+void sbx_issue_reply_words(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], bool as_page,
                            const struct sbx_byte_buffer *form, int64_t now_ms, struct sbx_reply *reply)
 {
     char text[40], next[SBX_ID_TEXT_BYTES];
@@ -279,18 +279,20 @@ void sbx_issue_reply_words(struct sbx_store *store, const uint8_t issue[SBX_ID_B
         return;
     }
     if (read_field(body, form->used, "into", text, sizeof(text))) {
-        result = sbx_id_parse(text, strlen(text), other) ? sbx_store_merge_issues(store, issue, other)
+        result = sbx_id_parse(text, strlen(text), other) ? sbx_store_merge_issues(view, issue, other)
                                                          : refuse(reply, "into", "is an issue's 32 hex digits");
         if (result == 0)
             sbx_id_print(other, next);
     } else if (read_field(body, form->used, "split", text, sizeof(text))) {
-        result = sbx_id_parse(text, strlen(text), other) ? sbx_store_split_issue(store, other)
+        result = sbx_id_parse(text, strlen(text), other) ? sbx_store_split_issue(view, other)
                                                          : refuse(reply, "split", "is a place's 32 hex digits");
     } else {
-        result = say(store, issue, form, now_ms, reply);
+        result = say(view, issue, form, now_ms, reply);
     }
     if (result == -EINVAL && !reply->status)
         sbx_reply_text(reply, 409, "it is that already");
+    else if (result == -EXDEV)
+        sbx_reply_text(reply, 409, "these are issues of two applications");
     else if (result == -ENOENT)
         sbx_reply_text(reply, 404, "nothing here has this id");
     else if (result < 0 && !reply->status)

@@ -19,8 +19,8 @@ struct sbx_arguments {
 };
 
 /* The list, as a page or as JSON. 0; -EINVAL and the refusal is in `reply`; or -errno of the store. */
-int sbx_issue_reply_list(struct sbx_store *store, const struct sbx_arguments *arguments, bool as_page, int64_t now_ms,
-                         struct sbx_reply *reply);
+int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arguments *arguments, bool as_page,
+                         int64_t now_ms, struct sbx_reply *reply);
 
 /* Which stalls are summed: of arguments version, since and until; and app, where it is of no one issue (`has_app`). `words_out` says it to people. As above. */
 struct sbx_span_text {
@@ -34,7 +34,7 @@ int sbx_issue_reply_span(const struct sbx_arguments *arguments, bool has_app, st
 bool sbx_issue_reply_is_issue(const char *path, uint8_t id_out[SBX_ID_BYTES]);
 
 /* Do what a form asks for: `state`, `until`, `owner` and `note`; or `into`, to merge; or `split`. */
-void sbx_issue_reply_words(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], bool as_page,
+void sbx_issue_reply_words(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], bool as_page,
                            const struct sbx_byte_buffer *form, int64_t now_ms, struct sbx_reply *reply);
 
 enum {

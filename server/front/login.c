@@ -77,20 +77,20 @@ void sbx_login_post(struct sbx_sessions *sessions, const struct sbx_gate *gate, 
                     bool is_secure, int64_t now_s, struct sbx_reply *reply)
 {
     char given[FIELD_BYTES], next[FIELD_BYTES] = "/", text[SBX_SESSION_TEXT_BYTES];
-    size_t token = 0;
+    struct sbx_token token;
     bool has_given = !form->failed && read_field(form, "token", given);
     (void)read_field(form, "next", next);
     if (!is_own_path(next))
         snprintf(next, sizeof(next), "/");
-    bool is_known = has_given && sbx_gate_find_token(gate, given, &token) &&
-                    (gate->tokens[token].rights & (SBX_RIGHT_READ | SBX_RIGHT_ADMIN));
+    bool is_known = has_given && sbx_token_ring_find(gate->tokens, given, strlen(given), &token) &&
+                    (token.rights & (SBX_RIGHT_READ | SBX_RIGHT_ADMIN));
     explicit_bzero(given, sizeof(given));
     if (!is_known && !sbx_sessions_may_fail(sessions, now_s)) {
         sbx_reply_text(reply, 429, "too many wrong tokens; try again in a while");
         reply->retry_after_s = WRONG_AGAIN_S;
     } else if (!is_known) {
         sbx_login_page(next, 403, "This is no token for reading.", reply);
-    } else if (sbx_sessions_open(sessions, token, now_s, text) < 0) {
+    } else if (sbx_sessions_open(sessions, token.digest, now_s, text) < 0) {
         sbx_reply_text(reply, 503, "no session can begin now");
         reply->retry_after_s = WRONG_AGAIN_S;
     } else {

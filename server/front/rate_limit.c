@@ -57,12 +57,18 @@ static struct sender *find(struct sbx_rate_limit *limit, uint64_t number, int64_
 
 unsigned sbx_rate_limit_take(struct sbx_rate_limit *limit, uint64_t number, int64_t now_ms)
 {
+    return sbx_rate_limit_take_of(limit, number, limit->an_hour, limit->an_hour, now_ms);
+}
+
+unsigned sbx_rate_limit_take_of(struct sbx_rate_limit *limit, uint64_t number, uint32_t an_hour, uint32_t at_once,
+                                int64_t now_ms)
+{
     pthread_mutex_lock(&limit->lock);
     struct sender *sender = find(limit, number ? number : 1, now_ms);
-    double each_ms = (double)HOUR_MS / limit->an_hour, gained = (double)(now_ms - sender->seen_ms) / each_ms;
+    double each_ms = (double)HOUR_MS / an_hour, gained = (double)(now_ms - sender->seen_ms) / each_ms;
     sender->spent = sender->spent > gained ? sender->spent - gained : 0;
     sender->seen_ms = now_ms;
-    double over = sender->spent + 1 - limit->an_hour;
+    double over = sender->spent + 1 - at_once;
     unsigned after_s = 0;
     if (over > 0)
         after_s = (unsigned)(over * each_ms / 1000) + 1;

@@ -17,5 +17,8 @@ void sbx_rate_limit_destroy(struct sbx_rate_limit *limit); /* NULL is fine */
 /* One more of this sender, at `now_ms` of a clock that only goes on. Returns 0, or after how many seconds to come again: then it
  * does not count. */
 unsigned sbx_rate_limit_take(struct sbx_rate_limit *limit, uint64_t sender, int64_t now_ms);
+/* The same of a sender that may `an_hour`, and `at_once` of them (both at least 1). */
+unsigned sbx_rate_limit_take_of(struct sbx_rate_limit *limit, uint64_t sender, uint32_t an_hour, uint32_t at_once,
+                                int64_t now_ms);
 
 #endif

@@ -91,11 +91,12 @@ static void give_html(struct sbx_reply *reply)
 /* ---- pages ---- */
 
 /* Fill the snapshots of a page, of an issue or of all. One row more than shown tells whether there are older ones. */
-static int fill_snapshots(const struct sbx_routes *routes, const struct sbx_request *request, const uint8_t *issue,
-                          struct sbx_snapshot_row *rows, struct sbx_list_page *list)
+static int fill_snapshots(const struct sbx_request *request, const uint8_t *issue, struct sbx_snapshot_row *rows,
+                          struct sbx_list_page *list)
 {
     int64_t before = read_number(request->before, INT64_MAX, 0);
-    int result = sbx_store_snapshots(routes->store, issue, before, rows, PAGE_SNAPSHOTS_MAX + 1, &list->snapshot_count);
+    int result =
+        sbx_store_snapshots(&request->view, issue, before, rows, PAGE_SNAPSHOTS_MAX + 1, &list->snapshot_count);
     list->snapshots = rows;
     list->is_first = before == 0;
     list->now_ms = now_ms();
@@ -115,22 +116,22 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     int64_t limit = read_number(request->limit, PAGE_ISSUES_MAX, PAGE_ISSUES);
     size_t issues_max = limit > 0 ? (size_t)limit : PAGE_ISSUES;
     struct sbx_issue_row *issues = calloc(issues_max, sizeof(*issues));
-    int result = rows && issues ? fill_snapshots(routes, request, NULL, rows, &list) : -ENOMEM;
+    int result = rows && issues ? fill_snapshots(request, NULL, rows, &list) : -ENOMEM;
     list.issues = issues;
     struct sbx_app_sum *apps = calloc(PAGE_APPS, sizeof(*apps));
     list.apps = apps;
     if (result == 0 && list.is_first)
-        result = apps ? sbx_store_apps(routes->store, &(struct sbx_issue_span){.to_day = INT64_MAX}, apps, PAGE_APPS,
+        result = apps ? sbx_store_apps(&request->view, &(struct sbx_issue_span){.to_day = INT64_MAX}, apps, PAGE_APPS,
                                        &list.app_count)
                       : -ENOMEM;
     if (result == 0)
-        result = sbx_store_count(routes->store, &list.counts);
+        result = sbx_store_count(&request->view, &list.counts);
     struct sbx_sealed_counts sealed = {0};
     if (result == 0)
-        result = sbx_sealed_store_count(routes->sealed, &sealed);
+        result = sbx_sealed_store_count(routes->sealed, request->view.app, &sealed);
     list.counts.sealed = sealed.waiting;
     if (result == 0)
-        result = sbx_store_issues(routes->store, issues, issues_max, &list.issue_count);
+        result = sbx_store_issues(&request->view, issues, issues_max, &list.issue_count);
     if (result == 0) {
         give_html(reply);
         sbx_page_list(&list, &reply->body);
@@ -143,13 +144,12 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
 }
 
 /* There is no such issue: its stalls may have been triaged anew, or a person put it together with another. */
-static void answer_moved(const struct sbx_routes *routes, const struct sbx_request *request,
-                         const struct target *target, struct sbx_reply *reply)
+static void answer_moved(const struct sbx_request *request, const struct target *target, struct sbx_reply *reply)
 {
     uint8_t issue[SBX_ID_BYTES];
     char text[SBX_ID_TEXT_BYTES];
-    int result = sbx_symbol_reply_moved(routes->store, target->id, is_page(request), reply);
-    if (result == -ENOENT && sbx_store_find_address(routes->store, target->id, issue) == 0) {
+    int result = sbx_symbol_reply_moved(&request->view, target->id, is_page(request), reply);
+    if (result == -ENOENT && sbx_store_find_address(&request->view, target->id, issue) == 0) {
         sbx_id_print(issue, text);
         sbx_reply_text(reply, 308, "this issue is %s now", text);
         snprintf(reply->location, sizeof(reply->location), "%s%s", is_page(request) ? "/issues/" : "/v1/issues/", text);
@@ -160,36 +160,36 @@ static void answer_moved(const struct sbx_routes *routes, const struct sbx_reque
 }
 
 /* One issue's row and its sums of the stalls that were asked for. 0; -EINVAL: the refusal is in `reply`; or -errno. */
-static int sum_issue(const struct sbx_routes *routes, const struct sbx_request *request, const uint8_t *id,
-                     struct sbx_issue_row *issue, struct sbx_span_text *text, struct sbx_issue_sums *sums,
-                     struct sbx_reply *reply)
+static int sum_issue(const struct sbx_request *request, const uint8_t *id, struct sbx_issue_row *issue,
+                     struct sbx_span_text *text, struct sbx_issue_sums *sums, struct sbx_reply *reply)
 {
     int result = sums ? sbx_issue_reply_span(&request->arguments, false, text, reply) : -ENOMEM;
     if (result == 0)
-        result = sbx_store_issue(routes->store, id, issue);
-    return result == 0 ? sbx_store_sum_issue(routes->store, id, &text->span, sums) : result;
+        result = sbx_store_issue(&request->view, id, issue);
+    return result == 0 ? sbx_store_sum_issue(&request->view, id, &text->span, sums) : result;
 }
 
 static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_request *request,
                               const struct target *target, struct sbx_reply *reply)
 {
+    (void)routes;
     struct sbx_list_page list = {0};
     struct sbx_issue_row issue;
     struct sbx_span_text text;
     struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
     struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
-    int result = rows ? sum_issue(routes, request, target->id, &issue, &text, sums, reply) : -ENOMEM;
+    int result = rows ? sum_issue(request, target->id, &issue, &text, sums, reply) : -ENOMEM;
     if (result == 0)
-        result = fill_snapshots(routes, request, target->id, rows, &list);
+        result = fill_snapshots(request, target->id, rows, &list);
     struct sbx_issue_after after[ISSUES_AFTER_MAX];
     list.after = after;
     if (result == 0)
-        result = sbx_store_issues_after(routes->store, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
+        result = sbx_store_issues_after(&request->view, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
     if (result == 0) {
         give_html(reply);
         sbx_page_issue(&issue, sums, text.words, &list, &reply->body);
     } else if (result == -ENOENT) {
-        answer_moved(routes, request, target, reply);
+        answer_moved(request, target, reply);
     } else if (result != -EINVAL) {
         refuse_for(request, reply, result);
     }
@@ -228,7 +228,7 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
     struct sbx_issue_row issue;
     struct sbx_byte_buffer report = {0};
     uint8_t issue_id[SBX_ID_BYTES];
-    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    int result = sbx_store_snapshot(&request->view, target->id, &row);
     if (result < 0) {
         refuse_for(request, reply, result);
         return;
@@ -246,7 +246,7 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
         }
     }
     bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
-                     sbx_store_issue(routes->store, issue_id, &issue) == 0;
+                     sbx_store_issue(&request->view, issue_id, &issue) == 0;
     give_html(reply);
     sbx_page_stall(&row, has_issue ? &issue : NULL, has_report ? &report : NULL, now_ms(), &reply->body);
     sbx_byte_buffer_finish(&report);
@@ -257,11 +257,11 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
 static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_request *request,
                              const struct target *target, struct sbx_reply *reply)
 {
-    (void)target;
+    (void)routes, (void)target;
     size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
     struct sbx_snapshot_row *rows = calloc(max + 1, sizeof(*rows));
     int result =
-        rows ? sbx_store_snapshots(routes->store, NULL, read_number(request->before, INT64_MAX, 0), rows, max, &count)
+        rows ? sbx_store_snapshots(&request->view, NULL, read_number(request->before, INT64_MAX, 0), rows, max, &count)
              : -ENOMEM;
     if (result == 0)
         sbx_api_snapshots(rows, count, reply);
@@ -273,8 +273,9 @@ static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_r
 static void answer_snapshot(const struct sbx_routes *routes, const struct sbx_request *request,
                             const struct target *target, struct sbx_reply *reply)
 {
+    (void)routes;
     struct sbx_snapshot_row row;
-    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    int result = sbx_store_snapshot(&request->view, target->id, &row);
     if (result == 0)
         sbx_api_snapshot(&row, reply);
     else
@@ -284,8 +285,8 @@ static void answer_snapshot(const struct sbx_routes *routes, const struct sbx_re
 static void answer_issues(const struct sbx_routes *routes, const struct sbx_request *request,
                           const struct target *target, struct sbx_reply *reply)
 {
-    (void)target;
-    int result = sbx_issue_reply_list(routes->store, &request->arguments, is_page(request), now_ms(), reply);
+    (void)routes, (void)target;
+    int result = sbx_issue_reply_list(&request->view, &request->arguments, is_page(request), now_ms(), reply);
     if (result < 0 && result != -EINVAL)
         refuse_for(request, reply, result);
 }
@@ -293,19 +294,20 @@ static void answer_issues(const struct sbx_routes *routes, const struct sbx_requ
 static void answer_issue(const struct sbx_routes *routes, const struct sbx_request *request,
                          const struct target *target, struct sbx_reply *reply)
 {
+    (void)routes;
     struct sbx_issue_row issue;
     struct sbx_span_text text;
     size_t count = 0;
     struct sbx_snapshot_row *rows = calloc(LIST_DEFAULT, sizeof(*rows));
     struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
-    int result = rows ? sum_issue(routes, request, target->id, &issue, &text, sums, reply) : -ENOMEM;
+    int result = rows ? sum_issue(request, target->id, &issue, &text, sums, reply) : -ENOMEM;
     if (result == 0)
-        result = sbx_store_snapshots(routes->store, target->id, read_number(request->before, INT64_MAX, 0), rows,
+        result = sbx_store_snapshots(&request->view, target->id, read_number(request->before, INT64_MAX, 0), rows,
                                      LIST_DEFAULT, &count);
     if (result == 0)
         sbx_api_issue(&issue, sums, rows, count, reply);
     else if (result == -ENOENT)
-        answer_moved(routes, request, target, reply);
+        answer_moved(request, target, reply);
     else if (result != -EINVAL)
         refuse_for(request, reply, result);
     free(rows);
@@ -315,12 +317,12 @@ static void answer_issue(const struct sbx_routes *routes, const struct sbx_reque
 static void answer_sums(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                         struct sbx_reply *reply)
 {
-    (void)target;
+    (void)routes, (void)target;
     struct sbx_span_text text;
     struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
     int result = sums ? sbx_issue_reply_span(&request->arguments, true, &text, reply) : -ENOMEM;
     if (result == 0)
-        result = sbx_store_sum_all(routes->store, &text.span, sums);
+        result = sbx_store_sum_all(&request->view, &text.span, sums);
     if (result == 0)
         sbx_api_sums(sums, reply);
     else if (result != -EINVAL)
@@ -331,8 +333,8 @@ static void answer_sums(const struct sbx_routes *routes, const struct sbx_reques
 static void answer_overview(const struct sbx_routes *routes, const struct sbx_request *request,
                             const struct target *target, struct sbx_reply *reply)
 {
-    (void)target;
-    int result = sbx_fleet_reply_overview(routes->store, &request->arguments, now_ms(), reply);
+    (void)routes, (void)target;
+    int result = sbx_fleet_reply_overview(&request->view, &request->arguments, now_ms(), reply);
     if (result < 0 && result != -EINVAL)
         refuse_for(request, reply, result);
 }
@@ -340,16 +342,16 @@ static void answer_overview(const struct sbx_routes *routes, const struct sbx_re
 static void answer_apps(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
                         struct sbx_reply *reply)
 {
-    (void)target;
-    int result = sbx_fleet_reply_apps(routes->store, &request->arguments, reply);
+    (void)routes, (void)target;
+    int result = sbx_fleet_reply_apps(&request->view, &request->arguments, reply);
     if (result < 0 && result != -EINVAL)
         refuse_for(request, reply, result);
 }
 
-void sbx_route_post_issue(const struct sbx_routes *routes, const char *path, const uint8_t issue[SBX_ID_BYTES],
+void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, const uint8_t issue[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *form, struct sbx_reply *reply)
 {
-    sbx_issue_reply_words(routes->store, issue, strncmp(path, "/v1/", 4) != 0, form, now_ms(), reply);
+    sbx_issue_reply_words(view, issue, strncmp(path, "/v1/", 4) != 0, form, now_ms(), reply);
 }
 
 /* ---- downloads ---- */
@@ -400,7 +402,7 @@ static void answer_download(const struct sbx_routes *routes, const struct sbx_re
     }
     /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
     struct sbx_snapshot_row row;
-    int result = sbx_store_snapshot(routes->store, target->id, &row);
+    int result = sbx_store_snapshot(&request->view, target->id, &row);
     if (result == 0 && download->rendering < 0 && sbx_store_min_machines(routes->store) > 1) {
         refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
         return;
@@ -417,7 +419,7 @@ static void answer_download(const struct sbx_routes *routes, const struct sbx_re
             return;
         }
     } else if (result == 0) {
-        result = sbx_store_envelope(routes->store, target->id, &reply->body);
+        result = sbx_store_envelope(&request->view, target->id, &reply->body);
     }
     if (result < 0) {
         refuse_for(request, reply, result);
@@ -486,22 +488,22 @@ void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[
 static void answer_symbols(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
-    (void)request, (void)target;
-    sbx_symbol_reply_stored(routes->symbols, reply);
+    (void)target;
+    sbx_symbol_reply_stored(&request->view, routes->symbols, reply);
 }
 
 static void answer_missing(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
-    (void)request, (void)target;
-    sbx_symbol_reply_missing(routes->store, reply);
+    (void)routes, (void)target;
+    sbx_symbol_reply_missing(&request->view, reply);
 }
 
 static void answer_symbols_page(const struct sbx_routes *routes, const struct sbx_request *request,
                                 const struct target *target, struct sbx_reply *reply)
 {
     (void)target;
-    int result = sbx_symbol_reply_page(routes->store, routes->symbols, request->host, reply);
+    int result = sbx_symbol_reply_page(&request->view, routes->symbols, request->host, reply);
     if (result < 0)
         refuse_for(request, reply, result);
 }
@@ -560,9 +562,9 @@ static void answer_erasures(const struct sbx_routes *routes, const struct sbx_re
 static void answer_health(const struct sbx_routes *routes, const struct sbx_request *request,
                           const struct target *target, struct sbx_reply *reply)
 {
-    (void)target;
+    (void)routes, (void)target;
     struct sbx_store_counts counts;
-    int result = sbx_store_count(routes->store, &counts);
+    int result = sbx_store_count(&request->view, &counts);
     if (result < 0) {
         refuse_for(request, reply, result);
         return;
@@ -578,9 +580,9 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     (void)target;
     struct sbx_store_counts counts;
     struct sbx_sealed_counts sealed;
-    int result = sbx_store_count(routes->store, &counts);
+    int result = sbx_store_count(&request->view, &counts);
     if (result == 0)
-        result = sbx_sealed_store_count(routes->sealed, &sealed);
+        result = sbx_sealed_store_count(routes->sealed, request->view.app, &sealed);
     if (result < 0) {
         refuse_for(request, reply, result);
         return;
@@ -682,6 +684,16 @@ unsigned sbx_route_rights(const char *path, bool is_write)
     if (sbx_route_is_collector(path) || sbx_route_is_erasures(path))
         return SBX_RIGHT_SEND;
     return is_about_symbols ? SBX_RIGHT_SYMBOLS : SBX_RIGHT_ADMIN;
+}
+
+bool sbx_route_is_of_all(const char *path)
+{
+    return strcmp(path, "/metrics") == 0;
+}
+
+const char *sbx_route_path(size_t index)
+{
+    return index < sizeof(table) / sizeof(table[0]) ? table[index].path : NULL;
 }
 
 bool sbx_route_is_open(const char *path)

@@ -35,6 +35,7 @@ struct sbx_need {
 struct sbx_request {                /* all borrowed */
     const char *method;             /* "GET" */
     const char *path;               /* decoded, without the query */
+    struct sbx_store_view view;     /* who asks: all that is answered of the store comes through it */
     const char *before, *limit;     /* query arguments as they came; NULL when missing */
     struct sbx_arguments arguments; /* all of them */
     const char *if_none_match;      /* header; NULL when missing */
@@ -54,12 +55,18 @@ unsigned sbx_route_rights(const char *path, bool is_write);
 /* A path that tells nothing about any stall: served to anyone. */
 bool sbx_route_is_open(const char *path);
 
+/* A path that tells of all applications together. */
+bool sbx_route_is_of_all(const char *path);
+
+/* The paths that there are, for tests; NULL behind the last. Those that end in '/' have an id behind them. */
+const char *sbx_route_path(size_t index);
+
 /* Replace an application's policy with what was put. */
 void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *body, struct sbx_reply *reply);
 
 /* Do what a person posts to an issue's path (issue_replies.h). */
-void sbx_route_post_issue(const struct sbx_routes *routes, const char *path, const uint8_t issue[SBX_ID_BYTES],
+void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, const uint8_t issue[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *form, struct sbx_reply *reply);
 
 /* A path under which a machine asks to be forgotten. */

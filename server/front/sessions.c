@@ -19,7 +19,7 @@ enum {
 struct session {
     char text[SBX_SESSION_TEXT_BYTES]; /* "": none */
     int64_t begun_s;
-    size_t token;
+    uint8_t token[SBX_TOKEN_DIGEST];
 };
 
 struct sbx_sessions {
@@ -48,7 +48,8 @@ void sbx_sessions_destroy(struct sbx_sessions *sessions)
     free(sessions);
 }
 
-int sbx_sessions_open(struct sbx_sessions *sessions, size_t token, int64_t now_s, char text_out[SBX_SESSION_TEXT_BYTES])
+int sbx_sessions_open(struct sbx_sessions *sessions, const uint8_t token[SBX_TOKEN_DIGEST], int64_t now_s,
+                      char text_out[SBX_SESSION_TEXT_BYTES])
 {
     uint8_t secret[SECRET_BYTES];
     if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
@@ -62,7 +63,7 @@ int sbx_sessions_open(struct sbx_sessions *sessions, size_t token, int64_t now_s
             place = &sessions->each[i];
     memcpy(place->text, text_out, SBX_SESSION_TEXT_BYTES);
     place->begun_s = now_s;
-    place->token = token;
+    memcpy(place->token, token, SBX_TOKEN_DIGEST);
     pthread_mutex_unlock(&sessions->lock);
     return 0;
 }
@@ -88,7 +89,8 @@ static struct session *find(struct sbx_sessions *sessions, const char *text)
     return found;
 }
 
-bool sbx_sessions_find(struct sbx_sessions *sessions, const char *text, int64_t now_s, size_t *token_out)
+bool sbx_sessions_find(struct sbx_sessions *sessions, const char *text, int64_t now_s,
+                       uint8_t token_out[SBX_TOKEN_DIGEST])
 {
     pthread_mutex_lock(&sessions->lock);
     struct session *session = find(sessions, text);
@@ -97,7 +99,7 @@ bool sbx_sessions_find(struct sbx_sessions *sessions, const char *text, int64_t 
         session = NULL;
     }
     if (session)
-        *token_out = session->token;
+        memcpy(token_out, session->token, SBX_TOKEN_DIGEST);
     pthread_mutex_unlock(&sessions->lock);
     return session != NULL;
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "token_line.h"
+
 enum {
     SBX_SESSION_TEXT_BYTES = 65, /* 64 hex digits and a zero */
     SBX_SESSION_LIFE_S = 12 * 3600,
@@ -20,12 +22,13 @@ struct sbx_sessions;
 struct sbx_sessions *sbx_sessions_create(size_t max);
 void sbx_sessions_destroy(struct sbx_sessions *sessions); /* NULL is fine */
 
-/* One begins, for `token` (any number of the caller's), at `now_s` of a clock that only goes on. Returns 0 and its text, or -errno
+/* One begins, for the token of that digest, at `now_s` of a clock that only goes on. Returns 0 and its text, or -errno
  * when there is no randomness. */
-int sbx_sessions_open(struct sbx_sessions *sessions, size_t token, int64_t now_s,
+int sbx_sessions_open(struct sbx_sessions *sessions, const uint8_t token[SBX_TOKEN_DIGEST], int64_t now_s,
                       char text_out[SBX_SESSION_TEXT_BYTES]);
 /* Is `text` (NULL: no) a session that has not ended? */
-bool sbx_sessions_find(struct sbx_sessions *sessions, const char *text, int64_t now_s, size_t *token_out);
+bool sbx_sessions_find(struct sbx_sessions *sessions, const char *text, int64_t now_s,
+                       uint8_t token_out[SBX_TOKEN_DIGEST]);
 void sbx_sessions_close(struct sbx_sessions *sessions, const char *text); /* one that there is not: nothing */
 
 /* May a wrong token be answered now? 30 at once and one each two seconds, of all visitors together. */

@@ -137,12 +137,28 @@ static void refuse_list(struct sbx_reply *reply)
     reply->retry_after_s = AGAIN_S;
 }
 
-void sbx_symbol_reply_stored(struct sbx_symbol_intake *intake, struct sbx_reply *reply)
+/* What is stored; where one application looks, what was sent for it. */
+static int list_stored(const struct sbx_store_view *view, struct sbx_symbol_intake *intake,
+                       struct sbx_stored_row **rows_out, size_t *count_out)
+{
+    int result = sbx_symbol_intake_list(intake, rows_out, count_out);
+    if (result == 0 && view->app != 0)
+        result = sbx_store_keep_sent(view, *rows_out, count_out);
+    if (result < 0) {
+        free(*rows_out);
+        *rows_out = NULL;
+        *count_out = 0;
+    }
+    return result;
+}
+
+void sbx_symbol_reply_stored(const struct sbx_store_view *view, struct sbx_symbol_intake *intake,
+                             struct sbx_reply *reply)
 {
     struct sbx_stored_row *rows = NULL;
     struct sbx_document json = {0};
     size_t count = 0;
-    if (sbx_symbol_intake_list(intake, &rows, &count) < 0) {
+    if (list_stored(view, intake, &rows, &count) < 0) {
         refuse_list(reply);
         return;
     }
@@ -167,12 +183,12 @@ void sbx_symbol_reply_stored(struct sbx_symbol_intake *intake, struct sbx_reply 
     free(rows);
 }
 
-void sbx_symbol_reply_missing(struct sbx_store *store, struct sbx_reply *reply)
+void sbx_symbol_reply_missing(const struct sbx_store_view *view, struct sbx_reply *reply)
 {
     struct sbx_missing_row *rows = calloc(MISSING_MAX, sizeof(*rows));
     struct sbx_document json = {0};
     size_t count = 0;
-    if (!rows || sbx_store_missing(store, rows, MISSING_MAX, &count) < 0) {
+    if (!rows || sbx_store_missing(view, rows, MISSING_MAX, &count) < 0) {
         free(rows);
         refuse_list(reply);
         return;
@@ -213,16 +229,16 @@ static void print_address(const char *host, char *text, size_t bytes)
     snprintf(text, bytes, "%s://%s", is_here ? "http" : "https", host);
 }
 
-int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *intake, const char *host,
+int sbx_symbol_reply_page(const struct sbx_store_view *view, struct sbx_symbol_intake *intake, const char *host,
                           struct sbx_reply *reply)
 {
     struct sbx_stored_row *stored = NULL;
     struct sbx_missing_row *missing = calloc(MISSING_MAX, sizeof(*missing));
     struct sbx_symbols_page page = {.missing = missing};
     char address[256];
-    int result = missing ? sbx_store_missing(store, missing, MISSING_MAX, &page.missing_count) : -ENOMEM;
+    int result = missing ? sbx_store_missing(view, missing, MISSING_MAX, &page.missing_count) : -ENOMEM;
     if (result == 0)
-        result = sbx_symbol_intake_list(intake, &stored, &page.stored_count);
+        result = list_stored(view, intake, &stored, &page.stored_count);
     if (result == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
@@ -242,12 +258,12 @@ int sbx_symbol_reply_page(struct sbx_store *store, struct sbx_symbol_intake *int
 
 /* ---- issues that moved ---- */
 
-int sbx_symbol_reply_moved(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], bool as_page,
+int sbx_symbol_reply_moved(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], bool as_page,
                            struct sbx_reply *reply)
 {
     struct sbx_issue_after *rows = calloc(AFTER_MAX, sizeof(*rows));
     size_t count = 0;
-    int result = rows ? sbx_store_issues_after(store, issue, rows, AFTER_MAX, &count) : -ENOMEM;
+    int result = rows ? sbx_store_issues_after(view, issue, rows, AFTER_MAX, &count) : -ENOMEM;
     if (result == 0 && count == 0)
         result = -ENOENT;
     if (result == 0 && count == 1) {

@@ -8,6 +8,7 @@
  *     digest      BLOB(32)                  SHA-256 of the envelope as it came
  *     received_ms
  *     envelope    BLOB                      NULL once it was opened
+ *     tenant      INTEGER                   the application that its sender may send for, 0 all
  *     failed_by, failure TEXT               server version that found nothing inside, and why */
 #include "sealed_store.h"
 
@@ -25,7 +26,8 @@ static const char setup[] =
     "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; PRAGMA secure_delete=ON;"
     "BEGIN IMMEDIATE;"
     "CREATE TABLE IF NOT EXISTS sealed(seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, key_id BLOB NOT NULL,"
-    " digest BLOB NOT NULL, received_ms INTEGER NOT NULL, envelope BLOB, failed_by TEXT, failure TEXT);"
+    " digest BLOB NOT NULL, received_ms INTEGER NOT NULL, envelope BLOB, failed_by TEXT, failure TEXT,"
+    " tenant INTEGER NOT NULL DEFAULT 0);"
     "CREATE INDEX IF NOT EXISTS sealed_received ON sealed(received_ms);"
     "CREATE INDEX IF NOT EXISTS sealed_waiting ON sealed(key_id, seq) WHERE envelope IS NOT NULL AND failure IS NULL;"
     "COMMIT;";
@@ -44,18 +46,19 @@ enum statement {
 };
 static const char *const sql[STATEMENTS] = {
     [FIND] = "SELECT digest FROM sealed WHERE id = ?1",
-    [ADD] = "INSERT INTO sealed(id, key_id, digest, received_ms, envelope) VALUES(?1, ?2, ?3, ?4, ?5)",
-    [NEXT] =
-        "SELECT id, received_ms, envelope FROM sealed WHERE key_id = ?1 AND envelope IS NOT NULL AND failure IS NULL"
-        " ORDER BY seq LIMIT 1",
+    [ADD] = "INSERT INTO sealed(id, key_id, digest, received_ms, envelope, tenant) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [NEXT] = "SELECT id, received_ms, envelope, tenant FROM sealed WHERE key_id = ?1 AND envelope IS NOT NULL AND "
+             "failure IS NULL"
+             " ORDER BY seq LIMIT 1",
     [OPENED] = "UPDATE sealed SET envelope = NULL, failure = NULL WHERE id = ?1",
     [FAILED] = "UPDATE sealed SET failed_by = ?2, failure = ?3 WHERE id = ?1",
     [RETRY] = "UPDATE sealed SET failure = NULL WHERE failure IS NOT NULL AND failed_by IS NOT ?1",
     [FORGET] = "DELETE FROM sealed WHERE envelope IS NULL AND received_ms < ?1",
     [AGE] = "DELETE FROM sealed WHERE seq = (SELECT seq FROM sealed WHERE envelope IS NOT NULL AND received_ms < ?1"
             " ORDER BY received_ms LIMIT 1)",
-    [COUNT] = "SELECT (SELECT COUNT(*) FROM sealed WHERE envelope IS NOT NULL AND failure IS NULL),"
-              " (SELECT COUNT(*) FROM sealed WHERE failure IS NOT NULL)",
+    [COUNT] = "SELECT (SELECT COUNT(*) FROM sealed WHERE envelope IS NOT NULL AND failure IS NULL AND (?1 = 0 OR"
+              " tenant = ?1)),"
+              " (SELECT COUNT(*) FROM sealed WHERE failure IS NOT NULL AND (?1 = 0 OR tenant = ?1))",
 };
 
 struct sbx_sealed_store {
@@ -137,8 +140,8 @@ int sbx_sealed_store_look(struct sbx_sealed_store *store, const uint8_t id[SBX_I
     return result;
 }
 
-int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed *sealed, const void *envelope,
-                         size_t bytes, int64_t received_ms, enum sbx_stored *stored_out)
+int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed *sealed, uint64_t app,
+                         const void *envelope, size_t bytes, int64_t received_ms, enum sbx_stored *stored_out)
 {
     uint8_t digest[SBX_SEALED_DIGEST_BYTES];
     int result = sbx_sealed_digest(envelope, bytes, digest);
@@ -155,6 +158,7 @@ int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed
         sqlite3_bind_blob(statement, 3, digest, SBX_SEALED_DIGEST_BYTES, SQLITE_STATIC);
         sqlite3_bind_int64(statement, 4, received_ms);
         sqlite3_bind_blob64(statement, 5, envelope, bytes, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 6, (int64_t)app);
         result = sbx_store_step(statement);
         sqlite3_clear_bindings(statement); /* the digest and the envelope end with this call */
     }
@@ -167,7 +171,8 @@ int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed
 }
 
 int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unseal_keys *keys,
-                          uint8_t id_out[SBX_ID_BYTES], int64_t *received_ms_out, struct sbx_byte_buffer *envelope_out)
+                          uint8_t id_out[SBX_ID_BYTES], uint64_t *app_out, int64_t *received_ms_out,
+                          struct sbx_byte_buffer *envelope_out)
 {
     int result = 0;
     sbx_store_handle_lock(&store->handle);
@@ -178,6 +183,7 @@ int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unsea
         if (result > 0) {
             memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
             *received_ms_out = sqlite3_column_int64(statement, 1);
+            *app_out = (uint64_t)sqlite3_column_int64(statement, 3);
             sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 2),
                                    (size_t)sqlite3_column_bytes(statement, 2));
             sqlite3_reset(statement);
@@ -232,10 +238,11 @@ int sbx_sealed_store_forget(struct sbx_sealed_store *store, int64_t now_ms)
     return result;
 }
 
-int sbx_sealed_store_count(struct sbx_sealed_store *store, struct sbx_sealed_counts *counts_out)
+int sbx_sealed_store_count(struct sbx_sealed_store *store, uint64_t app, struct sbx_sealed_counts *counts_out)
 {
     sbx_store_handle_lock(&store->handle);
     sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, COUNT);
+    sqlite3_bind_int64(statement, 1, (int64_t)app);
     int result = sbx_store_step(statement);
     if (result > 0) {
         counts_out->waiting = sqlite3_column_int64(statement, 0);

@@ -28,13 +28,15 @@ void sbx_sealed_store_close(struct sbx_sealed_store *store); /* NULL is fine */
 /* Is it known? NEW: no. */
 int sbx_sealed_store_look(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES], const void *envelope,
                           size_t bytes, enum sbx_stored *stored_out);
-/* Keep it: when this returns 0 with NEW or BEFORE it is durable. CONFLICT: the id is taken by other bytes. */
-int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed *sealed, const void *envelope,
-                         size_t bytes, int64_t received_ms, enum sbx_stored *stored_out);
+/* Keep it: when this returns 0 with NEW or BEFORE it is durable. CONFLICT: the id is taken by other bytes. `app`: the one that its sender
+ * may send for (sbx_stall_tenant()), 0 all; whoever opens it looks. */
+int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed *sealed, uint64_t app,
+                         const void *envelope, size_t bytes, int64_t received_ms, enum sbx_stored *stored_out);
 
 /* The oldest that waits for one of these keys, appended to `envelope_out`. -ENOENT: none. */
 int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unseal_keys *keys,
-                          uint8_t id_out[SBX_ID_BYTES], int64_t *received_ms_out, struct sbx_byte_buffer *envelope_out);
+                          uint8_t id_out[SBX_ID_BYTES], uint64_t *app_out, int64_t *received_ms_out,
+                          struct sbx_byte_buffer *envelope_out);
 /* What was inside is stored elsewhere now, durably. */
 int sbx_sealed_store_opened(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES]);
 /* There was nothing inside that can be stored. It is kept, and not tried again by this version. */
@@ -45,6 +47,7 @@ int sbx_sealed_store_age_one(struct sbx_sealed_store *store, int64_t before_ms);
 /* Forget the digests of what was opened long before. */
 int sbx_sealed_store_forget(struct sbx_sealed_store *store, int64_t now_ms);
 
-int sbx_sealed_store_count(struct sbx_sealed_store *store, struct sbx_sealed_counts *counts_out);
+/* Of one application's senders; `app` 0: of all. */
+int sbx_sealed_store_count(struct sbx_sealed_store *store, uint64_t app, struct sbx_sealed_counts *counts_out);
 
 #endif

@@ -38,3 +38,17 @@ void sbx_id_print(const uint8_t id[SBX_ID_BYTES], char text_out[SBX_ID_TEXT_BYTE
 {
     sbx_hex_print(id, SBX_ID_BYTES, text_out);
 }
+
+size_t sbx_hex_read(const char *text, uint8_t *bytes_out, size_t room)
+{
+    size_t count = strlen(text) / 2;
+    if (strlen(text) % 2 != 0 || count > room)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        int high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return 0;
+        bytes_out[i] = (uint8_t)(high << 4 | low);
+    }
+    return count;
+}

@@ -20,5 +20,7 @@ void sbx_id_print(const uint8_t id[SBX_ID_BYTES], char text_out[SBX_ID_TEXT_BYTE
 
 /* Lower hex of `count` bytes and a zero: `text_out` has 2 * count + 1 bytes. */
 void sbx_hex_print(const uint8_t *bytes, size_t count, char *text_out);
+/* Bytes of lower hex; returns how many, 0 for what is none or does not fit. */
+size_t sbx_hex_read(const char *text, uint8_t *bytes_out, size_t room);
 
 #endif

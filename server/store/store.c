@@ -91,6 +91,11 @@ static int compare_payload(struct sbx_store *store, int64_t seq, const void *env
     return 0;
 }
 
+uint64_t sbx_stall_tenant(const struct sbx_stall *stall)
+{
+    return stall->app_what != 0 ? stall->app_what : stall->program;
+}
+
 /* How long a stall lasted. Who asks for a snapshot by hand asks about the last seconds, whatever message is open. */
 static int64_t duration_of(const struct sbx_stall *stall)
 {
@@ -150,6 +155,7 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     sqlite3_bind_text(statement, 1, version, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, build_id, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 3, sbx_version_rank(version));
+    sqlite3_bind_int64(statement, 4, (int64_t)sbx_stall_tenant(stall));
     int result = sbx_store_step(statement);
     if (result < 0)
         return result;
@@ -168,6 +174,7 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
     sqlite3_bind_int64(statement, 12, stall->sampling.one_in);
     if (duration_of(stall) > 0)
         sqlite3_bind_int(statement, 13, sbx_duration_bucket(duration_of(stall)));
+    sqlite3_bind_int64(statement, 14, (int64_t)sbx_stall_tenant(stall));
     result = sbx_store_step(statement);
     if (result < 0)
         return result;
@@ -320,6 +327,7 @@ static int set_verdict(struct sbx_store *store, int64_t seq, const struct sbx_ve
     sqlite3_bind_text(statement, 8, verdict->module, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 9, verdict->headline, -1, SQLITE_STATIC);
     sqlite3_bind_double(statement, 10, verdict->confidence);
+    sqlite3_bind_int64(statement, 11, (int64_t)verdict->tenant);
     int result = sbx_store_step(statement);
     sqlite3_clear_bindings(statement); /* the strings are the caller's */
     return result;

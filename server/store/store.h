@@ -21,6 +21,16 @@
 
 struct sbx_store;
 
+/* Who looks. What is given out below is cut to it, and of what is another application's nothing is told, not that it is there.
+ * A place, an issue and a build are of one application each. */
+struct sbx_store_view {
+    struct sbx_store *store; /* borrowed */
+    uint64_t app;            /* sbx_stall_tenant() of the one that may be seen; 0: all */
+};
+
+/* The application that a payload says it is of, as a number (sbx_app_what() of proto/names.h); 0: it says none. */
+uint64_t sbx_stall_tenant(const struct sbx_stall *stall);
+
 enum sbx_triage_state {
     SBX_TRIAGE_PENDING = 0,
     SBX_TRIAGE_DONE = 1,
@@ -111,6 +121,7 @@ struct sbx_verdict_row {
     const uint8_t *key; /* SBX_ID_BYTES: which issue it belongs to (grouping.h) */
     const char *path;   /* the same for people; NULL: "" */
     uint32_t rules;     /* SBX_GROUPING_RULES that made it */
+    uint64_t tenant;    /* as sbx_stall_tenant(): counts for what came before stores kept it */
     const struct sbx_said_row *said;
     size_t said_count;
 };
@@ -150,7 +161,8 @@ int sbx_store_age_one(struct sbx_store *store, enum sbx_store_aged what, int64_t
 int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased_before_ms, bool has_removed);
 
 /* The envelope as it came, appended to `envelope_out`. -ENOENT also when it was aged out. */
-int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out);
+int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
+                       struct sbx_byte_buffer *envelope_out);
 
 /* ---- triage's side ---- */
 
@@ -195,15 +207,18 @@ void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines);
 uint32_t sbx_store_min_machines(const struct sbx_store *store);
 
 /* Newest first; `issue` NULL: of all; `before_seq` 0: from the newest on. */
-int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
+int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out);
-int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out);
+int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
+                       struct sbx_snapshot_row *row_out);
 /* Those of the most stalls first, as estimated. */
-int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out);
-int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out);
+int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *rows, size_t max, size_t *count_out);
+int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
+                    struct sbx_issue_row *row_out);
 /* Of what issue is this address, which no issue has any more? 0, -ENOENT or -errno. */
-int sbx_store_find_address(struct sbx_store *store, const uint8_t address[SBX_ID_BYTES],
+int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t address[SBX_ID_BYTES],
                            uint8_t issue_out[SBX_ID_BYTES]);
-int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out);
+/* `bytes` is 0 in a view of one application. */
+int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out);
 
 #endif

@@ -83,7 +83,10 @@ enum writer_statement {
     COUNT_GAPS_OF,
     COUNT_GAPS,
     NEXT_RENAMED,
+    ADD_SYMBOL_SENDER,
+    COUNT_GAPS_OF_TENANT,
     READ_ID,
+    READ_TENANT,
     END_RENAMED,
     ALL_GAPS,
     FORGET_MODULES,
@@ -93,7 +96,7 @@ enum writer_statement {
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 13
+    SBX_READER_STATEMENTS = 17
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 

@@ -21,24 +21,27 @@ static int prepare(struct sbx_store *store, const char *sql, sqlite3_stmt **stat
                                                                                                               : -EIO;
 }
 
-static void bind_span(sqlite3_stmt *statement, const uint8_t *issue, const struct sbx_issue_span *span)
+static void bind_span(const struct sbx_store_view *view, sqlite3_stmt *statement, const uint8_t *issue,
+                      const struct sbx_issue_span *span)
 {
     if (issue)
         sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, span->from_day);
     sqlite3_bind_int64(statement, 3, span->to_day);
     sqlite3_bind_text(statement, 4, span->version, -1, SQLITE_STATIC);
-    if (sqlite3_bind_parameter_count(statement) == 5)
-        sqlite3_bind_text(statement, 5, span->app ? span->app : "", -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 5, span->app ? span->app : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 6, (int64_t)view->app);
 }
 
 #define IN_SPAN(table)                                                                                           \
     table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
           " = ?4))"
-/* Without an issue (?1 NULL) those of all, or of an application. */
-#define OF_ISSUE(table)                                                                                           \
-    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 UNION ALL SELECT" \
-          " p.num FROM place p JOIN snapshot s ON s.seq = p.newest WHERE ?1 IS NULL AND (?5 = '' OR s.app = ?5))" \
+/* Without an issue (?1 NULL) those of all, or of an application. ?6: who looks. */
+#define OF_ISSUE(table)                                                                                               \
+    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR "      \
+          "p.tenant = ?6) UNION ALL SELECT"                                                                           \
+          " p.num FROM place p JOIN snapshot s ON s.seq = p.newest WHERE ?1 IS NULL AND (?5 = '' OR s.app = ?5) AND " \
+          "(?6 = 0 OR p.tenant = ?6))"                                                                                \
           " AND " IN_SPAN(table)
 
 /* Conditions on the place come before its facts are looked at. */
@@ -51,10 +54,12 @@ static void bind_span(sqlite3_stmt *statement, const uint8_t *issue, const struc
              " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 " \
              "OR"                                                                                                     \
              " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"          \
-             " AND (?9 <= 1 OR p.sure >= ?9) GROUP BY i.num ORDER BY "
+             " AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num " \
+             "AND"                                                                                                    \
+             " x.tenant IS NOT ?12)) GROUP BY i.num ORDER BY "
 
-int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query *query, struct sbx_issue_row *rows,
-                          size_t max, size_t *count_out)
+int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
+                          struct sbx_issue_row *rows, size_t max, size_t *count_out)
 {
     static const char *const statements[] = {
         [SBX_ISSUES_BY_STALLS] = FIND_ISSUES "3 DESC, MAX(p.last_ms) DESC LIMIT ?10 OFFSET ?11",
@@ -71,17 +76,18 @@ int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query 
     *count_out = 0;
     if (!found)
         return -ENOMEM;
-    sbx_store_handle_lock(&store->reader);
-    int result = prepare(store, statements[query->order], &statement);
+    sbx_store_handle_lock(&view->store->reader);
+    int result = prepare(view->store, statements[query->order], &statement);
     if (result == 0) {
-        bind_span(statement, NULL, &query->span);
+        bind_span(view, statement, NULL, &query->span);
         sqlite3_bind_text(statement, 5, query->app, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 6, query->cause, -1, SQLITE_STATIC);
         sqlite3_bind_text(statement, 7, query->text, -1, SQLITE_STATIC);
         sqlite3_bind_int(statement, 8, query->state);
-        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(store));
+        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(view->store));
         sqlite3_bind_int64(statement, 10, (int64_t)max);
         sqlite3_bind_int64(statement, 11, query->skip);
+        sqlite3_bind_int64(statement, 12, (int64_t)view->app);
         while (count < max && (result = sbx_store_step(statement)) > 0) {
             struct found *one = &found[count++];
             memcpy(one->id, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
@@ -92,10 +98,10 @@ int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query 
         }
     }
     sqlite3_finalize(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     for (size_t i = 0; i < count && result >= 0; i++) {
         struct sbx_issue_row *row = &rows[*count_out];
-        result = sbx_store_issue(store, found[i].id, row);
+        result = sbx_store_issue(view, found[i].id, row);
         if (result == -ENOENT) { /* gone meanwhile */
             result = 0;
             continue;
@@ -114,13 +120,13 @@ int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query 
 
 typedef void (*take_row)(sqlite3_stmt *statement, struct sbx_issue_sums *sums);
 
-static int read_rows(struct sbx_store *store, const char *sql, const uint8_t *issue, const struct sbx_issue_span *span,
-                     take_row take, struct sbx_issue_sums *sums)
+static int read_rows(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
+                     const struct sbx_issue_span *span, take_row take, struct sbx_issue_sums *sums)
 {
     sqlite3_stmt *statement = NULL;
-    int result = prepare(store, sql, &statement);
+    int result = prepare(view->store, sql, &statement);
     if (result == 0) {
-        bind_span(statement, issue, span);
+        bind_span(view, statement, issue, span);
         while ((result = sbx_store_step(statement)) > 0)
             take(statement, sums);
     }
@@ -194,7 +200,7 @@ static void take_place(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
 }
 
 /* The quantiles of what a statement gives as bucket and weight. */
-static int read_quantiles(struct sbx_store *store, const uint8_t *issue, const struct sbx_issue_span *span,
+static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                           int64_t quantiles_out[3])
 {
     static const double shares[] = {0.5, 0.9, 0.99};
@@ -206,11 +212,11 @@ static int read_quantiles(struct sbx_store *store, const uint8_t *issue, const s
     size_t count = 0;
     int result =
         !counts ? -ENOMEM
-                : prepare(store,
+                : prepare(view->store,
                           "SELECT d.bucket, SUM(d.weight) FROM spread d WHERE " OF_ISSUE("d") " GROUP BY 1 ORDER BY 1",
                           &statement);
     if (result == 0) {
-        bind_span(statement, issue, span);
+        bind_span(view, statement, issue, span);
         while (count < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
             counts[count++] =
                 (struct sbx_bucket_count){sqlite3_column_int(statement, 0), sqlite3_column_int64(statement, 1)};
@@ -222,32 +228,32 @@ static int read_quantiles(struct sbx_store *store, const uint8_t *issue, const s
     return result < 0 ? result : 0;
 }
 
-static int sum_durations(struct sbx_store *store, const uint8_t *issue, const struct sbx_issue_span *span,
+static int sum_durations(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
                          struct sbx_issue_sums *sums)
 {
     int64_t quantiles[3] = {0};
-    sums->is_withheld = sbx_store_min_machines(store) > 1;
+    sums->is_withheld = sbx_store_min_machines(view->store) > 1;
     if (sums->is_withheld)
         return 0;
-    int result = read_quantiles(store, issue, span, quantiles);
+    int result = read_quantiles(view, issue, span, quantiles);
     sums->p50_ns = quantiles[0];
     sums->p90_ns = quantiles[1];
     sums->p99_ns = quantiles[2];
     if (result == 0)
-        result = read_rows(store,
+        result = read_rows(view,
                            "SELECT f.day, SUM(f.hits), SUM(f.weight), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
                                "f") " GROUP BY 1 ORDER BY 1 DESC",
                            issue, span, take_day, sums);
     return result;
 }
 
-int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                             const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
 {
     *sums_out = (struct sbx_issue_sums){0};
-    sbx_store_handle_lock(&store->reader);
-    int result = sum_durations(store, issue, span, sums_out);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_lock(&view->store->reader);
+    int result = sum_durations(view, issue, span, sums_out);
+    sbx_store_handle_unlock(&view->store->reader);
     return result;
 }
 
@@ -259,8 +265,9 @@ static const struct {
          "f"),
      take_total},
     {"SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m"), take_machines},
-    {"SELECT p.id, p.path, p.hits FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND ?2 + ?3 + LENGTH(?4)"
-     " IS NOT NULL ORDER BY p.hits DESC",
+    {"SELECT p.id, p.path, p.hits FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND ?2 + ?3 + LENGTH(?4 "
+     "|| ?5)"
+     " IS NOT NULL AND (?6 = 0 OR p.tenant = ?6) ORDER BY p.hits DESC",
      take_place},
     {"SELECT b.version, SUM(f.hits), SUM(f.weight), SUM(f.machines), COUNT(DISTINCT b.num), MIN(f.day), MAX(f.day)"
      " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
@@ -270,53 +277,56 @@ static const struct {
      take_label},
 };
 
-int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
-                        struct sbx_issue_sums *sums_out)
+int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
+                        const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
 {
     *sums_out = (struct sbx_issue_sums){0};
-    sbx_store_handle_lock(&store->reader);
-    int result = sum_durations(store, issue, span, sums_out);
+    sbx_store_handle_lock(&view->store->reader);
+    int result = sum_durations(view, issue, span, sums_out);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == 0; i++)
         if (!sums_out->is_withheld)
-            result = read_rows(store, parts[i].sql, issue, span, parts[i].take, sums_out);
+            result = read_rows(view, parts[i].sql, issue, span, parts[i].take, sums_out);
     for (size_t i = 0; i < sums_out->version_count && result == 0; i++) {
         struct sbx_version_sum *version = &sums_out->versions[i];
         const struct sbx_issue_span part = {version->version, span->from_day, span->to_day, span->app};
         int64_t quantiles[3] = {0};
         if (*version->version) /* "" would be all of them */
-            result = read_quantiles(store, issue, &part, quantiles);
+            result = read_quantiles(view, issue, &part, quantiles);
         version->p50_ns = quantiles[0];
         version->p90_ns = quantiles[1];
     }
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result;
 }
 
-int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
+int sbx_store_sum_all(const struct sbx_store_view *view, const struct sbx_issue_span *span,
+                      struct sbx_issue_sums *sums_out)
 {
-    return sbx_store_sum_issue(store, NULL, span, sums_out);
+    return sbx_store_sum_issue(view, NULL, span, sums_out);
 }
 
-int sbx_store_apps(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_app_sum *rows, size_t max,
-                   size_t *count_out)
+int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_span *span, struct sbx_app_sum *rows,
+                   size_t max, size_t *count_out)
 {
     sqlite3_stmt *statement = NULL;
     size_t count = 0;
     *count_out = 0;
-    if (sbx_store_min_machines(store) > 1)
+    if (sbx_store_min_machines(view->store) > 1)
         return 0;
-    sbx_store_handle_lock(&store->reader);
-    int result = prepare(store,
+    sbx_store_handle_lock(&view->store->reader);
+    int result = prepare(view->store,
                          "SELECT s.app, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines),"
                          " COUNT(DISTINCT p.issue), COUNT(DISTINCT b.version), b.version, MAX(b.rank) FROM place p"
                          " JOIN snapshot s ON s.seq = p.newest JOIN fact f ON f.place = p.num"
                          " JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2 AND s.app IS NOT NULL"
+                         " AND (?4 = 0 OR p.tenant = ?4)"
                          " GROUP BY s.app ORDER BY 3 DESC, 1 LIMIT ?3",
                          &statement);
     if (result == 0) {
         sqlite3_bind_int64(statement, 1, span->from_day);
         sqlite3_bind_int64(statement, 2, span->to_day);
         sqlite3_bind_int64(statement, 3, (int64_t)max);
+        sqlite3_bind_int64(statement, 4, (int64_t)view->app);
         while (count < max && (result = sbx_store_step(statement)) > 0) {
             struct sbx_app_sum *row = &rows[count++];
             *row = (struct sbx_app_sum){.hits = sqlite3_column_int64(statement, 1),
@@ -330,34 +340,38 @@ int sbx_store_apps(struct sbx_store *store, const struct sbx_issue_span *span, s
         }
     }
     sqlite3_finalize(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
 }
 
 /* ---- what people say ---- */
 
-/* The writer's lock is held. */
-static int find_issue(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *num_out)
+/* An issue that may be seen, and whose it is (0: not known). The writer's lock is held. */
+static int find_issue(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES], int64_t *num_out,
+                      int64_t *tenant_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_ISSUE);
+    sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, FIND_ISSUE);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, (int64_t)view->app);
     int result = sbx_store_step(statement);
-    if (result > 0)
+    if (result > 0) {
         *num_out = sqlite3_column_int64(statement, 0);
+        *tenant_out = sqlite3_column_int64(statement, 2);
+    }
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-int sbx_store_say_of_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+int sbx_store_say_of_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                            const struct sbx_issue_words *words, int64_t now_ms)
 {
-    int64_t num;
-    sbx_store_handle_lock(&store->writer);
-    int result = find_issue(store, issue, &num);
+    int64_t num, tenant;
+    sbx_store_handle_lock(&view->store->writer);
+    int result = find_issue(view, issue, &num, &tenant);
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, CHANGE_ISSUE);
+        sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, CHANGE_ISSUE);
         sqlite3_bind_int64(statement, 1, num);
         sqlite3_bind_int(statement, 2, words->state);
         sqlite3_bind_text(statement, 3, words->until, -1, SQLITE_STATIC);
@@ -368,46 +382,52 @@ int sbx_store_say_of_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_B
         result = sbx_store_step(statement);
         sqlite3_clear_bindings(statement);
     }
-    sbx_store_handle_unlock(&store->writer);
+    sbx_store_handle_unlock(&view->store->writer);
     return result;
 }
 
-int sbx_store_merge_issues(struct sbx_store *store, const uint8_t from[SBX_ID_BYTES], const uint8_t into[SBX_ID_BYTES])
+int sbx_store_merge_issues(const struct sbx_store_view *view, const uint8_t from[SBX_ID_BYTES],
+                           const uint8_t into[SBX_ID_BYTES])
 {
-    int64_t from_num = 0, into_num = 0;
-    sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin(&store->writer);
+    int64_t from_num = 0, into_num = 0, from_tenant = 0, into_tenant = 0;
+    sbx_store_handle_lock(&view->store->writer);
+    int result = sbx_store_handle_begin(&view->store->writer);
     if (result == 0) {
-        result = find_issue(store, from, &from_num);
+        result = find_issue(view, from, &from_num, &from_tenant);
         if (result == 0)
-            result = find_issue(store, into, &into_num);
+            result = find_issue(view, into, &into_num, &into_tenant);
         if (result == 0 && from_num == into_num)
             result = -EINVAL;
+        if (result == 0 && from_tenant != into_tenant)
+            result = -EXDEV;
         if (result == 0)
-            result = sbx_store_join_issues(store, from_num, from, into_num);
+            result = sbx_store_join_issues(view->store, from_num, from, into_num);
         if (result == 0) {
-            sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, TOUCH_ISSUE);
+            sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, TOUCH_ISSUE);
             sqlite3_bind_int64(statement, 1, into_num);
             result = sbx_store_step(statement);
         }
-        result = sbx_store_end(store, result);
+        result = sbx_store_end(view->store, result);
     }
-    sbx_store_handle_unlock(&store->writer);
+    sbx_store_handle_unlock(&view->store->writer);
     return result;
 }
 
-static int split(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
+static int split(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES])
 {
-    int64_t issue = 0;
+    struct sbx_store *store = view->store;
+    const struct sbx_store_view all = {store, 0};
+    int64_t issue = 0, tenant = 0;
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     int64_t place = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
+    bool is_seen = result > 0 && (view->app == 0 || sqlite3_column_int64(statement, 2) == (int64_t)view->app);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    if (result <= 0)
+    if (result < 0 || !is_seen)
         return result < 0 ? result : -ENOENT;
-    if (find_issue(store, id, &issue) == 0)
+    if (find_issue(&all, id, &issue, &tenant) == 0)
         return -EINVAL;
     statement = sbx_store_handle_use(&store->writer, DROP_ALIAS);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
@@ -428,12 +448,12 @@ static int split(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
     return sbx_store_step(statement);
 }
 
-int sbx_store_split_issue(struct sbx_store *store, const uint8_t place[SBX_ID_BYTES])
+int sbx_store_split_issue(const struct sbx_store_view *view, const uint8_t place[SBX_ID_BYTES])
 {
-    sbx_store_handle_lock(&store->writer);
-    int result = sbx_store_handle_begin(&store->writer);
+    sbx_store_handle_lock(&view->store->writer);
+    int result = sbx_store_handle_begin(&view->store->writer);
     if (result == 0)
-        result = sbx_store_end(store, split(store, place));
-    sbx_store_handle_unlock(&store->writer);
+        result = sbx_store_end(view->store, split(view, place));
+    sbx_store_handle_unlock(&view->store->writer);
     return result;
 }

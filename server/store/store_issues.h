@@ -37,8 +37,8 @@ struct sbx_issue_query {
 };
 
 /* Issues that have stalls in the span; hits, weight, variance and machine_days of the rows are of the span. */
-int sbx_store_find_issues(struct sbx_store *store, const struct sbx_issue_query *query, struct sbx_issue_row *rows,
-                          size_t max, size_t *count_out);
+int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
+                          struct sbx_issue_row *rows, size_t max, size_t *count_out);
 
 /* ---- the sums of one issue ---- */
 
@@ -82,13 +82,14 @@ struct sbx_issue_sums {
 };
 
 /* Durations alone, for a list: p50, p90, p99 and days. */
-int sbx_store_sum_durations(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                             const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
-int sbx_store_sum_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], const struct sbx_issue_span *span,
-                        struct sbx_issue_sums *sums_out);
+int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
+                        const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
 
 /* The same of all issues of an application, or of all: causes, functions, holders and so on of everything. No places. */
-int sbx_store_sum_all(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out);
+int sbx_store_sum_all(const struct sbx_store_view *view, const struct sbx_issue_span *span,
+                      struct sbx_issue_sums *sums_out);
 
 /* One application, in a span. */
 struct sbx_app_sum {
@@ -97,8 +98,8 @@ struct sbx_app_sum {
 };
 
 /* Applications of the span, those of the most stalls first. The span's version and app are not looked at. None where sums are withheld. */
-int sbx_store_apps(struct sbx_store *store, const struct sbx_issue_span *span, struct sbx_app_sum *rows, size_t max,
-                   size_t *count_out);
+int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_span *span, struct sbx_app_sum *rows,
+                   size_t max, size_t *count_out);
 
 /* ---- what people say ---- */
 
@@ -108,11 +109,13 @@ struct sbx_issue_words {
 };
 
 /* -ENOENT: no such issue. It survives triage anew, ageing and an issue without stalls. */
-int sbx_store_say_of_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES],
+int sbx_store_say_of_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                            const struct sbx_issue_words *words, int64_t now_ms);
-/* The stalls of `from` are those of `into` from now on, and its address leads there. Nothing is counted anew. -EINVAL: itself. */
-int sbx_store_merge_issues(struct sbx_store *store, const uint8_t from[SBX_ID_BYTES], const uint8_t into[SBX_ID_BYTES]);
+/* The stalls of `from` are those of `into` from now on, and its address leads there. Nothing is counted anew. -EINVAL: itself.
+ * -EXDEV: they are of two applications. */
+int sbx_store_merge_issues(const struct sbx_store_view *view, const uint8_t from[SBX_ID_BYTES],
+                           const uint8_t into[SBX_ID_BYTES]);
 /* A place of an issue of several is an issue of its own again, at its own address. -ENOENT; -EINVAL: it is one already. */
-int sbx_store_split_issue(struct sbx_store *store, const uint8_t place[SBX_ID_BYTES]);
+int sbx_store_split_issue(const struct sbx_store_view *view, const uint8_t place[SBX_ID_BYTES]);
 
 #endif

@@ -2,7 +2,8 @@
 /* store_rows.c - rows out: what waits for triage, what pages and programs are shown, and what they are not.
  *
  * Where the server was told a number of machines k, a row is given only when at least k machines (rotating ids) are
- * behind what it tells: its place, and its build of the application. Their machines are counted when a stall comes or goes. */
+ * behind what it tells: its place, and its build of the application. Their machines are counted when a stall comes or goes.
+ * A view of one application has its rows only; an issue that has places of another one too is nobody's but who may see all. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +20,10 @@
 #define IS_COMMON_BUILD "(?9 <= 1 OR (SELECT c.sure FROM build c WHERE c.num = s.build) >= ?9)"
 #define IS_COMMON       "(" IS_COMMON_PLACE " AND " IS_COMMON_BUILD ")"
 
+/* ?8 is the application that may be seen, 0 all. What came before that was kept belongs to none until it is triaged anew. */
+#define IS_SEEN       "(?8 = 0 OR s.tenant = ?8)"
+#define IS_SEEN_ISSUE "(?8 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num AND x.tenant IS NOT ?8))"
+
 #define SNAPSHOT_COLUMNS                                                                                            \
     "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id," \
     " s.app_version, s.state, s.failure,"                                                                           \
@@ -33,20 +38,22 @@
 #define MET_BY(kind, column)                                                                                       \
     "CASE COUNT(*) WHEN 1 THEN SUM(" column ") ELSE (SELECT COUNT(DISTINCT m.who) FROM met m WHERE m.kind = " kind \
     " AND m.of IN (SELECT o.num FROM place o WHERE o.issue = p.issue)) END"
-#define ISSUE_SUMS                                                                                                  \
-    "(SELECT p.issue AS issue, SUM(p.hits) AS hits, " MET_BY("0", "p.sessions") " AS sessions, " MET_BY(            \
-        "2", "p.builds") " AS builds, MIN(p.first_ms) AS first_ms, MAX(p.last_ms) AS last_ms, MAX(p.longest_ns) AS" \
-                         " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " MET_BY(              \
-                             "1", "p.machines") " AS machines,"                                                     \
-                                                " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0"
-#define ISSUE_QUERY(sums)                                                                                            \
-    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"      \
-    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.received_ms <"          \
-    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <="     \
-    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until," \
-    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"             \
-    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"  \
-    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                \
+#define ISSUE_SUMS                                                                                                    \
+    "(SELECT p.issue AS issue, SUM(p.hits) AS hits, " MET_BY("0", "p.sessions") " AS sessions, " MET_BY(              \
+        "2", "p.builds") " AS builds, MIN(p.first_ms) AS first_ms, MAX(p.last_ms) AS last_ms, MAX(p.longest_ns) AS"   \
+                         " longest_ns, SUM(p.weight) AS weight, SUM(p.variance) AS variance, " MET_BY(                \
+                             "1", "p.machines") " AS machines,"                                                       \
+                                                " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0 AND (?8 = 0 " \
+                                                "OR p.tenant = ?8)"
+#define ISSUE_QUERY(sums)                                                                                             \
+    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"       \
+    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.tenant IS s.tenant AND " \
+    "o.received_ms <"                                                                                                 \
+    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <="      \
+    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until,"  \
+    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"              \
+    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"   \
+    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                 \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
 enum reader_statement {
@@ -55,12 +62,16 @@ enum reader_statement {
     TRIAGE_INPUT,
     ONE_SNAPSHOT,
     NEWEST_SNAPSHOTS,
+    NEWEST_OF_APP,
     SNAPSHOTS_OF_ISSUE,
     TOP_ISSUES,
     ONE_ISSUE,
     COUNT_ROWS,
+    COUNT_OF_APP,
     READ_END,
     MISSING_MODULES,
+    MISSING_OF_APP,
+    IS_SENT,
     ISSUES_AFTER,
     FIND_ADDRESS,
     READER_STATEMENTS,
@@ -68,27 +79,36 @@ enum reader_statement {
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
 
 const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
-    [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1",
+    [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1 AND " IS_SEEN,
     [EACH_PENDING] = "SELECT s.id, COALESCE(r.id, s.session) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
                      " WHERE s.state = 0 ORDER BY s.attempts, s.seq LIMIT ?1",
     [TRIAGE_INPUT] = "SELECT p.envelope, s.state, s.attempts, e.how, e.signal, e.duration_ns FROM snapshot s"
                      " JOIN payload p ON p.seq = s.seq"
                      " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1",
-    [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_COMMON,
+    [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_SEEN " AND " IS_COMMON,
     [NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
+    [NEWEST_OF_APP] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.tenant = ?8 AND s.seq < ?1 AND " IS_COMMON
+                      " ORDER BY s.seq DESC LIMIT ?2",
     [SNAPSHOTS_OF_ISSUE] =
         ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place IN (SELECT p.num FROM place p JOIN issue i ON"
-         " i.num = p.issue WHERE i.id = ?3) AND s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2"),
+         " i.num = p.issue WHERE i.id = ?3 AND " IS_SEEN_ISSUE ") AND s.seq < ?1 AND " IS_SEEN " AND " IS_COMMON
+         " ORDER BY s.seq DESC LIMIT ?2"),
     [TOP_ISSUES] = ISSUE_QUERY(
-        ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE
+        ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE
                                          " ORDER BY t.weight DESC, t.sessions DESC, t.last_ms DESC LIMIT ?1",
     [ONE_ISSUE] = ISSUE_QUERY(
         ISSUE_SUMS
-        " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_COMMON_ISSUE,
+        " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_SEEN_ISSUE
+                                                                                        " AND " IS_COMMON_ISSUE,
     [COUNT_ROWS] =
         "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
         " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
+    [COUNT_OF_APP] =
+        "SELECT (SELECT COUNT(*) FROM snapshot WHERE tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 0"
+        " AND tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 2 AND tenant = ?8), (SELECT COUNT(*) FROM "
+        "issue i"
+        " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) AND " IS_SEEN_ISSUE ")",
     /* Where few machines may not be shown, nor is a module that only they have. */
     [MISSING_MODULES] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
@@ -96,12 +116,22 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
         "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9)) >= ?9)"
         " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
+    /* Counted, because what is kept is of all applications. */
+    [MISSING_OF_APP] =
+        "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, COUNT(*), SUM(g.unnamed), MAX(s.received_ms)"
+        " FROM gap g JOIN snapshot s ON s.seq = g.seq JOIN module m ON m.id = g.module WHERE g.unnamed > 0 AND "
+        "s.tenant = ?8"
+        " GROUP BY m.id HAVING (?9 <= 1 OR COUNT(DISTINCT (SELECT r.id FROM rotating r WHERE r.seq = s.seq)) >= ?9)"
+        " ORDER BY 5 DESC, 6 DESC, m.build_id LIMIT ?1",
+    [IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
     [ISSUES_AFTER] =
         "SELECT i.id, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
         " JOIN place p ON p.num = s.place JOIN issue i ON i.num = p.issue WHERE w.issue = ?1 AND i.id <> ?1"
-        " AND " IS_COMMON_ISSUE " GROUP BY i.num ORDER BY COUNT(*) DESC LIMIT ?2",
-    [FIND_ADDRESS] = "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 UNION ALL"
-                     " SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1 LIMIT 1",
+        " AND " IS_SEEN_ISSUE " AND " IS_SEEN " AND " IS_COMMON_ISSUE " GROUP BY i.num ORDER BY COUNT(*) DESC LIMIT ?2",
+    [FIND_ADDRESS] =
+        "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 AND " IS_SEEN_ISSUE
+        " UNION ALL SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1"
+        " AND " IS_SEEN_ISSUE " LIMIT 1",
     [READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
                  " AND e.session = s.session WHERE s.id = ?1",
 };
@@ -116,18 +146,21 @@ uint32_t sbx_store_min_machines(const struct sbx_store *store)
     return store->min_machines > 1 ? store->min_machines : 1;
 }
 
-/* A statement that shows rows, with k. The lock is held. */
-static sqlite3_stmt *use_to_show(struct sbx_store *store, enum reader_statement index)
+/* A statement that shows rows, with k and who looks. The lock is held. */
+static sqlite3_stmt *use_to_show(const struct sbx_store_view *view, enum reader_statement index)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, index);
-    sqlite3_bind_int64(statement, 9, sbx_store_min_machines(store));
+    sqlite3_stmt *statement = sbx_store_handle_use(&view->store->reader, index);
+    sqlite3_bind_int64(statement, 8, (int64_t)view->app);
+    if (sqlite3_bind_parameter_count(statement) >= 9)
+        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(view->store));
     return statement;
 }
 
-int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_byte_buffer *envelope_out)
+int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
+                       struct sbx_byte_buffer *envelope_out)
 {
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_ENVELOPE);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, READ_ENVELOPE);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     if (result > 0) {
@@ -138,7 +171,7 @@ int sbx_store_envelope(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
     } else if (result == 0) {
         result = -ENOENT;
     }
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result;
 }
 
@@ -280,13 +313,15 @@ static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
     }
 }
 
-int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t before_seq,
+int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue, int64_t before_seq,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out)
 {
     size_t count = 0;
     int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, issue ? SNAPSHOTS_OF_ISSUE : NEWEST_SNAPSHOTS);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, issue       ? SNAPSHOTS_OF_ISSUE
+                                                : view->app ? NEWEST_OF_APP
+                                                            : NEWEST_SNAPSHOTS);
     sqlite3_bind_int64(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
     sqlite3_bind_int64(statement, 2, (int64_t)max);
     if (issue)
@@ -294,75 +329,76 @@ int sbx_store_snapshots(struct sbx_store *store, const uint8_t *issue, int64_t b
     while (count < max && (result = sbx_store_step(statement)) > 0)
         read_snapshot(statement, &rows[count++]);
     sqlite3_reset(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
 }
 
-int sbx_store_snapshot(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *row_out)
+int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
+                       struct sbx_snapshot_row *row_out)
 {
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, ONE_SNAPSHOT);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, ONE_SNAPSHOT);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     if (result > 0) {
         read_snapshot(statement, row_out);
         sqlite3_reset(statement);
     }
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-int sbx_store_issues(struct sbx_store *store, struct sbx_issue_row *rows, size_t max, size_t *count_out)
+int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *rows, size_t max, size_t *count_out)
 {
     size_t count = 0;
     int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, TOP_ISSUES);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, TOP_ISSUES);
     sqlite3_bind_int64(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0)
         read_issue(statement, &rows[count++]);
     sqlite3_reset(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
 }
 
-int sbx_store_issue(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
+int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
 {
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, ONE_ISSUE);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, ONE_ISSUE);
     sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     if (result > 0) {
         read_issue(statement, row_out);
         sqlite3_reset(statement);
     }
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-int sbx_store_find_address(struct sbx_store *store, const uint8_t address[SBX_ID_BYTES],
+int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t address[SBX_ID_BYTES],
                            uint8_t issue_out[SBX_ID_BYTES])
 {
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, FIND_ADDRESS);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, FIND_ADDRESS);
     sqlite3_bind_blob(statement, 1, address, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
     if (result > 0)
         memcpy(issue_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
-int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, size_t max, size_t *count_out)
+int sbx_store_missing(const struct sbx_store_view *view, struct sbx_missing_row *rows, size_t max, size_t *count_out)
 {
     size_t count = 0;
     int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, MISSING_MODULES);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, view->app ? MISSING_OF_APP : MISSING_MODULES);
     sqlite3_bind_int64(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
         struct sbx_missing_row *row = &rows[count++];
@@ -377,18 +413,39 @@ int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, siz
         sbx_store_column_text(statement, 1, row->name, sizeof(row->name));
     }
     sqlite3_reset(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
 }
 
-int sbx_store_issues_after(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_after *rows,
-                           size_t max, size_t *count_out)
+int sbx_store_keep_sent(const struct sbx_store_view *view, struct sbx_stored_row *rows, size_t *count)
+{
+    size_t kept = 0;
+    int result = 0;
+    sbx_store_handle_lock(&view->store->reader);
+    for (size_t i = 0; i < *count && result >= 0; i++) {
+        uint8_t build_id[32];
+        size_t bytes = sbx_hex_read(rows[i].build_id, build_id, sizeof(build_id));
+        sqlite3_stmt *statement = use_to_show(view, IS_SENT);
+        sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+        result = sbx_store_step(statement);
+        sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+        if (result > 0)
+            rows[kept++] = rows[i];
+    }
+    sbx_store_handle_unlock(&view->store->reader);
+    *count = kept;
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
+                           struct sbx_issue_after *rows, size_t max, size_t *count_out)
 {
     size_t count = 0;
     int result = 0;
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = use_to_show(store, ISSUES_AFTER);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, ISSUES_AFTER);
     sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
@@ -399,7 +456,7 @@ int sbx_store_issues_after(struct sbx_store *store, const uint8_t issue[SBX_ID_B
     }
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
 }
@@ -421,10 +478,10 @@ static int64_t bytes_on_disk(const char *path)
     return bytes;
 }
 
-int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out)
+int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
 {
-    sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, COUNT_ROWS);
+    sbx_store_handle_lock(&view->store->reader);
+    sqlite3_stmt *statement = use_to_show(view, view->app ? COUNT_OF_APP : COUNT_ROWS);
     int result = sbx_store_step(statement);
     if (result > 0) {
         *counts_out = (struct sbx_store_counts){
@@ -432,10 +489,10 @@ int sbx_store_count(struct sbx_store *store, struct sbx_store_counts *counts_out
             .pending = sqlite3_column_int64(statement, 1),
             .failed = sqlite3_column_int64(statement, 2),
             .issues = sqlite3_column_int64(statement, 3),
-            .bytes = bytes_on_disk(store->path),
+            .bytes = view->app ? 0 : bytes_on_disk(view->store->path),
         };
         sqlite3_reset(statement);
     }
-    sbx_store_handle_unlock(&store->reader);
+    sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -EIO;
 }

@@ -14,6 +14,7 @@
  *     triaged_by    TEXT                        server version that said it
  *     failure       TEXT
  *     place         INTEGER                     NULL until triaged
+ *     tenant        INTEGER                     the application that it says it is of, 0 none; NULL: it came before that was kept
  *     day, build                                its rows among the sums; day: the client's where the server's clock can believe it
  *     bucket                                    of its duration (duration_sketch.h); NULL: it has none
  *     app, cause, class, function, module, headline TEXT; confidence REAL
@@ -28,9 +29,9 @@
  *   erased                                      ids whose machine wants to be forgotten
  *     id BLOB(16) PRIMARY KEY, at_ms
  *   build                                       a version of an application
- *     num INTEGER PRIMARY KEY, version, build_id TEXT, rank (of the version), sure (machines with an id: --min-machines)
+ *     num INTEGER PRIMARY KEY, tenant, version, build_id TEXT, rank (of the version), sure (machines with an id: --min-machines)
  *   place                                       a key of docs/GROUPING.md: what is summed
- *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, issue, path TEXT, rules
+ *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, issue, path TEXT, rules; tenant: of all its stalls
  *     hits, weight, variance, sessions, machines, builds, sure; first_ms, last_ms, longest_ns, newest (seq)
  *   issue                                       one place, or several that a person put together
  *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, state, until, until_rank, owner, note, changed_ms, is_touched (by a person)
@@ -47,6 +48,8 @@
  *     stalls, frames                            that have no name: an aggregate of gap, kept by triggers
  *   gap                                         which stall lacks which
  *     module, seq PRIMARY KEY; unnamed          how many frames have no name
+ *   symbol_sender                               for which applications symbols were sent, by tokens of theirs
+ *     build_id BLOB, tenant
  *   was_in                                      the places that a stall was in before it was triaged anew
  *     issue BLOB(16), seq PRIMARY KEY; at_ms
  *
@@ -59,7 +62,7 @@
 #include "duration_sketch.h"
 
 enum {
-    SCHEMA_VERSION = 4,
+    SCHEMA_VERSION = 5,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
@@ -81,11 +84,15 @@ enum {
     " at_ms INTEGER NOT NULL, PRIMARY KEY(issue, seq)) WITHOUT ROWID;"                                             \
     "CREATE INDEX IF NOT EXISTS was_in_of_snapshot ON was_in(seq, at_ms);"
 
+/* Two applications may call a version the same, and the machines of one do not make a build of the other a common one. */
+#define BUILD_COLUMNS                                                                                             \
+    "(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL DEFAULT 0, version TEXT NOT NULL, build_id TEXT NOT NULL," \
+    " rank INTEGER NOT NULL, sure INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, version, build_id))"
+
 /* What is said of places, builds and days: sums, which are added to and subtracted from. How many distinct machines, sessions and
  * builds a place met is kept by triggers, and so is which words are used. */
 #define SUM_TABLES                                                                                                     \
-    "CREATE TABLE IF NOT EXISTS build(num INTEGER PRIMARY KEY, version TEXT NOT NULL, build_id TEXT NOT NULL,"         \
-    " rank INTEGER NOT NULL, sure INTEGER NOT NULL DEFAULT 0, UNIQUE(version, build_id));"                             \
+    "CREATE TABLE IF NOT EXISTS build" BUILD_COLUMNS ";"                                                               \
     "CREATE TABLE IF NOT EXISTS issue(num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,"                               \
     " state INTEGER NOT NULL DEFAULT 0, until TEXT NOT NULL DEFAULT '', until_rank INTEGER NOT NULL DEFAULT 0,"        \
     " owner TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', changed_ms INTEGER NOT NULL DEFAULT 0,"           \
@@ -95,7 +102,7 @@ enum {
     " hits INTEGER NOT NULL DEFAULT 0, weight INTEGER NOT NULL DEFAULT 0, variance INTEGER NOT NULL DEFAULT 0,"        \
     " sessions INTEGER NOT NULL DEFAULT 0, machines INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,"    \
     " sure INTEGER NOT NULL DEFAULT 0, first_ms INTEGER NOT NULL DEFAULT 0, last_ms INTEGER NOT NULL DEFAULT 0,"       \
-    " longest_ns INTEGER NOT NULL DEFAULT 0, newest INTEGER NOT NULL DEFAULT 0);"                                      \
+    " longest_ns INTEGER NOT NULL DEFAULT 0, newest INTEGER NOT NULL DEFAULT 0, tenant INTEGER);"                      \
     "CREATE INDEX IF NOT EXISTS place_of_issue ON place(issue);"                                                       \
     "CREATE TABLE IF NOT EXISTS alias(id BLOB PRIMARY KEY, issue INTEGER NOT NULL REFERENCES issue(num)) WITHOUT "     \
     "ROWID;"                                                                                                           \
@@ -187,7 +194,8 @@ const char sbx_store_writer_setup[] =
     " weight INTEGER NOT NULL DEFAULT 1, one_in INTEGER NOT NULL DEFAULT 1,"
     " state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, triaged_by TEXT, failure TEXT,"
     " app TEXT, cause TEXT, class TEXT, function TEXT, module TEXT, headline TEXT, confidence REAL,"
-    " place INTEGER, day INTEGER NOT NULL DEFAULT 0, build INTEGER NOT NULL DEFAULT 0, bucket INTEGER);"
+    " place INTEGER, day INTEGER NOT NULL DEFAULT 0, build INTEGER NOT NULL DEFAULT 0, bucket INTEGER,"
+    " tenant INTEGER);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* and by seq */
@@ -195,6 +203,7 @@ const char sbx_store_writer_setup[] =
     "CREATE INDEX IF NOT EXISTS snapshot_of_place_duration ON snapshot(place, duration_ns);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_app ON snapshot(app, received_ms, app_build_id);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_build ON snapshot(app_build_id, seq);"
+    "CREATE INDEX IF NOT EXISTS snapshot_of_tenant ON snapshot(tenant, seq);"
     "CREATE INDEX IF NOT EXISTS snapshot_received ON snapshot(received_ms);"
     "CREATE INDEX IF NOT EXISTS snapshot_with_payload ON snapshot(received_ms) WHERE bytes > 0;"
     "CREATE TABLE IF NOT EXISTS payload(seq INTEGER PRIMARY KEY REFERENCES snapshot(seq), envelope BLOB NOT NULL);"
@@ -205,6 +214,8 @@ const char sbx_store_writer_setup[] =
     " rotating BLOB) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS stall_end_rotating ON stall_end(rotating) WHERE rotating IS NOT NULL;"
     "CREATE INDEX IF NOT EXISTS stall_end_received ON stall_end(received_ms);"
+    "CREATE TABLE IF NOT EXISTS symbol_sender(build_id BLOB NOT NULL, tenant INTEGER NOT NULL, PRIMARY KEY(build_id,"
+    " tenant)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
         SUM_TABLES "COMMIT;";
 
@@ -260,6 +271,7 @@ static const char from_schema_3[] =
     " (SELECT COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), MIN(s.received_ms),"
     " MAX(s.received_ms), MAX(s.duration_ns), MAX(s.seq) FROM snapshot s WHERE s.place = place.num);"
     "ALTER TABLE snapshot DROP COLUMN issue;"
+    "ALTER TABLE place DROP COLUMN tenant;" /* the next step's */
     "INSERT OR IGNORE INTO module(build_id, name, is_runtime) VALUES(x'', '', 0);"
     "UPDATE module SET next_seq = 9223372036854775807 WHERE build_id = x'';"
     "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
@@ -267,22 +279,43 @@ static const char from_schema_3[] =
     "PRAGMA user_version=4;"
     "COMMIT;";
 
+/* From schema 4: whose a stall is nobody kept. It is triaged anew in the background, and is seen by nobody but who may see all until
+ * then. */
+static const char from_schema_4[] =
+    "BEGIN IMMEDIATE;"
+    "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes;" /* they name the table that is made anew */
+    "ALTER TABLE snapshot ADD COLUMN tenant INTEGER;"
+    "ALTER TABLE place ADD COLUMN tenant INTEGER;"
+    "CREATE TABLE build_of_5" BUILD_COLUMNS ";"
+    "INSERT INTO build_of_5(num, version, build_id, rank, sure) SELECT num, version, build_id, rank, sure FROM build;"
+    "DROP TABLE build; ALTER TABLE build_of_5 RENAME TO build;"
+    "CREATE TABLE IF NOT EXISTS sealed(seq INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, key_id BLOB NOT NULL,"
+    " digest BLOB NOT NULL, received_ms INTEGER NOT NULL, envelope BLOB, failed_by TEXT, failure TEXT);"
+    "ALTER TABLE sealed ADD COLUMN tenant INTEGER NOT NULL DEFAULT 0;"
+    "INSERT OR IGNORE INTO module(build_id, name, is_runtime) VALUES(x'', '', 0);"
+    "UPDATE module SET next_seq = 9223372036854775807 WHERE build_id = x'';"
+    "INSERT OR IGNORE INTO gap(module, seq, unnamed) SELECT m.id, s.seq, 0 FROM module m, snapshot s"
+    " WHERE m.build_id = x'' AND s.state = 1 AND s.bytes > 0;"
+    "PRAGMA user_version=5;"
+    "COMMIT;";
+
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [FIND_SNAPSHOT] = "SELECT seq, place, attempts FROM snapshot WHERE id = ?1",
     [ADD_SNAPSHOT] = "INSERT INTO snapshot(id, received_ms, created_day, bytes, session, app_build_id, app_version,"
-                     " trigger, duration_ns, threshold_ms, weight, one_in, bucket, day, build)"
-                     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, " DAY_OF(
+                     " trigger, duration_ns, threshold_ms, weight, one_in, bucket, tenant, day, build)"
+                     " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, " DAY_OF(
                          "?3", "?2") ", num"
-                                     " FROM build WHERE version = ?7 AND build_id = ?6",
-    [ADD_BUILD] = "INSERT OR IGNORE INTO build(version, build_id, rank) VALUES(?1, ?2, ?3)",
+                                     " FROM build WHERE tenant = ?14 AND version = ?7 AND build_id = ?6",
+    [ADD_BUILD] = "INSERT OR IGNORE INTO build(version, build_id, rank, tenant) VALUES(?1, ?2, ?3, ?4)",
     [ADD_PAYLOAD] = "INSERT INTO payload(seq, envelope) VALUES(?1, ?2)",
     [READ_PAYLOAD] = "SELECT envelope FROM payload WHERE seq = ?1",
     [BEGIN_TRIAGE] = "UPDATE snapshot SET attempts = attempts + 1 WHERE seq = ?1",
     [PUT_OFF_TRIAGE] = "UPDATE snapshot SET attempts = MAX(attempts - 1, 0) WHERE seq = ?1",
     [SET_VERDICT] = "UPDATE snapshot SET state = 1, attempts = 0, triaged_by = ?2, failure = NULL, app = ?4,"
-                    " cause = ?5, class = ?6, function = ?7, module = ?8, headline = ?9, confidence = ?10"
+                    " cause = ?5, class = ?6, function = ?7, module = ?8, headline = ?9, confidence = ?10,"
+                    " tenant = COALESCE(tenant, ?11)"
                     " WHERE seq = ?1",
     [SET_FAILURE] = "UPDATE snapshot SET state = 2, triaged_by = ?2, failure = ?3 WHERE seq = ?1",
     [RETRY_FAILURES] = "UPDATE snapshot SET state = 0, attempts = 0 WHERE state = 2 AND bytes > 0"
@@ -307,10 +340,11 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3",
     [DROP_SAID] = "DELETE FROM said WHERE seq = ?1",
     [FORGET_WORDS] = "DELETE FROM word WHERE used = 0",
-    [FIND_PLACE] = "SELECT num, issue FROM place WHERE id = ?1",
+    [FIND_PLACE] = "SELECT num, issue, tenant FROM place WHERE id = ?1",
     [ADD_ISSUE] = "INSERT INTO issue(id, is_touched) VALUES(?1, ?2)",
-    [ADD_PLACE] = "INSERT INTO place(id, issue) VALUES(?1, ?2)",
-    [NAME_PLACE] = "UPDATE place SET path = ?2, rules = ?3 WHERE num = ?1 AND (path <> ?2 OR rules <> ?3)",
+    [ADD_PLACE] = "INSERT INTO place(id, issue, tenant) VALUES(?1, ?2, ?3)",
+    [NAME_PLACE] = "UPDATE place SET path = ?2, rules = ?3, tenant = ?4 WHERE num = ?1 AND (path <> ?2 OR rules <> ?3"
+                   " OR tenant IS NULL)",
     [SET_PLACE] = "UPDATE snapshot SET place = ?2 WHERE seq = ?1",
     [RENEW_PLACE] = "UPDATE place SET first_ms = COALESCE((SELECT MIN(received_ms) FROM snapshot WHERE place = ?1), 0),"
                     " last_ms = COALESCE((SELECT MAX(received_ms) FROM snapshot WHERE place = ?1), 0),"
@@ -326,7 +360,10 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [MOVE_ALIASES] = "UPDATE alias SET issue = ?2 WHERE issue = ?1",
     [ADD_ALIAS] = "INSERT OR REPLACE INTO alias(id, issue) VALUES(?1, ?2)",
     [DROP_ALIAS] = "DELETE FROM alias WHERE id = ?1",
-    [FIND_ISSUE] = "SELECT num, is_touched FROM issue WHERE id = ?1",
+    [FIND_ISSUE] =
+        "SELECT i.num, i.is_touched, (SELECT p.tenant FROM place p WHERE p.issue = i.num LIMIT 1) FROM issue i"
+        " WHERE i.id = ?1 AND (?2 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num AND"
+        " x.tenant IS NOT ?2))",
     [CHANGE_ISSUE] = "UPDATE issue SET state = ?2, until = ?3, until_rank = ?4, owner = ?5, note = ?6, changed_ms = ?7,"
                      " is_touched = 1 WHERE num = ?1",
     [TOUCH_ISSUE] = "UPDATE issue SET is_touched = 1 WHERE num = ?1",
@@ -376,7 +413,12 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [COUNT_GAPS] = "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module WHERE m.build_id = ?1",
     [NEXT_RENAMED] = "SELECT m.id, m.next_seq, (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id AND g.seq <"
                      " m.next_seq) FROM module m WHERE m.next_seq > 0 LIMIT 1",
+    [ADD_SYMBOL_SENDER] = "INSERT OR IGNORE INTO symbol_sender(build_id, tenant) VALUES(?1, ?2)",
+    [COUNT_GAPS_OF_TENANT] =
+        "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module JOIN snapshot s ON s.seq = g.seq"
+        " WHERE m.build_id = ?1 AND s.tenant = ?2",
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
+    [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
     [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE NOT is_runtime AND EXISTS(SELECT 1 FROM gap g WHERE"
                  " g.module = m.id)",
@@ -454,7 +496,8 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3}; /* by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3,
+                                        from_schema_4}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
         if (sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
             snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));

@@ -71,7 +71,7 @@ static int read_place(struct sbx_store *store, int64_t num, struct place *place_
 
 /* A place with a key that nobody has met: an issue of its own, but where a stall comes from a place of an issue that a person has
  * said something of, because names came, it stays in that one. */
-static int make_place(struct sbx_store *store, const uint8_t *key, int64_t left, int64_t *place_out)
+static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t left, int64_t *place_out)
 {
     struct place from = {0};
     int result = left != 0 ? read_place(store, left, &from) : 0;
@@ -95,22 +95,56 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t left,
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_PLACE);
     sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, issue);
+    sqlite3_bind_int64(statement, 3, tenant);
     result = sbx_store_step(statement);
     sqlite3_clear_bindings(statement);
     *place_out = sqlite3_last_insert_rowid(store->writer.db);
     return result;
 }
 
-static int find_place(struct sbx_store *store, const uint8_t *key, int64_t left, int64_t *place_out)
+/* *is_foreign_out: it is another application's. */
+static int look_for_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t *place_out,
+                          bool *is_foreign_out)
 {
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
     sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
+    *is_foreign_out =
+        result > 0 && sqlite3_column_type(statement, 2) != SQLITE_NULL && sqlite3_column_int64(statement, 2) != tenant;
     if (result > 0)
         *place_out = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    return result != 0 ? (result < 0 ? result : 0) : make_place(store, key, left, place_out);
+    return result;
+}
+
+/* The place of a key. Keys of two applications differ, because they are made of what the application is called; but a key is a
+ * worker's word, which reads what strangers sent. So the stalls of one that claims another's place get a place of their own. */
+static int find_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t left, int64_t *place_out)
+{
+    uint8_t own_key[SBX_ID_BYTES];
+    bool is_foreign;
+    int result = look_for_place(store, key, tenant, place_out, &is_foreign);
+    if (result > 0 && is_foreign) {
+        for (size_t i = 0; i < SBX_ID_BYTES; i++)
+            own_key[i] = (uint8_t)(key[i] ^ 0xa5 ^ (uint64_t)tenant >> i % 8 * 8);
+        key = own_key;
+        result = look_for_place(store, key, tenant, place_out, &is_foreign);
+        if (result > 0 && is_foreign)
+            return -EPROTO;
+    }
+    return result != 0 ? (result < 0 ? result : 0) : make_place(store, key, tenant, left, place_out);
+}
+
+/* Whose a stall is. */
+static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out)
+{
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_TENANT);
+    sqlite3_bind_int64(statement, 1, seq);
+    int result = sbx_store_step(statement);
+    *tenant_out = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
 static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_row *said)
@@ -134,12 +168,16 @@ static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_
 int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
                           int64_t *place_out)
 {
-    int result = find_place(store, verdict->key, left, place_out);
+    int64_t tenant;
+    int result = read_tenant(store, seq, &tenant);
+    if (result == 0)
+        result = find_place(store, verdict->key, tenant, left, place_out);
     if (result == 0) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
         sqlite3_bind_int64(statement, 1, *place_out);
         sqlite3_bind_text(statement, 2, verdict->path ? verdict->path : "", -1, SQLITE_STATIC);
         sqlite3_bind_int64(statement, 3, verdict->rules);
+        sqlite3_bind_int64(statement, 4, tenant);
         result = sbx_store_step(statement);
         sqlite3_clear_bindings(statement);
     }

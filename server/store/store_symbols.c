@@ -215,3 +215,29 @@ int sbx_store_end_renamed(struct sbx_store *store, const struct sbx_renamed *ren
     sbx_store_handle_unlock(&store->writer);
     return result;
 }
+
+/* ---- who sent symbols ---- */
+
+int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes, bool *is_first_out,
+                          int64_t *stalls_out)
+{
+    struct sbx_store *store = view->store;
+    sbx_store_handle_lock(&store->writer);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_SYMBOL_SENDER);
+    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, (int64_t)view->app);
+    int result = sbx_store_step(statement);
+    *is_first_out = result == 0 && sqlite3_changes(store->writer.db) > 0;
+    sqlite3_clear_bindings(statement);
+    if (result == 0) {
+        statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF_TENANT);
+        sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+        sqlite3_bind_int64(statement, 2, (int64_t)view->app);
+        result = sbx_store_step(statement);
+        *stalls_out = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
+        sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    sbx_store_handle_unlock(&store->writer);
+    return result < 0 ? result : 0;
+}

@@ -13,6 +13,11 @@
 int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s,
                            int64_t *stalls_out);
 
+/* Symbols of a build-id were sent for one application. *is_first_out: they had not been before. *stalls_out: how many of its stalls
+ * lack names there. Durable. 0 or -errno. */
+int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *build_id, size_t bytes, bool *is_first_out,
+                          int64_t *stalls_out);
+
 /* Call `each` with every build-id that some stall lacks and no symbols made at *made_s came for; where it returns true, those
  * symbols are taken as having come. For what was put into the store behind the server's back. 0 or -errno. */
 int sbx_store_look_for_symbols(struct sbx_store *store,
@@ -39,7 +44,7 @@ struct sbx_missing_row {
     int64_t stalls, frames, last_ms;
 };
 /* Code that has no names, that of the most stalls first. */
-int sbx_store_missing(struct sbx_store *store, struct sbx_missing_row *rows, size_t max, size_t *count_out);
+int sbx_store_missing(const struct sbx_store_view *view, struct sbx_missing_row *rows, size_t max, size_t *count_out);
 
 /* What is in the store of symbols. */
 struct sbx_stored_row {
@@ -51,13 +56,16 @@ struct sbx_stored_row {
     int64_t added_ms, used_ms;
 };
 
+/* Leave of `rows` what was sent for the application that looks. 0 or -errno. */
+int sbx_store_keep_sent(const struct sbx_store_view *view, struct sbx_stored_row *rows, size_t *count);
+
 struct sbx_issue_after {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t hits;
     char headline[240]; /* of one of them */
 };
 /* Where the stalls went that were in this issue until symbols came, the most first. */
-int sbx_store_issues_after(struct sbx_store *store, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_after *rows,
-                           size_t max, size_t *count_out);
+int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
+                           struct sbx_issue_after *rows, size_t max, size_t *count_out);
 
 #endif

@@ -41,6 +41,7 @@ struct sbx_symbol_upload {
     uint64_t bytes, looked_at; /* written; when the disk was looked at last */
     int failure;               /* -errno of a write: the rest is dropped */
     bool is_zstd, was_submitted;
+    uint64_t sender;                          /* the application that its token is for, 0 all */
     uint8_t build_id[SBX_BUILD_ID_BYTES_MAX]; /* as claimed */
     size_t build_id_bytes;                    /* 0: nothing was */
     char name[SBX_IMAGE_NAME_BYTES];
@@ -160,7 +161,8 @@ struct sbx_symbol_upload *sbx_symbol_upload_begin(struct sbx_symbol_intake *inta
         put_off(answer, AGAIN_BUSY_S, "no memory");
         return NULL;
     }
-    *upload = (struct sbx_symbol_upload){.intake = intake, .is_zstd = claims->is_zstd, .fd = -1};
+    *upload =
+        (struct sbx_symbol_upload){.intake = intake, .is_zstd = claims->is_zstd, .sender = claims->sender, .fd = -1};
     pthread_mutex_lock(&intake->lock);
     bool is_free = !intake->is_ending && intake->uploads < UPLOADS_MAX;
     intake->uploads += is_free;
@@ -398,6 +400,29 @@ static bool choose_id(struct sbx_symbol_upload *upload, int fd, const char begin
     return true;
 }
 
+/* Whoever may see one application alone hears of symbols as if those that others sent were not there, and of its own stalls. That
+ * other symbols of a build-id are there already cannot be kept from it. */
+static void answer_for_one(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload,
+                           const struct sbx_helper_making *making)
+{
+    struct sbx_intake_answer *answer = &upload->answer;
+    const struct sbx_store_view view = {intake->settings.store, upload->sender};
+    bool is_first = false;
+    int64_t stalls = 0;
+    if (upload->sender == 0 || answer->status == 0 || answer->status >= 400)
+        return;
+    if (sbx_store_note_sender(&view, making->build_id, making->build_id_bytes, &is_first, &stalls) < 0) {
+        put_off(answer, AGAIN_FULL_S, "the store does not answer");
+        return;
+    }
+    answer->stalls = answer->outcome == SBX_INTAKE_SAME || answer->outcome == SBX_INTAKE_KEPT ? 0 : stalls;
+    if (is_first) {
+        answer->outcome = SBX_INTAKE_ADDED;
+        answer->status = 201;
+        answer->before = NULL;
+    }
+}
+
 /* Find out what the file is, and take it. */
 static void take_file(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload, int fd, uint64_t bytes)
 {
@@ -420,6 +445,7 @@ static void take_file(struct sbx_symbol_intake *intake, struct sbx_symbol_upload
     memcpy(making.name, upload->name, sizeof(making.name));
     snprintf(answer->name, sizeof(answer->name), "%s", upload->name);
     take_code(intake, upload, fd, &making);
+    answer_for_one(intake, upload, &making);
 }
 
 static void take_upload(struct sbx_symbol_intake *intake, struct sbx_symbol_upload *upload)

@@ -73,6 +73,7 @@ struct sbx_intake_claims {
     const char *build_id; /* hex; NULL: none */
     const char *name;     /* what people call the module; NULL: none */
     bool is_zstd;         /* the body is compressed */
+    uint64_t sender;      /* the application that its token is for, 0 all: of others' symbols it hears nothing */
 };
 
 /* An upload begins. `length`: of the body, 0 unknown. Returns one (given: sbx_symbol_upload_destroy), or NULL with the reason in

@@ -207,14 +207,14 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
 /* Keep it for the next who asks, unless it is of yesterday already. */
 static void keep_rendering(struct sbx_triager *triager, const struct sbx_wish *wish, uint64_t arrivals)
 {
+    const struct sbx_store_view all = {triager->settings.store, 0};
     struct sbx_snapshot_row row;
     if (arrivals_ever(triager) != arrivals)
         return;
     int result = sbx_renderings_put(triager->settings.renderings, wish->id, wish->kind, &wish->body);
     if (result < 0)
         sbx_triage_log(triager, wish->id, "a report is not kept", strerror(-result));
-    if (sbx_store_snapshot(triager->settings.store, wish->id, &row) ==
-        -ENOENT) /* erased meanwhile: nothing of it stays */
+    if (sbx_store_snapshot(&all, wish->id, &row) == -ENOENT) /* erased meanwhile: nothing of it stays */
         sbx_renderings_remove(triager->settings.renderings, wish->id);
 }
 

@@ -46,6 +46,7 @@ void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer 
     }
     sbx_byte_buffer_append(out, row->key, SBX_ID_BYTES);
     put_number(out, row->rules);
+    put_number(out, row->tenant);
     put_number(out, row->said_count);
     for (size_t i = 0; i < row->said_count; i++) {
         put_number(out, (uint64_t)row->said[i].kind);
@@ -147,6 +148,7 @@ int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *
     if (result == 0) {
         row_out->key = (const uint8_t *)take(&reading, SBX_ID_BYTES);
         row_out->rules = (uint32_t)take_number(&reading);
+        row_out->tenant = take_number(&reading) & INT64_MAX;
         result = take_said(&reading, row_out, &parts_out->said);
     }
     if (result == 0 && reading.at != reading.end)

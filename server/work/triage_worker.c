@@ -168,6 +168,7 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
         .key = grouping.key,
         .path = grouping.text,
         .rules = SBX_GROUPING_RULES,
+        .tenant = sbx_stall_tenant(report->stall),
         .said = said,
         .said_count = said_count,
     };

@@ -28,12 +28,14 @@ static int unseal_one(struct sbx_triager *triager)
     size_t plain_bytes = 0;
     char why[200] = "";
     int64_t received_ms;
+    uint64_t app = 0;
     struct sbx_byte_buffer envelope = {0};
     struct sbx_stall *stall = NULL;
     enum sbx_stored stored = SBX_STORED_NEW;
     if (triager->unseal_keys.count == 0)
         return -ENOENT;
-    int result = sbx_sealed_store_next(triager->settings.sealed, &triager->unseal_keys, id, &received_ms, &envelope);
+    int result =
+        sbx_sealed_store_next(triager->settings.sealed, &triager->unseal_keys, id, &app, &received_ms, &envelope);
     if (result == -ENOENT)
         return result;
     bool has_payload = false;
@@ -42,6 +44,10 @@ static int unseal_one(struct sbx_triager *triager)
                                  sizeof(why));
         if (result == 0)
             result = sbx_stall_decode(plain, plain_bytes, &stall, why, sizeof(why));
+        if (result == 0 && app != 0 && app != sbx_stall_tenant(stall)) {
+            snprintf(why, sizeof(why), "it is of another application than the token it came with");
+            result = -EPROTO;
+        }
         has_payload = result == 0;
         /* Stored before it goes from the other table: whoever is killed in between does it again, to the same end. */
         if (has_payload)

@@ -10,20 +10,55 @@
 
 #define HERE "127.0.0.1:8321"
 static char s3cret[] = "s3cret", sender[] = "of a sender", builder[] = "of-a-pipeline", reader[] = "of-a-reader";
-static const struct sbx_token one[] = {{s3cret, SBX_RIGHT_ALL}};
-static const struct sbx_token several[] = {
-    {s3cret, SBX_RIGHT_ALL}, {sender, SBX_RIGHT_SEND}, {builder, SBX_RIGHT_SYMBOLS}, {reader, SBX_RIGHT_READ}};
-static const struct sbx_gate open_gate = {.is_loopback = true};
-static const struct sbx_gate local_gate = {.tokens = one, .token_count = 1, .is_loopback = true};
-static const struct sbx_gate public_gate = {.tokens = one, .token_count = 1, .is_loopback = false};
-static const struct sbx_gate role_gate = {.tokens = several, .token_count = 4, .is_loopback = false};
-static const struct sbx_gate local_role_gate = {.tokens = several, .token_count = 4, .is_loopback = true};
+static struct sbx_gate open_gate, local_gate, public_gate, role_gate, local_role_gate;
+
+static struct sbx_token_ring *ring_of(size_t count)
+{
+    static const unsigned rights[] = {SBX_RIGHT_ALL, SBX_RIGHT_SEND, SBX_RIGHT_SYMBOLS, SBX_RIGHT_READ};
+    const char *const texts[] = {s3cret, sender, builder, reader};
+    struct sbx_token_ring *ring;
+    char why[200];
+    assert_int_equal(sbx_token_ring_create(NULL, NULL, &ring, why, sizeof(why)), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(sbx_token_ring_add(ring, texts[i], rights[i]), 0);
+    return ring;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    open_gate = (struct sbx_gate){.tokens = ring_of(0), .is_loopback = true};
+    local_gate = (struct sbx_gate){.tokens = ring_of(1), .is_loopback = true};
+    public_gate = (struct sbx_gate){.tokens = ring_of(1)};
+    role_gate = (struct sbx_gate){.tokens = ring_of(4)};
+    local_role_gate = (struct sbx_gate){.tokens = ring_of(4), .is_loopback = true};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sbx_token_ring_destroy(open_gate.tokens);
+    sbx_token_ring_destroy(local_gate.tokens);
+    sbx_token_ring_destroy(public_gate.tokens);
+    sbx_token_ring_destroy(role_gate.tokens);
+    sbx_token_ring_destroy(local_role_gate.tokens);
+    return 0;
+}
+
+static enum sbx_entry check_of(const struct sbx_gate *gate, unsigned rights, bool is_write, const char *authorization,
+                               const char *host, const char *origin)
+{
+    struct sbx_token token;
+    bool has_token = sbx_gate_token(gate, authorization, &token);
+    return sbx_gate_check(gate, rights, is_write, has_token ? &token : NULL, host, origin);
+}
 
 /* Of one who wants to send, or to read. */
 static enum sbx_entry check(const struct sbx_gate *gate, bool is_write, const char *authorization, const char *host,
                             const char *origin)
 {
-    return sbx_gate_check(gate, is_write ? SBX_RIGHT_SEND : SBX_RIGHT_READ, is_write, authorization, host, origin);
+    return check_of(gate, is_write ? SBX_RIGHT_SEND : SBX_RIGHT_READ, is_write, authorization, host, origin);
 }
 
 static void test_loopback_without_a_token_is_open_to_this_machine(void **state)
@@ -119,23 +154,19 @@ static void test_a_token_is_for_what_it_was_given_for(void **state)
                  {SBX_RIGHT_READ, "Bearer of-a-reader"}};
     for (size_t i = 0; i < 3; i++) {
         for (size_t wanted = 0; wanted < 3; wanted++)
-            assert_int_equal(
-                sbx_gate_check(&role_gate, roles[wanted].right, wanted != 2, roles[i].authorization, "x", NULL),
-                i == wanted ? SBX_ENTRY_ALLOWED : SBX_ENTRY_NO_RIGHT);
-        assert_int_equal(sbx_gate_check(&role_gate, SBX_RIGHT_ADMIN, true, roles[i].authorization, "x", NULL),
+            assert_int_equal(check_of(&role_gate, roles[wanted].right, wanted != 2, roles[i].authorization, "x", NULL),
+                             i == wanted ? SBX_ENTRY_ALLOWED : SBX_ENTRY_NO_RIGHT);
+        assert_int_equal(check_of(&role_gate, SBX_RIGHT_ADMIN, true, roles[i].authorization, "x", NULL),
                          SBX_ENTRY_NO_RIGHT);
-        assert_int_equal(sbx_gate_check(&role_gate, roles[i].right, i != 2, "Bearer s3cret", "x", NULL),
-                         SBX_ENTRY_ALLOWED);
-        assert_int_equal(sbx_gate_check(&role_gate, roles[i].right, i != 2, "Bearer of", "x", NULL),
-                         SBX_ENTRY_NEEDS_TOKEN);
+        assert_int_equal(check_of(&role_gate, roles[i].right, i != 2, "Bearer s3cret", "x", NULL), SBX_ENTRY_ALLOWED);
+        assert_int_equal(check_of(&role_gate, roles[i].right, i != 2, "Bearer of", "x", NULL), SBX_ENTRY_NEEDS_TOKEN);
     }
-    assert_int_equal(
-        sbx_gate_check(&role_gate, SBX_RIGHT_SYMBOLS | SBX_RIGHT_READ, false, "Bearer of-a-pipeline", "x", NULL),
-        SBX_ENTRY_ALLOWED);
-    /* On loopback who reads needs none, whatever he has; who writes does. */
-    assert_int_equal(sbx_gate_check(&local_role_gate, SBX_RIGHT_READ, false, "Bearer of a sender", HERE, NULL),
+    assert_int_equal(check_of(&role_gate, SBX_RIGHT_SYMBOLS | SBX_RIGHT_READ, false, "Bearer of-a-pipeline", "x", NULL),
                      SBX_ENTRY_ALLOWED);
-    assert_int_equal(sbx_gate_check(&local_role_gate, SBX_RIGHT_SEND, true, "Bearer of-a-reader", HERE, NULL),
+    /* On loopback who reads needs none, whatever he has; who writes does. */
+    assert_int_equal(check_of(&local_role_gate, SBX_RIGHT_READ, false, "Bearer of a sender", HERE, NULL),
+                     SBX_ENTRY_ALLOWED);
+    assert_int_equal(check_of(&local_role_gate, SBX_RIGHT_SEND, true, "Bearer of-a-reader", HERE, NULL),
                      SBX_ENTRY_NO_RIGHT);
 }
 
@@ -151,5 +182,5 @@ int main(void)
         cmocka_unit_test(test_pages_of_our_own_may_write),
         cmocka_unit_test(test_a_token_is_for_what_it_was_given_for),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

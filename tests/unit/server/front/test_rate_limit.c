@@ -26,6 +26,18 @@ static void test_so_many_at_once_and_so_many_an_hour(void **state)
     sbx_rate_limit_destroy(limit);
 }
 
+static void test_a_sender_may_have_a_rate_of_its_own(void **state)
+{
+    (void)state;
+    struct sbx_rate_limit *limit = sbx_rate_limit_create(1);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 1000), 0);
+    assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 1000),
+                     2); /* one a second, told with a second to spare */
+    assert_int_equal(sbx_rate_limit_take_of(limit, 7, 3600, 10, 2100), 0);
+    sbx_rate_limit_destroy(limit);
+}
+
 static void test_who_makes_up_senders_does_not_stop_the_others(void **state)
 {
     (void)state;
@@ -39,6 +51,7 @@ static void test_who_makes_up_senders_does_not_stop_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_sender_may_have_a_rate_of_its_own),
         cmocka_unit_test(test_so_many_at_once_and_so_many_an_hour),
         cmocka_unit_test(test_who_makes_up_senders_does_not_stop_the_others),
     };

@@ -17,6 +17,7 @@
 #include "store_symbols.h"
 
 static struct sbx_store *store;
+#define ALL (&(struct sbx_store_view){store, 0}) /* who may see all */
 static const char *version;
 
 static void open_store(void)
@@ -92,7 +93,7 @@ static void judge(uint8_t name, const char *cause, const char *function)
 static size_t list_issues(struct sbx_issue_row rows[4])
 {
     size_t count;
-    assert_int_equal(sbx_store_issues(store, rows, 4, &count), 0);
+    assert_int_equal(sbx_store_issues(ALL, rows, 4, &count), 0);
     return count;
 }
 
@@ -116,7 +117,7 @@ static struct sbx_snapshot_row row_of(uint8_t name)
 {
     struct sbx_snapshot_row row;
     const uint8_t id[SBX_ID_BYTES] = {name};
-    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     return row;
 }
 
@@ -149,7 +150,7 @@ static void test_the_same_payload_is_stored_once_and_other_bytes_conflict(void *
     assert_int_equal(put(1, 1, 1, "abc"), SBX_STORED_BEFORE);
     assert_int_equal(put(1, 1, 1, "abd"), SBX_STORED_CONFLICT);
     assert_int_equal(put(1, 1, 1, "ab"), SBX_STORED_CONFLICT);
-    assert_int_equal(sbx_store_count(store, &counts), 0);
+    assert_int_equal(sbx_store_count(ALL, &counts), 0);
     assert_int_equal(counts.snapshots, 1);
     assert_true(counts.bytes > 0);
 }
@@ -178,7 +179,7 @@ static void test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot(void **
     assert_int_equal(row_of(5).duration_ns, INT64_C(9000000000));
     assert_int_equal(end_of(5).how, SBX_END_ANSWERED);
     assert_int_equal(end_of(6).how, SBX_END_NONE);
-    assert_int_equal(sbx_store_count(store, &counts), 0);
+    assert_int_equal(sbx_store_count(ALL, &counts), 0);
     assert_int_equal(counts.snapshots, 2);
 }
 
@@ -238,14 +239,14 @@ static void test_rows_and_bytes_are_there_after_reopening(void **state)
     put(7, 1, 0xab, "the envelope");
     sbx_store_close(store);
     open_store();
-    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     assert_int_equal(row.state, SBX_TRIAGE_PENDING);
     assert_int_equal(row.received_ms, 1007);
     assert_int_equal(row.duration_ns, 7000000);
     assert_string_equal(row.trigger, "anr");
     assert_string_equal(row.app_build_id, "abab000000000000");
     assert_string_equal(row.app_version, "");
-    assert_int_equal(sbx_store_envelope(store, id, &envelope), 0);
+    assert_int_equal(sbx_store_envelope(ALL, id, &envelope), 0);
     assert_string_equal(envelope.data, "the envelope");
     sbx_byte_buffer_finish(&envelope);
 }
@@ -258,9 +259,9 @@ static void test_what_is_not_there_is_not_found(void **state)
     struct sbx_byte_buffer envelope = {0};
     uint8_t id[SBX_ID_BYTES] = {7};
     const struct sbx_verdict_row verdict = {.key = id};
-    assert_int_equal(sbx_store_snapshot(store, id, &row), -ENOENT);
-    assert_int_equal(sbx_store_issue(store, id, &issue), -ENOENT);
-    assert_int_equal(sbx_store_envelope(store, id, &envelope), -ENOENT);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), -ENOENT);
+    assert_int_equal(sbx_store_issue(ALL, id, &issue), -ENOENT);
+    assert_int_equal(sbx_store_envelope(ALL, id, &envelope), -ENOENT);
     assert_int_equal(sbx_store_put_verdict(store, id, &verdict), -ENOENT);
     assert_int_equal(sbx_store_begin_triage(store, id), -ENOENT);
     assert_int_equal(next_pending(id), -ENOENT);
@@ -273,11 +274,11 @@ static void test_snapshots_are_listed_newest_first_page_by_page(void **state)
     size_t count;
     for (uint8_t name = 1; name <= 5; name++)
         put(name, 1, 1, "x");
-    assert_int_equal(sbx_store_snapshots(store, NULL, 0, rows, 3, &count), 0);
+    assert_int_equal(sbx_store_snapshots(ALL, NULL, 0, rows, 3, &count), 0);
     assert_int_equal(count, 3);
     assert_int_equal(rows[0].id[0], 5);
     assert_int_equal(rows[2].id[0], 3);
-    assert_int_equal(sbx_store_snapshots(store, NULL, rows[2].seq, rows, 3, &count), 0);
+    assert_int_equal(sbx_store_snapshots(ALL, NULL, rows[2].seq, rows, 3, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(rows[1].id[0], 1);
 }
@@ -323,7 +324,7 @@ static void test_weights_are_summed_and_so_is_their_variance(void **state)
     assert_int_equal(rows[0].weight, 1 + 8 + 1024 + 37);
     assert_int_equal(rows[0].variance, 8 * 7 + 1024 * 1023);
     assert_int_equal(rows[1].weight, 2);
-    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     assert_int_equal(row.weight, 1024 + 37);
     assert_int_equal(row.one_in, 1024);
     judge(3, "lock", "g"); /* a new verdict takes its weight along */
@@ -388,7 +389,7 @@ static void test_the_store_of_an_older_server_is_summed_and_triaged_anew(void **
     assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
     assert_int_equal(list_issues(rows), 2); /* cpu and cpu_contention of f are one now */
     assert_int_equal(rows[0].hits + rows[1].hits, 4);
-    assert_int_equal(sbx_store_find_address(store, old, now), 0); /* and the old address leads to it */
+    assert_int_equal(sbx_store_find_address(ALL, old, now), 0); /* and the old address leads to it */
     assert_memory_equal(now, key_of("g"), SBX_ID_BYTES);
 }
 
@@ -483,7 +484,7 @@ static void test_failures_are_tried_again_by_another_version_only(void **state)
     struct sbx_snapshot_row row;
     put(1, 1, 1, "x");
     assert_int_equal(sbx_store_put_failure(store, id, "a reason"), 0);
-    assert_int_equal(sbx_store_snapshot(store, id, &row), 0);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
     assert_int_equal(row.state, SBX_TRIAGE_FAILED);
     assert_string_equal(row.failure, "a reason");
     sbx_store_close(store);
@@ -555,7 +556,7 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
     }
     assert_int_equal(list_issues(issues), 1);
     assert_true(sbx_id_parse(issues[0].id_text, 32, old));
-    assert_int_equal(sbx_store_missing(store, missing, 4, &count), 0);
+    assert_int_equal(sbx_store_missing(ALL, missing, 4, &count), 0);
     assert_int_equal(count, 1);
     assert_int_equal(missing[0].stalls, 3);
     assert_int_equal(missing[0].frames, 6);
@@ -570,10 +571,10 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
         assert_int_equal(sbx_store_end_renamed(store, &renamed), 0);
     }
     assert_int_equal(sbx_store_next_renamed(store, &renamed), -ENOENT);
-    assert_int_equal(sbx_store_missing(store, missing, 4, &count), 0);
+    assert_int_equal(sbx_store_missing(ALL, missing, 4, &count), 0);
     assert_int_equal(count, 0);
-    assert_int_equal(sbx_store_issue(store, old, &issues[0]), -ENOENT);
-    assert_int_equal(sbx_store_issues_after(store, old, after, 4, &count), 0);
+    assert_int_equal(sbx_store_issue(ALL, old, &issues[0]), -ENOENT);
+    assert_int_equal(sbx_store_issues_after(ALL, old, after, 4, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(after[0].hits, 2);
     assert_string_equal(after[0].headline, "sort");
@@ -581,11 +582,11 @@ static void test_an_issue_that_symbols_take_apart_says_what_became_of_it(void **
     assert_int_equal(strlen(row_of(2).was_in_text), 32);
 
     judge_with_gap(1, "other", 0);
-    assert_int_equal(sbx_store_issues_after(store, old, after, 4, &count), 0);
+    assert_int_equal(sbx_store_issues_after(ALL, old, after, 4, &count), 0);
     assert_int_equal(count, 3);
     judge_with_gap(2, "m+0x10", 2); /* and one that is back was never away */
     assert_string_equal(row_of(2).was_in_text, "");
-    assert_int_equal(sbx_store_issue(store, old, &issues[0]), 0);
+    assert_int_equal(sbx_store_issue(ALL, old, &issues[0]), 0);
 }
 
 int main(void)
