@@ -15,6 +15,7 @@
 #include "hpke_sender.h"
 #include "sealer.h"
 #include "started_server.h"
+#include "token_book.h"
 
 static struct sbx_unseal_keys keys; /* 0 and 1 */
 static struct sbx_sealer *sealers[2];
@@ -215,6 +216,52 @@ static void test_what_opens_to_nothing_is_said_and_kept_and_blocks_nothing(void 
     envelope_finish(&good);
 }
 
+static long post_with(const char *secret, const struct envelope *envelope)
+{
+    char header[128];
+    snprintf(header, sizeof(header), "Authorization: Bearer %s", secret);
+    struct answer answer =
+        ask(fixture.port,
+            &(struct question){
+                .path = "/v1/snapshots", .body = envelope->bytes, .body_bytes = envelope->count, .header = header});
+    answer_finish(&answer);
+    return answer.status;
+}
+
+/* What is inside says whose it is: who has the key looks at once, and who has it later finds out. */
+static void test_col_07_a_seal_does_not_hide_whose_a_payload_is(void **state)
+{
+    (void)state;
+    struct sbx_token of_all = {.rights = SBX_RIGHT_ALL},
+                     of_shop = {.rights = SBX_RIGHT_SEND, .app = "shop", .an_hour = 3};
+    char all[SBX_TOKEN_SECRET_BYTES], shop[SBX_TOKEN_SECRET_BYTES], book[128], why[300];
+    struct envelope first = sealed_of(60, 0), second = sealed_of(61, 0), third = sealed_of(62, 0);
+    snprintf(book, sizeof(book), "%s/tokens", fixture.data_dir);
+    assert_int_equal(sbx_token_book_add(book, &of_all, all, why, sizeof(why)), 0);
+    assert_int_equal(sbx_token_book_add(book, &of_shop, shop, why, sizeof(why)), 0);
+    start_with_keys(0);
+    assert_int_equal(post_with(shop, &first), 200);
+    fixture_stop(&fixture);
+    start_with_keys(1);
+    assert_int_equal(post_with(shop, &second), 403);
+    assert_int_equal(post_with(all, &second), 200);
+    for (int waited = 0; waited < 500; waited++) { /* both tables are looked at by the triage thread */
+        sleep_ms(20);
+        if (fixture_count(&fixture, "SELECT COUNT(*) FROM snapshot") == 1 &&
+            fixture_count(&fixture, "SELECT COUNT(*) FROM sealed WHERE failure IS NOT NULL") == 1)
+            break;
+    }
+    assert_int_equal(fixture_count(&fixture, "SELECT COUNT(*) FROM snapshot"), 1);
+    assert_int_equal(fixture_count(&fixture, "SELECT COUNT(*) FROM sealed WHERE failure LIKE '%another application%'"),
+                     1);
+    assert_int_equal(post_with(shop, &third), 403);
+    assert_int_equal(post_with(shop, &third), 403);
+    assert_int_equal(post_with(shop, &third), 429); /* a token's rate holds for what is sealed too */
+    envelope_finish(&first);
+    envelope_finish(&second);
+    envelope_finish(&third);
+}
+
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT); /* before there are threads */
@@ -226,6 +273,7 @@ int main(void)
         PREPARED(test_other_sealed_bytes_under_a_known_id_are_a_conflict),
         PREPARED(test_a_payload_that_came_plain_and_comes_sealed_is_one),
         PREPARED(test_what_opens_to_nothing_is_said_and_kept_and_blocks_nothing),
+        PREPARED(test_col_07_a_seal_does_not_hide_whose_a_payload_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "run_tool.h"
 
 static const char *const command_names[] = {"run",  "report",  "show", "audit", "consent", "symbols", "policy",
-                                            "seal", "deliver", "ctl",  "look",  "unit",    "serve"};
+                                            "seal", "deliver", "ctl",  "look",  "unit",    "serve",   "token"};
 enum {
     COMMAND_COUNT = sizeof command_names / sizeof command_names[0]
 };

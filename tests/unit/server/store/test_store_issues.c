@@ -47,6 +47,7 @@ struct stall {
     int64_t ms;
     const char *cause, *holder;
 };
+static uint64_t tenant; /* whose the next stalls are */
 
 static void judge(const struct stall *stall)
 {
@@ -75,6 +76,7 @@ static void put(const struct stall *stall)
                                 .app_build_id = {1, (uint8_t)stall->minor},
                                 .app_build_id_bytes = 8,
                                 .app_version = {1, stall->minor, 0},
+                                .app_what = tenant,
                                 .created_day = DAY + stall->day,
                                 .has_rotating_id = true,
                                 .rotating_id = {stall->machine},
@@ -317,7 +319,7 @@ static void test_applications_are_summed_and_issues_know_their_first_version(voi
     struct sbx_app_sum apps[4];
     size_t count = 0;
     put_all();
-    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
+    assert_int_equal(sbx_store_apps(ALL, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
     assert_int_equal(count, 2);
     assert_string_equal(apps[0].app, "shop");
     assert_int_equal(apps[0].hits, 5);
@@ -327,21 +329,55 @@ static void test_applications_are_summed_and_issues_know_their_first_version(voi
     assert_int_equal(apps[0].versions, 2);
     assert_string_equal(apps[0].newest, "1.2.0");
     assert_string_equal(apps[1].app, "mail");
-    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", DAY, DAY, NULL}, apps, 4, &count), 0);
+    assert_int_equal(sbx_store_apps(ALL, &(struct sbx_issue_span){"", DAY, DAY, NULL}, apps, 4, &count), 0);
     assert_int_equal(count, 1);
     assert_string_equal(apps[0].newest, "1.1.0");
-    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){1}, rows), 0);
+    assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){1}, rows), 0);
     assert_string_equal(rows[0].first_version, "1.1.0");
-    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
     assert_string_equal(rows[0].first_version, "1.2.0");
     put(&(struct stall){7, 5, 2, 0, 1, 3, 100, "lock", "h"}); /* of an older version, later */
-    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
     assert_string_equal(rows[0].first_version, "1.0.0");
     sbx_store_set_min_machines(store, 2);
-    assert_int_equal(sbx_store_issue(store, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
+    assert_int_equal(sbx_store_issue(ALL, (const uint8_t[SBX_ID_BYTES]){2}, rows), 0);
     assert_string_equal(rows[0].first_version, "");
-    assert_int_equal(sbx_store_apps(store, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
+    assert_int_equal(sbx_store_apps(ALL, &(struct sbx_issue_span){"", 0, 1000000, NULL}, apps, 4, &count), 0);
     assert_int_equal(count, 0);
+}
+
+/* A worker that a stranger's payload took over says whatever it wants. */
+static void test_a_place_is_of_one_application_whatever_a_verdict_says(void **state)
+{
+    (void)state;
+    static const struct stall stalls[] = {{1, 1, 1, 1, 1, 0, 100, "cpu", NULL},
+                                          {2, 2, 1, 1, 1, 0, 200, "cpu", NULL},
+                                          {3, 3, 1, 1, 1, 0, 400, "cpu", NULL},
+                                          {4, 4, 1, 1, 1, 0, 400, "cpu", NULL}};
+    static const uint64_t tenants[] = {11, 22, 22, 0};
+    const struct sbx_store_view one = {store, 11}, two = {store, 22}, third = {store, 33};
+    const struct sbx_issue_query query = query_of_all();
+    uint8_t id[SBX_ID_BYTES];
+    size_t count;
+    for (size_t i = 0; i < 4; i++) {
+        tenant = tenants[i];
+        put(&stalls[i]);
+    }
+    tenant = 0;
+    assert_int_equal(sbx_store_find_issues(ALL, &query, rows, 8, &count), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(sbx_store_find_issues(&one, &query, rows, 8, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].hits, 1);
+    assert_true(sbx_id_parse(rows[0].id_text, 32, id));
+    assert_int_equal(sbx_store_issue(&two, id, &rows[1]), -ENOENT);
+    assert_int_equal(sbx_store_find_issues(&two, &query, rows, 8, &count), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].hits, 2);
+    assert_int_equal(sbx_store_sum_all(&third, &query.span, &sums), 0);
+    assert_int_equal(sums.hits, 0);
+    assert_int_equal(sbx_store_sum_issue(&two, id, &query.span, &sums), 0);
+    assert_int_equal(sums.hits, 0);
 }
 
 int main(void)
@@ -357,6 +393,7 @@ int main(void)
         STORE_TEST(test_an_issue_is_muted_until_a_version_comes),
         STORE_TEST(test_issues_are_merged_and_split_and_nothing_is_counted_anew),
         STORE_TEST(test_what_people_say_survives_triage_anew_and_ageing),
+        STORE_TEST(test_a_place_is_of_one_application_whatever_a_verdict_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
