@@ -8,6 +8,7 @@
 #include "capture_record.h"
 #include "clock.h"
 #include "left_code.h"
+#include "message.h"
 #include "open_calls.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -83,6 +84,24 @@ static void tell_slow(struct sbx_thread *thread, uint64_t begin_ns, uint64_t end
     sbx_capture_ring_bell();
 }
 
+/* A present of `thread` ended, maybe in the middle of a message. */
+static void count_shown(struct sbx_thread *thread, uint64_t now_ns)
+{
+    struct sbx_frame_pace *pace = &thread->frame;
+    if (!thread->has_loop || thread->loop.is_entered || thread->entry->message_begin_ns == 0) {
+        return;
+    }
+    if (pace->shown_in != thread->entry->message) {
+        pace->shown_in = thread->entry->message;
+        pace->shown = 0;
+    }
+    pace->shown += pace->shown < SBX_FRAME_ANIMATION;
+    if (pace->shown == SBX_FRAME_ANIMATION) {
+        sbx_message_turn(thread, now_ns);
+        pace->shown_in = thread->entry->message;
+    }
+}
+
 static void end_frame(struct sbx_thread *thread, uint8_t op, uint64_t begin_ns, uint64_t end_ns)
 {
     struct sbx_frame_pace *pace = &thread->frame;
@@ -115,14 +134,17 @@ SBX_HOOK_SAFE void sbx_present_end(struct sbx_blocking *call, bool failed)
         is_inner |= thread->calls[i].group == SBX_GROUP_FRAME;
     }
     sbx_blocking_end(call, 0, failed, -1);
-    if (thread == NULL || is_inner || thread->frame.is_told || !sbx_capture_is_open()) {
+    if (thread == NULL || is_inner || !sbx_capture_is_open()) {
         return;
     }
     int saved_errno = errno;
     struct sbx_frame_pace *pace = &thread->frame;
     uint64_t begin_ns = pace->begin_ns, now_ns = sbx_thread_wall_ns(thread);
-    pace->begin_ns = now_ns;
-    if (begin_ns != 0) {
+    if (!failed) {
+        count_shown(thread, now_ns);
+    }
+    pace->begin_ns = pace->is_told ? 0 : now_ns;
+    if (begin_ns != 0 && !pace->is_told) {
         end_frame(thread, call->op, begin_ns, now_ns);
     }
     errno = saved_errno;

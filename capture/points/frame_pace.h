@@ -6,6 +6,9 @@
  * between, the frame begins when that wait ended: an application that has nothing to draw is not slow. A thread that
  * once said itself where a frame begins is asked no more: its presents are parts of its frames.
  *
+ * A message that shows frame after frame (a fade between two scenes; a game that looks for events without a poll call) has not hung:
+ * from its SBX_FRAME_ANIMATION-th present on, each present is a turn of a loop, and what follows it a message of its own.
+ *
  * A burst of dropped frames is more than a quarter of the last SBX_BURST_FRAMES. A frame is dropped when it took 50 ms
  * or more and twice what this thread's frames usually take. The quarter and the 50 ms are those of Android vitals' "slow
  * session" (a frame shown 50 ms or more after the one before is slow, a session with more than 25 % of them is), the
@@ -43,6 +46,7 @@ enum {
     SBX_FRAME_DROPPED_FACTOR = 2,
     SBX_FRAME_WARM_UP = 64, /* frames until what is usual is known; until then no burst is told */
     SBX_FRAME_USUAL_MAX_NS = 1000000000,
+    SBX_FRAME_ANIMATION = 8, /* presents in one message: fewer are what a handler draws once or twice while it works */
 };
 
 /* Pure: the moving mean of what frames take, after frame number `count` (from 1 on). A single long one moves it little. */

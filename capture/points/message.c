@@ -202,3 +202,11 @@ SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns)
         sbx_capture_ring_bell();
     }
 }
+
+SBX_HOOK_SAFE void sbx_message_turn(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint8_t kind = thread->loop.kind;
+    sbx_message_close(thread, now_ns, false);
+    sbx_message_open(thread, now_ns);
+    sbx_store_relaxed(&thread->loop.kind, kind); /* relaxed: the watch thread reads what it can get */
+}

@@ -28,6 +28,9 @@ SBX_HOOK_SAFE void sbx_message_open(struct sbx_thread *thread, uint64_t now_ns);
 SBX_HOOK_SAFE void sbx_message_close(struct sbx_thread *thread, uint64_t now_ns, bool is_in_doubt);
 SBX_HOOK_SAFE void sbx_message_tell_doubted(struct sbx_message_loop *loop);
 
+/* Close the one that is open and open the next of the same kind: the loop has turned without a call that waits. */
+SBX_HOOK_SAFE void sbx_message_turn(struct sbx_thread *thread, uint64_t now_ns);
+
 /* Is the open message one whose end may pass unseen, because points are out that would see it (the governor, a policy)? It is
  * judged by nobody. Any thread. */
 SBX_HOOK_SAFE bool sbx_message_is_unseen(const struct sbx_thread *thread);

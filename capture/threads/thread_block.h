@@ -153,6 +153,8 @@ struct sbx_frame_pace {
      * who takes it */
     uint64_t slow_frame, slow_begin_ns, slow_end_ns;
     uint32_t slow_dropped; /* frames of a burst that were dropped; 0: one slow frame */
+    uint64_t shown_in;     /* the number of the message that the next was counted in */
+    uint32_t shown;        /* presents in it, up to SBX_FRAME_ANIMATION */
 };
 
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */

@@ -130,6 +130,36 @@ NOT_INLINED static void compute_and_peek(void)
     KEEP_FRAME();
 }
 
+__attribute__((weak)) void toolkit_present(void)
+{
+}
+
+NOT_INLINED static void show_frames(int ms)
+{
+    for (int64_t until_ms = now_ms() + ms; now_ms() < until_ms;) {
+        pause_ms(10);
+        toolkit_present();
+    }
+    KEEP_FRAME();
+}
+
+NOT_INLINED static void hang_in_fade(void)
+{
+    hung_in = 3;
+    nanosleep(&hang, NULL);
+    KEEP_FRAME();
+}
+
+NOT_INLINED static void fade(void)
+{
+    show_frames(is_case("fades") ? HANG_MS : HANG_MS / 5);
+    if (is_case("hangs_in_fade")) {
+        hang_in_fade();
+        show_frames(HANG_MS / 5);
+    }
+    KEEP_FRAME();
+}
+
 static void tick(void);
 
 static void tick_in_dialog(void)
@@ -166,6 +196,10 @@ static void tick(void)
     } else if (is_case("peeks")) {
         if (is_special) {
             compute_and_peek();
+        }
+    } else if (is_case("fades") || is_case("hangs_in_fade")) {
+        if (is_special) {
+            fade();
         }
     } else if (is_special) {
         show_dialog();

@@ -27,6 +27,9 @@ bool toolkit_peek(void);
 /* From inside a handler: a loop of the same kind with descriptors of its own, until `fd` can be read. False: there is none. */
 bool toolkit_await_reply(int fd);
 
+/* Show one frame. Toolkits whose presents are no points do without it. */
+void toolkit_present(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 
 static bool is_running = true, is_open;
 static void (*the_tick)(void);
+static SDL_Renderer *renderer;
 
 static Uint32 on_timer(Uint32 interval, void *unused)
 {
@@ -28,10 +29,17 @@ void toolkit_start(int *argc, char ***argv)
     (void)argc;
     (void)argv;
     SDL_SetMainReady();
+    SDL_Window *window;
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_TIMER) != 0 ||
-        SDL_CreateWindow("window", 0, 0, 200, 100, SDL_WINDOW_SHOWN) == NULL) {
+        (window = SDL_CreateWindow("window", 0, 0, 200, 100, SDL_WINDOW_SHOWN)) == NULL ||
+        (renderer = SDL_CreateRenderer(window, -1, SDL_RENDERER_SOFTWARE)) == NULL) {
         exit(77);
     }
+}
+
+void toolkit_present(void)
+{
+    SDL_RenderPresent(renderer);
 }
 
 static void handle(const SDL_Event *event)
