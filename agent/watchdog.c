@@ -175,7 +175,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
     }
     struct sbx_open_view view = view_of(look->gaps, begin_ns, look->now_ns, false);
     bool is_long = sbx_is_over(&view, look->settings->note_ms) || sbx_is_over(&view, look->settings->anr_ms);
-    if (is_long && (sbx_message_loop_was_left(thread) || sbx_message_is_paced(thread, look->now_ns))) {
+    if (is_long && (sbx_message_loop_was_left(thread, look->now_ns) || sbx_message_is_paced(thread, look->now_ns))) {
         return; /* what follows a loop is no message, nor is what has its pace from elsewhere */
     }
     view.late_ns += is_long ? sbx_message_awaited_ns(thread, look->now_ns) : 0;

@@ -26,16 +26,21 @@
 #include "thread_registry.h"
 #include "thread_stack.h"
 
-/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on.
+/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on. Nor when such a call
+ * has just returned: a turn of that loop would be shorter than the limit.
  *
  * Else the stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
  * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
-SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
+SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread, uint64_t now_ns)
 {
     const struct sbx_message_loop *loop = &thread->loop;
     uint32_t kind = sbx_load_relaxed(&thread->entry->call_kind); /* relaxed: it may be wrong by one look */
-    if (sbx_load_relaxed(&loop->maybe_pc) != 0 && (kind == SBX_RECORD_POLL || kind == SBX_RECORD_SOCKET)) {
-        return true;
+    if (sbx_load_relaxed(&loop->maybe_pc) != 0) {
+        uint64_t limit_ns = (uint64_t)sbx_load_relaxed(&sbx_the_capture.control->in_force.anr_ms) * 1000000u;
+        if (kind == SBX_RECORD_POLL || kind == SBX_RECORD_SOCKET ||
+            now_ns < sbx_load_relaxed(&loop->maybe_ns) + limit_ns) {
+            return true;
+        }
     }
     if (loop->slot_count == 0 || loop->poller_returns || loop->is_entered ||
         sbx_load_relaxed(&loop->poller_kept) < SBX_POLLER_KEPT_ENOUGH) {
@@ -117,6 +122,9 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         thread->loop.hits++;
         thread->entry->flags |= SBX_THREAD_FLAG_LOOP;
     } else {
+        if (sbx_load_relaxed(&thread->loop.maybe_pc) == pc) {
+            sbx_store_relaxed(&thread->loop.maybe_ns, call->begin_ns);
+        }
         sbx_client_poll_of_loop(thread, call, polled);
     }
     errno = saved_errno;
