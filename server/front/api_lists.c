@@ -101,11 +101,20 @@ static void give(struct sbx_document *json, struct sbx_reply *reply)
     reply->body = json->text;
 }
 
-void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply)
+/* What fewer machines sent is not in the list, and the list says so, whether there is any or not. */
+static void put_withheld(struct sbx_document *json, uint32_t min_machines)
+{
+    if (min_machines > 1)
+        sbx_document_integer(json, "withheld_below_machines", min_machines);
+}
+
+void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, uint32_t min_machines,
+                       struct sbx_reply *reply)
 {
     struct sbx_document json = {0};
     sbx_document_open(&json, NULL, '{');
     put_snapshots(&json, rows, count);
+    put_withheld(&json, min_machines);
     sbx_document_close(&json, '}');
     give(&json, reply);
 }
@@ -117,7 +126,8 @@ void sbx_api_snapshot(const struct sbx_snapshot_row *row, struct sbx_reply *repl
     give(&json, reply);
 }
 
-void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next, struct sbx_reply *reply)
+void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next, uint32_t min_machines,
+                    struct sbx_reply *reply)
 {
     struct sbx_document json = {0};
     sbx_document_open(&json, NULL, '{');
@@ -130,6 +140,7 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next
     sbx_document_close(&json, ']');
     if (next)
         sbx_document_integer(&json, "cursor", next);
+    put_withheld(&json, min_machines);
     sbx_document_close(&json, '}');
     give(&json, reply);
 }

@@ -11,11 +11,13 @@
 #include "store_symbols.h"
 
 /* {"snapshots":[...],"before":SEQ}: ask again with ?before=SEQ for older ones; absent when there can be none. */
-void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply);
+void sbx_api_snapshots(const struct sbx_snapshot_row *rows, size_t count, uint32_t min_machines,
+                       struct sbx_reply *reply);
 void sbx_api_snapshot(const struct sbx_snapshot_row *row, struct sbx_reply *reply);
 /* {"issues":[...]} */
 /* `next` above 0: the cursor of those behind. */
-void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next, struct sbx_reply *reply);
+void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next, uint32_t min_machines,
+                    struct sbx_reply *reply);
 /* The issue's members and "snapshots", newest first. */
 void sbx_api_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sums *sums,
                    const struct sbx_snapshot_row *rows, size_t count, struct sbx_reply *reply);

@@ -172,7 +172,7 @@ int sbx_issue_reply_list(const struct sbx_store_view *view, const struct sbx_arg
         reply->content_type = SBX_TEXT_HTML;
         sbx_page_issues(&page, &reply->body);
     } else if (result == 0) {
-        sbx_api_issues(rows, count, next, reply);
+        sbx_api_issues(rows, count, next, sbx_store_min_machines(view->store), reply);
     }
     free(rows);
     free(sums);

@@ -125,7 +125,8 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
                                        &list.app_count)
                       : -ENOMEM;
     if (result == 0)
-        result = sbx_store_count(&request->view, &list.counts);
+        result = sbx_store_count_shown(&request->view, &list.counts);
+    list.min_machines = sbx_store_min_machines(request->view.store);
     struct sbx_sealed_counts sealed = {0};
     if (result == 0)
         result = sbx_sealed_store_count(routes->sealed, request->view.app, &sealed);
@@ -264,7 +265,7 @@ static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_r
         rows ? sbx_store_snapshots(&request->view, NULL, read_number(request->before, INT64_MAX, 0), rows, max, &count)
              : -ENOMEM;
     if (result == 0)
-        sbx_api_snapshots(rows, count, reply);
+        sbx_api_snapshots(rows, count, sbx_store_min_machines(request->view.store), reply);
     else
         refuse_for(request, reply, result);
     free(rows);

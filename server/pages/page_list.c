@@ -252,6 +252,16 @@ void sbx_page_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page
 
 /* ---- pages ---- */
 
+/* That something may be withheld, and why. */
+static void put_few(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
+{
+    SBX_FILL(page, list_few, at) {
+    case LIST_FEW_COUNT:
+        sbx_fill_textf(&at, "%u", list->min_machines);
+        break;
+    }
+}
+
 static void put_sealed(struct sbx_byte_buffer *page, const struct sbx_list_page *list)
 {
     SBX_FILL(page, list_sealed, at) {
@@ -306,6 +316,8 @@ static void put_latest(struct sbx_byte_buffer *page, const struct sbx_list_page 
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page)
 {
     struct sbx_fill frame = sbx_page_begin(page, "Stalls - Stallbox", 0);
+    if (list->min_machines > 1)
+        put_few(page, list);
     if (list->counts.snapshots) {
         if (list->is_first && list->issue_count)
             put_issues(page, list);

@@ -19,6 +19,7 @@ struct sbx_list_page {
     const struct sbx_snapshot_row *snapshots;
     size_t issue_count, snapshot_count;
     struct sbx_store_counts counts;
+    uint32_t min_machines; /* fewer than so many machines are withheld, which the page says; 0 or 1: none are */
     int64_t older_seq;
     int64_t now_ms;
     bool is_first;

@@ -220,5 +220,7 @@ int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t addr
                            uint8_t issue_out[SBX_ID_BYTES]);
 /* `bytes` is 0 in a view of one application. */
 int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out);
+/* The same of what is shown: where few machines are withheld, of issues that many sent, and nothing of what waits. */
+int sbx_store_count_shown(const struct sbx_store_view *view, struct sbx_store_counts *counts_out);
 
 #endif

@@ -96,7 +96,7 @@ enum writer_statement {
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 17
+    SBX_READER_STATEMENTS = 18
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 

@@ -44,18 +44,20 @@ static void bind_span(const struct sbx_store_view *view, sqlite3_stmt *statement
           "(?6 = 0 OR p.tenant = ?6))"                                                                                \
           " AND " IN_SPAN(table)
 
-/* Conditions on the place come before its facts are looked at. */
-#define FIND_ISSUES                                                                                                   \
-    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM place p CROSS JOIN issue i"       \
-    " CROSS JOIN snapshot s CROSS JOIN fact f WHERE i.num = p.issue AND s.seq = p.newest AND f.place = p.num "        \
-    "AND " IN_SPAN(                                                                                                   \
-        "f") " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR EXISTS(SELECT 1 FROM label l JOIN word w ON w.num ="       \
-             " l.word WHERE l.place = p.num AND l.kind = 0 AND w.text = ?6)) AND (?7 = '' OR instr(lower(p.path),"    \
-             " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 " \
-             "OR"                                                                                                     \
-             " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"          \
-             " AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num " \
-             "AND"                                                                                                    \
+/* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
+ * shown: else the question would tell what one machine's was. */
+#define FIND_ISSUES                                                                                                    \
+    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM place p CROSS JOIN issue i"        \
+    " CROSS JOIN snapshot s CROSS JOIN fact f WHERE i.num = p.issue AND s.seq = p.newest AND f.place = p.num "         \
+    "AND " IN_SPAN(                                                                                                    \
+        "f") " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR (?9 > 1 AND s.cause = ?6) OR (?9 <= 1 AND EXISTS(SELECT 1 " \
+             "FROM label l JOIN word w ON w.num ="                                                                     \
+             " l.word WHERE l.place = p.num AND l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR instr(lower(p.path),"    \
+             " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 "  \
+             "OR"                                                                                                      \
+             " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"           \
+             " AND (?9 <= 1 OR p.sure >= ?9) AND (?12 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num "  \
+             "AND"                                                                                                     \
              " x.tenant IS NOT ?12)) GROUP BY i.num ORDER BY "
 
 int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,

@@ -68,6 +68,7 @@ enum reader_statement {
     ONE_ISSUE,
     COUNT_ROWS,
     COUNT_OF_APP,
+    COUNT_COMMON,
     READ_END,
     MISSING_MODULES,
     MISSING_OF_APP,
@@ -124,6 +125,10 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " GROUP BY m.id HAVING (?9 <= 1 OR COUNT(DISTINCT (SELECT r.id FROM rotating r WHERE r.seq = s.seq)) >= ?9)"
         " ORDER BY 5 DESC, 6 DESC, m.build_id LIMIT ?1",
     [IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
+    /* Where something is withheld, a total of all would tell what: the rest. */
+    [COUNT_COMMON] =
+        "SELECT COALESCE(SUM(t.hits), 0), 0, 0, COUNT(*) FROM (SELECT SUM(p.hits) AS hits FROM issue i JOIN place p"
+        " ON p.issue = i.num WHERE p.hits > 0 AND " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE " GROUP BY i.num) t",
     [ISSUES_AFTER] =
         "SELECT i.id, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
         " JOIN place p ON p.num = s.place JOIN issue i ON i.num = p.issue WHERE w.issue = ?1 AND i.id <> ?1"
@@ -478,10 +483,11 @@ static int64_t bytes_on_disk(const char *path)
     return bytes;
 }
 
-int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
+static int count_rows(const struct sbx_store_view *view, enum reader_statement index,
+                      struct sbx_store_counts *counts_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, view->app ? COUNT_OF_APP : COUNT_ROWS);
+    sqlite3_stmt *statement = use_to_show(view, index);
     int result = sbx_store_step(statement);
     if (result > 0) {
         *counts_out = (struct sbx_store_counts){
@@ -495,4 +501,15 @@ int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *
     }
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -EIO;
+}
+
+int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
+{
+    return count_rows(view, view->app ? COUNT_OF_APP : COUNT_ROWS, counts_out);
+}
+
+int sbx_store_count_shown(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
+{
+    return sbx_store_min_machines(view->store) > 1 ? count_rows(view, COUNT_COMMON, counts_out)
+                                                   : sbx_store_count(view, counts_out);
 }

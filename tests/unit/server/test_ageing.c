@@ -217,6 +217,9 @@ static void test_col_12_what_fewer_than_k_machines_sent_is_not_shown(void **stat
         assert_true(list_has("/v1/snapshots", common[i].id));
     }
     assert_true(list_has("/v1/issues", "\"hits\":4"));
+    assert_true(list_has("/v1/issues", "\"withheld_below_machines\":3")); /* it is said, whether there is any or not */
+    assert_true(list_has("/v1/snapshots", "\"withheld_below_machines\":3"));
+    assert_true(list_has("/", "--min-machines 3"));
 
     show_from(4); /* one machine's two stalls do not make it four */
     assert_false(list_has("/v1/issues", "\"hits\""));

@@ -219,6 +219,31 @@ static void test_breakdowns_are_withheld_where_few_machines_may_not_be_shown(voi
     assert_int_equal(sums.p90_ns + sums.hits + sums.machines + (int64_t)sums.place_count, 0);
 }
 
+/* What is withheld is not what is left over when two answers are subtracted, nor what a filter finds. */
+static void test_differences_of_filters_do_not_undo_what_is_withheld(void **state)
+{
+    (void)state;
+    struct sbx_store_counts counts, of_all;
+    put_all(); /* place 1: three stalls of two machines, two for cpu and one for lock; the others are of one machine each */
+    sbx_store_set_min_machines(store, 2);
+    struct sbx_issue_query query = query_of_all();
+    static const char *const causes[] = {"", "cpu", "lock", "io"};
+    static const int64_t found[] = {1, 0, 1, 0}; /* the newest is a lock, which its row says anyway */
+    for (size_t i = 0; i < 4; i++) {
+        size_t count = 0;
+        query.cause = causes[i];
+        assert_int_equal(sbx_store_find_issues(ALL, &query, rows, 8, &count), 0);
+        assert_int_equal(count, found[i]);
+        if (count > 0)
+            assert_int_equal(rows[0].hits, 3); /* the same whatever is asked */
+    }
+    assert_int_equal(sbx_store_count_shown(ALL, &counts), 0);
+    assert_int_equal(counts.issues, 1);
+    assert_int_equal(counts.snapshots, 3); /* as the list's rows add up: nothing is left to subtract */
+    assert_int_equal(sbx_store_count(ALL, &of_all), 0);
+    assert_int_equal(of_all.snapshots, 6);
+}
+
 static void say(uint8_t place, enum sbx_issue_state issue_state, const char *until)
 {
     const uint8_t id[SBX_ID_BYTES] = {place};
@@ -394,6 +419,7 @@ int main(void)
         STORE_TEST(test_issues_are_merged_and_split_and_nothing_is_counted_anew),
         STORE_TEST(test_what_people_say_survives_triage_anew_and_ageing),
         STORE_TEST(test_a_place_is_of_one_application_whatever_a_verdict_says),
+        STORE_TEST(test_differences_of_filters_do_not_undo_what_is_withheld),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
