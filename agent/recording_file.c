@@ -39,7 +39,7 @@ enum {
 
 /* How many of each it has room for. Both tables of callstacks are touched at random, so all of a recording takes memory. */
 struct shape {
-    uint32_t modules, threads, frames, nodes, ids, chunks, chunks_least;
+    uint32_t modules, threads, frames, nodes, ids, tasks, chunks, chunks_least;
     bool is_workers;
 };
 
@@ -48,6 +48,7 @@ static const struct shape of_program = {.modules = SBX_MODULES_MAX,
                                         .frames = SBX_FRAMES_MAX,
                                         .nodes = 2 * SBX_NODES_MAX,
                                         .ids = SBX_IDS_MAX,
+                                        .tasks = SBX_TASKS_MAX,
                                         .chunks = SBX_CHUNKS_DEFAULT,
                                         .chunks_least = CHUNKS_LEAST};
 
@@ -57,6 +58,7 @@ static const struct shape of_worker = {.modules = 128,
                                        .frames = SBX_FRAMES_MAX / 8,
                                        .nodes = 2 * SBX_NODES_MAX / 8,
                                        .ids = SBX_IDS_MAX / 8,
+                                       .tasks = SBX_TASKS_MAX / 8,
                                        .chunks = 128,
                                        .chunks_least = 64,
                                        .is_workers = true};
@@ -160,6 +162,8 @@ static uint64_t lay_out(struct sbx_recording_header *header, const struct shape 
         {&header->threads, shape->threads, sizeof(struct sbx_thread_entry)},
         {&header->watches, SBX_WATCHES_MAX, sizeof(struct sbx_watch_entry)},
         {&header->kinds, SBX_MESSAGE_KINDS, sizeof(struct sbx_kind_entry)},
+        {&header->tasks, shape->tasks, sizeof(struct sbx_task_entry)},
+        {&header->queues, SBX_QUEUES_MAX, sizeof(struct sbx_queue_entry)},
         {&header->frames, shape->frames, sizeof(uint64_t)},
         {&header->nodes, shape->nodes, sizeof(uint64_t)},
         {&header->ids, shape->ids, sizeof(uint64_t)},

@@ -26,6 +26,7 @@
 #include "preload.h"
 #include "process_state.h"
 #include "recording_folder.h"
+#include "task.h"
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
@@ -264,6 +265,43 @@ void stallbox_watch_close(uint64_t id)
 {
     if (id != 0) {
         sbx_watch_end(id);
+    }
+}
+
+/* Queue numbers are addresses, mostly; this one is none. */
+enum {
+    UNNAMED_QUEUE = 1
+};
+
+uint64_t stallbox_task_queued_in(const void *queue)
+{
+    uint64_t number = queue != NULL ? (uint64_t)(uintptr_t)queue : UNNAMED_QUEUE;
+    return sbx_capture_is_open() ? sbx_task_queued(SBX_GROUP_TASK, SBX_OP_TASK, number, 0, 0) : 0;
+}
+
+uint64_t stallbox_task_queued(void)
+{
+    return stallbox_task_queued_in(NULL);
+}
+
+void stallbox_task_begin(uint64_t id)
+{
+    if (id != 0) {
+        sbx_task_begin(id);
+    }
+}
+
+void stallbox_task_end(uint64_t id)
+{
+    if (id != 0) {
+        sbx_task_end(id);
+    }
+}
+
+void stallbox_task_cancelled(uint64_t id)
+{
+    if (id != 0) {
+        sbx_task_cancelled(id);
     }
 }
 

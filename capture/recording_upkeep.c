@@ -75,6 +75,16 @@ void sbx_upkeep_callstacks(void)
         /* order: release entry.last_stack - the new nodes. When the owner has stored a newer one, that stands. */
         (void)(carried == seen || sbx_cas_acq_rel(last_stack, &seen, carried));
     }
+    for (uint32_t i = 0; i < sbx_the_capture.header->tasks.count; i++) { /* who queued what has not ended */
+        struct sbx_task_entry *task = &sbx_the_capture.tasks[i];
+        enum sbx_task_state state = sbx_task_state_of(sbx_load_acquire(&task->word)); /* order: acquire task.word */
+        if (state == SBX_TASK_QUEUED || state == SBX_TASK_RUNNING) {
+            uint32_t seen = sbx_load_acquire(&task->stack); /* order: acquire task.stack - its nodes are there */
+            uint32_t carried = sbx_callstack_carry(table, epoch - 1, epoch, seen);
+            /* order: release task.stack - the new nodes. When it is another task by now, that one's stands. */
+            (void)(carried == seen || sbx_cas_acq_rel(&task->stack, &seen, carried));
+        }
+    }
 }
 
 /* ---- chunks ---- */
@@ -219,6 +229,10 @@ void sbx_upkeep_wipe(void)
         }
         nanosleep(&pause, NULL);
     }
+    for (uint32_t i = 0; i < sbx_the_capture.header->tasks.count; i++) { /* an id of what lay there leads nowhere now */
+        memset(&sbx_the_capture.tasks[i], 0, sizeof sbx_the_capture.tasks[i]);
+    }
+    memset(sbx_the_capture.queues, 0, sbx_the_capture.header->queues.count * sizeof *sbx_the_capture.queues);
     for (uint32_t at = 0; at < used; at++) {
         memset(ring->chunks[at].bytes, 0, sizeof ring->chunks[at].bytes);
     }

@@ -337,6 +337,7 @@ const char *sbx_record_name(uint32_t kind)
         [SBX_RECORD_MESSAGE] = "message", [SBX_RECORD_WAIT] = "wait",     [SBX_RECORD_PROCESS] = "process",
         [SBX_RECORD_LOADER] = "loader",   [SBX_RECORD_WAKE] = "wake",     [SBX_RECORD_FRAME] = "frame",
         [SBX_RECORD_LEAF] = "leaf",       [SBX_RECORD_MEMORY] = "memory", [SBX_RECORD_KERNEL] = "kernel",
+        [SBX_RECORD_HOP] = "hop",         [SBX_RECORD_TASK] = "task",
     };
     return name_at(table, ENTRIES(table), kind);
 }
@@ -480,6 +481,21 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_SIGSUSPEND] = "sigsuspend",
         [SBX_OP_SIGTIMEDWAIT] = "sigtimedwait",
         [SBX_OP_RUNTIME_LOCK] = "interpreter lock",
+        [SBX_OP_TASK] = "task",
+        [SBX_OP_G_IDLE_ADD] = "g_idle_add",
+        [SBX_OP_G_TIMEOUT_ADD] = "g_timeout_add",
+        [SBX_OP_G_SOURCE_ATTACH] = "g_source_attach",
+        [SBX_OP_G_MAIN_CONTEXT_INVOKE] = "g_main_context_invoke",
+        [SBX_OP_G_THREAD_POOL_PUSH] = "g_thread_pool_push",
+        [SBX_OP_G_TASK_RUN_IN_THREAD] = "g_task_run_in_thread",
+        [SBX_OP_G_ASYNC_QUEUE_PUSH] = "g_async_queue_push",
+        [SBX_OP_PTHREAD_CREATE] = "pthread_create",
+        [SBX_OP_UV_QUEUE_WORK] = "uv_queue_work",
+        [SBX_OP_UV_ASYNC_SEND] = "uv_async_send",
+        [SBX_OP_UV_TIMER_START] = "uv_timer_start",
+        [SBX_OP_UV_FS] = "uv_fs",
+        [SBX_OP_QT_POST_EVENT] = "QCoreApplication::postEvent",
+        [SBX_OP_EVENT_ACTIVE] = "event_active",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -501,7 +517,8 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_FILE_LOCK] = "file_lock", [SBX_GROUP_STDIO] = "stdio",
         [SBX_GROUP_LOOKUP] = "lookup",       [SBX_GROUP_PROCESS] = "process",
         [SBX_GROUP_LOADER] = "loader",       [SBX_GROUP_CLOCK] = "clock",
-        [SBX_GROUP_FRAME] = "frame",
+        [SBX_GROUP_FRAME] = "frame",         [SBX_GROUP_TASK] = "task",
+        [SBX_GROUP_GLIB] = "glib",
     };
     return name_at(table, ENTRIES(table), group);
 }
@@ -556,6 +573,7 @@ const char *sbx_drop_name(uint32_t drop)
         [SBX_DROP_THREAD_UNMET] = "thread_unmet",
         [SBX_DROP_CALL_MOVED] = "call_moved",
         [SBX_DROP_STALL_END] = "stall_end",
+        [SBX_DROP_NO_TASK] = "no_task",
     };
     return name_at(table, ENTRIES(table), drop);
 }

@@ -50,6 +50,7 @@ enum sbx_drop {
     SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
     SBX_DROP_CALL_MOVED = 28, /* calls that ended elsewhere than they began: their stack was left or switched inside */
     SBX_DROP_STALL_END = 29,  /* stalls told while they went on whose end could not be kept or written */
+    SBX_DROP_NO_TASK = 30, /* queued tasks that were not followed: no free entry, or too many open ones in a thread */
     SBX_DROP_COUNT = 32
 };
 
@@ -160,7 +161,14 @@ enum sbx_record_kind {
     SBX_RECORD_LEAF = 18,   /* sample at a leaf that is no allocation: a clock read, a small read or write; see op */
     SBX_RECORD_MEMORY = 19, /* interval: mapped or unmapped memory; amount: bytes */
     SBX_RECORD_KERNEL = 20, /* moment: a number that the kernel counts; op: enum sbx_kernel_count; amount: its value */
-    SBX_RECORD_KINDS = 21
+    SBX_RECORD_HOP =
+        21, /* interval: a task lay in a queue (`object`), from when it was queued to when it began to run on
+                               this thread. peer and message are those of the thread that queued it; wait is the hop's id;
+                               amount: how many lay before it. With SBX_FLAG_OPEN it lies there still, with
+                               SBX_FLAG_CANCELLED it was taken out: it never ran, and its stack is here */
+    SBX_RECORD_TASK = 22, /* interval: it ran; wait is the hop's id, and stack is that of who queued it. With
+                               SBX_FLAG_OPEN it runs still */
+    SBX_RECORD_KINDS = 23
 };
 /* A sample (ALLOC, LEAF, ASYNC, BLOCKED) with begin < end stands for `repeats` + 1 looks at the same stack in the same
  * message, none of which found anything else, the first at begin, the last at end. */
@@ -239,6 +247,12 @@ enum sbx_op {
     SBX_OP_PAUSE = 190, SBX_OP_SIGSUSPEND = 191, SBX_OP_SIGTIMEDWAIT = 192,
     /* a lock of a runtime, which waits for it in some way of its own */
     SBX_OP_RUNTIME_LOCK = 194,
+    /* tasks that change hands: how they were queued */
+    SBX_OP_TASK = 196, SBX_OP_G_IDLE_ADD = 197, SBX_OP_G_TIMEOUT_ADD = 198, SBX_OP_G_SOURCE_ATTACH = 199,
+    SBX_OP_G_MAIN_CONTEXT_INVOKE = 200, SBX_OP_G_THREAD_POOL_PUSH = 201, SBX_OP_G_TASK_RUN_IN_THREAD = 202,
+    SBX_OP_G_ASYNC_QUEUE_PUSH = 203, SBX_OP_PTHREAD_CREATE = 204, SBX_OP_UV_QUEUE_WORK = 205,
+    SBX_OP_UV_ASYNC_SEND = 206, SBX_OP_UV_TIMER_START = 207, SBX_OP_UV_FS = 208, SBX_OP_QT_POST_EVENT = 209,
+    SBX_OP_EVENT_ACTIVE = 210,
     SBX_OP_MAX = 224
 };
 /* clang-format on */
@@ -262,6 +276,9 @@ enum sbx_record_flag {
     SBX_FLAG_FAILED = 2,     /* the call returned an error */
     SBX_FLAG_USAGE = 4,      /* the record tells the thread's faults and context switches so far */
     SBX_FLAG_IN_CALL = 8,    /* of BLOCKED: the thread was in the call, but ran, or nobody asked whether it did */
+    SBX_FLAG_OPEN = 16,      /* of HOP and TASK: not over at the trigger */
+    SBX_FLAG_CANCELLED = 32, /* of HOP: taken out of the queue, never run */
+    SBX_FLAG_MERGED = 64,    /* of HOP: queued once more while it lay there, and run once for all */
 };
 
 /* The capture points, in groups that are switched together. A number is the bit of the group in a mask of points; the
@@ -296,7 +313,9 @@ enum sbx_point_group {
     SBX_GROUP_LOADER = 26,  /* dlopen, dlclose */
     SBX_GROUP_CLOCK = 27,   /* clock reads: leaf samples */
     SBX_GROUP_FRAME = 28,   /* presents: frame boundaries */
-    SBX_GROUP_COUNT = 29
+    SBX_GROUP_TASK = 29,    /* tasks that the application tells of, and who started a thread */
+    SBX_GROUP_GLIB = 30,    /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
+    SBX_GROUP_COUNT = 31
 };
 
 #define SBX_POINTS_KNOWN ((UINT32_C(1) << SBX_GROUP_COUNT) - 1) /* a mask with every group */

@@ -56,6 +56,14 @@ struct sbx_evidence {
     double value;     /* the number it rests on */
 };
 
+/* Who put the work there that stalled. */
+struct sbx_queued_by {
+    bool is_known;
+    int32_t thread;               /* ordinal; -1 not known any more */
+    struct sbx_location location; /* function NULL when its stack is not known */
+    double lay_ms;                /* from when it was queued to when it began */
+};
+
 struct sbx_verdict {
     enum sbx_cause cause;
     enum sbx_class class_;        /* 0: not known, or a crash, which is not about time */
@@ -67,6 +75,7 @@ struct sbx_verdict {
     double culprit_certainty;     /* 0..1: of who it is and what he did, beside how he is known */
     uint32_t cycle_count;         /* `deadlock`: so many threads; 0 else */
     char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
+    struct sbx_queued_by queued_by;
     struct sbx_evidence evidence[16];
     size_t evidence_count;
     int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */

@@ -380,7 +380,7 @@ static int compare_keys(const void *left, const void *right)
 }
 
 /* Small keys are sorted, not the records: qsort() is not stable, and a record is four times as large. */
-static int sort_records(struct sbx_snapshot *snapshot)
+int sbx_records_sort(struct sbx_snapshot *snapshot)
 {
     size_t count = snapshot->record_count;
     if (count == 0) {
@@ -512,7 +512,7 @@ int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32
         error = add_runs(&reading, entry_count);
     }
     if (error == 0) {
-        error = sort_records(snapshot);
+        error = sbx_records_sort(snapshot);
     }
     if (error == 0) {
         error = hold_cpu_times(snapshot);

@@ -15,4 +15,7 @@
  * Returns 0 or -ENOMEM. */
 SBX_MUST_CHECK int sbx_chunks_read(struct sbx_snapshot *snapshot, const uint8_t *chunks, uint32_t chunk_count);
 
+/* Sort the records by end, those of one end as they stand. Returns 0 or -ENOMEM. */
+SBX_MUST_CHECK int sbx_records_sort(struct sbx_snapshot *snapshot);
+
 #endif

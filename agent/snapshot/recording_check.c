@@ -55,6 +55,10 @@ const char *sbx_recording_check(const struct sbx_recording_header *header, uint6
     if (!section_fits(&header->kinds, whole, sizeof(struct sbx_kind_entry), SBX_MESSAGE_KINDS)) {
         return "is a damaged recording (message kinds)";
     }
+    if (!section_fits(&header->tasks, whole, sizeof(struct sbx_task_entry), SBX_TASKS_MAX) ||
+        !section_fits(&header->queues, whole, sizeof(struct sbx_queue_entry), SBX_QUEUES_MAX)) {
+        return "is a damaged recording (tasks)";
+    }
     if (!section_fits(&header->frames, whole, sizeof(uint64_t), SBX_FRAMES_LIMIT) || header->frames.count % 2 != 0) {
         return "is a damaged recording (frames)";
     }

@@ -21,6 +21,7 @@
 #include "recording_check.h"
 #include "shared_mapping.h"
 #include "snapshot_copy.h"
+#include "task_reader.h"
 
 static void __attribute__((format(printf, 3, 4))) say_why(char *why, size_t why_bytes, const char *format, ...)
 {
@@ -244,7 +245,8 @@ int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snap
     memcpy(snapshot->drops, snapshot->header.drops, sizeof snapshot->drops);
     if (read_modules(snapshot, file) != 0 || read_threads(snapshot, file) != 0 || read_watches(snapshot, file) != 0 ||
         read_kinds(snapshot, file) != 0 || read_callstacks(snapshot, file) != 0 ||
-        sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0) {
+        sbx_chunks_read(snapshot, file + snapshot->header.chunks.at, snapshot->header.chunks.count) != 0 ||
+        sbx_tasks_read(snapshot, file + snapshot->header.tasks.at, file + snapshot->header.queues.at) != 0) {
         goto out_of_memory; /* nothing else fails there: damage costs records */
     }
     check_callstack_ids(snapshot);
@@ -418,6 +420,7 @@ void sbx_snapshot_destroy(struct sbx_snapshot *snapshot)
     free(snapshot->threads);
     free(snapshot->watches);
     free(snapshot->kinds);
+    free(snapshot->queues);
     free(snapshot->records);
     free(snapshot->frames);
     free(snapshot->nodes);

@@ -36,6 +36,8 @@ struct sbx_snapshot {
     struct sbx_kind_entry *kinds; /* kind_count, by kind: what the application calls its messages; name "" or
                                                    NUL-terminated */
     uint32_t kind_count;
+    struct sbx_queue_entry *queues; /* queue_count: those that something came into */
+    uint32_t queue_count;
     uint32_t module_count;
     uint32_t thread_count;
     size_t record_count;

@@ -174,6 +174,35 @@ static int copy_chunks(struct copy *copy, const struct sbx_recording_header *hea
     return 0;
 }
 
+/* Copy the tasks, before the ring: one that ends meanwhile is in the ring then (keeps C3). An entry that changes hands while it is
+ * read, or was queued before consent, is left out. */
+READS_LIVE_MEMORY static int copy_tasks(const struct copy *copy)
+{
+    struct sbx_task_entry *batch = (struct sbx_task_entry *)(void *)copy->scratch;
+    const uint32_t batch_max = SBX_COPY_SCRATCH_MIN / sizeof *batch;
+    const struct sbx_section *section = &copy->head->tasks;
+    for (uint32_t first = 0; first < section->count; first += batch_max) {
+        uint32_t count = section->count - first < batch_max ? section->count - first : batch_max;
+        uint64_t at = section->at + (uint64_t)first * sizeof *batch;
+        const struct sbx_task_entry *entries = (const struct sbx_task_entry *)(const void *)(copy->live + at);
+        for (uint32_t i = 0; i < count; i++) {
+            /* order: acquire task.word - the fields are whole; pairs with sbx_task_publish() */
+            uint64_t before = sbx_load_acquire(&entries[i].word);
+            read_words((uint64_t *)(void *)&batch[i], &entries[i], sizeof *batch / WORD);
+            sbx_fence_acquire(); /* order: acquire fence - the second look at the word comes after the fields */
+            if (before != sbx_load_relaxed(&entries[i].word) || batch[i].queued_ns < copy->since_ns) {
+                batch[i] = (struct sbx_task_entry){.word = 0};
+            }
+            batch[i].word = batch[i].queued_ns != 0 ? before : 0;
+        }
+        int error = write_scratch(copy, count * sizeof *batch, at);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
 static uint32_t count_threads(const struct copy *copy, const struct sbx_recording_header *header)
 {
     /* order: acquire header.thread_count - the entries below it are begun; pairs with the thread registry */
@@ -299,6 +328,8 @@ static int write_header(const struct copy *copy, const struct sbx_trigger_entry 
     header->chunks = copy->head->chunks;
     header->watches = copy->head->watches;
     header->kinds = copy->head->kinds;
+    header->tasks = copy->head->tasks;
+    header->queues = copy->head->queues;
     header->state = SBX_STATE_SNAPSHOT;
     header->snapshot_ns = now_ns;
     header->trigger = trigger != NULL ? *trigger : (struct sbx_trigger_entry){.kind = SBX_TRIGGER_NONE};
@@ -319,6 +350,8 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
     static_assert(sizeof(struct sbx_module_entry) % WORD == 0, "module entries are copied in words");
     static_assert(sizeof(struct sbx_watch_entry) % WORD == 0, "watches are copied in words");
     static_assert(sizeof(struct sbx_kind_entry) % WORD == 0, "message kinds are copied in words");
+    static_assert(sizeof(struct sbx_task_entry) % WORD == 0, "tasks are copied in words");
+    static_assert(sizeof(struct sbx_queue_entry) % WORD == 0, "queues are copied in words");
     static_assert(sizeof(struct sbx_control_page) % WORD == 0, "the control page is copied in words");
     struct sbx_recording_header head;
     int error;
@@ -347,8 +380,8 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
         return error == 0 ? write_header(&copy, trigger, snapshot_id, now_ns) : error;
     }
     /* From what refers to what is referred to: keeps C2. Counts are read when their section's turn comes. */
-    if ((error = copy_runs(&copy, live)) != 0 || (error = copy_chunks(&copy, live)) != 0 ||
-        (error = copy_threads(&copy, live)) != 0 ||
+    if ((error = copy_tasks(&copy)) != 0 || (error = copy_runs(&copy, live)) != 0 ||
+        (error = copy_chunks(&copy, live)) != 0 || (error = copy_threads(&copy, live)) != 0 ||
         (error = copy_words(&copy, head.nodes.at, (uint64_t)head.nodes.count * WORD)) != 0 ||
         (error = copy_words(&copy, head.frames.at, (uint64_t)head.frames.count * WORD)) != 0 ||
         (error = copy_words(&copy, head.ids.at, (uint64_t)head.ids.count * WORD)) != 0 ||
@@ -356,6 +389,8 @@ int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t 
         (error = copy_words(&copy, head.watches.at, (uint64_t)head.watches.count * sizeof(struct sbx_watch_entry))) !=
             0 ||
         (error = copy_words(&copy, head.kinds.at, (uint64_t)head.kinds.count * sizeof(struct sbx_kind_entry))) != 0 ||
+        (error = copy_words(&copy, head.queues.at, (uint64_t)head.queues.count * sizeof(struct sbx_queue_entry))) !=
+            0 ||
         (error = copy_words(&copy, SBX_CONTROL_AT, sizeof(struct sbx_control_page))) != 0) {
         return error;
     }

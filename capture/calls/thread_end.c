@@ -3,11 +3,13 @@
 #include "thread_end.h"
 
 #include "capture_record.h"
+#include "task.h"
 #include "thread_block.h"
 #include "wake.h"
 
 SBX_HOOK_SAFE static void let_joiners_go(struct sbx_thread *thread)
 {
+    sbx_tasks_leave(thread);
     sbx_wake_check(thread->handle, SBX_OP_THREAD_EXIT, SBX_WAKE_ALL);
 }
 

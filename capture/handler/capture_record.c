@@ -176,3 +176,12 @@ SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_recor
     sbx_capture_end_run(thread);
     put(thread, record);
 }
+
+SBX_SIGNAL_SAFE void sbx_capture_put_of_others(struct sbx_thread *thread, struct sbx_record *record)
+{
+    record->thread = thread->index;
+    record->alloc_count = thread->entry->alloc_count;
+    record->alloc_bytes = thread->entry->alloc_bytes;
+    sbx_capture_end_run(thread);
+    put(thread, record);
+}

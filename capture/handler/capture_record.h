@@ -21,6 +21,9 @@ SBX_SIGNAL_SAFE uint32_t sbx_capture_stack(struct sbx_thread *thread, const stru
  * holds `inside`. */
 SBX_SIGNAL_SAFE void sbx_capture_put(struct sbx_thread *thread, struct sbx_record *record);
 
+/* Put a record whose stack and message are another thread's, or none's: it says nothing of where this thread is. */
+SBX_SIGNAL_SAFE void sbx_capture_put_of_others(struct sbx_thread *thread, struct sbx_record *record);
+
 /* Put what the thread's run of equal samples has to tell. The caller holds `inside`, or the thread is gone. */
 SBX_SIGNAL_SAFE void sbx_capture_end_run(struct sbx_thread *thread);
 

@@ -14,6 +14,10 @@
  *                   | watches           struct sbx_watch_entry[n]      |  watches and deadlines that are open now
  *   kinds_at        +--------------------------------------------------+
  *                   | message kinds     struct sbx_kind_entry[n]       |  immortal; what the application calls them
+ *   tasks_at        +--------------------------------------------------+
+ *                   | tasks             struct sbx_task_entry[n]       |  tasks that are queued, or run, now
+ *   queues_at       +--------------------------------------------------+
+ *                   | queues            struct sbx_queue_entry[n]      |  what came into each queue, and out of it
  *   frames_at       +--------------------------------------------------+
  *                   | frames            uint64_t[2][n]                 |  interned (module, offset); two halves, one an epoch
  *   nodes_at        +--------------------------------------------------+
@@ -59,7 +63,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 12u
+#define SBX_RECORDING_VERSION 13u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -69,6 +73,10 @@ enum {
     SBX_THREADS_MAX = 1024,
     SBX_WATCHES_MAX = 256, /* a watch's id has its index in its lowest byte */
     SBX_WATCH_NAME_MAX = 48,
+    SBX_TASKS_MAX = 2048, /* power of two, below 2^15: an id has its index (calls/task.h) */
+    SBX_QUEUES_MAX = 64,
+    SBX_QUEUE_WINDOWS = 8,
+    SBX_QUEUE_WINDOW_SHIFT = 29, /* nanoseconds of a window as a power of two: half a second; four seconds in all */
     SBX_APP_NAME_MAX = 48,
     SBX_MESSAGE_KINDS = 224,  /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
     SBX_FRAMES_MAX = 1 << 17, /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
@@ -318,6 +326,7 @@ struct sbx_recording_header {
     uint32_t reserved_app;
     struct sbx_family_entry family;
     struct sbx_runtime_entry runtimes[SBX_RUNTIMES_MAX];
+    struct sbx_section tasks, queues;
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 
@@ -469,6 +478,64 @@ struct sbx_watch_entry {
     uint64_t reserved;
 };
 static_assert(sizeof(struct sbx_watch_entry) == 128, "two cache lines");
+
+/* A task that somebody queued and that has not ended yet (capture/calls/task.h). Whoever queues it takes the entry from FREE
+ * to FILLING, fills it in, and stores QUEUED with release; who runs it exchanges that for RUNNING, and RUNNING for FREE at its
+ * end. A copy of an entry counts only where `word` did not change meanwhile. */
+enum sbx_task_state {
+    SBX_TASK_FREE = 0,
+    SBX_TASK_FILLING = 1,
+    SBX_TASK_QUEUED = 2,
+    SBX_TASK_RUNNING = 3
+};
+
+struct sbx_task_entry {
+    uint64_t word;      /* id of the hop << 8 | enum sbx_task_state */
+    uint64_t key;       /* by which its queue's points find it; 0: by its id alone */
+    uint64_t queue;     /* number of its queue: an address, mostly */
+    uint64_t queued_ns; /* CLOCK_MONOTONIC, as all times */
+    uint64_t begun_ns;  /* RUNNING: when it began */
+    uint64_t message;   /* of the thread that queued it, in which it did; 0: in none */
+    uint32_t stack;     /* callstack id of who queued it; the watch thread carries it into each new epoch */
+    uint32_t tid;       /* and its thread */
+    uint32_t runner;    /* RUNNING: thread that runs it */
+    uint32_t before;    /* how many lay in the queue */
+    uint8_t op, flags, group, reserved[5]; /* enum sbx_op: how it was queued; SBX_FLAG_MERGED; enum sbx_point_group */
+    uint64_t match;                        /* what else must fit for who finds it by its key; 0: nothing */
+};
+static_assert(sizeof(struct sbx_task_entry) == 80, "no padding");
+
+/* What came into a queue and out of it, exactly, whether the tasks were followed or not. An entry is taken by storing `queue`,
+ * and belongs to it for good. */
+struct sbx_queue_window {
+    uint32_t number; /* time >> SBX_QUEUE_WINDOW_SHIFT, of which the counts are */
+    uint32_t queued, begun;
+    uint32_t reserved;
+};
+
+struct sbx_queue_entry {
+    uint64_t queue;                    /* 0: free */
+    uint64_t queued, begun, cancelled; /* since the first; what lies there now is the first less the others */
+    struct sbx_queue_window windows[SBX_QUEUE_WINDOWS];
+    uint32_t op; /* enum sbx_op by which tasks come into it */
+    uint32_t reserved[7];
+};
+static_assert(sizeof(struct sbx_queue_entry) == 192, "three cache lines");
+
+static inline uint64_t sbx_task_word(uint32_t hop, enum sbx_task_state state)
+{
+    return (uint64_t)hop << 8 | (uint64_t)state;
+}
+
+static inline enum sbx_task_state sbx_task_state_of(uint64_t word)
+{
+    return (enum sbx_task_state)(word & 0xff);
+}
+
+static inline uint32_t sbx_task_hop_of(uint64_t word)
+{
+    return (uint32_t)(word >> 8);
+}
 
 /* What the application calls the messages of a kind; the kind is the index. The first name stays: who takes `state` from
  * FREE to FILLING writes it, then stores SET with release. */
@@ -635,6 +702,8 @@ static inline uint32_t sbx_layout_hash(void)
                               sizeof(struct sbx_capture_settings),
                               sizeof(struct sbx_watch_entry),
                               sizeof(struct sbx_kind_entry),
+                              sizeof(struct sbx_task_entry),
+                              sizeof(struct sbx_queue_entry),
                               SBX_DROP_COUNT,
                               SBX_RECORDING_VERSION};
     uint32_t hash = 2166136261u;

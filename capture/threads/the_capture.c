@@ -24,6 +24,8 @@ void sbx_capture_attach(struct sbx_recording_header *header)
     sbx_the_capture.modules = (struct sbx_module_entry *)(base + header->modules.at);
     sbx_the_capture.threads = (struct sbx_thread_entry *)(base + header->threads.at);
     sbx_the_capture.watches = (struct sbx_watch_entry *)(base + header->watches.at);
+    sbx_the_capture.tasks = (struct sbx_task_entry *)(base + header->tasks.at);
+    sbx_the_capture.queues = (struct sbx_queue_entry *)(base + header->queues.at);
     sbx_callstack_table_init(&sbx_the_capture.table, header);
     sbx_ring_init(&sbx_the_capture.ring, header);
 }

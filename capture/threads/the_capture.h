@@ -41,6 +41,8 @@ struct sbx_capture {
     struct sbx_module_entry *modules;
     struct sbx_thread_entry *threads;
     struct sbx_watch_entry *watches;
+    struct sbx_task_entry *tasks;
+    struct sbx_queue_entry *queues;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
     uint32_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */

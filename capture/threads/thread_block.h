@@ -158,6 +158,21 @@ struct sbx_frame_pace {
     uint32_t shown;        /* presents in it, up to SBX_FRAME_ANIMATION */
 };
 
+enum {
+    SBX_TASKS_NESTED = 8
+};
+
+/* The tasks that a thread runs, one inside another (calls/task.h). */
+struct sbx_thread_tasks {
+    uint32_t depth;
+    struct {
+        uint64_t id;
+        uint64_t place; /* of the frame that began it */
+    } open[SBX_TASKS_NESTED];
+    uint64_t follow_ns; /* the next task that it queues is followed from then on */
+    uint64_t told_ns;   /* newest task that it told of */
+};
+
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */
 struct sbx_thread {
     /* A block stays with its entry for good: these two never change, so that the watch thread may follow them while the
@@ -211,6 +226,7 @@ struct sbx_thread {
     struct sbx_message_loop loop;
     struct sbx_frame_pace frame;
     struct sbx_client_work work;
+    struct sbx_thread_tasks tasks;
     /* the watch thread's notes about this thread */
     uint64_t seen_cpu_ns, seen_call_begin_ns, seen_ns;
     uint64_t counted_ns;   /* when the kernel's counts of it were last read (kernel_counts.h) */

@@ -99,6 +99,22 @@ struct sbx_stall_count {
     uint32_t what; /* enum sbx_kernel_count */
 };
 
+/* A task that changed hands: made of its records, HOP and TASK. */
+struct sbx_stall_task {
+    int64_t queued_ns;
+    int64_t begun_ns;                   /* 0 where it has not begun, or was cancelled */
+    int64_t ended_ns;                   /* 0 where it runs still; of one that was cancelled when that was */
+    int32_t runner;                     /* thread ordinal; -1: it has not begun */
+    int32_t from;                       /* thread that queued it; -1 unknown */
+    uint32_t stack;                     /* of who queued it: callstack id; 0 none */
+    uint32_t queue;                     /* object ordinal + 1; 0 none */
+    uint64_t from_message;              /* in which it was queued; 0 none */
+    uint64_t message;                   /* of the runner */
+    uint64_t before;                    /* how many lay in the queue before it */
+    uint8_t op;                         /* enum sbx_op: how it was queued */
+    bool lies, runs, cancelled, merged; /* lies: in its queue still; runs: still; neither: it has ended */
+};
+
 struct sbx_stall {
     uint8_t payload_id[16], session_id[16];
     char payload_id_text[33]; /* lower hex */
@@ -162,9 +178,11 @@ struct sbx_stall {
     struct sbx_stall_frame *frames;
     struct sbx_stall_callstack *callstacks; /* callstacks[0] is unused: ids start at 1 */
     struct sbx_stall_record *records;       /* grouped by thread, by end within a thread */
-    struct sbx_stall_count *counts;         /* records of kind KERNEL, which are not among the others; ordered alike */
+    struct sbx_stall_task
+        *tasks; /* records of kinds HOP and TASK, which are not among the others; by runner, then by begin */
+    struct sbx_stall_count *counts; /* records of kind KERNEL, which are not among the others; ordered alike */
     uint32_t module_count, thread_count, frame_count, callstack_count; /* ids 1..callstack_count */
-    size_t record_count, count_count;
+    size_t record_count, count_count, task_count;
 };
 
 /* Decode one envelope (proto/envelope_format.h). Returns 0 and a value (given: sbx_stall_destroy), or -EPROTO with the

@@ -355,5 +355,6 @@ void sbx_stall_destroy(struct sbx_stall *stall)
     free(stall->callstacks);
     free(stall->records);
     free(stall->counts);
+    free(stall->tasks);
     free(stall);
 }

@@ -319,16 +319,85 @@ static int take_record(struct sbx_stall *stall, const Stallbox__V1__Records *col
     return 0;
 }
 
-/* Records of kind KERNEL tell of the machine, not of what the thread did: they get a table of their own, so that
+static bool is_of_task(const struct sbx_stall_record *record)
+{
+    return record->kind == SBX_RECORD_HOP || record->kind == SBX_RECORD_TASK;
+}
+
+/* Records of one task side by side: HOP, then TASK. */
+static int by_hop(const void *left, const void *right)
+{
+    const struct sbx_stall_record *a = left, *b = right;
+    return a->wait != b->wait ? (a->wait < b->wait ? -1 : 1) : (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static int by_runner(const void *left, const void *right)
+{
+    const struct sbx_stall_task *a = left, *b = right;
+    if (a->runner != b->runner) {
+        return a->runner < b->runner ? -1 : 1;
+    }
+    return (a->begun_ns > b->begun_ns) - (a->begun_ns < b->begun_ns);
+}
+
+static struct sbx_stall_task task_of(const struct sbx_stall_record *hop, const struct sbx_stall_record *ran)
+{
+    struct sbx_stall_task task = {.queued_ns = hop->begin_ns,
+                                  .ended_ns = (hop->flags & SBX_FLAG_CANCELLED) != 0 ? hop->end_ns : 0,
+                                  .runner = -1,
+                                  .from = hop->peer,
+                                  .stack = hop->stack,
+                                  .queue = hop->object,
+                                  .from_message = hop->message,
+                                  .before = hop->amount,
+                                  .op = hop->op,
+                                  .lies = (hop->flags & SBX_FLAG_OPEN) != 0,
+                                  .cancelled = (hop->flags & SBX_FLAG_CANCELLED) != 0,
+                                  .merged = (hop->flags & SBX_FLAG_MERGED) != 0};
+    if (ran != NULL) {
+        task.lies = task.cancelled = false;
+        task.begun_ns = ran->begin_ns;
+        task.runs = (ran->flags & SBX_FLAG_OPEN) != 0;
+        task.ended_ns = task.runs ? 0 : ran->end_ns;
+        task.runner = (int32_t)ran->thread;
+        task.stack = ran->stack;
+        task.message = ran->message;
+    }
+    return task;
+}
+
+/* What tells of tasks is taken out of the records into `parts`, and joined. A half whose other half is not there is left out, but for a
+ * task that has not begun. */
+static void join_tasks(struct sbx_stall *stall, struct sbx_stall_record *parts, size_t count)
+{
+    qsort(parts, count, sizeof *parts, by_hop);
+    for (size_t i = 0; i < count; i++) {
+        const struct sbx_stall_record *hop = &parts[i];
+        bool has_run = hop->kind == SBX_RECORD_HOP && i + 1 < count && parts[i + 1].kind == SBX_RECORD_TASK &&
+                       parts[i + 1].wait == hop->wait && hop->wait != 0;
+        bool is_alone = hop->kind == SBX_RECORD_HOP && (hop->flags & (SBX_FLAG_OPEN | SBX_FLAG_CANCELLED)) != 0;
+        if (has_run || is_alone) {
+            stall->tasks[stall->task_count++] = task_of(hop, has_run ? &parts[i + 1] : NULL);
+        }
+        i += has_run;
+    }
+    qsort(stall->tasks, stall->task_count, sizeof *stall->tasks, by_runner);
+}
+
+/* Records of kind KERNEL tell of the machine, not of what the thread did, and those of tasks mostly of who queued them: they get tables of their own, so that
  * nothing that goes from one record of a thread to the next meets them. */
 static int part_counts(struct sbx_stall *stall)
 {
-    size_t kernel = 0;
+    size_t kernel = 0, parts = 0, part = 0;
     for (size_t i = 0; i < stall->record_count; i++) {
         kernel += stall->records[i].kind == SBX_RECORD_KERNEL;
+        parts += is_of_task(&stall->records[i]);
     }
     stall->counts = rows_of(kernel, sizeof *stall->counts);
-    if (stall->counts == NULL) {
+    stall->tasks = rows_of(parts, sizeof *stall->tasks);
+    struct sbx_stall_record *of_tasks = rows_of(parts, sizeof *of_tasks);
+    if (stall->counts == NULL || stall->tasks == NULL || of_tasks == NULL) {
+        free(of_tasks);
         return -ENOMEM;
     }
     size_t kept = 0;
@@ -341,6 +410,8 @@ static int part_counts(struct sbx_stall *stall)
             if (record->kind == SBX_RECORD_KERNEL) {
                 stall->counts[stall->count_count++] =
                     (struct sbx_stall_count){record->end_ns, record->amount, thread, record->op};
+            } else if (is_of_task(record)) {
+                of_tasks[part++] = *record;
             } else {
                 stall->records[kept++] = *record;
             }
@@ -349,6 +420,8 @@ static int part_counts(struct sbx_stall *stall)
         stall->threads[thread].count_count = stall->count_count - stall->threads[thread].count_begin;
     }
     stall->record_count = kept;
+    join_tasks(stall, of_tasks, part);
+    free(of_tasks);
     return 0;
 }
 

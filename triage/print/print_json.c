@@ -208,6 +208,27 @@ static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_end_object(json);
 }
 
+/* Where it is known; other reports have no such field. */
+static void put_queued_by(struct sbx_json *json, const struct sbx_queued_by *by)
+{
+    if (!by->is_known) {
+        return;
+    }
+    sbx_json_key(json, "queued_by");
+    sbx_json_begin_object(json);
+    sbx_json_key(json, "thread");
+    if (by->thread >= 0) {
+        sbx_json_integer(json, by->thread);
+    } else {
+        sbx_json_null(json);
+    }
+    sbx_json_put_text(json, "function", text_or_null(by->location.function));
+    sbx_json_put_text(json, "file", by->location.file);
+    sbx_json_put_line(json, by->location.line);
+    sbx_json_put_number(json, "lay_ms", by->lay_ms);
+    sbx_json_end_object(json);
+}
+
 static void put_attribution(struct sbx_json *json, const struct sbx_report *report,
                             const struct sbx_location **locations)
 {
@@ -222,6 +243,7 @@ static void put_attribution(struct sbx_json *json, const struct sbx_report *repo
     sbx_json_put_line(json, verdict->location.line);
     sbx_json_put_number(json, "confidence", verdict->confidence);
     put_culprit(json, report);
+    put_queued_by(json, &verdict->queued_by);
     sbx_json_key(json, "evidence");
     sbx_json_begin_array(json);
     for (size_t i = 0; i < verdict->evidence_count; i++) {

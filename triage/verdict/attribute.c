@@ -28,6 +28,7 @@
 #include "culprit.h"
 #include "death.h"
 #include "names.h"
+#include "origin.h"
 #include "record_kinds.h"
 #include "runtime_stop.h"
 #include "pressure.h"
@@ -376,9 +377,9 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},    {"crash", 0},  {"blocked", 1},  {"samples", 1},   {"callers", 1},
-                 {"cycle", 2},     {"holder", 2}, {"inferred", 2}, {"waker", 2},     {"peer", 2},
-                 {"meanwhile", 2}, {"rival", 2},  {"external", 2}, {"operation", 2}, {"loss", 4}};
+    } ranks[] = {{"signal", 0},   {"crash", 0},     {"blocked", 1},   {"samples", 1}, {"callers", 1},   {"cycle", 2},
+                 {"holder", 2},   {"inferred", 2},  {"waker", 2},     {"peer", 2},    {"meanwhile", 2}, {"rival", 2},
+                 {"external", 2}, {"operation", 2}, {"queued_by", 2}, {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -448,6 +449,7 @@ int sbx_attribute(struct sbx_report *report)
         sbx_runtime_stop_tell(report, interval);
     }
     int source = result == 0 ? name_culprit(report, &judgement) : result;
+    sbx_origin_tell(report, &judgement);
     sbx_pressure_tell(stall, &judgement, verdict);
     tell_usage(&usage, verdict);
     tell_losses(report, &judgement, verdict);

@@ -89,6 +89,25 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
     return NULL;
 }
 
+const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, uint32_t stack)
+{
+    const struct sbx_stall *stall = report->stall;
+    bool in_loop = true;
+    for (uint32_t id = stack <= stall->callstack_count ? stack : 0; id != 0 && in_loop;
+         id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            in_loop = in_loop && !sbx_blame_hides_callers(report, frame, location);
+            if (in_loop && !is_no_answer(location, SBX_BLAME_OWN) &&
+                sbx_blame_counts(report, frame, location, SBX_BLAME_OWN) && !sbx_only_queues(location->function)) {
+                return strcmp(location->function, "main") != 0 ? location : sbx_blame_leaf(report, stack);
+            }
+        }
+    }
+    return sbx_blame_leaf(report, stack);
+}
+
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,
                                     const struct sbx_location *location)
 {

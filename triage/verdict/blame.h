@@ -29,6 +29,10 @@ bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, co
 /* The location of callstack `stack` to name, NULL when the stack is 0 or nothing but markers. */
 const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint32_t stack);
 
+/* Who queued a task, by the stack of that moment: as above, but a function that only puts work into queues for others (known_names.h) is passed over
+ * where another of the application's called it. */
+const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, uint32_t stack);
+
 /* The module in which frames without a name lie nearer to the leaf than `location`, the nearest that has one; NULL: there are
  * none but those of base libraries, or another function that has a name lies nearer. */
 const char *sbx_blame_unnamed_below(const struct sbx_report *report, uint32_t stack,

@@ -116,6 +116,35 @@ static bool is_clock_name(const char *function)
     return has_prefix ? (has_now && has_unit) || (has_clock && is_asked) : has_clock || has_unit;
 }
 
+bool sbx_only_queues(const char *function)
+{
+    static const char *const verbs[] = {"post",   "push",  "enqueue", "submit", "schedule", "queue",   "dispatch",
+                                        "invoke", "defer", "add",     "put",    "send",     "emplace", "append",
+                                        "async",  "spawn", "execute", "call",   "run",      NULL};
+    static const char *const others[] = {
+        "task", "tasks",  "job",      "jobs", "work",    "item",     "event",   "message", "msg",
+        "idle", "timer",  "callback", "cb",   "func",    "function", "closure", "to",      "in",
+        "on",   "into",   "for",      "pool", "thread",  "threads",  "main",    "loop",    "ui",
+        "gui",  "worker", "later",    "soon", "delayed", "after",    "back",    "front",   "new",
+        "the",  "my",     "do",       "and",  "impl",    "internal", NULL};
+    const char *part;
+    size_t bytes = find_last_part(function, &part);
+    bool has_verb = false;
+    for (size_t at = 0; at < bytes;) {
+        char word[16];
+        at = take_word(part, bytes, at, word);
+        if (word[0] == '\0') {
+            continue;
+        }
+        bool is_verb = is_one_of(word, verbs);
+        if (!is_verb && !is_one_of(word, others)) {
+            return false;
+        }
+        has_verb |= is_verb;
+    }
+    return has_verb;
+}
+
 /* "std::sort<...>(...)", with or without the return type that demangling puts before a template. */
 bool sbx_is_base_function(const struct sbx_location *location)
 {

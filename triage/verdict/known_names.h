@@ -64,4 +64,7 @@ bool sbx_is_lambda_of(const char *inner, const char *outer);
 /* Looks up a name of the network. */
 bool sbx_is_lookup_function(const char *function);
 
+/* Whether a function only puts work into a queue, by every word of its name: "push_job", "ThreadPool::enqueue". */
+bool sbx_only_queues(const char *function);
+
 #endif

@@ -341,6 +341,26 @@ static void say_end(const struct sbx_stall *stall, struct sbx_verdict *verdict)
     }
 }
 
+/* Who queued what the thread did, where there is room for it. */
+static void say_origin(struct sbx_verdict *verdict)
+{
+    const struct sbx_queued_by *by = &verdict->queued_by;
+    char function[SBX_SHORT_NAME_BYTES], lay[SBX_DURATION_TEXT_BYTES], text[HEADLINE_NAME + 64];
+    size_t used = strlen(verdict->headline), room = sizeof verdict->headline - used;
+    if (!by->is_known || by->location.function == NULL || verdict->cause == SBX_CAUSE_UNKNOWN) {
+        return;
+    }
+    sbx_duration_text(by->lay_ms * 1e6, lay);
+    int bytes = snprintf(text, sizeof text, ", queued by %s %s before",
+                         sbx_short_name(by->location.function, HEADLINE_NAME, function), lay);
+    if (verdict->cause == SBX_CAUSE_HIGH_FREQUENCY && bytes > 0) { /* of many, each of which lay for its own time */
+        bytes = snprintf(text, sizeof text, ", queued by %s", function);
+    }
+    if (bytes > 0 && (size_t)bytes < sizeof text && (size_t)bytes < room) {
+        memcpy(verdict->headline + used, text, (size_t)bytes + 1);
+    }
+}
+
 /* "5.00 s", or where it is known how long the stall went on after it was told: "5.00 s of 9.00 s". */
 static void write_spent(const struct sbx_report *report, double spent_ns, char out[SPENT_BYTES])
 {
@@ -472,5 +492,6 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         say_unknown(judgement, thread, wall, verdict);
         break;
     }
+    say_origin(verdict);
     say_end(report->stall, verdict);
 }

@@ -12,7 +12,8 @@ enum {
     MICROSECONDS_MAX = 1000000000,
     COST_MS_MAX = 1000,
     SHARE_MAX = 1000000000, /* a thousand times what the program used itself */
-    FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL,
+    FLAGS_MAX = SBX_FD_LAST << 8 | SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL |
+                SBX_FLAG_OPEN | SBX_FLAG_CANCELLED | SBX_FLAG_MERGED,
     SBX_BURST_MAX = 32, /* frames among which a burst is looked for */
     NAMES_MAX = 4095,   /* room for the tables of names.c to grow; the verifier looks the index up besides */
 };
@@ -106,7 +107,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_RECORDS, 2, SBX_FIELD_UINT, "kind", SBX_RECORD_KINDS - 1, "sample or kind of wait"),
     COLUMN(SBX_IN_RECORDS, 3, SBX_FIELD_UINT, "op", SBX_OP_MAX - 1, "function observed, by number"),
     COLUMN(SBX_IN_RECORDS, 4, SBX_FIELD_UINT, "flags", FLAGS_MAX,
-           "at the trigger, failed, has usage, descriptor class"),
+           "at the trigger, failed, has usage, not over, cancelled, merged, descriptor class"),
     COLUMN(SBX_IN_RECORDS, 5, SBX_FIELD_SINT, "end_us", SBX_LONGEST_US, "when, relative to the trigger"),
     COLUMN(SBX_IN_RECORDS, 6, SBX_FIELD_UINT, "duration_us", SBX_LONGEST_US, "how long; an hour at most"),
     COLUMN(SBX_IN_RECORDS, 7, SBX_FIELD_SINT, "cpu_us", SBX_NUMBER_MAX, "CPU time since the thread's first record"),
@@ -116,10 +117,12 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_RECORDS, 11, SBX_FIELD_UINT, "stack", ROWS_MAX, "a row of callstacks"),
     COLUMN(SBX_IN_RECORDS, 12, SBX_FIELD_SINT, "message", SBX_NUMBER_MAX, "which message, from the oldest here"),
     COLUMN(SBX_IN_RECORDS, 13, SBX_FIELD_UINT, "object", ROWS_MAX, "which lock or descriptor, by order"),
-    COLUMN(SBX_IN_RECORDS, 14, SBX_FIELD_UINT, "amount", SBX_NUMBER_MAX, "bytes moved, messages merged, system call"),
-    COLUMN(SBX_IN_RECORDS, 15, SBX_FIELD_UINT, "peer", ROWS_MAX, "which thread it waited for, by order"),
+    COLUMN(SBX_IN_RECORDS, 14, SBX_FIELD_UINT, "amount", SBX_NUMBER_MAX,
+           "bytes moved, messages merged, system call, tasks before it"),
+    COLUMN(SBX_IN_RECORDS, 15, SBX_FIELD_UINT, "peer", ROWS_MAX,
+           "which thread it waited for, or that queued it, by order"),
     COLUMN(SBX_IN_RECORDS, 16, SBX_FIELD_UINT, "repeats", UINT32_MAX, "how often the same was seen again"),
-    COLUMN(SBX_IN_RECORDS, 17, SBX_FIELD_UINT, "wait", ROWS_MAX, "which wait and who ended it, by order"),
+    COLUMN(SBX_IN_RECORDS, 17, SBX_FIELD_UINT, "wait", ROWS_MAX, "which wait and who ended it, which task, by order"),
     LIST(SBX_IN_RECORDS, 18, "minor_faults", UINT32_MAX, "page faults since the last reading"),
     LIST(SBX_IN_RECORDS, 19, "major_faults", UINT32_MAX, "page faults that read a disk"),
     LIST(SBX_IN_RECORDS, 20, "voluntary_switches", UINT32_MAX, "times the thread waited"),

@@ -249,6 +249,7 @@ struct thread_base {
 
 static void find_bases(const struct work *work, struct thread_base *bases)
 {
+    struct thread_base nobody = {.message = 0};
     const struct sbx_snapshot *snapshot = work->snapshot;
     for (size_t i = 0; i < snapshot->record_count; i++) {
         if (!work->kept[i]) {
@@ -256,6 +257,10 @@ static void find_bases(const struct work *work, struct thread_base *bases)
         }
         const struct sbx_record *record = &snapshot->records[i];
         struct thread_base *base = &bases[work->ordinal[record->thread]];
+        if (record->kind == SBX_RECORD_HOP) { /* its message is that of who queued it */
+            uint32_t peer = peer_of(work, record->peer);
+            base = peer != 0 ? &bases[peer - 1] : &nobody;
+        }
         if (!base->has_cpu && record->cpu_ns != 0) {
             base->has_cpu = true;
             base->cpu_ns = record->cpu_ns;
@@ -279,7 +284,7 @@ static void find_bases(const struct work *work, struct thread_base *bases)
 
 static uint64_t relative_message(const struct thread_base *base, uint64_t message)
 {
-    return message == 0 ? 0 : bounded(message - base->message + 1); /* the oldest is 1 */
+    return message == 0 || message < base->message ? 0 : bounded(message - base->message + 1); /* the oldest is 1 */
 }
 
 /* How far a counter of the thread has grown since the last reading of its rows, which then is this one. */
@@ -328,13 +333,15 @@ static uint64_t kernel_count_of(const struct sbx_record *record, struct thread_b
     return record->amount > base->kernel[what] ? record->amount - base->kernel[what] : 0;
 }
 
-static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *base,
+static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *bases,
                        struct sbx_redacted_record *row)
 {
+    struct thread_base *base = &bases[work->ordinal[record->thread]];
     row->thread = work->ordinal[record->thread];
     row->kind = record->kind < SBX_RECORD_KINDS ? record->kind : 0;
     row->op = record->op < SBX_OP_MAX ? record->op : 0;
-    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL);
+    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL |
+                                  SBX_FLAG_OPEN | SBX_FLAG_CANCELLED | SBX_FLAG_MERGED);
     row->repeats = record->repeats;
     if ((record->flags & SBX_FLAG_USAGE) != 0) {
         fill_usage(record, base, row);
@@ -357,9 +364,11 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
     }
     row->alloc_count = base->last_count;
     row->alloc_bytes = base->last_bytes;
-    row->message = relative_message(base, record->message);
-    row->amount = bounded(record->kind == SBX_RECORD_KERNEL ? kernel_count_of(record, base) : record->amount);
     row->peer = peer_of(work, record->peer);
+    row->message = record->kind != SBX_RECORD_HOP ? relative_message(base, record->message)
+                   : row->peer != 0               ? relative_message(&bases[row->peer - 1], record->message)
+                                                  : 0;
+    row->amount = bounded(record->kind == SBX_RECORD_KERNEL ? kernel_count_of(record, base) : record->amount);
     int result = object_of(work, record->object, &row->object);
     if (result == 0) {
         result = wait_of(work, record->wait, &row->wait);
@@ -400,7 +409,7 @@ static int fill_records(struct work *work)
     for (size_t i = 0; i < snapshot->record_count && result == 0; i++) {
         if (work->kept[i]) {
             uint32_t thread = work->ordinal[snapshot->records[i].thread];
-            result = fill_record(work, &snapshot->records[i], &bases[thread], &redacted->records[next[thread]++]);
+            result = fill_record(work, &snapshot->records[i], bases, &redacted->records[next[thread]++]);
         }
     }
 
@@ -484,6 +493,9 @@ static void fill_history(struct work *work)
     struct sbx_redacted *redacted = work->redacted;
     int64_t oldest_us = 0;
     for (size_t i = 0; i < redacted->record_count; i++) {
+        if (redacted->records[i].kind == SBX_RECORD_HOP) {
+            continue; /* a timer may have lain for an hour */
+        }
         int64_t begin_us = redacted->records[i].end_us - (int64_t)redacted->records[i].duration_us;
         oldest_us = begin_us < oldest_us ? begin_us : oldest_us;
     }

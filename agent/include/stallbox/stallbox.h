@@ -30,10 +30,12 @@
  *   watches    id = stallbox_watch_open("worker", 5000); for (;;) { stallbox_watch_rest(id); job = wait_for_job();
  *              stallbox_watch_beat(id); work(job); }
  *              a thread lives: watchdog
+ *   tasks      id = stallbox_task_queued(); ... stallbox_task_begin(id); work(); stallbox_task_end(id);
+ *              work that one thread queues and another runs: what is slow in it is told with who queued it
  *   by hand    stallbox_snapshot(1000): manual
  *
  * Everything here may be called from any thread, unless it says otherwise, and is harmless before the start and after the
- * stop: messages, frames, deadlines and watches then cost one predictable branch. None of these four allocates, takes a
+ * stop: messages, frames, deadlines, watches and tasks then cost one predictable branch. None of these five allocates, takes a
  * lock or waits; when the recorder has gone to rest with the application, the first of them wakes it (one system call).
  * Their tables have a fixed size: what does not fit is counted and nobody looks after it.
  *
@@ -191,6 +193,28 @@ STALLBOX_EXPORT void stallbox_watch_rest(uint64_t id);
 
 /* Watch no longer. A watch whose thread ended is closed by itself. */
 STALLBOX_EXPORT void stallbox_watch_close(uint64_t id);
+
+/* ---- tasks ----
+ *
+ * Work that changes hands: one thread puts it into a queue, another takes it out and runs it. A report of what is slow in it then
+ * says who queued it, how long before, and how many lay before it. Queues of GLib are known without these calls. */
+
+/* The calling thread queues a task: say it just before the task is put into its queue. Keep the id with the task. `queue` is any address
+ * that stands for the queue, borrowed for nothing (it is a number; an ordinal of it leaves); NULL: the one queue that has no other name, which is that of
+ * stallbox_task_queued() too. Returns 0 when the recorder does not run; a 0 may be begun, ended and cancelled like any other, and
+ * nothing happens. At most some 2,000 tasks are followed at a time, and one in 4 us of a thread, with bursts of 64: the others are counted. Any thread; not from a signal handler. */
+STALLBOX_EXPORT uint64_t stallbox_task_queued(void);
+STALLBOX_EXPORT uint64_t stallbox_task_queued_in(const void *queue);
+
+/* The calling thread begins to run the task, and has run it. Tasks may lie one inside another (a nested loop); an end ends what was begun
+ * inside of it too, and so does the next begin from the same place of the stack: a task that is left by an exception or by longjmp() ends so. The thread that
+ * begins a task ends it; from another thread the end is known, and not told. Not from a signal handler. */
+STALLBOX_EXPORT void stallbox_task_begin(uint64_t id);
+STALLBOX_EXPORT void stallbox_task_end(uint64_t id);
+
+/* The task was taken out of its queue and will never run. A task that nobody begins, ends or cancels is taken for forgotten
+ * after a minute, when its place is needed. Any thread; not from a signal handler. */
+STALLBOX_EXPORT void stallbox_task_cancelled(uint64_t id);
 
 /* ---- consent ---- */
 
@@ -381,5 +405,70 @@ STALLBOX_EXPORT const char *stallbox_version(void);
 
 #ifdef __cplusplus
 }
+#endif
+
+#if defined(__cplusplus) && __cplusplus >= 201103L
+namespace stallbox
+{
+
+/* A task from being queued to its end, for C++. Constructed where it is queued, moved along with what is to run, and:
+ *
+ *     queue.push([task = stallbox::task(&queue)]() mutable { stallbox::task::run running(task); work(); });
+ *
+ * Destroyed without having run, it is cancelled. An exception that leaves the scope of `run` ends the task. */
+class task
+{
+  public:
+    task() noexcept : id_(stallbox_task_queued())
+    {
+    }
+    explicit task(const void *queue) noexcept : id_(stallbox_task_queued_in(queue))
+    {
+    }
+    task(task &&other) noexcept : id_(other.id_)
+    {
+        other.id_ = 0;
+    }
+    task &operator=(task &&other) noexcept
+    {
+        if (this != &other) {
+            stallbox_task_cancelled(id_);
+            id_ = other.id_;
+            other.id_ = 0;
+        }
+        return *this;
+    }
+    task(const task &) = delete;
+    task &operator=(const task &) = delete;
+    ~task()
+    {
+        stallbox_task_cancelled(id_);
+    }
+
+    /* Its run: from construction to destruction. */
+    class run
+    {
+      public:
+        explicit run(task &which) noexcept : id_(which.id_)
+        {
+            which.id_ = 0;
+            stallbox_task_begin(id_);
+        }
+        ~run()
+        {
+            stallbox_task_end(id_);
+        }
+        run(const run &) = delete;
+        run &operator=(const run &) = delete;
+
+      private:
+        uint64_t id_;
+    };
+
+  private:
+    uint64_t id_;
+};
+
+} // namespace stallbox
 #endif
 #endif

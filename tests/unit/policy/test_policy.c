@@ -45,7 +45,7 @@ static void test_each_field_is_held_to_its_limits(void **state)
         CHANGE(enabled, 0, 0),
         CHANGE(enabled, 2, 1),
         CHANGE(points, 0, 0),
-        CHANGE(points, 0x20000000, 1),
+        CHANGE(points, SBX_POINTS_ALL + 1, 1),
         CHANGE(interval_us, 1000, 0),
         CHANGE(interval_us, 999, 1),
         CHANGE(interval_us, 0, 1),

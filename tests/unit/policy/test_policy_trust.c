@@ -538,7 +538,7 @@ static void test_pol_12_what_is_unknown_is_ignored_unless_it_matters(void **stat
     sbx_wire_put_number(&writer, 8, UINT64_C(1) << 40); /* required_features */
     expect_with(bytes, writer.used, SBX_POLICY_UNSUPPORTED);
     writer.used = 0;
-    sbx_wire_put_number(&writer, 12, UINT64_C(1) << 30); /* points */
+    sbx_wire_put_number(&writer, 12, UINT64_C(1) << SBX_GROUP_COUNT); /* points */
     expect_with(bytes, writer.used, SBX_POLICY_RANGE);
     writer.used = 0;
     sbx_wire_put_number(&writer, 2, 1); /* epoch, a second time */

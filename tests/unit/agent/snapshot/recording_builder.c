@@ -65,6 +65,8 @@ struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_
     place(&layout.threads, &at, shape.threads, sizeof(struct sbx_thread_entry));
     place(&layout.watches, &at, shape.watches, sizeof(struct sbx_watch_entry));
     place(&layout.kinds, &at, 16, sizeof(struct sbx_kind_entry));
+    place(&layout.tasks, &at, 64, sizeof(struct sbx_task_entry));
+    place(&layout.queues, &at, 8, sizeof(struct sbx_queue_entry));
     place(&layout.frames, &at, shape.frames, sizeof(uint64_t));
     place(&layout.nodes, &at, shape.nodes_per_half * 2, sizeof(uint64_t));
     place(&layout.ids, &at, 64, sizeof(uint64_t));
@@ -105,6 +107,7 @@ struct sbx_recording_builder *sbx_recording_builder_create(struct sbx_recording_
     builder->threads = (struct sbx_thread_entry *)(void *)(memory + header->threads.at);
     builder->chunks = (struct sbx_chunk *)(void *)(memory + header->chunks.at);
     builder->watches = (struct sbx_watch_entry *)(void *)(memory + header->watches.at);
+    builder->tasks = (struct sbx_task_entry *)(void *)(memory + header->tasks.at);
     sbx_callstack_table_init(&builder->table, header);
     sbx_ring_init(&builder->ring, header);
     return builder;

@@ -32,6 +32,7 @@ struct sbx_recording_builder {
     struct sbx_module_entry *modules;
     struct sbx_thread_entry *threads;
     struct sbx_watch_entry *watches;
+    struct sbx_task_entry *tasks;
     struct sbx_chunk *chunks;
     struct sbx_callstack_table table;
     struct sbx_ring ring;

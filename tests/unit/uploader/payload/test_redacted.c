@@ -427,9 +427,53 @@ static void test_a_stack_deeper_than_the_scratch_comes_whole(void **state)
     close_scene(&it);
 }
 
+/* The message of a hop is one of the thread that queued the task, and is told from the oldest of that thread. */
+static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
+{
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    uint32_t main_tid = builder->threads[SBX_SCENE_MAIN].tid;
+    struct sbx_record hop = {.kind = SBX_RECORD_HOP,
+                             .op = SBX_OP_TASK,
+                             .begin_ns = SBX_SCENE_TRIGGER_NS - 3000000,
+                             .end_ns = SBX_SCENE_TRIGGER_NS - 2000000,
+                             .thread = SBX_SCENE_WORKER,
+                             .peer = main_tid,
+                             .message = 1000042,
+                             .object = SBX_SCENE_LOCK,
+                             .amount = 7,
+                             .wait = 77};
+    struct sbx_record ran = {.kind = SBX_RECORD_TASK,
+                             .op = SBX_OP_TASK,
+                             .flags = SBX_FLAG_OPEN,
+                             .begin_ns = hop.end_ns,
+                             .end_ns = SBX_SCENE_TRIGGER_NS,
+                             .thread = SBX_SCENE_WORKER,
+                             .object = SBX_SCENE_LOCK,
+                             .wait = 77};
+    assert_int_not_equal(sbx_recording_put(builder, &hop), 0);
+    assert_int_not_equal(sbx_recording_put(builder, &ran), 0);
+    struct fixture it = open_scene(builder, 2, SIZE_MAX);
+    const struct sbx_redacted_record *told_hop = NULL, *told_ran = NULL;
+    for (size_t i = 0; i < it.redacted->record_count; i++) {
+        const struct sbx_redacted_record *row = &it.redacted->records[i];
+        told_hop = row->kind == SBX_RECORD_HOP ? row : told_hop;
+        told_ran = row->kind == SBX_RECORD_TASK ? row : told_ran;
+    }
+    assert_non_null(told_hop);
+    assert_non_null(told_ran);
+    assert_int_equal(told_hop->message, it.redacted->trigger.message); /* it was queued in the message that is judged */
+    assert_int_equal(told_hop->peer, 1);                               /* thread 0 */
+    assert_int_equal(told_hop->amount, 7);
+    assert_int_equal(told_hop->wait, told_ran->wait);
+    assert_int_equal(told_ran->flags, SBX_FLAG_OPEN);
+    close_scene(&it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_hop_tells_the_message_of_who_queued_it),
         cmocka_unit_test(test_main_thread_is_ordinal_zero_and_names_are_indexes),
         cmocka_unit_test(test_hidden_modules_become_one_without_identity),
         cmocka_unit_test(test_stacks_keep_their_frames_in_order),

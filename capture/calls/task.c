@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.c - work that changes hands: the side that queues it and the side that runs it. */
+#include "task.h"
+
+#include <errno.h>
+
+#include "capture_record.h"
+#include "left_code.h"
+#include "registers.h"
+#include "the_capture.h"
+#include "thread_registry.h"
+#include "thread_stack.h"
+#include "waiter_table.h"
+
+#define RAN_LONG_NS UINT64_C(1000000)  /* always told */
+#define LAY_LONG_NS UINT64_C(10000000) /* told once an interval: behind a slow task all that follow lie for long */
+
+enum {
+    SHORT_EVERY = 10,       /* intervals: a sample of the tasks that were neither */
+    FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
+    FOLLOW_BURST = 64,
+};
+
+/* An id of a task that is counted and not followed has the index of its queue. */
+#define ID_COUNTED (UINT64_C(1) << 63)
+
+static bool is_wanted(uint8_t group)
+{
+    return sbx_capture_is_open() && (sbx_load_relaxed(&sbx_the_capture.control->in_force.points) &
+                                     SBX_POINT_BIT(group)) != 0; /* relaxed: a hint */
+}
+
+/* The calling thread, when it may record; NULL: it may not, or our own code runs on it. */
+static struct sbx_thread *find_self(void)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+        thread = sbx_thread_register_self();
+    }
+    return sbx_thread_is_registered(thread) && !sbx_thread_is_inside(thread) ? thread : NULL;
+}
+
+static uint64_t counted_id(const struct sbx_queue_entry *queue)
+{
+    return queue != NULL ? ID_COUNTED | (uint64_t)(queue - sbx_the_capture.queues) : 0;
+}
+
+static struct sbx_queue_entry *queue_of_counted(uint64_t id)
+{
+    uint64_t index = id & ~ID_COUNTED;
+    return index < sbx_the_capture.header->queues.count ? &sbx_the_capture.queues[index] : NULL;
+}
+
+static struct sbx_queue_entry *queue_of(const struct sbx_task_entry *entry)
+{
+    return entry->queue != 0 ? sbx_queue_of(entry->queue, entry->op) : NULL;
+}
+
+/* The generic cell rate algorithm (ITU-T I.371): a task each FOLLOW_EVERY_NS, and FOLLOW_BURST at once. */
+static bool may_follow(struct sbx_thread *thread, uint64_t now_ns)
+{
+    uint64_t next_ns = thread->tasks.follow_ns;
+    const uint64_t burst_ns = (uint64_t)FOLLOW_BURST * FOLLOW_EVERY_NS;
+    if (next_ns > now_ns) {
+        return false;
+    }
+    next_ns = now_ns - next_ns > burst_ns ? now_ns - burst_ns : next_ns;
+    thread->tasks.follow_ns = next_ns + FOLLOW_EVERY_NS;
+    return true;
+}
+
+/* What an entry says, word by word: the watch thread may carry its stack over meanwhile. */
+static struct sbx_task_entry read_entry(const struct sbx_task_entry *entry)
+{
+    return (struct sbx_task_entry){.queue = sbx_load_relaxed(&entry->queue),
+                                   .queued_ns = sbx_load_relaxed(&entry->queued_ns),
+                                   .begun_ns = sbx_load_relaxed(&entry->begun_ns),
+                                   .message = sbx_load_relaxed(&entry->message),
+                                   .stack = sbx_load_relaxed(&entry->stack),
+                                   .tid = sbx_load_relaxed(&entry->tid),
+                                   .before = sbx_load_relaxed(&entry->before),
+                                   .op = entry->op,
+                                   .flags = sbx_load_relaxed(&entry->flags),
+                                   .group = entry->group};
+}
+
+/* ---- the side that queues ---- */
+
+static uint64_t follow(struct sbx_thread *thread, struct sbx_task_entry *filled, uint64_t key)
+{
+    uint32_t hop =
+        sbx_waiter_new_id(); /* one sort of number for waits and hops: nothing of one is taken for the other */
+    struct sbx_task_entry *entry = sbx_task_take(key, hop, filled->queued_ns);
+    if (entry == NULL) {
+        sbx_count_drop(SBX_DROP_NO_TASK);
+        return 0;
+    }
+    sbx_thread_enter(thread);
+    if (SBX_UNLIKELY(thread->stack_high == 0)) {
+        sbx_thread_find_stack(thread);
+    }
+    struct sbx_walk_registers here;
+    sbx_registers_here(&here);
+    sbx_store_relaxed(&entry->key, key);
+    sbx_store_relaxed(&entry->match, filled->match);
+    sbx_store_relaxed(&entry->queue, filled->queue);
+    sbx_store_relaxed(&entry->queued_ns, filled->queued_ns);
+    sbx_store_relaxed(&entry->begun_ns, 0);
+    sbx_store_relaxed(&entry->message, thread->entry->message_begin_ns != 0 ? thread->entry->message : 0);
+    sbx_store_relaxed(&entry->stack, sbx_capture_stack(thread, &here));
+    sbx_store_relaxed(&entry->tid, thread->tid);
+    sbx_store_relaxed(&entry->runner, 0);
+    sbx_store_relaxed(&entry->before, filled->before);
+    entry->op = filled->op;
+    entry->group = filled->group;
+    sbx_store_relaxed(&entry->flags, 0);
+    uint64_t id = sbx_task_publish(entry, hop);
+    sbx_store_relaxed(&thread->cost.group[filled->group].captures, thread->cost.group[filled->group].captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_LEAF))) {
+        uint64_t end_ns = sbx_thread_wall_ns(thread);
+        sbx_cost_timed(&thread->cost, SBX_COST_LEAF, end_ns > filled->queued_ns ? end_ns - filled->queued_ns : 0);
+    }
+    sbx_thread_leave(thread);
+    return id;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, uint64_t queue, uint64_t key,
+                                                    uint64_t match)
+{
+    struct sbx_thread *thread;
+    if (!is_wanted(group) || (thread = find_self()) == NULL) {
+        return 0;
+    }
+    int saved_errno = errno;
+    struct sbx_queue_entry *counts = queue != 0 ? sbx_queue_of(queue, op) : NULL;
+    struct sbx_task_entry filled = {
+        .queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .match = match, .op = op, .group = group};
+    filled.before = counts != NULL ? sbx_queue_comes(counts, filled.queued_ns) : 0;
+    uint64_t id = may_follow(thread, filled.queued_ns) ? follow(thread, &filled, key) : 0;
+    errno = saved_errno;
+    return id != 0 ? id : counted_id(counts);
+}
+
+SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)
+{
+    struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 && sbx_capture_is_ours() ? sbx_task_entry_of(id) : NULL;
+    if (entry != NULL && sbx_load_acquire(&entry->word) == /* order: acquire task.word - it is that task */
+                             sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_QUEUED)) {
+        sbx_store_relaxed(&entry->flags,
+                          SBX_FLAG_MERGED); /* relaxed: told with the task, or one more merge is missed */
+    }
+}
+
+/* ---- what is told ---- */
+
+/* Is this one told? `thread` is the caller. */
+static bool is_told(struct sbx_thread *thread, uint64_t lay_ns, uint64_t ran_ns, uint64_t now_ns)
+{
+    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns), since_ns = now_ns - thread->tasks.told_ns;
+    bool is_due = lay_ns >= LAY_LONG_NS ? since_ns >= interval_ns : since_ns >= SHORT_EVERY * interval_ns;
+    if (ran_ns < RAN_LONG_NS && !is_due) {
+        return false;
+    }
+    thread->tasks.told_ns = now_ns;
+    return true;
+}
+
+/* Put what is to be said of a task that has left the table. `end_ns` 0: it never ran. */
+static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, uint32_t hop, uint64_t end_ns)
+{
+    bool has_run = end_ns != 0;
+    sbx_thread_enter(thread);
+    struct sbx_times now = sbx_thread_times(thread);
+    struct sbx_record lay = {.kind = SBX_RECORD_HOP,
+                             .op = task->op,
+                             .flags = (uint8_t)(task->flags | (has_run ? 0 : SBX_FLAG_CANCELLED)),
+                             .begin_ns = task->queued_ns,
+                             .end_ns = has_run ? task->begun_ns : now.wall_ns,
+                             .stack = has_run ? SBX_STACK_NONE : task->stack,
+                             .peer = task->tid,
+                             .message = task->message,
+                             .object = task->queue,
+                             .amount = task->before,
+                             .wait = hop};
+    struct sbx_record ran = {.kind = SBX_RECORD_TASK,
+                             .op = task->op,
+                             .begin_ns = task->begun_ns,
+                             .end_ns = end_ns,
+                             .cpu_ns = now.cpu_ns,
+                             .stack = task->stack, /* here, because its id is judged by when this record was made */
+                             .message = thread->entry->message,
+                             .object = task->queue,
+                             .wait = hop};
+    sbx_capture_put_of_others(thread, &lay);
+    if (has_run) {
+        sbx_capture_put_of_others(thread, &ran);
+    }
+    sbx_store_relaxed(&thread->cost.group[task->group].captures, thread->cost.group[task->group].captures + 1);
+    if (SBX_UNLIKELY(sbx_cost_capture(&thread->cost, SBX_COST_CALL))) {
+        sbx_cost_timed(&thread->cost, SBX_COST_CALL, sbx_thread_times(thread).cpu_ns - now.cpu_ns);
+    }
+    sbx_thread_leave(thread);
+    if (sbx_load_relaxed(&sbx_the_capture.resting) == SBX_RESTS) {
+        sbx_capture_ring_bell();
+    }
+}
+
+/* ---- the side that runs ---- */
+
+/* The task is over: it leaves the table, and is told when there is something to tell. */
+static void finish(struct sbx_thread *thread, uint64_t id)
+{
+    struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
+    uint32_t hop = sbx_task_hop_of_id(id);
+    if (entry == NULL) {
+        return;
+    }
+    copy = read_entry(entry);
+    if (!sbx_task_move(entry, hop, SBX_TASK_RUNNING, SBX_TASK_FREE) || thread == NULL || !sbx_capture_is_open()) {
+        return;
+    }
+    uint64_t end_ns = sbx_thread_wall_ns(thread);
+    end_ns = end_ns > copy.begun_ns ? end_ns : copy.begun_ns;
+    copy.queued_ns = copy.queued_ns < copy.begun_ns ? copy.queued_ns : copy.begun_ns;
+    if (is_told(thread, copy.begun_ns - copy.queued_ns, end_ns - copy.begun_ns, end_ns)) {
+        tell(thread, &copy, hop, end_ns);
+    }
+}
+
+/* Tasks that did not begin further out than `here` were left behind. On another stack (a coroutine's) nothing is known. */
+static void forget_left(struct sbx_thread *thread, uint64_t here)
+{
+    struct sbx_thread_tasks *tasks = &thread->tasks;
+    while (tasks->depth != 0 && tasks->open[tasks->depth - 1].place <= here &&
+           sbx_thread_is_on_own_stack(thread, here) &&
+           sbx_thread_is_on_own_stack(thread, tasks->open[tasks->depth - 1].place)) {
+        finish(thread, tasks->open[--tasks->depth].id);
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
+{
+    if (id == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
+        return;
+    }
+    struct sbx_thread *thread = find_self();
+    if ((id & ID_COUNTED) != 0) {
+        struct sbx_queue_entry *counts = queue_of_counted(id);
+        if (counts != NULL && thread != NULL) {
+            sbx_queue_goes(counts, sbx_thread_wall_ns(thread));
+        }
+        return;
+    }
+    struct sbx_task_entry *entry = sbx_task_entry_of(id);
+    uint32_t hop = sbx_task_hop_of_id(id);
+    if (entry == NULL || sbx_load_acquire(&entry->word) != sbx_task_word(hop, SBX_TASK_QUEUED)) {
+        return; /* order: acquire task.word - its fields are whole */
+    }
+    if (thread == NULL || !sbx_capture_is_open()) {
+        (void)sbx_task_move(entry, hop, SBX_TASK_QUEUED, SBX_TASK_FREE);
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t here = (uint64_t)__builtin_dwarf_cfa();
+    struct sbx_thread_tasks *tasks = &thread->tasks;
+    forget_left(thread, here);
+    uint64_t now_ns = sbx_thread_wall_ns(thread);
+    struct sbx_queue_entry *counts = queue_of(entry);
+    bool has_room = tasks->depth < SBX_TASKS_NESTED;
+    sbx_store_relaxed(&entry->begun_ns, now_ns);
+    sbx_store_relaxed(&entry->runner, thread->tid);
+    if (sbx_task_move(entry, hop, SBX_TASK_QUEUED, has_room ? SBX_TASK_RUNNING : SBX_TASK_FREE)) {
+        if (counts != NULL) {
+            sbx_queue_goes(counts, now_ns);
+        }
+        if (has_room) {
+            tasks->open[tasks->depth].id = id;
+            tasks->open[tasks->depth++].place = here;
+        } else {
+            sbx_count_drop(SBX_DROP_NO_TASK);
+        }
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
+{
+    if (id == 0 || (id & ID_COUNTED) != 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
+        return;
+    }
+    struct sbx_thread *thread = find_self();
+    int saved_errno = errno;
+    uint32_t depth = thread != NULL ? thread->tasks.depth : 0;
+    while (depth != 0 && thread->tasks.open[depth - 1].id != id) {
+        depth--;
+    }
+    if (depth == 0) {
+        finish(NULL, id); /* another thread began it: how long it ran there is not known */
+    }
+    while (depth != 0 && thread->tasks.depth >= depth) {
+        finish(thread, thread->tasks.open[--thread->tasks.depth].id);
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id)
+{
+    if (id == 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
+        return;
+    }
+    if ((id & ID_COUNTED) != 0) {
+        struct sbx_queue_entry *counts = queue_of_counted(id);
+        if (counts != NULL) {
+            sbx_queue_loses(counts);
+        }
+        return;
+    }
+    struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
+    if (entry == NULL) {
+        return;
+    }
+    copy = read_entry(entry);
+    if (!sbx_task_move(entry, sbx_task_hop_of_id(id), SBX_TASK_QUEUED, SBX_TASK_FREE)) {
+        return;
+    }
+    int saved_errno = errno;
+    struct sbx_thread *thread = find_self();
+    struct sbx_queue_entry *counts = queue_of(&copy);
+    if (counts != NULL) {
+        sbx_queue_loses(counts);
+    }
+    if (thread != NULL && is_wanted(copy.group)) {
+        uint64_t now_ns = sbx_thread_wall_ns(thread);
+        copy.queued_ns = copy.queued_ns < now_ns ? copy.queued_ns : now_ns;
+        if (is_told(thread, now_ns - copy.queued_ns, 0, now_ns)) {
+            tell(thread, &copy, sbx_task_hop_of_id(id), 0);
+        }
+    }
+    errno = saved_errno;
+}
+
+SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread)
+{
+    while (thread->tasks.depth != 0) {
+        finish(thread, thread->tasks.open[--thread->tasks.depth].id);
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task.h - work that changes hands: who queued a task, when, how long it lay, who ran it.
+ *
+ * Whoever queues a task leaves his stack, message and time in an entry of a table (threads/task_table.h); whoever runs it finds
+ * them by the task's id, or by a key. At its end two records tell of it, SBX_RECORD_HOP and SBX_RECORD_TASK, when it ran
+ * or lay for long, and one short task in ten intervals. What runs or lies there when a snapshot is made stands in the table.
+ *
+ * A thread that queues faster than one task in 4 us for longer than a burst has some of them followed only: the others are counted, and
+ * their ids lead to their queue's counts alone. No call here allocates, takes a lock or waits; errno is kept.
+ *
+ * A thread runs one task at a time, or one inside another (a nested loop). Where a task is left by a jump or an exception its end never
+ * comes: it is over when the thread begins a task at the same place of its stack, or further out, ends one that lay around it, or ends itself. */
+#ifndef SBX_TASK_H
+#define SBX_TASK_H
+
+#include <stdint.h>
+
+#include "marks.h"
+#include "task_table.h"
+#include "thread_block.h"
+
+/* The calling thread queues a task, by the function `op` of point group `group`, into queue number `queue` (0: in none that is counted, as a
+ * timer). `key` and `match` as in task_table.h. Returns its id; 0: not followed, not counted. */
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, uint64_t queue, uint64_t key,
+                                                    uint64_t match);
+
+/* The calling thread begins to run it, has run it. Nothing happens for an id of 0, or of a task that is not in that state. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id);
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);
+
+/* It was taken out of its queue, and never will run. Any thread. */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id);
+
+/* It was queued once more while it lay there, and will run once for all. */
+SBX_HOOK_SAFE void sbx_task_merged(uint64_t id);
+
+/* The thread ends: so do its tasks. */
+SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task_table.c - tasks that lie in a queue or run, and how many went through each queue. */
+#include "task_table.h"
+
+#include "order.h"
+#include "the_capture.h"
+
+/* What nobody began or ended for so long may have been forgotten, or its thread is gone; only where its place is needed is it given up. */
+#define FORGOTTEN_NS UINT64_C(60000000000)
+
+static uint32_t table_mask(void)
+{
+    uint32_t count = sbx_the_capture.header != NULL ? sbx_the_capture.header->tasks.count : 0;
+    return count != 0 && (count & (count - 1)) == 0 ? count - 1 : 0;
+}
+
+/* Ids follow one another, keys are addresses: multiplied by the golden ratio they spread (Knuth, TAOCP vol. 3, 6.4). */
+static uint32_t place_of(uint64_t key, uint32_t hop)
+{
+    return key != 0 ? (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) : hop;
+}
+
+static struct sbx_task_entry *entry_at(uint32_t place)
+{
+    return &sbx_the_capture.tasks[place & table_mask()];
+}
+
+SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, uint64_t now_ns)
+{
+    uint32_t place = place_of(key, hop);
+    if (table_mask() == 0) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
+        struct sbx_task_entry *entry = entry_at(place + i);
+        uint64_t word = sbx_load_relaxed(&entry->word); /* relaxed: the exchange looks again */
+        if (sbx_task_state_of(word) == SBX_TASK_FREE &&
+            sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, SBX_TASK_FILLING))) {
+            return entry; /* order: acq_rel task.word - the one before is done with it */
+        }
+    }
+    for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
+        struct sbx_task_entry *entry = entry_at(place + i);
+        uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
+        uint64_t since_ns = sbx_task_state_of(word) == SBX_TASK_RUNNING ? sbx_load_relaxed(&entry->begun_ns)
+                                                                        : sbx_load_relaxed(&entry->queued_ns);
+        if (sbx_task_state_of(word) >= SBX_TASK_QUEUED && now_ns > since_ns && now_ns - since_ns > FORGOTTEN_NS &&
+            sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, SBX_TASK_FILLING))) {
+            sbx_count_drop(SBX_DROP_NO_TASK);
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t hop)
+{
+    /* order: release task.word - the fields are whole */
+    sbx_store_release(&entry->word, sbx_task_word(hop, SBX_TASK_QUEUED));
+    return (uint64_t)hop << 16 | (uint64_t)(entry - sbx_the_capture.tasks);
+}
+
+SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_entry_of(uint64_t id)
+{
+    uint32_t mask = table_mask(), index = (uint32_t)id & 0xffff;
+    return mask == 0 || index > mask || sbx_task_hop_of_id(id) == 0 ? NULL : &sbx_the_capture.tasks[index];
+}
+
+SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match)
+{
+    uint32_t place = place_of(key, 0), found = 0, found_hop = 0;
+    uint64_t oldest_ns = UINT64_MAX;
+    if (table_mask() == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < SBX_TASK_PROBES; i++) {
+        const struct sbx_task_entry *entry = entry_at(place + i);
+        uint64_t word = sbx_load_acquire(&entry->word); /* order: acquire task.word - its fields are whole */
+        if (sbx_task_state_of(word) != SBX_TASK_QUEUED || sbx_load_relaxed(&entry->key) != key ||
+            (match != 0 && sbx_load_relaxed(&entry->match) != match)) {
+            continue;
+        }
+        uint64_t queued_ns = sbx_load_relaxed(&entry->queued_ns);
+        if (queued_ns < oldest_ns) {
+            oldest_ns = queued_ns;
+            found = (place + i) & table_mask();
+            found_hop = sbx_task_hop_of(word);
+        }
+    }
+    return found_hop != 0 ? (uint64_t)found_hop << 16 | found : 0;
+}
+
+SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enum sbx_task_state from,
+                                 enum sbx_task_state to)
+{
+    uint64_t word = sbx_task_word(hop, from);
+    /* order: acq_rel task.word - who sees the new state sees what was stored before it */
+    return sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(hop, to));
+}
+
+/* ---- queues ---- */
+
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op)
+{
+    uint32_t count = sbx_the_capture.header->queues.count;
+    uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    for (uint32_t i = 0; i < SBX_QUEUE_PROBES && count != 0; i++) {
+        struct sbx_queue_entry *entry = &sbx_the_capture.queues[(place + i) % count];
+        uint64_t owner = sbx_load_relaxed(&entry->queue); /* relaxed: a number that never changes once it is there */
+        if (owner == 0 && sbx_cas_acq_rel(&entry->queue, &owner, queue)) { /* order: acq_rel queue.queue */
+            sbx_store_relaxed(&entry->op, op);
+            return entry;
+        }
+        if (owner == queue) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* The counts of the window that holds now. Two that meet at its begin may lose a count of it; the totals lose none. */
+static struct sbx_queue_window *window_of(struct sbx_queue_entry *queue, uint64_t now_ns)
+{
+    uint32_t number = (uint32_t)(now_ns >> SBX_QUEUE_WINDOW_SHIFT);
+    struct sbx_queue_window *window = &queue->windows[number % SBX_QUEUE_WINDOWS];
+    if (SBX_UNLIKELY(sbx_load_relaxed(&window->number) != number)) { /* relaxed: all here are statistics */
+        sbx_store_relaxed(&window->queued, 0);
+        sbx_store_relaxed(&window->begun, 0);
+        sbx_store_relaxed(&window->number, number);
+    }
+    return window;
+}
+
+SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns)
+{
+    uint64_t gone = sbx_load_relaxed(&queue->begun) + sbx_load_relaxed(&queue->cancelled);
+    uint64_t came = sbx_add_relaxed(&queue->queued, 1);
+    sbx_add_relaxed(&window_of(queue, now_ns)->queued, 1);
+    uint64_t before = came > gone ? came - gone : 0;
+    return before < UINT32_MAX ? (uint32_t)before : UINT32_MAX;
+}
+
+SBX_HOOK_SAFE void sbx_queue_goes(struct sbx_queue_entry *queue, uint64_t now_ns)
+{
+    sbx_add_relaxed(&queue->begun, 1);
+    sbx_add_relaxed(&window_of(queue, now_ns)->begun, 1);
+}
+
+SBX_HOOK_SAFE void sbx_queue_loses(struct sbx_queue_entry *queue)
+{
+    sbx_add_relaxed(&queue->cancelled, 1);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task_table.h - tasks that lie in a queue or run, and how many went through each queue.
+ *
+ * Both tables lie in the recording (struct sbx_task_entry, struct sbx_queue_entry), so that a snapshot has what was pending, also
+ * that of a process that died. They have a fixed size: a task that finds no entry near its place is not followed, and counted.
+ *
+ * An entry is found by its id, which has its index, or by a key that both sides of its queue know; keys are looked for at
+ * SBX_TASK_PROBES entries from the place that the key hashes to. Arrows of enum sbx_task_state are one compare-and-swap of `word` each, which has
+ * the hop's number: so of two that begin, cancel or end the same task one does, and an id of a former task leads nowhere. The rest is
+ * stored while FILLING; begun_ns and runner by who is about to begin it, which is one thread, or the program has made a mistake.
+ *
+ * Synchronization:  take, publish: any thread, an entry has one owner while FILLING. find, begin, release: any thread. */
+#ifndef SBX_TASK_TABLE_H
+#define SBX_TASK_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "marks.h"
+#include "recording_format.h"
+
+enum {
+    SBX_TASK_PROBES = 16, /* entries that a task may lie at: bounds the search */
+    SBX_QUEUE_PROBES = 8,
+};
+
+/* Take an entry for a task with that key (0: none) and hop number (never 0), and leave it FILLING. NULL: there is none. Where all are
+ * taken, a task that has lain or run for a minute makes room: whoever has it may never say that it was given up. */
+SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_take(uint64_t key, uint32_t hop, uint64_t now_ns);
+
+/* The entry is filled in: everybody may see it. Returns the task's id. */
+SBX_HOOK_SAFE uint64_t sbx_task_publish(struct sbx_task_entry *entry, uint32_t hop);
+
+/* The entry that an id leads to, whatever became of the task; NULL: the id is none. */
+SBX_HOOK_SAFE struct sbx_task_entry *sbx_task_entry_of(uint64_t id);
+
+/* The hop's number that an id has. */
+SBX_HOOK_SAFE static inline uint32_t sbx_task_hop_of_id(uint64_t id)
+{
+    return (uint32_t)(id >> 16);
+}
+
+/* Id of the oldest queued task with that key (not 0) and match; 0: there is none. */
+SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match);
+
+/* From one state to another; false: it was not in that state, or is another task by now. */
+SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enum sbx_task_state from,
+                                 enum sbx_task_state to);
+
+/* ---- queues ---- */
+
+/* The entry of queue number `queue` (not 0), taken when it is new; NULL: there are too many queues. */
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op);
+
+/* A task comes in; returns how many lay there before it. */
+SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns);
+
+/* One begins to run, or is taken out. */
+SBX_HOOK_SAFE void sbx_queue_goes(struct sbx_queue_entry *queue, uint64_t now_ns);
+SBX_HOOK_SAFE void sbx_queue_loses(struct sbx_queue_entry *queue);
+
+#endif

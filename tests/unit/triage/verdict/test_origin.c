@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_origin.c - who queued the work that stalled. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "one_scene.h"
+
+#define MS(ms) ((int64_t)(ms)*1000)
+
+/* A thread's rows come in the order of their ends: they are kept until all are there. */
+enum {
+    ROWS_MAX = 512
+};
+static struct sbx_build_record rows[ROWS_MAX];
+static size_t row_count;
+
+static void add(struct sbx_build_record row)
+{
+    rows[row_count++] = row;
+}
+
+static int by_end(const void *left, const void *right)
+{
+    const struct sbx_build_record *a = left, *b = right;
+    return (a->end_us > b->end_us) - (a->end_us < b->end_us);
+}
+
+static void put_rows(void)
+{
+    qsort(rows, row_count, sizeof rows[0], by_end);
+    for (size_t i = 0; i < row_count; i++) {
+        sbx_scene_record(scene, rows[i]);
+    }
+    row_count = 0;
+}
+
+static const struct sbx_report *report_of_rows(void)
+{
+    put_rows();
+    return sbx_scene_report(scene);
+}
+
+static void compute(uint32_t thread, const char *stack)
+{
+    for (int ms = 0; ms <= 1000; ms += 10) {
+        add((struct sbx_build_record){.thread = thread,
+                                      .kind = SBX_RECORD_ASYNC,
+                                      .begin_us = MS(ms - 1000),
+                                      .end_us = MS(ms - 1000),
+                                      .cpu_us = MS(ms) + 1,
+                                      .stack = sbx_scene_stack(scene, stack)});
+    }
+}
+
+/* Main computes for a second; three others. */
+static int begin(void **state)
+{
+    (void)state;
+    row_count = 0;
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    compute(0, "index_photo < handle < main");
+    return 0;
+}
+
+/* A task of `runner`, queued `lay_us` before it began by `from` with that stack. */
+static void put_task(uint32_t runner, int64_t begin_us, int64_t end_us, int64_t lay_us, uint32_t from,
+                     const char *stack, uint32_t hop)
+{
+    add((struct sbx_build_record){.thread = runner,
+                                  .kind = SBX_RECORD_HOP,
+                                  .op = SBX_OP_TASK,
+                                  .begin_us = begin_us - lay_us,
+                                  .end_us = begin_us,
+                                  .peer = from + 1,
+                                  .amount = 3,
+                                  .wait = hop});
+    add((struct sbx_build_record){.thread = runner,
+                                  .kind = SBX_RECORD_TASK,
+                                  .op = SBX_OP_TASK,
+                                  .begin_us = begin_us,
+                                  .end_us = end_us,
+                                  .stack = sbx_scene_stack(scene, stack),
+                                  .wait = hop});
+}
+
+static void test_a_slow_message_names_the_place_that_queued_it(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2, "on_folder_opened < run", 5);
+    const struct sbx_report *report = report_of_rows();
+    const struct sbx_queued_by *by = &report->verdict.queued_by;
+    assert_true(by->is_known);
+    assert_int_equal(by->thread, 2);
+    assert_string_equal(by->location.function, "on_folder_opened");
+    assert_int_equal((int)by->lay_ms, 40);
+    assert_string_equal(report->verdict.location.function, "index_photo");
+    assert_non_null(strstr(report->verdict.headline, ", queued by on_folder_opened 40 ms before"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "3 lay in the queue before it"));
+}
+
+static void test_a_function_that_only_queues_is_passed_over(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2, "ThreadPool::enqueue < post_task < on_folder_opened < run", 5);
+    assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_folder_opened");
+}
+
+static void test_where_all_only_queue_the_nearest_is_named(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2, "post_task < main", 5);
+    assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "post_task");
+}
+
+static void test_the_innermost_of_two_tasks_counts_and_a_short_one_does_not(void **state)
+{
+    (void)state;
+    put_task(0, MS(-995), MS(0), MS(10), 1, "start_dialog < run", 5);
+    put_task(0, MS(-980), MS(-10), MS(20), 2, "on_key < run", 6);
+    put_task(0, MS(-500), MS(-300), MS(1), 3, "tick < run", 7);
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(report->verdict.queued_by.location.function, "on_key");
+}
+
+static void test_two_hops_are_followed(void **state)
+{
+    (void)state;
+    put_task(0, MS(-990), MS(0), MS(40), 2, "load_folder < run", 5);
+    put_task(2, MS(-1100), MS(-1000), MS(7), 3, "watch_disk < run", 6);
+    const struct sbx_report *report = report_of_rows();
+    bool found = false;
+    for (size_t i = 0; i < report->verdict.evidence_count; i++) {
+        found |= strstr(report->verdict.evidence[i].text,
+                        "load_folder did that in a task of its own, queued by watch_disk") != NULL;
+    }
+    assert_true(found);
+}
+
+static void test_of_many_short_tasks_the_one_who_queued_most_is_named(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 20; i++) {
+        put_task(0, MS(-1000 + 50 * (int)i), MS(-960 + 50 * (int)i), MS(1), 1 + i % 2,
+                 i % 5 == 0 ? "on_timer < run" : "on_scroll < run", 10 + i);
+    }
+    const struct sbx_report *report = report_of_rows();
+    assert_string_equal(report->verdict.queued_by.location.function, "on_scroll");
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "16 of 20 tasks"));
+}
+
+static void test_without_a_task_nothing_is_said(void **state)
+{
+    (void)state;
+    put_task(1, MS(-990), MS(0), MS(40), 2, "on_folder_opened < run", 5); /* another thread's */
+    const struct sbx_report *report = report_of_rows();
+    assert_false(report->verdict.queued_by.is_known);
+    assert_null(sbx_scene_evidence(report, "queued_by"));
+    assert_null(strstr(report->verdict.headline, "queued by"));
+}
+
+static void test_the_work_of_the_holder_is_followed_to_who_queued_it(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(4, SBX_TRIGGER_ANR, 1000000);
+    row_count = 0;
+    add((struct sbx_build_record){.kind = SBX_RECORD_ALLOC,
+                                  .begin_us = MS(-960),
+                                  .end_us = MS(-960),
+                                  .cpu_us = 1,
+                                  .stack = sbx_scene_stack(scene, "await_result < main")});
+    sbx_scene_call(
+        scene, 0,
+        (struct sbx_build_call){.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .duration_us = 950000, .peer = 2});
+    compute(1, "rebuild < work < start");
+    put_task(1, MS(-980), MS(0), MS(12), 3, "on_settings_changed < run", 5);
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "was queued by on_settings_changed"));
+    assert_false(report->verdict.queued_by.is_known); /* that is of the thread that did not answer */
+}
+
+static void test_halves_of_tasks_that_fit_to_nothing_are_left_out(void **state)
+{
+    (void)state;
+    const struct sbx_build_record odd[] = {
+        {.kind = SBX_RECORD_TASK, .begin_us = MS(-900), .end_us = MS(-1), .wait = 9},
+        {.kind = SBX_RECORD_HOP, .begin_us = MS(-900), .end_us = MS(-1), .wait = 8},
+        {.kind = SBX_RECORD_HOP, .begin_us = MS(-900), .end_us = MS(-1), .wait = 0},
+        {.kind = SBX_RECORD_TASK, .begin_us = MS(-900), .end_us = MS(-1), .wait = 0},
+        {.kind = SBX_RECORD_HOP, .flags = SBX_FLAG_OPEN, .begin_us = MS(-900), .end_us = 0, .wait = 7},
+        {.kind = SBX_RECORD_HOP, .flags = SBX_FLAG_CANCELLED, .begin_us = MS(-900), .end_us = MS(-5), .wait = 6},
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        add(odd[i]);
+    }
+    put_rows();
+    const struct sbx_stall *stall = sbx_scene_stall(scene);
+    assert_int_equal(stall->task_count, 2);
+    for (size_t i = 0; i < stall->task_count; i++) {
+        assert_int_equal(stall->tasks[i].runner, -1);
+        assert_true(stall->tasks[i].lies != stall->tasks[i].cancelled);
+    }
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+#define SCENE(test) cmocka_unit_test_setup_teardown(test, begin, end_scene)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCENE(test_a_slow_message_names_the_place_that_queued_it),
+        SCENE(test_a_function_that_only_queues_is_passed_over),
+        SCENE(test_where_all_only_queue_the_nearest_is_named),
+        SCENE(test_the_innermost_of_two_tasks_counts_and_a_short_one_does_not),
+        SCENE(test_two_hops_are_followed),
+        SCENE(test_of_many_short_tasks_the_one_who_queued_most_is_named),
+        SCENE(test_without_a_task_nothing_is_said),
+        SCENE(test_the_work_of_the_holder_is_followed_to_who_queued_it),
+        SCENE(test_halves_of_tasks_that_fit_to_nothing_are_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* origin.c - who queued the work that stalled. */
+#include "origin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "names.h"
+#include "verdict_words.h"
+
+enum {
+    HOPS_MAX = 3,    /* so far back a task is followed from queue to queue */
+    FLOOD_TASKS = 8, /* fewer seen tasks say nothing of who queued most of them */
+    SUBMITTERS_MAX = 16
+};
+
+static int64_t end_of(const struct sbx_stall_task *task)
+{
+    return task->runs ? INT64_MAX : task->ended_ns;
+}
+
+static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval span)
+{
+    int64_t begin_ns = task->begun_ns > span.begin_ns ? task->begun_ns : span.begin_ns;
+    int64_t end_ns = end_of(task) < span.end_ns ? end_of(task) : span.end_ns;
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+const struct sbx_stall_task *sbx_origin_in(const struct sbx_stall *stall, uint32_t thread, struct sbx_interval span)
+{
+    const struct sbx_stall_task *found = NULL;
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        int64_t ns = task->runner == (int32_t)thread ? common_ns(task, span) : 0;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    if (longest_ns == 0 || longest_ns * 2 < span.end_ns - span.begin_ns) {
+        return NULL;
+    }
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if (task->runner == (int32_t)thread && common_ns(task, span) * 5 >= longest_ns * 4 &&
+            (found == NULL || task->begun_ns > found->begun_ns)) {
+            found = task;
+        }
+    }
+    return found;
+}
+
+const struct sbx_stall_task *sbx_origin_at(const struct sbx_stall *stall, int32_t thread, int64_t at_ns)
+{
+    const struct sbx_stall_task *found = NULL;
+    for (size_t i = 0; i < stall->task_count && thread >= 0; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if (task->runner == thread && task->begun_ns <= at_ns && end_of(task) >= at_ns &&
+            (found == NULL || task->begun_ns > found->begun_ns)) {
+            found = task;
+        }
+    }
+    return found;
+}
+
+static const char *submitter_text(const struct sbx_report *report, const struct sbx_stall_task *task,
+                                  char out[SBX_SHORT_NAME_BYTES])
+{
+    return sbx_location_text(sbx_blame_submitter(report, task->stack), out);
+}
+
+static void thread_text(const struct sbx_stall *stall, int32_t thread, char out[SBX_THREAD_TEXT_BYTES])
+{
+    if (thread >= 0) {
+        sbx_thread_text(stall, (uint32_t)thread, out);
+    } else {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "a thread that is gone");
+    }
+}
+
+static double lay_ns(const struct sbx_stall_task *task)
+{
+    return (double)(task->begun_ns - task->queued_ns);
+}
+
+/* A task that was queued by a task: who queued that one. */
+static void tell_chain(struct sbx_report *report, const struct sbx_stall_task *task)
+{
+    const struct sbx_stall *stall = report->stall;
+    for (int hop = 1; hop < HOPS_MAX; hop++) {
+        const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
+        if (outer == NULL || outer == task || outer->begun_ns > task->queued_ns) {
+            return;
+        }
+        char function[SBX_SHORT_NAME_BYTES], by[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
+        char lay[SBX_DURATION_TEXT_BYTES];
+        thread_text(stall, outer->from, thread);
+        sbx_duration_text(lay_ns(outer), lay);
+        sbx_evidence_add(&report->verdict, "queued_by", lay_ns(outer) / 1e6,
+                         "%s did that in a task of its own, queued by %s on %s %s before that began",
+                         submitter_text(report, task, function), submitter_text(report, outer, by), thread, lay);
+        task = outer;
+    }
+}
+
+static void tell_task(struct sbx_report *report, const struct sbx_stall_task *task)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], before[64] = "";
+    const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+    verdict->queued_by = (struct sbx_queued_by){.is_known = true, .thread = task->from, .lay_ms = lay_ns(task) / 1e6};
+    if (location != NULL) {
+        verdict->queued_by.location = *location;
+    }
+    thread_text(report->stall, task->from, thread);
+    sbx_duration_text(lay_ns(task), lay);
+    if (task->before != 0) {
+        snprintf(before, sizeof before, "; %llu lay in the queue before it", (unsigned long long)task->before);
+    }
+    sbx_evidence_add(verdict, "queued_by", lay_ns(task) / 1e6, "queued by %s on %s %s before it began (%s)%s%s",
+                     sbx_location_text(location, function), thread, lay, sbx_op_name(task->op), before,
+                     task->merged ? "; queued more than once meanwhile" : "");
+    tell_chain(report, task);
+}
+
+/* Many tasks, none of which fills the span: does one function queue most of them? */
+static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_interval span)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct {
+        const struct sbx_location *location;
+        const struct sbx_stall_task *newest;
+        size_t tasks;
+    } submitters[SUBMITTERS_MAX];
+    size_t count = 0, tasks = 0, most = 0;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+        if (task->runner != (int32_t)thread || common_ns(task, span) == 0 || location == NULL) {
+            continue;
+        }
+        size_t at = 0;
+        while (at < count && strcmp(submitters[at].location->function, location->function) != 0) {
+            at++;
+        }
+        tasks++;
+        if (at == count) {
+            if (count == SUBMITTERS_MAX) {
+                continue;
+            }
+            submitters[count].location = location;
+            submitters[count++].tasks = 0;
+        }
+        submitters[at].newest = task;
+        most = ++submitters[at].tasks > submitters[most].tasks ? at : most;
+    }
+    if (tasks < FLOOD_TASKS || submitters[most].tasks * 2 <= tasks) {
+        return;
+    }
+    const struct sbx_stall_task *task = submitters[most].newest;
+    char function[SBX_SHORT_NAME_BYTES], by[SBX_THREAD_TEXT_BYTES];
+    thread_text(stall, task->from, by);
+    report->verdict.queued_by = (struct sbx_queued_by){
+        .is_known = true, .thread = task->from, .lay_ms = lay_ns(task) / 1e6, .location = *submitters[most].location};
+    sbx_evidence_add(&report->verdict, "queued_by", (double)submitters[most].tasks,
+                     "%zu of %zu tasks that were seen there were queued by %s on %s (%s)", submitters[most].tasks,
+                     tasks, sbx_location_text(submitters[most].location, function), by, sbx_op_name(task->op));
+}
+
+void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct sbx_verdict *verdict = &report->verdict;
+    struct sbx_interval span = judgement->split.interval;
+    const struct sbx_stall_task *task = sbx_origin_in(stall, stall->trigger.thread, span);
+    if (task != NULL) {
+        tell_task(report, task);
+    } else {
+        tell_flood(report, stall->trigger.thread, span);
+    }
+    if (verdict->culprit_thread < 0 || judgement->class_ != SBX_CLASS_OFF_CPU) {
+        return;
+    }
+    const struct sbx_stall_task *others = sbx_origin_in(stall, (uint32_t)verdict->culprit_thread, judgement->waited);
+    if (others != NULL && others != task) {
+        char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
+        char culprit[SBX_THREAD_TEXT_BYTES];
+        thread_text(stall, others->from, thread);
+        sbx_thread_text(stall, (uint32_t)verdict->culprit_thread, culprit);
+        sbx_duration_text(lay_ns(others), lay);
+        sbx_evidence_add(verdict, "queued_by", lay_ns(others) / 1e6,
+                         "what %s did was queued by %s on %s %s before it began (%s)", culprit,
+                         submitter_text(report, others, function), thread, lay, sbx_op_name(others->op));
+        tell_chain(report, others);
+    }
+}
