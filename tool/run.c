@@ -55,6 +55,7 @@ struct run {
     struct sbx_courier *courier;
     struct sbx_handover_taker *taker; /* NULL: nobody makes the snapshots that the program cannot write */
     uint64_t key;                     /* by which it knows its recordings; 0: there is none */
+    struct sbx_lost_images *images;   /* NULL: none are kept */
     struct sbx_sealer *sealer;        /* NULL: neither a key nor a KEYSET to seal to */
     struct sbx_spool_watch spool_watch;
     int roster;                  /* descriptor of what the programs tell (roster.h); -1: there is none */
@@ -402,7 +403,9 @@ static void choose_key(struct run *run)
 static void start_taker(struct run *run)
 {
     if (run->key != 0) {
-        run->taker = sbx_handover_taker_start(run->recordings, run->spool_absolute, run->key, run->roster_number);
+        run->images = sbx_lost_images_create(run->spool_absolute);
+        run->taker =
+            sbx_handover_taker_start(run->recordings, run->spool_absolute, run->key, run->roster_number, run->images);
         run->key = run->taker != NULL ? run->key : 0;
     }
 }
@@ -412,8 +415,9 @@ static void start_courier(struct run *run, struct sbx_spool *spool)
     struct sbx_redaction redaction;
     sbx_spool_watch_open(&run->spool_watch, run->spool_absolute);
     sbx_policy_redaction(&run->policy, &redaction);
-    run->courier = sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
-                                     run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer);
+    run->courier =
+        sbx_courier_start(spool, &redaction, run->options.delivery.server_url, run->options.delivery.token,
+                          run->follower != NULL ? sbx_follower_gate(run->follower) : NULL, run->sealer, run->images);
 }
 
 /* ---- when the program has ended, and something that it started has not ---- */
@@ -468,6 +472,7 @@ static int stay_on(struct run *run, struct sbx_spool *spool)
     }
     recover(run, NULL);
     sbx_courier_finish(run->courier, DELIVERY_GRACE_MS, &counts);
+    sbx_lost_images_destroy(run->images);
     sbx_roster_remove(run->recordings, run->roster_number, run->roster);
     return SBX_EXIT_DONE;
 }
@@ -532,6 +537,7 @@ static int run_command(struct run *run, struct sbx_spool *spool)
     bool goes_on = result == 0 && sbx_stay_is_needed(run->roster, run->roster_number);
     struct sbx_courier_counts counts;
     sbx_courier_finish(courier, result == 0 && !goes_on ? DELIVERY_GRACE_MS : 0, &counts);
+    sbx_lost_images_destroy(run->images);
     if (result == 0) {
         tell_failures(&handed_over);
         tell(run, &counts);

@@ -322,7 +322,8 @@ static void test_net_08_the_end_of_a_run_breaks_off_an_attempt_that_hangs(void *
     struct sbx_courier_counts counts;
     struct timespec begin, end;
     assert_int_equal(sbx_test_put(spool, 1), 0);
-    struct sbx_courier *courier = sbx_courier_start(spool, &redaction, sbx_http_server_url(server), NULL, NULL, NULL);
+    struct sbx_courier *courier =
+        sbx_courier_start(spool, &redaction, sbx_http_server_url(server), NULL, NULL, NULL, NULL);
     assert_non_null(courier);
     wait_for_connection(server, 1);
     clock_gettime(CLOCK_MONOTONIC, &begin);

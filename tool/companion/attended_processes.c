@@ -238,6 +238,7 @@ static void look_at_young(struct sbx_attended *family, struct member *member)
     switch (identify(family, member->name, &header)) {
     case OURS:
         member->state = LIVES;
+        sbx_lost_images_see(family->options.images, member->pid);
         hold_process(family, member, &header);
         end_former(family, member);
         return;
@@ -258,7 +259,11 @@ void sbx_attended_see(struct sbx_attended *family, const char *name)
 {
     struct sbx_recording_name says;
     if (family->members_count >= MEMBERS_MAX || find(family, name) != NULL || !sbx_recording_name_parse(name, &says) ||
-        says.pid == 0 || says.pid == family->options.child_pid) {
+        says.pid == 0) {
+        return;
+    }
+    if (says.pid == family->options.child_pid) {
+        sbx_lost_images_see(family->options.images, says.pid);
         return;
     }
     struct member *member = calloc(1, sizeof *member);

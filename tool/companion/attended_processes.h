@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "handover_snapshot.h"
+#include "lost_images.h"
 
 struct sbx_attended;
 
@@ -25,6 +26,7 @@ struct sbx_attended_options {        /* all borrowed until the family is destroy
     int folder;                      /* the same, open */
     uint32_t child_pid;              /* its recording is left to its parent, who knows more; 0: there is none */
     struct sbx_handovers *handovers; /* key and spool; what a dead one has asked for is done first */
+    struct sbx_lost_images *images;  /* theirs are held; NULL: none */
 };
 
 /* Empty. NULL without memory or descriptors. */

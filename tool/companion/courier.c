@@ -23,6 +23,7 @@ struct sbx_courier {
     struct sbx_redaction redaction;
     const struct sbx_delivery_gate *gate; /* NULL: none */
     struct sbx_sealer *sealer;            /* NULL: none */
+    struct sbx_lost_images *images;       /* NULL: none are kept */
     struct sbx_deliverer *deliverer;      /* NULL: encode only */
     struct sbx_courier_counts counts;
 };
@@ -42,6 +43,9 @@ static void pack(struct sbx_courier *courier)
     pthread_mutex_unlock(&courier->lock);
     /* What failed stays in raw/, or went to bad/. */
     (void)sbx_pack_raw_folder(courier->spool, &redaction, courier->gate, courier->sealer, &counts);
+    if (counts.packed != 0) {
+        (void)sbx_lost_images_keep(courier->images); /* else names are missing in a report */
+    }
     pthread_mutex_lock(&courier->lock);
     courier->counts.packed += counts.packed;
     courier->counts.unreadable += counts.unreadable;
@@ -114,7 +118,7 @@ static void *run(void *context)
 
 struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_redaction *redaction,
                                       const char *server_url, const char *token, const struct sbx_delivery_gate *gate,
-                                      struct sbx_sealer *sealer)
+                                      struct sbx_sealer *sealer, struct sbx_lost_images *images)
 {
     pthread_condattr_t attributes;
     struct sbx_courier *courier = calloc(1, sizeof *courier);
@@ -125,6 +129,7 @@ struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_
     courier->redaction = *redaction;
     courier->gate = gate;
     courier->sealer = sealer;
+    courier->images = images;
     if (server_url != NULL) {
         courier->deliverer = sbx_deliverer_create(spool, server_url, token);
         if (courier->deliverer == NULL) {

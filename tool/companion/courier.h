@@ -9,17 +9,18 @@
 #include <stdint.h>
 
 #include "delivery_gate.h"
+#include "lost_images.h"
 #include "redaction.h"
 #include "sealer.h"
 #include "spool.h"
 
 struct sbx_courier;
 
-/* `spool`, `server_url` (NULL: encode only), `token`, `gate` and `sealer` (all three may be NULL) are borrowed until
+/* `spool`, `server_url` (NULL: encode only), `token`, `gate`, `sealer` and `images` (all four may be NULL) are borrowed until
  * finish. Returns NULL without memory or threads. */
 struct sbx_courier *sbx_courier_start(struct sbx_spool *spool, const struct sbx_redaction *redaction,
                                       const char *server_url, const char *token, const struct sbx_delivery_gate *gate,
-                                      struct sbx_sealer *sealer);
+                                      struct sbx_sealer *sealer, struct sbx_lost_images *images);
 
 /* Encode by these rules from the next snapshot on, and look at once whether something may go now. Any thread. */
 void sbx_courier_redact(struct sbx_courier *courier, const struct sbx_redaction *redaction);

@@ -35,6 +35,7 @@ struct sbx_handover_taker {
     int ended;                            /* eventfd: somebody has ended */
     uint32_t is_over, attends, child_pid; /* atomics; the last is whole when `attends` is set */
     struct sbx_handovers handovers;
+    struct sbx_lost_images *images;
     struct sbx_attended *family; /* NULL: nobody to attend yet */
 };
 
@@ -108,6 +109,7 @@ static void begin_to_attend(struct sbx_handover_taker *taker)
         .folder = taker->folder,
         .child_pid = taker->child_pid,
         .handovers = &taker->handovers,
+        .images = taker->images,
     };
     taker->family = sbx_attended_create(&options);
     if (taker->family != NULL) { /* else they are settled when the companion ends */
@@ -186,7 +188,7 @@ static void release(struct sbx_handover_taker *taker)
 }
 
 struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key,
-                                                    uint64_t roster)
+                                                    uint64_t roster, struct sbx_lost_images *images)
 {
     struct sbx_handover_taker *taker = calloc(1, sizeof *taker);
     if (taker == NULL) {
@@ -195,6 +197,7 @@ struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, cons
     sbx_handovers_init(&taker->handovers, spool_path, key, sbx_now_ns());
     taker->handovers.roster = roster;
     taker->recordings = recordings;
+    taker->images = images;
     taker->folder = open(recordings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     taker->word = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     taker->ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -10,12 +10,14 @@
 
 #include <stdint.h>
 
+#include "lost_images.h"
+
 struct sbx_handover_taker;
 
-/* `recordings` and `spool_path` are absolute, and borrowed until finish. Returns NULL without memory, threads or
+/* `recordings` and `spool_path` are absolute, and borrowed until finish, as `images` is (NULL: none). Returns NULL without memory, threads or
  * descriptors: then nobody is to be given the key. `roster` is where the snapshots are noted; 0: nowhere. */
 struct sbx_handover_taker *sbx_handover_taker_start(const char *recordings, const char *spool_path, uint64_t key,
-                                                    uint64_t roster);
+                                                    uint64_t roster, struct sbx_lost_images *images);
 
 /* The program is started, and its number is `child_pid`: from now on look after the others that it starts. 0: after all of
  * them. Once. */

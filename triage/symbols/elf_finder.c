@@ -143,14 +143,33 @@ static void forget(struct sbx_elf_finder *finder, enum source source)
     finder->known_count = kept;
 }
 
+/* Look also through FOLDER/images, where FOLDER is that of the index: copies of files that had lost their name. */
+static int add_images_beside(struct sbx_elf_finder *finder, const char *index_path)
+{
+    const char *slash = strrchr(index_path, '/');
+    char *folder = NULL;
+    if (asprintf(&folder, "%.*simages", slash != NULL ? (int)(slash + 1 - index_path) : 0, index_path) < 0) {
+        return -ENOMEM;
+    }
+    char **grown = realloc(finder->dirs, (finder->dir_count + 2) * sizeof *grown);
+    if (grown == NULL) {
+        free(folder);
+        return -ENOMEM;
+    }
+    finder->dirs = grown;
+    finder->dirs[finder->dir_count++] = folder;
+    finder->scanned_s[SOURCE_GIVEN] = 0;
+    return 0;
+}
+
 int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path)
 {
     FILE *index = fopen(index_path, "re");
     if (index == NULL) {
         return -errno;
     }
+    int result = add_images_beside(finder, index_path);
     char line[2 * SBX_BUILD_ID_BYTES_MAX + PATH_MAX + 8];
-    int result = 0;
     for (int lines = 0; result == 0 && lines < INDEX_LINES_MAX && fgets(line, sizeof line, index) != NULL; lines++) {
         uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
         line[strcspn(line, "\n")] = '\0';

@@ -24,7 +24,8 @@ struct sbx_elf_paths {
 struct sbx_elf_finder *sbx_elf_finder_create(const char *const *dirs, size_t dir_count);
 void sbx_elf_finder_destroy(struct sbx_elf_finder *finder);
 
-/* Take in a file of lines "BUILD-ID-HEX PATH". Lines that are no such line are skipped. Returns 0 or -errno. */
+/* Take in a file of lines "BUILD-ID-HEX PATH", a spool's SPOOL/modules. Lines that are no such line are skipped. SPOOL/images, copies of
+ * executables that were deleted or replaced while they ran, is looked through as a given folder is. Returns 0 or -errno. */
 int sbx_elf_finder_add_index(struct sbx_elf_finder *finder, const char *index_path);
 
 /* `name` (may be NULL): the base name it probably has. Looks where a look is cheap first; at what processes run

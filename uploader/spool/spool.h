@@ -9,6 +9,7 @@
  *     .NAME-X.PID.tmp    being written, and locked by who does; whoever opens the spool removes the others
  *     modules            lines "BUILD-ID-HEX PATH" of this machine, for offline symbolization, and "=HASH NAME" of watches
  *                        and deadlines; never sent
+ *     images/            copies of executables that had been deleted or replaced (tool/companion/lost_images.h); never sent
  *     .ages              how old each file is (spool_ages.h)
  *     .deliver.state     what the server asked for, and what was tried in vain (delivery_memory.h)
  *     consent            "granted" or "denied": what the user said (agent/consent.h); no file: he was not asked

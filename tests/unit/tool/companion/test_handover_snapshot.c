@@ -172,7 +172,7 @@ static void test_a_byte_that_is_written_wakes_the_thread_and_mapped_stores_are_f
 {
     struct fixture *fixture = *state;
     struct sbx_handover_counts counts;
-    struct sbx_handover_taker *taker = sbx_handover_taker_start(fixture->recordings, fixture->spool, KEY, 0);
+    struct sbx_handover_taker *taker = sbx_handover_taker_start(fixture->recordings, fixture->spool, KEY, 0, NULL);
     assert_non_null(taker);
     (void)make_snapshots(fixture);
     ask(fixture); /* and nobody is told: its process died at that moment */
