@@ -5,6 +5,8 @@
 #include "blocking_call.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "capture_record.h"
 #include "capture_sample.h"
@@ -58,10 +60,20 @@ SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
     }
 }
 
-/* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
-SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
-                                             uint64_t object, uint32_t peer)
+static inline uint8_t op_of(uint32_t what)
 {
+    return (uint8_t)(what >> 8);
+}
+
+static inline uint8_t group_of(uint32_t what)
+{
+    return (uint8_t)(what >> 16);
+}
+
+/* A wait begins while seats are short. True: the thread has no seat for it, given back just now or none before, and takes none. */
+SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint32_t what, uint64_t object, uint32_t peer)
+{
+    uint8_t group = group_of(what);
     struct sbx_thread *thread = sbx_self;
     uint64_t now_ns;
     if ((SBX_GROUPS_THAT_WAIT & SBX_POINT_BIT(group)) == 0 || !sbx_capture_is_open() || thread == SBX_THREAD_GONE) {
@@ -82,8 +94,8 @@ SBX_NOINLINE static bool begins_without_seat(struct sbx_blocking *call, uint8_t 
                                   .begin_ns = now_ns,
                                   .object = object,
                                   .peer = peer,
-                                  .kind = kind,
-                                  .op = op,
+                                  .kind = (uint8_t)what,
+                                  .op = op_of(what),
                                   .group = group};
     return true;
 }
@@ -94,60 +106,117 @@ static inline uint32_t how_of(uint8_t op)
     return op == SBX_OP_PAUSE || op == SBX_OP_SIGSUSPEND ? SBX_BLOCKING_ALWAYS : SBX_BLOCKING_CALL;
 }
 
-SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
-                                                   uint64_t object, uint32_t peer)
+/* A call that is not recorded, or by a thread that is not registered yet. Returns the thread when it is by now, else NULL. */
+SBX_NOINLINE static struct sbx_thread *begin_unrecorded(struct sbx_blocking *call, uint32_t what)
 {
-    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
-        begins_without_seat(call, group, kind, op, object, peer)) {
-        return;
-    }
     struct sbx_thread *thread = sbx_self;
     call->shield = NULL;
-    if (SBX_UNLIKELY(thread == NULL) && sbx_capture_is_open()) {
+    if (thread == NULL && sbx_capture_is_open()) {
         thread = sbx_thread_register_self();
     }
     if (!sbx_thread_is_registered(thread) || !sbx_capture_is_open()) {
         call->thread = NULL;
-        sbx_capture_ask_late(group, op);
-        return;
+        sbx_capture_ask_late(group_of(what), op_of(what));
+        return NULL;
     }
     /* Also when a handler of the host's has interrupted our own code. relaxed: a call that begins meanwhile is recorded once
      * more or less, and shielded either way */
-    if (SBX_UNLIKELY((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group)) != 0 ||
-                     sbx_thread_is_inside(thread))) {
+    if ((sbx_load_relaxed(&sbx_the_capture.quiet_groups) & SBX_POINT_BIT(group_of(what))) != 0 ||
+        sbx_thread_is_inside(thread)) {
         call->thread = NULL;
         call->shield = thread;
         sbx_thread_clock_disarm(&thread->clock);
-        keep_signal_away(thread, how_of(op));
+        keep_signal_away(thread, how_of(op_of(what)));
+        return NULL;
+    }
+    return thread;
+}
+
+/* The order of the members of struct sbx_blocking that are stored together. */
+static inline void say_what(struct sbx_blocking *call, uint32_t what)
+{
+    _Static_assert(offsetof(struct sbx_blocking, op) == offsetof(struct sbx_blocking, kind) + 1 &&
+                       offsetof(struct sbx_blocking, group) == offsetof(struct sbx_blocking, kind) + 2 &&
+                       offsetof(struct sbx_blocking, depth) == offsetof(struct sbx_blocking, kind) + 3 &&
+                       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+                   "as SBX_CALL_WHAT() has them");
+    memcpy(&call->kind, &what, sizeof what);
+}
+
+/* The call is the innermost of the thread's list from here on: at `depth`, which has room. */
+static inline void push(struct sbx_thread *thread, struct sbx_blocking *call, uint32_t what, uint32_t depth)
+{
+    struct sbx_open_call *entry = &thread->calls[depth];
+    uint64_t place = (uint64_t)(uintptr_t)call;
+    uint32_t serial = ++thread->call_serial;
+    if (SBX_UNLIKELY(serial == 0)) {
+        serial = ++thread->call_serial;
+    }
+    /* A handler may come between any two of these, take the same entry and give it back: so these are stored once more
+     * when the entry is ours for sure. */
+    call->serial = serial; /* before it is in the list: see is_overwritten() of open_calls.c */
+    entry->place = place;
+    entry->serial = serial;
+    sbx_order_with_handler();
+    thread->call_depth = depth + 1;
+    sbx_order_with_handler();
+    entry->place = place;
+    entry->serial = serial;
+    entry->inner = 0;
+    memcpy(&entry->kind, &what, sizeof what);
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                   uint32_t peer)
+{
+    if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_seats_are_short) != 0) && /* relaxed: a hint */
+        begins_without_seat(call, what, object, peer)) {
         return;
     }
-    struct sbx_thread_entry *entry = thread->entry;
+    struct sbx_thread *thread = sbx_self;
+    if (SBX_UNLIKELY(!sbx_thread_is_registered(thread) || !sbx_capture_is_open() ||
+                     /* relaxed: see begin_unrecorded() */
+                     (sbx_load_relaxed(&sbx_the_capture.quiet_groups) >> group_of(what) & 1) != 0 ||
+                     sbx_thread_is_inside(thread))) {
+        thread = begin_unrecorded(call, what);
+        if (thread == NULL) {
+            return;
+        }
+    }
+    uint32_t depth = thread->call_depth;
+    if (SBX_UNLIKELY(depth != 0)) {
+        if (!sbx_calls_make_room(thread, (uint64_t)(uintptr_t)call)) {
+            call->thread = NULL;
+            call->shield = NULL;
+            return;
+        }
+        depth = thread->call_depth;
+    }
     call->thread = thread;
-    call->kind = kind;
-    call->op = op;
-    call->group = group;
+    call->shield = NULL;
     call->object = object;
     call->peer = peer;
-    call->wait = 0;
+    say_what(call, SBX_CALL_WHAT_WITH_DEPTH(what, depth));
     call->is_loop = false;
+    call->is_nested = false;
     call->is_rest = false;
-    call->begin_ns = sbx_thread_wall_ns(thread);
-    if (SBX_UNLIKELY(!sbx_calls_push(thread, call))) {
-        call->thread = NULL;
-        return;
-    }
+    call->reserved = false;
+    call->wait = 0;
+    uint64_t begin_ns = call->begin_ns = sbx_thread_wall_ns(thread);
+    push(thread, call, what, depth);
     sbx_thread_clock_disarm(&thread->clock);
-    sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+    sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     if (SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.provider_count) != 0)) { /* relaxed: a hint */
         sbx_logical_note_call(thread, call);
     }
-    entry->call_op = op;
+    struct sbx_thread_entry *entry = thread->entry;
+    entry->call_op = op_of(what);
     entry->call_object = object;
     entry->call_peer = peer;
-    entry->call_begin_ns = call->begin_ns;
+    entry->call_begin_ns = begin_ns;
     entry->call_wait = 0;
-    sbx_store_release(&entry->call_kind, kind); /* order: release entry.call - the fields above are whole */
-    keep_signal_away(thread, how_of(op));
+    sbx_store_release(&entry->call_kind, what & 0xff); /* order: release entry.call - the fields above are whole */
+    keep_signal_away(thread, how_of(op_of(what)));
 }
 
 /* The main thread paused, or a key or a connection was awaited: what that says of its message loop says message_loop.h. The watch
@@ -246,9 +315,8 @@ SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint6
     }
 }
 
-/* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
- * call's own; what changes it lies behind the calls that keep it. */
-SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+/* A call that was not recorded, or lies in another, or waited for another thread, or was left and came back. */
+SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         if (SBX_UNLIKELY(call->shield == SBX_WITHOUT_SEAT)) {
@@ -264,10 +332,32 @@ SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, 
         return;
     }
     uint64_t end_ns = sbx_thread_wall_ns(thread);
-    if (SBX_UNLIKELY(call->wait != 0)) {
+    if (call->wait != 0) {
         sbx_call_end_wait(call);
     }
     sbx_calls_pop(thread, call);
+    if (end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group])) {
+        sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
+    } else if (sbx_capture_is_open()) {
+        record_call(thread, call, amount, failed, fd);
+    }
+}
+
+/* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
+ * call's own; what changes it lies behind the calls that keep it. */
+SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+{
+    struct sbx_thread *thread = sbx_self;
+    /* The call is the one in the list (K2), and alone there; and no seat among the waiters is to be given back. */
+    if (SBX_UNLIKELY(call->thread != thread || !sbx_thread_is_registered(thread) || !sbx_capture_is_ours() ||
+                     thread->call_depth != 1 || thread->wait_depth != 0 || thread->calls[0].serial != call->serial)) {
+        end_otherwise(call, amount, failed, fd);
+        return;
+    }
+    uint64_t end_ns = sbx_thread_wall_ns(thread);
+    thread->call_depth = 0;
+    sbx_store_relaxed(&thread->blocking, 0);                       /* relaxed: a late look only spares us one signal */
+    sbx_store_release(&thread->entry->call_kind, SBX_RECORD_NONE); /* order: release entry.call */
     if (SBX_LIKELY(end_ns - call->begin_ns < sbx_load_relaxed(&sbx_the_capture.threshold_ns[call->group]))) {
         sbx_leaf(thread, SBX_RECORD_LEAF, call->op, call->group);
     } else if (sbx_capture_is_open()) {

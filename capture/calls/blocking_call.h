@@ -14,9 +14,14 @@
 #include "thread_block.h"
 
 /* begin() makes the call visible from outside; end() records it when it took at least its group's threshold, and else
- * counts it as a leaf. Both keep errno. */
-SBX_HOOK_SAFE void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
-                                      uint64_t object, uint32_t peer);
+ * counts it as a leaf. Both keep errno. `what` is a SBX_CALL_WHAT(). */
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_blocking_enter(struct sbx_blocking *call, uint32_t what, uint64_t object,
+                                                   uint32_t peer);
+SBX_HOOK_SAFE static inline void sbx_blocking_begin(struct sbx_blocking *call, uint8_t group, uint8_t kind, uint8_t op,
+                                                    uint64_t object, uint32_t peer)
+{
+    sbx_blocking_enter(call, SBX_CALL_WHAT(kind, op, group), object, peer);
+}
 SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd);
 
 /* Around a call that the kernel would not restart after a handler and of which nothing else is told: keeps our signal away,

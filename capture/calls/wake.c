@@ -59,7 +59,6 @@ SBX_HOOK_SAFE void sbx_wait_begin(struct sbx_blocking *call, uint8_t group, uint
         sbx_count_drop(SBX_DROP_NO_WAITER_SEAT);
     }
     call->wait = sbx_waiter_new_id();
-    thread->calls[call->depth].wait = call->wait;
     thread->wait_depth = call->depth + 1u;
     sbx_store_relaxed(&thread->entry->call_wait, call->wait); /* relaxed: 0 or right, for who looks meanwhile */
     struct sbx_waiter waiter = {.object = object,

@@ -94,7 +94,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
     }
     struct sbx_thread *thread = call->thread;
     if (thread != NULL) { /* the hook is our caller, not that of the function above */
-        sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+        sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     }
     if (thread == NULL || call->depth != 0 || thread->loop.is_entered) {
         return;
@@ -113,7 +113,6 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_poll_begin(struct sbx_blocking *call, uint8_
         call->is_loop = true;
         call->is_nested = role == SBX_LOOP_CALL_NESTED;
         call->kind = SBX_RECORD_IDLE;
-        thread->calls[call->depth].kind = SBX_RECORD_IDLE;
         sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE);
         if (SBX_UNLIKELY(role == SBX_LOOP_CALL_SITE && thread->loop.doubt_message != 0)) {
             sbx_message_tell_doubted(&thread->loop);
@@ -184,7 +183,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_signal_wait_begin(struct sbx_blocking *call,
     if (thread == NULL) {
         return;
     }
-    sbx_call_is_at(thread, call, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
+    sbx_call_is_at(thread, (uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa());
     if (!thread->has_loop || call->depth != 0 || thread->loop.is_entered || thread->entry->message_begin_ns == 0) {
         return;
     }

@@ -48,7 +48,6 @@ static struct sbx_rest_place *candidate(struct sbx_rest *rest, uint64_t key)
 static void begin_rest(struct sbx_thread *thread, struct sbx_blocking *call)
 {
     call->kind = SBX_RECORD_IDLE;
-    thread->calls[call->depth].kind = SBX_RECORD_IDLE;
     sbx_store_release(&thread->entry->call_kind, SBX_RECORD_IDLE); /* order: release entry.call */
     sbx_message_close(thread, call->begin_ns, false);
     thread->loop.hits++;

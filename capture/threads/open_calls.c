@@ -42,14 +42,14 @@ static void go_back_to(struct sbx_thread *thread, uint32_t depth)
         return;
     }
     const struct sbx_open_call *outer = &thread->calls[depth - 1];
-    entry->call_op = outer->op;
+    entry->call_op = outer->shown_op;
     entry->call_object = outer->object;
     entry->call_peer = outer->peer;
     entry->call_begin_ns = outer->begin_ns;
     entry->call_wait = outer->wait;
     thread->call_pc = outer->pc;
     thread->call_sp = outer->sp;
-    sbx_store_release(&entry->call_kind, outer->kind); /* order: release entry.call */
+    sbx_store_release(&entry->call_kind, outer->shown_kind); /* order: release entry.call */
 }
 
 /* A call ends, or is refused, inside the innermost: if nobody knows whether it is, it counts. */
@@ -84,49 +84,27 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_calls_forget(struct sbx_thread *thread, uint
     }
 }
 
-SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking *call)
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_calls_make_room(struct sbx_thread *thread, uint64_t place)
 {
-    uint64_t place = (uint64_t)(uintptr_t)call;
+    sbx_calls_forget(thread, place);
+    if (SBX_UNLIKELY(thread->call_depth == SBX_CALLS_NESTED)) {
+        count_inner(thread);
+        return false;
+    }
     if (SBX_UNLIKELY(thread->call_depth != 0)) {
-        sbx_calls_forget(thread, place);
-        if (SBX_UNLIKELY(thread->call_depth == SBX_CALLS_NESTED)) {
-            count_inner(thread);
-            return false;
-        }
+        /* What a handler finds half stored here it gives back as it found it, and the rest comes when it is gone. */
+        const struct sbx_thread_entry *entry = thread->entry;
+        struct sbx_open_call *outer = &thread->calls[thread->call_depth - 1];
+        outer->shown_kind = sbx_load_relaxed(&entry->call_kind); /* relaxed: own thread, as all here */
+        outer->shown_op = entry->call_op;
+        outer->peer = entry->call_peer;
+        outer->wait = entry->call_wait;
+        outer->begin_ns = entry->call_begin_ns;
+        outer->object = entry->call_object;
+        outer->pc = thread->call_pc;
+        outer->sp = thread->call_sp;
     }
-    uint32_t depth = thread->call_depth;
-    uint32_t serial = ++thread->call_serial;
-    if (SBX_UNLIKELY(serial == 0)) {
-        serial = ++thread->call_serial;
-    }
-    struct sbx_open_call *entry = &thread->calls[depth];
-    /* A handler may come between any two of these, take the same entry and give it back: so these two are stored once more
-     * when the entry is ours for sure. */
-    call->serial = serial; /* before it is in the list: see is_overwritten() */
-    call->depth = (uint8_t)depth;
-    entry->place = place;
-    entry->serial = serial;
-    sbx_order_with_handler();
-    thread->call_depth = depth + 1;
-    sbx_order_with_handler();
-    entry->place = place;
-    entry->serial = serial;
-    entry->begin_ns = call->begin_ns;
-    entry->object = call->object;
-    entry->peer = call->peer;
-    entry->wait = 0;
-    entry->inner = 0;
-    entry->kind = call->kind;
-    entry->op = call->op;
-    entry->group = call->group;
     return true;
-}
-
-SBX_HOOK_SAFE void sbx_call_is_at(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp)
-{
-    struct sbx_open_call *entry = &thread->calls[call->depth];
-    thread->call_pc = entry->pc = pc;
-    thread->call_sp = entry->sp = sp;
 }
 
 SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call)

@@ -37,17 +37,24 @@ enum {
     SBX_CALLS_INNER_MOST = 64,
 };
 
-/* A call in progress, as the thread's block has it. */
+/* What a call is, in one word: what it is recorded as, which call it is, and the group of its point. */
+#define SBX_CALL_WHAT(kind, op, group)    ((uint32_t)(kind) | (uint32_t)(op) << 8 | (uint32_t)(group) << 16)
+#define SBX_CALL_WHAT_WITH_DEPTH(what, d) ((what) | (uint32_t)(d) << 24)
+
+/* A call in progress, as the thread's block has it. Most calls have none in them, so what the thread's entry tells of it (entry.call)
+ * is put away only when another begins further in. */
 struct sbx_open_call {
-    uint64_t place; /* of the hook's frame: K1 */
+    uint64_t place;  /* of the hook's frame: K1 */
+    uint32_t serial; /* K2; never 0 */
+    uint8_t kind, op, group, reserved;
+    uint32_t inner; /* calls that ended in it, where nobody knows whether it is really around them */
+    /* of a call that has others in it: */
+    uint32_t shown_kind, shown_op; /* entry.call_kind and call_op: another kind where a loop waits for work */
+    uint32_t peer;
+    uint32_t wait; /* wait id; 0: nobody could be asked to tell who ended it */
     uint64_t begin_ns;
     uint64_t object;
     uint64_t pc, sp; /* see call_pc of struct sbx_thread */
-    uint32_t serial; /* K2; never 0 */
-    uint32_t peer;
-    uint32_t wait;  /* wait id; 0: nobody could be asked to tell who ended it */
-    uint32_t inner; /* calls that ended in it, where nobody knows whether it is really around them */
-    uint8_t kind, op, group, reserved[5];
 };
 
 /* The same in the frame of the hook that makes it, for its own end. */
@@ -59,23 +66,22 @@ struct sbx_blocking {
     uint64_t open_ns; /* of a read from a client: begin of the message that is put aside meanwhile; 0: none */
     uint32_t serial;
     uint32_t peer;
-    uint32_t wait;
-    uint8_t kind, op, group;
-    bool is_loop;   /* the loop waits for work */
-    bool is_nested; /* in a turn that a handler of it makes */
-    bool is_rest;   /* it may do so: points/rest_place.h */
-    uint8_t depth;  /* calls around it */
+    uint8_t kind, op, group; /* in the order of SBX_CALL_WHAT(): stored as one word */
+    uint8_t depth;           /* calls around it */
+    bool is_loop;            /* the loop waits for work */
+    bool is_nested;          /* in a turn that a handler of it makes */
+    bool is_rest;            /* it may do so: points/rest_place.h */
+    bool reserved;
+    uint32_t wait; /* 0: none. Behind the flags, which are false when it is 0: both are stored as one word */
 };
 
 /* May what lies at `place` of the thread's stacks be around a caller at `here`? See above. Asks the kernel where addresses do
  * not tell. For the thread itself. */
 SBX_HOOK_SAFE bool sbx_place_may_be_around(const struct sbx_thread *thread, uint64_t place, uint64_t here);
 
-/* Where the hook of the call goes on, for a look from outside: see call_pc of struct sbx_thread. Before entry.call is released. */
-SBX_HOOK_SAFE void sbx_call_is_at(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp);
-
-/* Put `call` into the thread's list. False: there is no room, the calls around it shield it. Keeps K3. */
-SBX_HOOK_SAFE bool sbx_calls_push(struct sbx_thread *thread, struct sbx_blocking *call);
+/* A call is about to begin at `place` while others are in the thread's list: keeps K3, and puts away what entry.call tells of the
+ * innermost that is left. False: there is no room, the calls around it shield it. */
+SBX_HOOK_SAFE SBX_NOINLINE bool sbx_calls_make_room(struct sbx_thread *thread, uint64_t place);
 
 /* The entry of a call that is in progress on the calling thread; NULL: it is not any more (K2). */
 SBX_HOOK_SAFE struct sbx_open_call *sbx_call_entry(const struct sbx_blocking *call);

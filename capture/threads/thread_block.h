@@ -320,6 +320,13 @@ SBX_SIGNAL_SAFE static inline uint64_t sbx_thread_wall_ns(struct sbx_thread *thr
     return sbx_thread_clock_wall_ns(&thread->clock);
 }
 
+/* Where the hook of the call goes on, for a look from outside: see call_pc. Before entry.call is released. */
+SBX_SIGNAL_SAFE static inline void sbx_call_is_at(struct sbx_thread *thread, uint64_t pc, uint64_t sp)
+{
+    thread->call_pc = pc;
+    thread->call_sp = sp;
+}
+
 /* What the TLS pointer says besides a block: NULL not registered yet, SBX_THREAD_GONE never again (our own threads, a
  * thread past its destructor, a forked child). */
 #define SBX_THREAD_GONE ((struct sbx_thread *)1)
