@@ -15,7 +15,9 @@
 #include "attendance.h"
 #include "clock.h"
 #include "family.h"
+#include "guest_copy.h"
 #include "handover.h"
+#include "outside_holders.h"
 #include "pages.h"
 #include "raw_snapshot.h"
 #include "sampler.h"
@@ -92,6 +94,25 @@ static void announce(void)
     set_pending(SBX_PENDING_FIRED);
 }
 
+/* Behind it, what is recorded of other processes that held what a thread waited for. Without the right to read there is none;
+ * what could not be written whole stays behind the snapshot, which does not name it. */
+static void add_guests(const struct sbx_trigger_entry *trigger, int file)
+{
+    char path[SBX_RECORDING_PATH_MAX];
+    memcpy(path, sbx_the_agent.recording.path, sizeof path);
+    char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return;
+    }
+    *slash = '\0';
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder >= 0) {
+        (void)sbx_guests_copy(sbx_the_capture.header, sbx_the_capture.control->handover.key, trigger, folder, file,
+                              maker.scratch, SCRATCH_BYTES);
+        close(folder);
+    }
+}
+
 static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t id[16], uint64_t now_ns)
 {
     char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
@@ -109,6 +130,9 @@ static int write_snapshot(const struct sbx_trigger_entry *trigger, const uint8_t
         goto close_folder;
     }
     result = sbx_snapshot_copy(sbx_the_capture.header, file, trigger, id, now_ns, maker.scratch, SCRATCH_BYTES);
+    if (result == 0) {
+        add_guests(trigger, file);
+    }
     if (result == 0 && fsync(file) != 0) {
         result = -errno;
     }
@@ -267,6 +291,7 @@ static int begin(const struct sbx_trigger_entry *trigger, uint32_t after_ms, uin
     announce();
     sbx_store_release(&sbx_the_agent.snapshot_active, 1); /* order: release snapshot_active - exit waits for it */
     sbx_sampler_capture_all(now_ns);
+    sbx_outside_holders_look(now_ns, true);
     return after_ms == 0 ? finish() : 0;
 }
 

@@ -23,6 +23,7 @@
 #include "handover.h"
 #include "last_thread.h"
 #include "module_thread.h"
+#include "outside_holders.h"
 #include "own_descriptors.h"
 #include "point.h"
 #include "process_barrier.h"
@@ -420,6 +421,7 @@ static void tick(uint64_t now_ns)
         sbx_stall_ends_close(exits ? SBX_END_DIED : SBX_END_UNSEEN, now_ns);
     }
     sbx_sampler_step(&watch.governed, now_ns);
+    sbx_outside_holders_look(now_ns, false);
     govern(now_ns);
     sbx_upkeep_callstacks();
     sbx_upkeep_chunks(now_ns);

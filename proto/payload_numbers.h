@@ -281,6 +281,12 @@ enum sbx_record_flag {
     SBX_FLAG_MERGED = 64,    /* of HOP: queued once more while it lay there, and run once for all */
 };
 
+enum sbx_family_role {
+    SBX_ROLE_NONE = 0,   /* it does not follow forks */
+    SBX_ROLE_MAIN = 1,   /* the first process: started as a program */
+    SBX_ROLE_WORKER = 2, /* forked from another of the family, and no program of its own */
+};
+
 /* The capture points, in groups that are switched together. A number is the bit of the group in a mask of points; the
  * numbers are part of the control page and of the payload, and only ever appended to. Names: sbx_point_name(). */
 enum sbx_point_group {

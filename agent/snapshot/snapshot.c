@@ -16,6 +16,8 @@
 #include "callstack_reader.h"
 #include "chunk_reader.h"
 #include "file_bytes.h"
+#include "guest_copy.h"
+#include "guest_merge.h"
 #include "logical_splice.h"
 #include "clock.h"
 #include "recording_check.h"
@@ -219,9 +221,10 @@ static void tame_header(struct sbx_recording_header *header)
 
 /* ---- entries ---- */
 
-int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snapshot_out, char *why, size_t why_bytes)
+/* One recording, whatever lies behind it. */
+static int read_alone(const uint8_t *file, size_t bytes, struct sbx_snapshot **snapshot_out, char *why,
+                      size_t why_bytes)
 {
-    const uint8_t *file = data;
     int error;
     struct sbx_snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (snapshot == NULL) {
@@ -259,6 +262,51 @@ out_of_memory:
 destroy_snapshot:
     sbx_snapshot_destroy(snapshot);
     return error;
+}
+
+/* Those behind a snapshot that are sound; the others were left behind by a disk that was full, or are damage. */
+static int read_guests(const uint8_t *file, size_t bytes, struct sbx_snapshot *snapshot)
+{
+    struct sbx_snapshot *guests[SBX_GUESTS_MAX];
+    uint32_t count = 0;
+    int error = 0;
+    for (uint32_t i = 0; i < SBX_GUESTS_MAX && error != -ENOMEM; i++) {
+        const struct sbx_guest_entry *guest = &snapshot->header.guests[i];
+        bool is_there = snapshot->header.state == SBX_STATE_SNAPSHOT && guest->at >= snapshot->header.file_bytes &&
+                        guest->at <= bytes && guest->bytes <= bytes - guest->at;
+        error = is_there ? read_alone(file + guest->at, (size_t)guest->bytes, &guests[count], NULL, 0) : -EINVAL;
+        count += error == 0;
+    }
+    error = error == -ENOMEM ? error : sbx_guests_merge(snapshot, guests, count);
+    while (count > 0) {
+        sbx_snapshot_destroy(guests[--count]);
+    }
+    return error;
+}
+
+int sbx_snapshot_read(const void *data, size_t bytes, struct sbx_snapshot **snapshot_out, char *why, size_t why_bytes)
+{
+    int error = read_alone(data, bytes, snapshot_out, why, why_bytes);
+    if (error == 0 && read_guests(data, bytes, *snapshot_out) != 0) {
+        say_why(why, why_bytes, "does not fit into memory");
+        sbx_snapshot_destroy(*snapshot_out);
+        *snapshot_out = NULL;
+        error = -ENOMEM;
+    }
+    return error;
+}
+
+/* How much of a snapshot's file is its own and its guests'. */
+static size_t whole_bytes(const struct sbx_recording_header *header, uint64_t file_bytes)
+{
+    uint64_t whole = header->file_bytes;
+    for (uint32_t i = 0; i < SBX_GUESTS_MAX; i++) {
+        const struct sbx_guest_entry *guest = &header->guests[i];
+        bool is_there = guest->at >= header->file_bytes && guest->at <= file_bytes &&
+                        guest->bytes <= file_bytes - guest->at && guest->bytes <= (uint64_t)SBX_GUEST_MIB_MAX << 20;
+        whole = is_there && guest->at + guest->bytes > whole ? guest->at + guest->bytes : whole;
+    }
+    return (size_t)whole;
 }
 
 /* Read a whole regular file of `bytes` bytes into *data_out (given: free). Returns 0 or -errno. */
@@ -355,11 +403,13 @@ int sbx_snapshot_read_file(const char *path, struct sbx_snapshot **snapshot_out,
         close(fd);
         fd = copy;
     }
-    error = read_whole(fd, (size_t)header.file_bytes, &data);
+    size_t whole =
+        header.state == SBX_STATE_SNAPSHOT ? whole_bytes(&header, (uint64_t)status.st_size) : (size_t)header.file_bytes;
+    error = read_whole(fd, whole, &data);
     if (error != 0) {
         goto cannot_read;
     }
-    error = sbx_snapshot_read(data, (size_t)header.file_bytes, snapshot_out, why, why_bytes);
+    error = sbx_snapshot_read(data, whole, snapshot_out, why, why_bytes);
     free(data);
     goto close_file;
 
@@ -403,6 +453,12 @@ static size_t logical_stack(const struct sbx_snapshot *snapshot, uint32_t place,
 size_t sbx_snapshot_stack(const struct sbx_snapshot *snapshot, uint32_t stack, uint64_t *frames_out, size_t max)
 {
     uint32_t half_count = snapshot->node_count / 2;
+    if (stack - SBX_GUEST_STACK_FIRST < snapshot->guest_stack_count) {
+        const struct sbx_snapshot_guest_stack *guest = &snapshot->guest_stacks[stack - SBX_GUEST_STACK_FIRST];
+        size_t count = guest->count < max ? guest->count : max;
+        memcpy(frames_out, snapshot->guest_words + guest->at, count * sizeof *frames_out);
+        return guest->count;
+    }
     uint32_t place = sbx_callstack_find(snapshot, stack);
     uint32_t half_at = place < half_count ? 0 : half_count;
     if (place != 0 && sbx_is_logical(snapshot->frames[snapshot->nodes[place] & SBX_NODE_FRAME_MASK])) {
@@ -425,5 +481,8 @@ void sbx_snapshot_destroy(struct sbx_snapshot *snapshot)
     free(snapshot->frames);
     free(snapshot->nodes);
     free(snapshot->ids);
+    free(snapshot->processes);
+    free(snapshot->guest_stacks);
+    free(snapshot->guest_words);
     free(snapshot);
 }

@@ -9,6 +9,7 @@
 #ifndef SBX_SNAPSHOT_H
 #define SBX_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,22 @@
 struct sbx_snapshot_thread {
     struct sbx_thread_entry entry; /* as recorded; name is NUL-terminated */
     uint32_t index;                /* entry index in the recording; UINT32_MAX: a former thread of an entry that
-                                      was reused (state DEAD, no name, tid 0 when unknown) */
+                                      was reused (state DEAD, no name, tid 0 when unknown), or another process's thread */
+    uint32_t process;              /* 0: of this process; else one of `processes` + 1 */
+    bool leads_process;            /* the main thread of that one */
+};
+
+/* Another process that a thread waited for. */
+struct sbx_snapshot_process {
+    uint32_t pid;           /* local only */
+    uint32_t role;          /* enum sbx_family_role; NONE: it was not recorded, and only its existence is known */
+    uint8_t session_id[16]; /* of its recording; zero where it was not recorded */
+};
+
+/* A stack of another process's, in frame words of this snapshot. */
+struct sbx_snapshot_guest_stack {
+    size_t at; /* of guest_words */
+    uint32_t count;
 };
 
 struct sbx_snapshot {
@@ -48,6 +64,14 @@ struct sbx_snapshot {
     uint32_t frame_count, node_count;
     uint64_t *ids; /* functions of providers, by index; 0: none */
     uint32_t id_count;
+    /* other processes that threads of this one waited for (guest_merge.h): their threads are the last of `threads`, their records
+     * among `records` */
+    struct sbx_snapshot_process *processes;
+    uint32_t process_count;
+    struct sbx_snapshot_guest_stack *guest_stacks;
+    uint64_t *guest_words;
+    uint32_t guest_stack_count;
+    size_t guest_word_count;
 };
 
 /* Read the `bytes` bytes at `data` (borrowed; a private copy or a mapping nobody truncates meanwhile). Returns 0 and a

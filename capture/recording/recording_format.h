@@ -26,7 +26,9 @@
  *                   | functions         uint64_t[n]                    |  immortal; ids that providers gave their functions
  *   chunks_at       +--------------------------------------------------+
  *                   | ring              struct sbx_chunk[n] of 4 KiB   |  recycled oldest first
- *                   +--------------------------------------------------+
+ *   file_bytes      +--------------------------------------------------+
+ *                   | guests            whole recordings               |  of a snapshot alone: copies of those of other processes
+ *                   +--------------------------------------------------+         that a thread waited for (header.guests)
  *
  * The agent maps it shared and writes; a snapshot is a copy taken while writers go on; recovery after a kill reads the
  * same bytes. So there is one reader (agent/snapshot) and one format. Integers are in the byte order of the machine that
@@ -63,7 +65,7 @@
 #include "payload_numbers.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 13u
+#define SBX_RECORDING_VERSION 14u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -88,6 +90,8 @@ enum {
     SBX_PROVIDERS_MAX = 4,
     SBX_PROVIDER_NAME_MAX = 24,
     SBX_RUNTIMES_MAX = 4,
+    SBX_HOLDERS_MAX = 8,
+    SBX_GUESTS_MAX = 3,
     SBX_RUNTIME_WHY_MAX = 68,
     SBX_LOGICAL_LINE_BITS = 20,
     SBX_BUILD_ID_MAX = 32,
@@ -245,12 +249,6 @@ struct sbx_overhead {
     uint32_t changes;             /* steps taken, either way */
 };
 
-enum sbx_family_role {
-    SBX_ROLE_NONE = 0,   /* it does not follow forks */
-    SBX_ROLE_MAIN = 1,   /* the first process: started as a program */
-    SBX_ROLE_WORKER = 2, /* forked from another of the family, and no program of its own */
-};
-
 /* Whose process it is, of those that fork from one another. */
 struct sbx_family_entry {
     uint8_t id[16];             /* random, the first process's; zero where the role is NONE */
@@ -259,6 +257,32 @@ struct sbx_family_entry {
     uint32_t parent_pid;        /* local only; 0: none */
     uint32_t stalled_beside;    /* of a snapshot: others of the family that stalled at the same time */
     uint32_t reserved;
+};
+
+enum sbx_holder_kind {
+    SBX_HOLDER_NONE = 0,
+    SBX_HOLDER_MUTEX = 1,     /* it owns the process-shared mutex */
+    SBX_HOLDER_FILE_LOCK = 2, /* it has the lock on the file */
+    SBX_HOLDER_OTHER_END = 3, /* it has the other end of the pipe or socket */
+    SBX_HOLDER_SEMAPHORE = 4, /* it was the last that changed the semaphore */
+    SBX_HOLDER_KINDS
+};
+
+/* Another process that a thread of this one waits for, or waited for a moment ago. Written by the watch thread word by word, the
+ * newest in the place of the oldest (agent/outside_holders.h). */
+struct sbx_holder_entry {
+    uint32_t thread;   /* index of the thread that waits */
+    uint32_t pid, tid; /* the holder, in this pid namespace; tid 0: which of its threads is not known */
+    uint32_t kind;     /* enum sbx_holder_kind; NONE: the place is free */
+    uint64_t begin_ns; /* of the wait */
+    uint64_t seen_ns;  /* when it was last seen to hold */
+    uint64_t object;   /* of the wait */
+};
+
+/* A copy of the recording of another process of the family, behind the snapshot's own bytes (agent/snapshot/guest_copy.h). */
+struct sbx_guest_entry {
+    uint64_t at;    /* file offset, a multiple of 4096; 0: none */
+    uint64_t bytes; /* whole */
 };
 
 struct sbx_section {
@@ -327,6 +351,8 @@ struct sbx_recording_header {
     struct sbx_family_entry family;
     struct sbx_runtime_entry runtimes[SBX_RUNTIMES_MAX];
     struct sbx_section tasks, queues;
+    struct sbx_holder_entry holders[SBX_HOLDERS_MAX];
+    struct sbx_guest_entry guests[SBX_GUESTS_MAX]; /* of a snapshot alone */
 };
 static_assert(sizeof(struct sbx_recording_header) <= 4096, "the header is one page");
 

@@ -168,6 +168,20 @@ static void put_thread_pattern(struct sbx_byte_buffer *page, const char *pattern
     }
 }
 
+/* Of another process, which held what a thread of this one waited for. */
+static void put_process_of_thread(struct sbx_byte_buffer *page, const struct sbx_stall *stall, uint32_t number)
+{
+    const struct sbx_stall_process *process = &stall->processes[number - 1];
+    SBX_FILL(page, stacks_process, at) {
+    case STACKS_PROCESS_PROCESS:
+        sbx_fill_textf(&at, "%u", number);
+        break;
+    case STACKS_PROCESS_ROLE:
+        sbx_fill_text(&at, !process->is_recorded ? "not recorded" : process->is_worker ? "a worker" : "the main one");
+        break;
+    }
+}
+
 void sbx_page_thread_name(struct sbx_byte_buffer *page, const struct sbx_report *report, uint32_t thread)
 {
     const struct sbx_stall_thread *row = &report->stall->threads[thread];
@@ -182,6 +196,10 @@ void sbx_page_thread_name(struct sbx_byte_buffer *page, const struct sbx_report 
     case STACKS_OTHER_THREAD_NAME:
         if (strcmp(row->name, "other") != 0)
             put_thread_pattern(page, row->name);
+        break;
+    case STACKS_OTHER_THREAD_PROCESS:
+        if (row->process != 0)
+            put_process_of_thread(page, report->stall, row->process);
         break;
     }
 }

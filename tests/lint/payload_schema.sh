@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # payload_schema.sh FILE - the wire schema has no place for what must not leave.
 #
-# Holds proto/stallbox/v1/payload.proto to: numbers, booleans and messages only; no bytes but the nine identifiers; no
+# Holds proto/stallbox/v1/payload.proto to: numbers, booleans and messages only; no bytes but the ten identifiers; no
 # message inside another than Payload (so none contains itself: the decoder has no depth limit). A new kind of field is
 # a decision, made here first.
 set -eu
@@ -15,6 +15,7 @@ bytes rotating_id
 bytes completes
 bytes family_id
 bytes parent_session
+repeated bytes session_id
 repeated bytes build_id
 repeated bytes function_id'
 

@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "consent.h"
+#include "guest_copy.h"
 #include "order.h"
 #include "raw_snapshot.h"
 #include "roster.h"
@@ -190,7 +191,19 @@ static int look_again(const struct sbx_handovers *handovers, int file)
     return sbx_now_ns() >= control.handover.until_ns ? -ETIME : 0;
 }
 
-static int write_snapshot(const struct sbx_handovers *handovers, int file, struct work *work)
+/* Behind it, what is recorded of other processes that held what a thread waited for. Whom the recording names is its own word; what is
+ * copied carries our key as well. */
+static void add_guests(const struct sbx_handovers *handovers, int recordings, const struct work *work)
+{
+    static uint64_t scratch[SBX_GUEST_SCRATCH_MIN / sizeof(uint64_t)]; /* one thread calls us */
+    struct sbx_recording_header copied;
+    if (pread(work->out, &copied, sizeof copied, 0) == (ssize_t)sizeof copied) {
+        (void)sbx_guests_copy(&copied, handovers->key, &work->control.handover.trigger, recordings, work->out, scratch,
+                              sizeof scratch);
+    }
+}
+
+static int write_snapshot(const struct sbx_handovers *handovers, int recordings, int file, struct work *work)
 {
     char name[SBX_RAW_NAME_BYTES], temporary[SBX_TEMPORARY_NAME_BYTES];
     int folder = sbx_raw_folder_open(handovers->spool_path);
@@ -221,6 +234,9 @@ static int write_snapshot(const struct sbx_handovers *handovers, int file, struc
         goto close_folder;
     }
     result = sbx_mapping_survive(copy, work) ? work->result : -EFAULT;
+    if (result == 0) {
+        add_guests(handovers, recordings, work);
+    }
     if (result == 0 && fsync(work->out) != 0) {
         result = -errno;
     }
@@ -296,7 +312,7 @@ bool sbx_handover_serve(struct sbx_handovers *handovers, int folder, const char 
         count(handovers, result != 0 ? result : -ENOMEM);
         goto close_file;
     }
-    work.result = result != 0 ? result : write_snapshot(handovers, file, &work);
+    work.result = result != 0 ? result : write_snapshot(handovers, folder, file, &work);
     count(handovers, work.result);
     if (work.result == 0) {
         sbx_roster_add_to(folder, handovers->roster, work.id);

@@ -32,6 +32,7 @@ struct sbx_stall_module {
 struct sbx_stall_thread {
     const char *name; /* pattern or "other"; never NULL */
     bool is_main, runs_loop, ended;
+    uint32_t process;                  /* 0: the process whose stall it is; else one of stall.processes + 1 */
     uint32_t call_kind, call_op;       /* the blocking call it was in at the trigger; 0 none */
     int64_t call_ns;                   /* how long it had been in it */
     int32_t call_peer;                 /* thread ordinal of the lock's holder; -1 unknown */
@@ -39,6 +40,12 @@ struct sbx_stall_thread {
     uint32_t last_stack;               /* callstack of its newest record; 0 none */
     size_t record_begin, record_count; /* its rows in stall.records */
     size_t count_begin, count_count;   /* and in stall.counts */
+};
+
+/* Another process that held what a thread waited for. */
+struct sbx_stall_process {
+    bool is_recorded, is_worker;
+    uint8_t session_id[16]; /* of its own recording */
 };
 
 /* A watch or a deadline that was open at the trigger. */
@@ -173,6 +180,8 @@ struct sbx_stall {
 
     struct sbx_stall_module *modules;
     struct sbx_stall_thread *threads;
+    struct sbx_stall_process *processes;
+    uint32_t process_count;
     struct sbx_stall_watch *watches;
     uint32_t watch_count;
     struct sbx_stall_frame *frames;

@@ -163,6 +163,10 @@ static int take_trigger(struct sbx_stall *stall, const Stallbox__V1__Trigger *tr
         snprintf(why, why_bytes, "the trigger names thread %u of %u", trigger->thread, stall->thread_count);
         return -EPROTO;
     }
+    if (trigger->kind != SBX_TRIGGER_END && stall->threads[trigger->thread].process != 0) {
+        snprintf(why, why_bytes, "the trigger names a thread of another process");
+        return -EPROTO;
+    }
     if (trigger->duration_us > DURATION_US_MAX || trigger->history_us > DURATION_US_MAX ||
         trigger->message > INT64_MAX) {
         snprintf(why, why_bytes, "the trigger has an impossible time or message");
@@ -220,6 +224,7 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     static const Stallbox__V1__Functions no_functions = STALLBOX__V1__FUNCTIONS__INIT;
     static const Stallbox__V1__Callstacks no_callstacks = STALLBOX__V1__CALLSTACKS__INIT;
     static const Stallbox__V1__Records no_records = STALLBOX__V1__RECORDS__INIT;
+    static const Stallbox__V1__Processes no_processes = STALLBOX__V1__PROCESSES__INIT;
     static const Stallbox__V1__Watches no_watches = STALLBOX__V1__WATCHES__INIT;
     int result = take_identity(stall, payload, envelope_id, why, why_bytes);
     if (result == 0) {
@@ -234,6 +239,10 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     if (result == 0) {
         result = sbx_stall_take_callstacks(stall, payload->callstacks != NULL ? payload->callstacks : &no_callstacks,
                                            why, why_bytes);
+    }
+    if (result == 0) {
+        result = sbx_stall_take_processes(stall, payload->processes != NULL ? payload->processes : &no_processes, why,
+                                          why_bytes);
     }
     if (result == 0) {
         result =
@@ -351,6 +360,7 @@ void sbx_stall_destroy(struct sbx_stall *stall)
     free(stall->modules);
     free(stall->threads);
     free(stall->watches);
+    free(stall->processes);
     free(stall->frames);
     free(stall->callstacks);
     free(stall->records);

@@ -195,11 +195,37 @@ static bool read_peer(const struct sbx_stall *stall, uint32_t value, int32_t *pe
     return value <= stall->thread_count;
 }
 
+int sbx_stall_take_processes(struct sbx_stall *stall, const Stallbox__V1__Processes *columns, char *why,
+                             size_t why_bytes)
+{
+    if (columns->n_role != columns->n_session_id) {
+        return refuse(why, why_bytes, "the columns of Processes differ in length");
+    }
+    stall->processes = rows_of(columns->n_role, sizeof *stall->processes);
+    if (stall->processes == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < columns->n_role; i++) {
+        struct sbx_stall_process *process = &stall->processes[i];
+        const ProtobufCBinaryData *id = &columns->session_id[i];
+        process->is_recorded = columns->role[i] != SBX_ROLE_NONE;
+        process->is_worker = columns->role[i] == SBX_ROLE_WORKER;
+        if (id->len != (process->is_recorded ? sizeof process->session_id : 0)) {
+            return refuse(why, why_bytes, "process %zu has a session id of %zu bytes", i, id->len);
+        }
+        for (size_t j = 0; j < id->len; j++) {
+            process->session_id[j] = id->data[j];
+        }
+        stall->process_count++;
+    }
+    return 0;
+}
+
 int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads *columns, char *why, size_t why_bytes)
 {
     const size_t lengths[] = {columns->n_name,    columns->n_flags,     columns->n_call_kind,   columns->n_call_op,
                               columns->n_call_us, columns->n_call_peer, columns->n_call_object, columns->n_last_stack};
-    if (!are_equal(lengths, 8)) {
+    if (!are_equal(lengths, 8) || (columns->n_process != 0 && columns->n_process != columns->n_name)) {
         return refuse(why, why_bytes, "the columns of Threads differ in length");
     }
     stall->threads = rows_of(columns->n_name, sizeof *stall->threads);
@@ -214,6 +240,11 @@ int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads 
         thread->is_main = (columns->flags[i] & SBX_THREAD_FLAG_MAIN) != 0;
         thread->runs_loop = (columns->flags[i] & SBX_THREAD_FLAG_LOOP) != 0;
         thread->ended = (columns->flags[i] & SBX_THREAD_FLAG_ENDED) != 0;
+        thread->process = columns->n_process != 0 ? columns->process[i] : 0;
+        if (thread->process > stall->process_count) {
+            return refuse(why, why_bytes, "thread %zu is of process %u of %u", i, thread->process,
+                          stall->process_count);
+        }
         thread->call_kind = columns->call_kind[i];
         thread->call_op = columns->call_op[i];
         thread->call_object = columns->call_object[i];

@@ -19,6 +19,8 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
                           const Stallbox__V1__Functions *functions, char *why, size_t why_bytes);
 int sbx_stall_take_callstacks(struct sbx_stall *stall, const Stallbox__V1__Callstacks *columns, char *why,
                               size_t why_bytes);
+int sbx_stall_take_processes(struct sbx_stall *stall, const Stallbox__V1__Processes *columns, char *why,
+                             size_t why_bytes);
 int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads *columns, char *why, size_t why_bytes);
 int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records *columns, char *why, size_t why_bytes);
 int sbx_stall_take_watches(struct sbx_stall *stall, const Stallbox__V1__Watches *columns, char *why, size_t why_bytes);

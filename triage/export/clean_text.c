@@ -58,6 +58,8 @@ void sbx_thread_label(const struct sbx_stall *stall, uint32_t thread, char *out,
 {
     if (thread >= stall->thread_count) {
         snprintf(out, out_bytes, "unknown thread");
+    } else if (stall->threads[thread].process != 0) {
+        snprintf(out, out_bytes, "process %u: %s", stall->threads[thread].process, stall->threads[thread].name);
     } else if (stall->threads[thread].is_main) {
         snprintf(out, out_bytes, "main");
     } else if (strcmp(stall->threads[thread].name, "other") == 0) {

@@ -187,6 +187,25 @@ static void put_functions(struct sbx_json *json, const struct sbx_report *report
     sbx_json_end_array(json);
 }
 
+/* Of a thread of another process, which is known by its number here and, where it was recorded, by its session; other threads
+ * have no such field. */
+static void put_process(struct sbx_json *json, const struct sbx_stall *stall, uint32_t thread)
+{
+    uint32_t number = stall->threads[thread].process;
+    if (number == 0) {
+        return;
+    }
+    const struct sbx_stall_process *process = &stall->processes[number - 1];
+    sbx_json_key(json, "process");
+    sbx_json_begin_object(json);
+    sbx_json_put_unsigned(json, "pid", number);
+    sbx_json_put_text(json, "role", !process->is_recorded ? NULL : process->is_worker ? "worker" : "main");
+    if (process->is_recorded) {
+        put_id(json, "session", process->session_id);
+    }
+    sbx_json_end_object(json);
+}
+
 static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -205,6 +224,9 @@ static void put_culprit(struct sbx_json *json, const struct sbx_report *report)
     sbx_json_put_text(json, "name",
                       verdict->culprit_thread >= 0 ? report->stall->threads[verdict->culprit_thread].name : NULL);
     sbx_json_put_text(json, "function", text_or_null(verdict->culprit_function));
+    if (verdict->culprit_thread >= 0) {
+        put_process(json, report->stall, (uint32_t)verdict->culprit_thread);
+    }
     sbx_json_end_object(json);
 }
 
@@ -314,6 +336,7 @@ static void put_thread(struct sbx_json *json, const struct sbx_report *report, u
     sbx_json_put_text(json, "name", thread->name);
     sbx_json_key(json, "main");
     sbx_json_bool(json, thread->is_main);
+    put_process(json, report->stall, index);
     put_origin(json, report, index);
     sbx_json_key(json, "frames");
     sbx_json_begin_array(json);

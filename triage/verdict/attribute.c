@@ -343,7 +343,13 @@ static int name_culprit(struct sbx_report *report, struct sbx_judgement *judgeme
         return sbx_culprit_of_wait(report, judgement);
     case SBX_CAUSE_CPU_CONTENTION:
         return sbx_culprit_of_contention(report, judgement);
+    case SBX_CAUSE_IO:
+    case SBX_CAUSE_NETWORK:
+        return sbx_culprit_is_told(judgement) ? sbx_culprit_of_wait(report, judgement) : 0;
     case SBX_CAUSE_IPC: {
+        if (sbx_culprit_is_told(judgement)) {
+            return sbx_culprit_of_wait(report, judgement);
+        }
         bool may_be_own = judgement->class_ == SBX_CLASS_OFF_CPU && judgement->wait.fd_class == SBX_FD_PIPE &&
                           !sbx_stall_sees_processes(report->stall);
         return may_be_own ? sbx_culprit_perhaps(report, judgement) : 0;

@@ -130,7 +130,7 @@ static int infer(const struct sbx_report *report, uint32_t waiter, const struct 
     *rivals_out = 0;
     for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
         struct candidate candidate;
-        if (thread == waiter || stall->threads[thread].record_count == 0) {
+        if (thread == waiter || stall->threads[thread].record_count == 0 || stall->threads[thread].process != 0) {
             continue;
         }
         int result = weigh_candidate(report, waiter, thread, wait, &candidate);
@@ -185,15 +185,42 @@ static int find_link(const struct sbx_report *report, uint32_t waiter, const str
     return result;
 }
 
+bool sbx_culprit_is_told(const struct sbx_judgement *judgement)
+{
+    return judgement->class_ == SBX_CLASS_OFF_CPU && judgement->wait.peer >= 0 &&
+           (judgement->cause == SBX_CAUSE_IO || judgement->cause == SBX_CAUSE_IPC ||
+            judgement->cause == SBX_CAUSE_NETWORK);
+}
+
 static bool is_wait_for_thread(const struct sbx_judgement *judgement)
 {
-    return judgement->class_ == SBX_CLASS_OFF_CPU &&
-           (judgement->cause == SBX_CAUSE_LOCK || judgement->cause == SBX_CAUSE_WAIT);
+    return sbx_culprit_is_told(judgement) ||
+           (judgement->class_ == SBX_CLASS_OFF_CPU &&
+            (judgement->cause == SBX_CAUSE_LOCK || judgement->cause == SBX_CAUSE_WAIT));
+}
+
+/* What a wait is for, as far as it decides the words. */
+enum wanted {
+    WANTS_SIGN, /* that somebody does something */
+    WANTS_LOCK,
+    WANTS_ANSWER /* from the other end of a pipe or a socket */
+};
+
+static enum wanted wanted_of(const struct sbx_judgement *judgement)
+{
+    if (judgement->cause == SBX_CAUSE_LOCK || sbx_is_file_lock(judgement->wait.op)) {
+        return WANTS_LOCK;
+    }
+    return judgement->cause == SBX_CAUSE_WAIT ? WANTS_SIGN : WANTS_ANSWER;
 }
 
 /* What the one that is waited for has to do with the wait. */
-static const char *part_of(const struct link *link, bool is_lock, bool is_open)
+static const char *part_of(const struct link *link, enum wanted wanted, bool is_open)
 {
+    bool is_lock = wanted == WANTS_LOCK;
+    if (wanted == WANTS_ANSWER) {
+        return "has the other end";
+    }
     if (link->source == SBX_CULPRIT_INFERRED) {
         return is_lock ? "probably held it" : "should have ended the wait";
     }
@@ -287,7 +314,8 @@ static const struct sbx_location *usual_place(const struct sbx_report *report, c
 /* The open wait for a lock of a thread, as the threads of the stall tell it: only these make a cycle. */
 static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
 {
-    return stall->threads[thread].call_kind == SBX_RECORD_LOCK && stall->threads[thread].call_peer >= 0;
+    const struct sbx_stall_thread *it = &stall->threads[thread];
+    return (it->call_kind == SBX_RECORD_LOCK || sbx_is_file_lock(it->call_op)) && it->call_peer >= 0;
 }
 
 /* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the
@@ -316,7 +344,8 @@ static bool tell_deadlock(struct sbx_report *report)
     struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_stall *stall = report->stall;
     uint32_t cycle[CHAIN_MAX];
-    size_t count = verdict->cause == SBX_CAUSE_LOCK ? find_cycle(stall, cycle) : 0;
+    bool is_lock = verdict->cause == SBX_CAUSE_LOCK || sbx_is_file_lock(stall->threads[stall->trigger.thread].call_op);
+    size_t count = is_lock ? find_cycle(stall, cycle) : 0;
     if (count == 0) {
         return false;
     }
@@ -364,12 +393,12 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
     struct sbx_interval waited = judgement->waited;
     wait.begin_ns = waited.begin_ns; /* a wait that is begun anew every second is one wait */
     wait.end_ns = waited.end_ns;
-    bool is_lock = judgement->cause == SBX_CAUSE_LOCK;
+    enum wanted wanted = wanted_of(judgement);
     const char *runtime = runtime_lock_of(judgement);
     int first_source = SBX_CULPRIT_NONE;
     for (size_t length = 0; length < CHAIN_MAX; length++) {
         struct link link;
-        int result = find_link(report, waiter, &wait, length == 0, &link);
+        int result = find_link(report, waiter, &wait, length == 0 && !sbx_culprit_is_told(judgement), &link);
         if (result != 0 || link.source == SBX_CULPRIT_NONE) {
             return result != 0 ? result : first_source;
         }
@@ -396,19 +425,19 @@ int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *j
         const struct sbx_location *location = usual != NULL ? usual
                                               : takes_turns && link.woke != NULL
                                                   ? link.woke
-                                                  : place_of(report, &link, &holder, is_lock);
+                                                  : place_of(report, &link, &holder, wanted == WANTS_LOCK);
         verdict->culprit_thread = (int32_t)link.thread;
         verdict->culprit_function = location == NULL ? "" : location->function;
         first_source = length == 0 ? (int)link.source : first_source;
         bool is_hunch = link.source == SBX_CULPRIT_INFERRED && !link.has_hint;
         bool is_guess = holder.class_ != SBX_CLASS_OFF_CPU && !takes_turns &&
-                        (holder.location != NULL ? holder.is_biased : link.woke == NULL || is_lock);
+                        (holder.location != NULL ? holder.is_biased : link.woke == NULL || wanted == WANTS_LOCK);
         verdict->culprit_certainty = (is_hunch ? HUNCH_CERTAINTY : 1) * (is_guess ? GUESS_CERTAINTY : 1);
-        tell_link(report, &link, &holder, location, part_of(&link, is_lock, wait.open), takes_turns);
+        tell_link(report, &link, &holder, location, part_of(&link, wanted, wait.open), takes_turns);
         bool goes_on = !is_cycle && !takes_turns && is_wait_for_thread(&holder);
         wait = holder.wait;
         waited = holder.waited;
-        is_lock = holder.cause == SBX_CAUSE_LOCK;
+        wanted = wanted_of(&holder);
         waiter = link.thread;
         sbx_judgement_finish(&holder);
         if (!goes_on) {
@@ -452,7 +481,8 @@ int sbx_culprit_rivals_ns(struct sbx_report *report, const struct sbx_judgement 
     *own_ns_out = 0;
     for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
         struct sbx_time_split split;
-        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0) {
+        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0 ||
+            stall->threads[thread].process != 0) {
             continue;
         }
         int result = sbx_time_split_make(stall, thread, judgement->split.interval, &split);
@@ -473,7 +503,8 @@ int sbx_culprit_of_contention(struct sbx_report *report, const struct sbx_judgem
     uint32_t rival = 0, rivals = 0;
     for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
         struct sbx_time_split split;
-        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0) {
+        if (thread == stall->trigger.thread || stall->threads[thread].record_count == 0 ||
+            stall->threads[thread].process != 0) {
             continue;
         }
         int result = sbx_time_split_make(stall, thread, judgement->split.interval, &split);

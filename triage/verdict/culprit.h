@@ -12,7 +12,11 @@ enum sbx_culprit_source {
     SBX_CULPRIT_INFERRED = 2 /* concluded from what the other threads did meanwhile */
 };
 
-/* For a verdict of LOCK or WAIT: names holder or waker, follows him to the end of the chain of waits, and turns LOCK
+/* Is it a wait for a file, a process or a peer of which it was recorded who it was for? Of locks on files, pipes and sockets
+ * that is known where another process of the family has them. */
+bool sbx_culprit_is_told(const struct sbx_judgement *judgement);
+
+/* For a verdict of LOCK or WAIT, and others whose culprit is told: names holder or waker, follows him to the end of the chain of waits, and turns LOCK
  * into DEADLOCK when the chain comes back. Returns enum sbx_culprit_source or -ENOMEM. */
 int sbx_culprit_of_wait(struct sbx_report *report, const struct sbx_judgement *judgement);
 

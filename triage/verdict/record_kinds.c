@@ -109,3 +109,8 @@ uint32_t sbx_kind_of_op(uint32_t op)
     }
     return SBX_RECORD_NONE;
 }
+
+bool sbx_is_file_lock(uint32_t op)
+{
+    return op == SBX_OP_FLOCK || op == SBX_OP_FCNTL_LOCK || op == SBX_OP_LOCKF;
+}

@@ -33,4 +33,7 @@ bool sbx_stall_sees_processes(const struct sbx_stall *stall);
 /* The kind of record that a wait in this function makes; NONE for one that does not wait, or is not known. */
 uint32_t sbx_kind_of_op(uint32_t op);
 
+/* Does this function wait for a lock on a file? */
+bool sbx_is_file_lock(uint32_t op);
+
 #endif

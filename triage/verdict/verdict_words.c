@@ -36,9 +36,29 @@ void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES])
     }
 }
 
+/* A thread of another process that held what one of this process waited for. */
+static void other_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES])
+{
+    uint32_t number = stall->threads[thread].process;
+    const struct sbx_stall_process *process = &stall->processes[number - 1];
+    const char *name = stall->threads[thread].name;
+    const char *role = process->is_worker ? "a worker" : "the main one";
+    if (!process->is_recorded) {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "process %u (not recorded)", number);
+    } else if (strcmp(name, "main") == 0) {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "main thread of process %u (%s)", number, role);
+    } else if (strcmp(name, "other") == 0) {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u of process %u (%s)", thread, number, role);
+    } else {
+        snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u (%.40s) of process %u (%s)", thread, name, number, role);
+    }
+}
+
 void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES])
 {
-    if (stall->threads[thread].is_main) {
+    if (stall->threads[thread].process != 0) {
+        other_thread_text(stall, thread, out);
+    } else if (stall->threads[thread].is_main) {
         snprintf(out, SBX_THREAD_TEXT_BYTES, "main thread");
     } else if (strcmp(stall->threads[thread].name, "other") == 0) { /* its name is none of those that may leave */
         snprintf(out, SBX_THREAD_TEXT_BYTES, "thread %u", thread);
@@ -449,6 +469,11 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             say(verdict, "%s %sspent %s in short calls on files %s", thread, lead, spent, place);
             break;
         }
+        if (sbx_is_file_lock(judgement->wait.op)) {
+            write_culprit(verdict, culprit, "; held by ", behind, sizeof behind);
+            say(verdict, "%s waited %s%s for a lock on a file %s (%s)%s", thread, spent, so_far, place, call, behind);
+            break;
+        }
         say(verdict, "%s waited %s%s for file I/O %s (%s)", thread, spent, so_far, place, call);
         break;
     case SBX_CAUSE_NETWORK:
@@ -463,11 +488,12 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
             say(verdict, "%s %sspent %s in short calls on pipes and processes %s", thread, lead, spent, place);
             break;
         }
-        say(verdict, "%s waited %s%s for %s %s (%s)", thread, spent, so_far,
-            judgement->wait.fd_class == SBX_FD_PIPE && !sbx_stall_sees_processes(report->stall)
+        write_culprit(verdict, culprit, "; for ", behind, sizeof behind);
+        say(verdict, "%s waited %s%s for %s %s (%s)%s", thread, spent, so_far,
+            culprit[0] == '\0' && judgement->wait.fd_class == SBX_FD_PIPE && !sbx_stall_sees_processes(report->stall)
                 ? "the other end of a pipe"
                 : "another process",
-            place, call);
+            place, call, behind);
         break;
     case SBX_CAUSE_WAIT:
         write_culprit(verdict, culprit, "; for ", behind, sizeof behind);

@@ -8,13 +8,13 @@
 
 enum {
     SBX_DURATION_TEXT_BYTES = 24,
-    SBX_THREAD_TEXT_BYTES = 64
+    SBX_THREAD_TEXT_BYTES = 96
 };
 
 /* "2.00 s", "350 ms", "1.2 ms", "80 us". */
 void sbx_duration_text(double ns, char out[SBX_DURATION_TEXT_BYTES]);
 
-/* "main thread", "thread 3 (bio_lazy_free)". */
+/* "main thread", "thread 3 (bio_lazy_free)", "main thread of process 1 (a worker)". */
 void sbx_thread_text(const struct sbx_stall *stall, uint32_t thread, char out[SBX_THREAD_TEXT_BYTES]);
 
 /* The function of a location in the room that a sentence has; "an unknown function" for NULL. */

@@ -12,7 +12,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 56,
+    COLUMNS_MAX = 60,
     FORMAT = 1
 };
 
@@ -65,8 +65,13 @@ static void encode_threads(const struct sbx_redacted *redacted, Stallbox__V1__Th
     COLUMN(out, call_peer, rows);
     COLUMN(out, call_object, rows);
     COLUMN(out, last_stack, rows);
+    bool has_others = redacted->process_count != 0;
+    COLUMN(out, process, has_others ? rows : 0);
     for (size_t i = 0; i < rows && !columns->failed; i++) {
         const struct sbx_redacted_thread *thread = &redacted->threads[i];
+        if (has_others) {
+            out->process[i] = thread->process;
+        }
         out->name[i] = thread->name;
         out->flags[i] = thread->flags;
         out->call_kind[i] = thread->call_kind;
@@ -75,6 +80,20 @@ static void encode_threads(const struct sbx_redacted *redacted, Stallbox__V1__Th
         out->call_peer[i] = thread->call_peer;
         out->call_object[i] = thread->call_object;
         out->last_stack[i] = thread->last_stack;
+    }
+}
+
+static void encode_processes(const struct sbx_redacted *redacted, Stallbox__V1__Processes *out, struct columns *columns)
+{
+    size_t rows = redacted->process_count;
+    COLUMN(out, role, rows);
+    COLUMN(out, session_id, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        struct sbx_redacted_process *process = &redacted->processes[i];
+        bool is_recorded = process->role != SBX_ROLE_NONE;
+        out->role[i] = process->role;
+        out->session_id[i] =
+            (ProtobufCBinaryData){.len = is_recorded ? sizeof process->session : 0, .data = process->session};
     }
 }
 
@@ -336,6 +355,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Watches watches = STALLBOX__V1__WATCHES__INIT;
     Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
     Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
+    Stallbox__V1__Processes processes = STALLBOX__V1__PROCESSES__INIT;
 
     bool is_end = redacted->trigger.kind == SBX_TRIGGER_END; /* the rest was told with its stall */
     if (!is_end) {
@@ -351,6 +371,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     encode_redactions(redacted, &redactions);
     encode_modules(redacted, &modules, &columns);
     encode_threads(redacted, &threads, &columns);
+    encode_processes(redacted, &processes, &columns);
     encode_frames(redacted, &frames, &columns);
     encode_functions(redacted, &functions, &columns);
     encode_callstacks(redacted, &callstacks, &columns);
@@ -414,6 +435,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     payload.redactions = &redactions;
     payload.watches = &watches;
     payload.overhead = &overhead;
+    payload.processes = redacted->process_count != 0 ? &processes : NULL;
     payload.sampling = sampled != NULL ? &sampling : NULL;
     payload.functions = redacted->function_count != 0 ? &functions : NULL;
     uint64_t drops[SBX_DROP_COUNT];

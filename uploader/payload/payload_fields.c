@@ -94,6 +94,10 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_THREADS, 6, SBX_FIELD_UINT, "call_peer", ROWS_MAX, "which thread it waited for, by order"),
     COLUMN(SBX_IN_THREADS, 7, SBX_FIELD_UINT, "call_object", ROWS_MAX, "which lock or descriptor, by order"),
     COLUMN(SBX_IN_THREADS, 8, SBX_FIELD_UINT, "last_stack", ROWS_MAX, "its newest stack: a row of callstacks"),
+    LIST(SBX_IN_THREADS, 9, "process", ROWS_MAX, "whose it is: 0 this process's, else a row of processes"),
+    CHILD(29, SBX_IN_PROCESSES, "processes", "framing of the group below"),
+    COLUMN(SBX_IN_PROCESSES, 1, SBX_FIELD_UINT, "role", SBX_ROLE_WORKER, "main, worker, or not recorded"),
+    COLUMN(SBX_IN_PROCESSES, 2, SBX_FIELD_ID, "session_id", 0, "a random number of that process's life"),
     CHILD(12, SBX_IN_FRAMES, "frames", "framing of the group below"),
     COLUMN(SBX_IN_FRAMES, 1, SBX_FIELD_UINT, "module", ROWS_MAX, "a row of modules"),
     COLUMN(SBX_IN_FRAMES, 2, SBX_FIELD_SINT, "offset", SBX_NUMBER_MAX,
@@ -192,7 +196,7 @@ const char *sbx_payload_message_name(enum sbx_payload_message message)
         [SBX_IN_TRIGGER] = "trigger",       [SBX_IN_MODULES] = "modules",       [SBX_IN_THREADS] = "threads",
         [SBX_IN_FRAMES] = "frames",         [SBX_IN_CALLSTACKS] = "callstacks", [SBX_IN_RECORDS] = "records",
         [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",       [SBX_IN_FUNCTIONS] = "functions",
-        [SBX_IN_OVERHEAD] = "overhead",     [SBX_IN_SAMPLING] = "sampling",
+        [SBX_IN_OVERHEAD] = "overhead",     [SBX_IN_SAMPLING] = "sampling",     [SBX_IN_PROCESSES] = "processes",
     };
     return names[message];
 }

@@ -25,6 +25,7 @@ enum sbx_payload_message {
     SBX_IN_FUNCTIONS,
     SBX_IN_OVERHEAD,
     SBX_IN_SAMPLING,
+    SBX_IN_PROCESSES,
     SBX_PAYLOAD_MESSAGES
 };
 
@@ -32,7 +33,7 @@ enum sbx_payload_type {
     SBX_FIELD_UINT,     /* varint */
     SBX_FIELD_SINT,     /* zigzag varint */
     SBX_FIELD_BOOL,     /* varint 0 or 1 */
-    SBX_FIELD_ID,       /* exactly 16 bytes */
+    SBX_FIELD_ID,       /* exactly 16 bytes; a row of a table may have 0 */
     SBX_FIELD_BUILD_ID, /* 8..32 bytes; a row of a table may have 0 */
     SBX_FIELD_FUNCTION, /* exactly 8 bytes, one entry a row */
     SBX_FIELD_MESSAGE,

@@ -125,7 +125,7 @@ static int check_packed(const struct walk *walk, const struct sbx_payload_field 
 static int check_identifier(const struct walk *walk, const struct sbx_payload_field *field, size_t bytes,
                             struct sbx_field_survey *survey)
 {
-    bool right = field->type == SBX_FIELD_ID         ? bytes == SBX_PAYLOAD_ID_BYTES
+    bool right = field->type == SBX_FIELD_ID         ? bytes == SBX_PAYLOAD_ID_BYTES || (bytes == 0 && field->repeated)
                  : field->type == SBX_FIELD_FUNCTION ? bytes == 8
                                                      : (bytes >= 8 && bytes <= 32) || (bytes == 0 && field->repeated);
     if (!right) {
@@ -143,7 +143,7 @@ static int walk_field(const struct walk *walk, const struct sbx_payload_field *f
                       const uint8_t *begin, struct bytes *bytes)
 {
     struct sbx_field_survey *survey = &walk->survey->fields[field - sbx_payload_fields];
-    bool may_come_again = field->repeated && (field->type == SBX_FIELD_BUILD_ID || field->type == SBX_FIELD_FUNCTION);
+    bool may_come_again = field->repeated && field->type >= SBX_FIELD_ID && field->type <= SBX_FIELD_FUNCTION;
     if (survey->at != NULL && !may_come_again) {
         return refuse_field(walk, field, "is there twice");
     }
@@ -262,7 +262,7 @@ static int check_reference(const struct walk *walk, enum sbx_payload_message mes
 }
 
 struct rows {
-    uint64_t modules, threads, frames, callstacks, records, watches, functions;
+    uint64_t modules, threads, frames, callstacks, records, watches, functions, processes;
 };
 
 static int check_references(const struct walk *walk, const struct rows *rows)
@@ -278,6 +278,7 @@ static int check_references(const struct walk *walk, const struct rows *rows)
         {SBX_IN_THREADS, 6, rows->threads},
         {SBX_IN_THREADS, 7, objects},
         {SBX_IN_THREADS, 8, rows->callstacks},
+        {SBX_IN_THREADS, 9, rows->processes},
         {SBX_IN_FRAMES, 1, rows->modules + 2},
         {SBX_IN_CALLSTACKS, 1, rows->frames == 0 ? 0 : rows->frames - 1},
         {SBX_IN_RECORDS, 11, rows->callstacks + 1},
@@ -371,6 +372,24 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
     return 0;
 }
 
+/* Whose a thread is, is told of all or of none; of whom nothing was recorded there is no number. */
+static int check_processes(const struct walk *walk, const struct rows *rows)
+{
+    uint64_t told = survey_of(walk, SBX_IN_THREADS, 9)->values;
+    if (told != (rows->processes != 0 ? rows->threads : 0)) {
+        return refuse(walk, "field threads.process: %" PRIu64 " values for %" PRIu64 " threads", told, rows->threads);
+    }
+    struct bytes message = column(walk, SBX_IN_PAYLOAD, 29), roles = column(walk, SBX_IN_PROCESSES, 1);
+    while (message.at < message.end) {
+        uint64_t tag = next(&message), length = next(&message);
+        message.at += length;
+        if (tag >> 3 == 2 && (next(&roles) != 0) != (length != 0)) {
+            return refuse(walk, "field processes.session_id: is there without a recording, or not with one");
+        }
+    }
+    return 0;
+}
+
 static int check_callstacks(const struct walk *walk, const struct rows *rows)
 {
     struct bytes parents = column(walk, SBX_IN_CALLSTACKS, 2);
@@ -449,9 +468,9 @@ static int check_end(const struct walk *walk, const struct rows *rows)
         is_end != (survey_of(walk, SBX_IN_TRIGGER, 14)->max > SBX_END_NONE)) {
         return refuse(walk, "field payload.completes: is there without the end of a stall, or not with one");
     }
-    if (is_end &&
-        (rows->modules > 1 ||
-         rows->threads + rows->frames + rows->callstacks + rows->records + rows->watches + rows->functions != 0)) {
+    if (is_end && (rows->modules > 1 || rows->threads + rows->frames + rows->callstacks + rows->records +
+                                                rows->watches + rows->functions + rows->processes !=
+                                            0)) {
         return refuse(walk, "payload: the end of a stall tells more than that");
     }
     return 0;
@@ -464,9 +483,9 @@ static int check_whole(const struct walk *walk)
         enum sbx_payload_message message;
         uint64_t *rows_out;
     } tables[] = {
-        {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads}, {SBX_IN_FRAMES, &rows.frames},
-        {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records}, {SBX_IN_WATCHES, &rows.watches},
-        {SBX_IN_FUNCTIONS, &rows.functions},
+        {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads},     {SBX_IN_FRAMES, &rows.frames},
+        {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},     {SBX_IN_WATCHES, &rows.watches},
+        {SBX_IN_FUNCTIONS, &rows.functions},   {SBX_IN_PROCESSES, &rows.processes},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
@@ -482,7 +501,7 @@ static int check_whole(const struct walk *walk)
     for (size_t i = 0; i < sbx_payload_field_count; i++) {
         uint8_t child = sbx_payload_fields[i].child;
         bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && child != SBX_IN_FUNCTIONS &&
-                         child != SBX_IN_SAMPLING; /* which not all have */
+                         child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES; /* which not all have */
         if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }
@@ -494,8 +513,9 @@ static int check_whole(const struct walk *walk)
         return refuse(walk, "field payload.app_version: more than three numbers");
     }
     if ((result = check_end(walk, &rows)) != 0 || (result = check_references(walk, &rows)) != 0 ||
-        (result = check_names(walk)) != 0 || (result = check_modules(walk)) != 0 ||
-        (result = check_frames(walk, &rows)) != 0 || (result = check_callstacks(walk, &rows)) != 0) {
+        (result = check_names(walk)) != 0 || (result = check_processes(walk, &rows)) != 0 ||
+        (result = check_modules(walk)) != 0 || (result = check_frames(walk, &rows)) != 0 ||
+        (result = check_callstacks(walk, &rows)) != 0) {
         return result;
     }
     return check_records(walk, &rows);

@@ -211,7 +211,9 @@ static int fill_thread(struct work *work, uint32_t ordinal)
     struct sbx_redacted_thread *thread = &work->redacted->threads[ordinal];
     bool is_main = is_main_thread(snapshot, index);
     bool ended = entry->state == SBX_THREAD_DEAD && entry->died_ns <= work->now_ns && entry->away_ns == 0;
-    thread->name = is_main ? 1 : sbx_thread_name_index(entry->name);
+    bool leads = is_main || snapshot->threads[index].leads_process;
+    thread->name = leads ? 1 : sbx_thread_name_index(entry->name);
+    thread->process = snapshot->threads[index].process;
     if (thread->name == 0 && entry->name[0] != '\0') {
         work->redacted->redactions.thread_names_hidden++;
     }
@@ -503,6 +505,24 @@ static void fill_history(struct work *work)
     redacted->trigger.history_us = (uint64_t)-oldest_us < limit_us ? (uint64_t)-oldest_us : limit_us;
 }
 
+/* The numbers by which the machine knows them stay here. */
+static int fill_processes(struct work *work)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    struct sbx_redacted *redacted = work->redacted;
+    redacted->processes = calloc((size_t)snapshot->process_count + 1, sizeof *redacted->processes);
+    if (redacted->processes == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < snapshot->process_count; i++) {
+        const struct sbx_snapshot_process *process = &snapshot->processes[i];
+        redacted->processes[i].role = process->role <= SBX_ROLE_WORKER ? process->role : SBX_ROLE_NONE;
+        memcpy(redacted->processes[i].session, process->session_id, sizeof process->session_id);
+    }
+    redacted->process_count = snapshot->process_count;
+    return 0;
+}
+
 static void fill_age(struct work *work)
 {
     static const uint64_t bucket_ends_s[] = {60, 600, 3600, 86400};
@@ -553,6 +573,9 @@ static int redact(struct work *work, size_t records_max)
         return -ENOMEM;
     }
     int result = fill_records(work);
+    if (result == 0) {
+        result = fill_processes(work);
+    }
     if (result == 0) {
         result = fill_watches(work);
     }
@@ -618,6 +641,7 @@ void sbx_redacted_destroy(struct sbx_redacted *redacted)
     }
     free(redacted->modules);
     free(redacted->threads);
+    free(redacted->processes);
     free(redacted->frames);
     free(redacted->functions);
     free(redacted->callstacks);

@@ -25,8 +25,14 @@ struct sbx_redacted_module {
 
 struct sbx_redacted_thread {
     uint32_t name, flags, call_kind, call_op, call_peer, call_object, last_stack;
+    uint32_t process; /* row + 1; 0: this one */
     uint64_t call_us;
     uint32_t record_count; /* its rows */
+};
+
+struct sbx_redacted_process {
+    uint32_t role;       /* enum sbx_family_role */
+    uint8_t session[16]; /* zero where the role is NONE */
 };
 
 struct sbx_redacted_frame {
@@ -65,6 +71,8 @@ struct sbx_redacted_record {
 struct sbx_redacted {
     struct sbx_redacted_module *modules;
     struct sbx_redacted_thread *threads;
+    struct sbx_redacted_process *processes;
+    uint32_t process_count;
     struct sbx_redacted_frame *frames;
     struct sbx_redacted_function *functions;
     struct sbx_redacted_callstack *callstacks;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backoff.h"
+#include "file_locks.h"
 #include "kernel_counts.h"
 #include "platform.h"
 #include "preload.h"
@@ -33,6 +34,7 @@ static void check_kernel(const char *text)
     struct sbx_where where;
     MUST(!sbx_where_parse(text, &where) || where.is_blocked == (where.sp != 0));
     (void)sbx_line_value(text, "throttled_usec", &b);
+    MUST(sbx_file_lock_holder(text, 1803, 0) != 1803 && sbx_file_lock_holder(text, 1, 10953472) != 1);
     for (size_t i = 0; i < sizeof controllers / sizeof controllers[0]; i++) {
         char path[64];
         memset(path, 'x', sizeof path);

@@ -5,6 +5,8 @@
  *
  * Each input is read twice: as it is, and with the few fields that only say "this is a recording of this version" put
  * right, so that mutations get past them and old corpus files stay useful when the layout changes. */
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +103,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             memcpy(header.magic, SBX_RECORDING_MAGIC, sizeof header.magic);
             header.version = SBX_RECORDING_VERSION;
             header.layout_hash = sbx_layout_hash();
-            header.file_bytes = bytes;
+            const struct sbx_guest_entry *guest = &header.guests[0];
+            bool has_guest = guest->at >= sizeof header && guest->at <= bytes && bytes - guest->at >= sizeof header;
+            header.file_bytes = has_guest ? guest->at : bytes;
             memcpy(fixed, &header, sizeof header);
+            if (has_guest) { /* the same of another process's recording behind it */
+                memcpy(fixed + guest->at, SBX_RECORDING_MAGIC, sizeof header.magic);
+                memcpy(fixed + guest->at + offsetof(struct sbx_recording_header, version), &header.version,
+                       2 * sizeof header.version);
+            }
             read_and_check(fixed, bytes);
             recover_and_check(fixed, bytes);
             free(fixed);

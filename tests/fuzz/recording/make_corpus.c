@@ -64,6 +64,34 @@ static struct sbx_recording_builder *make_plain(void)
     return builder;
 }
 
+/* The snapshot of a process whose thread waited for another process's, with that one's recording behind it. */
+static void save_with_guest(const char *folder)
+{
+    char path[1024], guest[1024];
+    struct sbx_recording_builder *builder = make_plain();
+    uint64_t bytes = builder->header->file_bytes;
+    builder->header->pid = 3000;
+    builder->header->holders[0] = (struct sbx_holder_entry){.thread = 0,
+                                                            .pid = 4000,
+                                                            .tid = 4001,
+                                                            .kind = SBX_HOLDER_MUTEX,
+                                                            .begin_ns = 5100,
+                                                            .seen_ns = 5900,
+                                                            .object = 0x1000};
+    builder->header->guests[0] = (struct sbx_guest_entry){.at = bytes, .bytes = bytes};
+    snprintf(path, sizeof path, "%s/guest.raw", folder);
+    snprintf(guest, sizeof guest, "%s/plain.raw", folder);
+    sbx_recording_save(builder, path);
+    sbx_recording_builder_destroy(builder);
+    FILE *from = fopen(guest, "rb"), *to = fopen(path, "ab");
+    for (int letter; from != NULL && to != NULL && (letter = getc(from)) != EOF;) {
+        putc(letter, to);
+    }
+    if (from == NULL || to == NULL || fclose(from) != 0 || fclose(to) != 0) {
+        perror(path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -72,6 +100,7 @@ int main(int argc, char **argv)
     }
     struct sbx_recording_builder *builder = make_plain();
     save(builder, argv[1], "plain.raw");
+    save_with_guest(argv[1]);
 
     struct sbx_trigger_entry trigger = builder->header->trigger;
     builder->header->trigger = (struct sbx_trigger_entry){

@@ -33,6 +33,7 @@ struct module {
 struct thread {
     uint32_t name, flags, last_stack;
     struct sbx_build_call call;
+    uint32_t process;
 };
 
 struct stack {
@@ -46,6 +47,8 @@ struct sbx_payload_builder {
     Stallbox__V1__Trigger trigger;
     Stallbox__V1__Modules modules_message;
     Stallbox__V1__Threads threads_message;
+    Stallbox__V1__Processes processes_message;
+    uint32_t roles[8], process_count;
     Stallbox__V1__Frames frames_message;
     Stallbox__V1__Callstacks callstacks_message;
     Stallbox__V1__Records records_message;
@@ -92,6 +95,7 @@ struct sbx_payload_builder *sbx_payload_builder_create(uint64_t seed)
     stallbox__v1__trigger__init(&builder->trigger);
     stallbox__v1__modules__init(&builder->modules_message);
     stallbox__v1__threads__init(&builder->threads_message);
+    stallbox__v1__processes__init(&builder->processes_message);
     stallbox__v1__frames__init(&builder->frames_message);
     stallbox__v1__callstacks__init(&builder->callstacks_message);
     stallbox__v1__records__init(&builder->records_message);
@@ -173,6 +177,19 @@ uint32_t sbx_builder_thread(struct sbx_payload_builder *builder, const char *nam
     builder->threads[builder->thread_count].name = (flags & 1) != 0 ? 1 : sbx_thread_name_index(name);
     builder->threads[builder->thread_count].flags = flags;
     return builder->thread_count++;
+}
+
+uint32_t sbx_builder_process(struct sbx_payload_builder *builder, uint32_t role)
+{
+    require(builder->process_count < sizeof builder->roles / sizeof builder->roles[0], "process");
+    builder->roles[builder->process_count] = role;
+    return ++builder->process_count;
+}
+
+void sbx_builder_thread_process(struct sbx_payload_builder *builder, uint32_t thread, uint32_t process)
+{
+    require(thread < builder->thread_count && process <= builder->process_count, "thread of a process");
+    builder->threads[thread].process = process;
 }
 
 void sbx_builder_thread_call(struct sbx_payload_builder *builder, uint32_t thread, struct sbx_build_call call)
@@ -287,6 +304,28 @@ static void fill_threads(struct sbx_payload_builder *builder)
         message->last_stack[i] = thread->last_stack;
     }
     builder->payload.threads = message;
+}
+
+static void fill_processes(struct sbx_payload_builder *builder)
+{
+    static uint8_t session[16];
+    Stallbox__V1__Processes *message = &builder->processes_message;
+    size_t count = builder->process_count;
+    if (count == 0) {
+        return;
+    }
+    memset(session, 7, sizeof session);
+    COLUMN(message, role, count);
+    COLUMN(message, session_id, count);
+    for (size_t i = 0; i < count; i++) {
+        message->role[i] = builder->roles[i];
+        message->session_id[i] = (ProtobufCBinaryData){builder->roles[i] != 0 ? sizeof session : 0, session};
+    }
+    COLUMN(&builder->threads_message, process, builder->thread_count);
+    for (size_t i = 0; i < builder->thread_count; i++) {
+        builder->threads_message.process[i] = builder->threads[i].process;
+    }
+    builder->payload.processes = message;
 }
 
 static void fill_frames(struct sbx_payload_builder *builder)
@@ -405,6 +444,7 @@ Stallbox__V1__Payload *sbx_builder_columns(struct sbx_payload_builder *builder)
     if (!builder->filled) {
         fill_modules(builder);
         fill_threads(builder);
+        fill_processes(builder);
         fill_frames(builder);
         fill_callstacks(builder);
         fill_records(builder);

@@ -66,6 +66,10 @@ int32_t sbx_builder_module_file(struct sbx_payload_builder *builder, uint32_t ki
 /* `flags` as in the schema; with 1 (main) the name is the table's "main", whatever `name` says. */
 uint32_t sbx_builder_thread(struct sbx_payload_builder *builder, const char *name, uint32_t flags);
 void sbx_builder_thread_call(struct sbx_payload_builder *builder, uint32_t thread, struct sbx_build_call call);
+/* Another process, of that role (enum sbx_family_role), with a session id of sevens; threads are its own from then on. Returns its
+ * number. */
+uint32_t sbx_builder_process(struct sbx_payload_builder *builder, uint32_t role);
+void sbx_builder_thread_process(struct sbx_payload_builder *builder, uint32_t thread, uint32_t process);
 /* Leaf first. Equal frames and equal tails are shared, as the agent does. Returns the callstack id. */
 uint32_t sbx_builder_stack(struct sbx_payload_builder *builder, const struct sbx_build_frame *frames, size_t count);
 void sbx_builder_record(struct sbx_payload_builder *builder, struct sbx_build_record record);

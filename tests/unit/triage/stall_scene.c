@@ -139,6 +139,16 @@ void sbx_scene_record(struct sbx_stall_scene *scene, struct sbx_build_record rec
     sbx_builder_record(scene->builder, record);
 }
 
+uint32_t sbx_scene_make_process(struct sbx_stall_scene *scene, uint32_t role)
+{
+    return sbx_builder_process(scene->builder, role);
+}
+
+void sbx_scene_set_process(struct sbx_stall_scene *scene, uint32_t thread, uint32_t process)
+{
+    sbx_builder_thread_process(scene->builder, thread, process);
+}
+
 void sbx_scene_call(struct sbx_stall_scene *scene, uint32_t thread, struct sbx_build_call call)
 {
     sbx_builder_thread_call(scene->builder, thread, call);

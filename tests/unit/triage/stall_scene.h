@@ -20,6 +20,9 @@ void sbx_scene_destroy(struct sbx_stall_scene *scene);
 uint32_t sbx_scene_stack(struct sbx_stall_scene *scene, const char *stack);
 void sbx_scene_record(struct sbx_stall_scene *scene, struct sbx_build_record record);
 void sbx_scene_call(struct sbx_stall_scene *scene, uint32_t thread, struct sbx_build_call call);
+/* Another process, and whose a thread is: payload_builder.h. */
+uint32_t sbx_scene_make_process(struct sbx_stall_scene *scene, uint32_t role);
+void sbx_scene_set_process(struct sbx_stall_scene *scene, uint32_t thread, uint32_t process);
 Stallbox__V1__Payload *sbx_scene_payload(struct sbx_stall_scene *scene);
 
 /* Samples of one stack every `step_us` in [from_us, to_us), each with the CPU time of a thread that runs `cpu_permille`

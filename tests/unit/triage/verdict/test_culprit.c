@@ -54,6 +54,95 @@ static void test_who_ended_a_wait_is_named_with_what_he_did(void **state)
     assert_true(report->verdict.confidence > 0.95);
 }
 
+/* Thread 3 is of another process, a worker. */
+static void make_other_process(uint32_t role)
+{
+    sbx_scene_make_process(scene, role);
+    sbx_scene_set_process(scene, 3, 1);
+}
+
+static void test_the_holder_in_another_process_is_named_with_what_it_did(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    put(0, SBX_RECORD_LOCK, SBX_OP_MUTEX_LOCK, MS(-950), MS(-10), "take < main", 4, 0);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_string_equal(report->verdict.culprit_function, "encode");
+    assert_non_null(strstr(report->verdict.headline, "of process 1 (a worker) in encode"));
+}
+
+static void test_a_lock_on_a_file_names_the_process_that_has_it(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_MAIN);
+    put(0, SBX_RECORD_FILE, SBX_OP_FLOCK, MS(-950), MS(-10), "take < main", 4, 0);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IO);
+    assert_non_null(strstr(report->verdict.headline, "for a lock on a file in take"));
+    assert_non_null(strstr(report->verdict.headline, "of process 1 (the main one) in encode"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "held it and computed in encode"));
+}
+
+static void test_a_holder_that_was_not_recorded_is_said_to_be_so(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_NONE);
+    put(0, SBX_RECORD_FILE, SBX_OP_FLOCK, MS(-950), MS(-10), "take < main", 4, 0);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "process 1 (not recorded) held it"));
+}
+
+static void test_who_has_the_other_end_of_a_pipe_is_named_where_that_is_known(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    sbx_scene_record(scene, (struct sbx_build_record){.kind = SBX_RECORD_FILE,
+                                                      .op = SBX_OP_READ,
+                                                      .begin_us = MS(-950),
+                                                      .end_us = MS(-10),
+                                                      .fd_class = SBX_FD_PIPE,
+                                                      .peer = 4,
+                                                      .stack = sbx_scene_stack(scene, "await_result < main")});
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_IPC);
+    assert_int_equal(report->verdict.culprit_thread, 3);
+    assert_non_null(strstr(report->verdict.headline, "for another process in await_result"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "holder"), "has the other end and computed in encode"));
+    assert_null(sbx_scene_evidence(report, "peer"));
+}
+
+static void test_workers_that_hold_each_others_locks_are_a_deadlock(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    sbx_scene_call(
+        scene, 0,
+        (struct sbx_build_call){.kind = SBX_RECORD_LOCK, .op = SBX_OP_MUTEX_LOCK, .peer = 4, .duration_us = 950000});
+    sbx_scene_call(
+        scene, 3,
+        (struct sbx_build_call){.kind = SBX_RECORD_FILE, .op = SBX_OP_FLOCK, .peer = 1, .duration_us = 960000});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_DEADLOCK);
+    assert_int_equal(report->verdict.cycle_count, 2);
+    assert_non_null(strstr(sbx_scene_evidence(report, "cycle"), "of process 1 (a worker) holds"));
+}
+
+static void test_nobody_of_another_process_is_suspected_of_a_wait_in_this_one(void **state)
+{
+    (void)state;
+    make_other_process(SBX_ROLE_WORKER);
+    wait_still(SBX_RECORD_COND, SBX_OP_COND_WAIT);
+    sbx_scene_samples(scene, 3, SBX_RECORD_ASYNC, "encode < run", MS(-990), MS(-10), MS(10), 1000);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.culprit_thread, -1);
+}
+
 static void test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread(void **state)
 {
     (void)state;
@@ -387,6 +476,12 @@ int main(void)
         TEST(test_who_takes_turns_with_others_is_the_holder_and_no_link),
         TEST(test_who_takes_turns_had_it_where_he_usually_lets_it_go),
         TEST(test_a_wait_below_the_interpreter_is_not_for_its_lock),
+        TEST(test_the_holder_in_another_process_is_named_with_what_it_did),
+        TEST(test_a_lock_on_a_file_names_the_process_that_has_it),
+        TEST(test_a_holder_that_was_not_recorded_is_said_to_be_so),
+        TEST(test_who_has_the_other_end_of_a_pipe_is_named_where_that_is_known),
+        TEST(test_workers_that_hold_each_others_locks_are_a_deadlock),
+        TEST(test_nobody_of_another_process_is_suspected_of_a_wait_in_this_one),
         TEST(test_a_pipe_without_a_process_in_sight_may_lead_to_a_thread),
         TEST(test_a_pipe_of_a_program_that_begins_others_leads_to_one),
         TEST(test_who_held_a_lock_is_told_before_the_numbers),

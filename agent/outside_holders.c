@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outside_holders.c - waits, /proc, the table in the header. */
+#include "outside_holders.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_locks.h"
+#include "order.h"
+#include "the_capture.h"
+#include "thread_block.h"
+#include "thread_registry.h"
+
+enum {
+    ASKED = 64,                /* waits whose last question is remembered */
+    QUESTIONS_A_SECOND = 20,   /* each is a file of /proc or two: some 20 us */
+    QUESTIONS_AT_TRIGGER = 16, /* a stall does not wait for more */
+    LOCKS_BYTES = 64 * 1024
+};
+#define YOUNG_NS  UINT64_C(30000000) /* most waits are over by then */
+#define AGAIN_NS  UINT64_C(500000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+static struct {
+    struct {
+        uint64_t begin_ns, asked_ns; /* of which wait, and when */
+    } asked[ASKED];                  /* by thread */
+    uint64_t second;
+    uint32_t questions; /* in it */
+} outside;
+
+static char locks_text[LOCKS_BYTES];
+
+static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry)
+{
+    switch (entry->call_op) {
+    case SBX_OP_MUTEX_LOCK:
+    case SBX_OP_MUTEX_TIMEDLOCK:
+    case SBX_OP_MUTEX_CLOCKLOCK:
+        return entry->call_peer != 0 ? SBX_HOLDER_MUTEX : SBX_HOLDER_NONE;
+    case SBX_OP_FLOCK:
+    case SBX_OP_FCNTL_LOCK:
+    case SBX_OP_LOCKF:
+        return SBX_HOLDER_FILE_LOCK;
+    default:
+        return SBX_HOLDER_NONE;
+    }
+}
+
+/* Is it time to ask about this wait? Each is asked about again when it has lasted for a quarter longer. */
+static bool is_due(uint32_t thread, uint64_t begin_ns, uint64_t now_ns, bool is_trigger)
+{
+    uint64_t asked_ns = outside.asked[thread % ASKED].begin_ns == begin_ns ? outside.asked[thread % ASKED].asked_ns : 0;
+    uint64_t again_ns = (now_ns - begin_ns) / 4 > AGAIN_NS ? (now_ns - begin_ns) / 4 : AGAIN_NS;
+    if (is_trigger ? asked_ns == now_ns : now_ns - begin_ns < YOUNG_NS || now_ns - asked_ns < again_ns) {
+        return false;
+    }
+    if (now_ns / SECOND_NS != outside.second) {
+        outside.second = now_ns / SECOND_NS;
+        outside.questions = 0;
+    }
+    if (!is_trigger && outside.questions >= QUESTIONS_A_SECOND) {
+        return false;
+    }
+    outside.questions++;
+    outside.asked[thread % ASKED].begin_ns = begin_ns;
+    outside.asked[thread % ASKED].asked_ns = now_ns;
+    return true;
+}
+
+/* A small file of /proc, whole up to `bytes` - 1. */
+static bool read_text(const char *path, char *text, size_t bytes)
+{
+    size_t have = 0;
+    ssize_t got = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && have < bytes - 1 && (got = read(file, text + have, bytes - 1 - have)) > 0) {
+        have += (size_t)got;
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    text[have] = '\0';
+    return have > 0;
+}
+
+/* ---- mutexes ---- */
+
+/* The process of thread `tid`; 0: ours, or it has ended, or may not be looked at. */
+static uint32_t process_of(uint32_t tid)
+{
+    char path[48], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%u", tid);
+    if (access(path, F_OK) == 0) {
+        return 0;
+    }
+    snprintf(path, sizeof path, "/proc/%u/status", tid);
+    const char *line = read_text(path, text, sizeof text) ? strstr(text, "\nTgid:") : NULL;
+    unsigned long pid = line != NULL ? strtoul(line + sizeof "\nTgid:" - 1, NULL, 10) : 0;
+    return pid <= INT32_MAX && pid != sbx_the_capture.header->pid ? (uint32_t)pid : 0;
+}
+
+static bool is_own(uint32_t tid)
+{
+    uint32_t count = sbx_thread_count();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        if (thread != NULL && thread->tid == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- locks on files ---- */
+
+/* The file that is waited for, by the waiting thread's descriptor; 0: not known. */
+static uint64_t inode_of(uint32_t tid, uint64_t object)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/self/task/%u/fd/%llu", tid, (unsigned long long)object - 1);
+    return object != 0 && stat(path, &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
+static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
+{
+    if (!read_text("/proc/locks", locks_text, sizeof locks_text)) {
+        return 0;
+    }
+    uint32_t pid = sbx_the_capture.header->pid;
+    uint32_t holder = sbx_file_lock_holder(locks_text, pid, 0);
+    return holder != 0 ? holder : sbx_file_lock_holder(locks_text, pid, inode_of(tid, object));
+}
+
+/* ---- the table ---- */
+
+/* Word by word: the companion may copy it at any moment, and believes none of it. */
+static void note(const struct sbx_holder_entry *found)
+{
+    struct sbx_holder_entry *holders = sbx_the_capture.header->holders, *place = &holders[0];
+    for (uint32_t i = 0; i < SBX_HOLDERS_MAX; i++) {
+        bool is_same = holders[i].thread == found->thread && holders[i].begin_ns == found->begin_ns &&
+                       holders[i].kind == found->kind;
+        if (is_same) {
+            place = &holders[i];
+            break;
+        }
+        place = holders[i].seen_ns < place->seen_ns ? &holders[i] : place;
+    }
+    sbx_store_release(&place->kind, SBX_HOLDER_NONE); /* order: release holder.kind - nobody reads half of two */
+    place->thread = found->thread;
+    place->pid = found->pid;
+    place->tid = found->tid;
+    place->begin_ns = found->begin_ns;
+    place->seen_ns = found->seen_ns;
+    place->object = found->object;
+    sbx_store_release(&place->kind, found->kind); /* order: release holder.kind - the rest is whole */
+}
+
+static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint64_t begin_ns, uint64_t now_ns)
+{
+    const struct sbx_thread_entry *entry = thread->entry;
+    struct sbx_holder_entry found = {
+        .thread = thread->index, .kind = kind, .begin_ns = begin_ns, .seen_ns = now_ns, .object = entry->call_object};
+    if (kind == SBX_HOLDER_MUTEX) {
+        found.tid = entry->call_peer;
+        found.pid = is_own(found.tid) ? 0 : process_of(found.tid);
+    } else {
+        found.pid = find_lock_holder(thread->tid, found.object);
+    }
+    /* order: acquire entry.call - still the same wait, so that what was found is of it */
+    bool is_same =
+        sbx_load_acquire(&entry->call_kind) != SBX_RECORD_NONE && sbx_load_relaxed(&entry->call_begin_ns) == begin_ns;
+    if (found.pid != 0 && is_same) {
+        note(&found);
+    }
+}
+
+void sbx_outside_holders_look(uint64_t now_ns, bool is_trigger)
+{
+    uint32_t count = sbx_thread_count();
+    unsigned left = QUESTIONS_AT_TRIGGER;
+    for (uint32_t i = 0; i < count && left > 0; i++) {
+        const struct sbx_thread *thread = sbx_thread_at(i);
+        uint32_t call = thread != NULL ? sbx_load_acquire(&thread->entry->call_kind) /* order: acquire entry.call */
+                                       : SBX_RECORD_NONE;
+        if (call == SBX_RECORD_NONE || call == SBX_RECORD_IDLE) {
+            continue;
+        }
+        uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
+        enum sbx_holder_kind kind = kind_of(thread->entry);
+        if (kind != SBX_HOLDER_NONE && now_ns > begin_ns && is_due(i, begin_ns, now_ns, is_trigger)) {
+            ask(thread, kind, begin_ns, now_ns);
+            left--;
+        }
+    }
+}

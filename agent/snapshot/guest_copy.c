@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* guest_copy.c - the recording of another process, read piece by piece, written behind a snapshot. */
+#include "guest_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "file_bytes.h"
+#include "folder_list.h"
+#include "process_facts.h"
+#include "raw_syscall.h"
+#include "recording_check.h"
+#include "recording_name.h"
+
+enum {
+    PAGE = 4096,
+    HALF = SBX_GUEST_SCRATCH_MIN / 2,
+    HEAD_OF_CHUNK = offsetof(struct sbx_chunk, base_ns),
+    LISTING_BYTES = 4096,
+    WANTED_MAX = 2 * SBX_HOLDERS_MAX
+};
+#define LATE_NS UINT64_C(1000000000) /* a wait that was seen so long before the judged time may reach into it */
+
+/* One guest. */
+struct copy {
+    int from, to;
+    uint64_t at;                      /* where it goes */
+    struct sbx_recording_header head; /* as it was checked */
+    uint64_t since_ns;                /* nothing older is copied */
+    uint8_t *one, *other;             /* halves of the scratch */
+    uint64_t torn_chunks;
+    uint32_t thread_count, module_count;
+};
+
+/* ---- bytes ---- */
+
+static int read_all(int file, uint64_t at, void *to, size_t bytes)
+{
+    ssize_t got = sbx_file_bytes(file, (off_t)at, to, bytes);
+    return got < 0 ? (int)got : (size_t)got < bytes ? -ENODATA : 0;
+}
+
+static int write_all(int file, uint64_t at, const void *bytes, size_t count)
+{
+    const uint8_t *from = bytes;
+    while (count > 0) {
+        long wrote = sbx_raw_pwrite(file, from, count, at);
+        if (wrote == -EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            return wrote == 0 ? -EIO : (int)wrote;
+        }
+        from += wrote;
+        at += (uint64_t)wrote;
+        count -= (size_t)wrote;
+    }
+    return 0;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+/* Pages that are zero stay holes. */
+static int write_sparse(const struct copy *copy, uint64_t at, const uint8_t *bytes, size_t count)
+{
+    int error = 0;
+    for (size_t done = 0; done < count && error == 0; done += PAGE) {
+        size_t part = count - done < PAGE ? count - done : PAGE;
+        if (!is_zero(bytes + done, part)) {
+            error = write_all(copy->to, copy->at + at + done, bytes + done, part);
+        }
+    }
+    return error;
+}
+
+static int copy_bytes(const struct copy *copy, uint64_t at, uint64_t bytes)
+{
+    int error = 0;
+    while (bytes > 0 && error == 0) {
+        size_t part = bytes < HALF ? (size_t)bytes : HALF;
+        error = read_all(copy->from, at, copy->one, part);
+        error = error == 0 ? write_sparse(copy, at, copy->one, part) : error;
+        at += part;
+        bytes -= part;
+    }
+    return error;
+}
+
+/* ---- what its writers are at ---- */
+
+/* Read what says how much of a chunk is whole before the chunk, and its turn once more behind it. */
+static int copy_chunks(struct copy *copy)
+{
+    struct sbx_chunk *batch = (struct sbx_chunk *)(void *)copy->one;
+    const uint32_t batch_max = HALF / sizeof *batch;
+    uint64_t tickets = copy->head.ring_ticket;
+    uint32_t used = tickets < copy->head.chunks.count ? (uint32_t)tickets : copy->head.chunks.count;
+    int error = 0;
+    for (uint32_t first = 0; first < used && error == 0; first += batch_max) {
+        uint32_t count = used - first < batch_max ? used - first : batch_max;
+        uint64_t at = copy->head.chunks.at + (uint64_t)first * sizeof *batch;
+        struct sbx_chunk *heads = (struct sbx_chunk *)(void *)copy->other; /* HEAD_OF_CHUNK bytes of each are read */
+        for (uint32_t i = 0; i < count && error == 0; i++) {
+            error = read_all(copy->from, at + (uint64_t)i * sizeof *batch, &heads[i], HEAD_OF_CHUNK);
+        }
+        error = error == 0 ? read_all(copy->from, at, batch, count * sizeof *batch) : error;
+        for (uint32_t i = 0; i < count && error == 0; i++) {
+            uint64_t after = 0;
+            error = read_all(copy->from, at + (uint64_t)i * sizeof *batch, &after, sizeof after);
+            uint32_t committed = heads[i].committed;
+            bool is_readable = sbx_chunk_is_readable(heads[i].state) && committed <= sizeof batch[i].bytes &&
+                               batch[i].base_ns >= copy->since_ns;
+            bool is_torn = sbx_chunk_turn_of(after) != sbx_chunk_turn_of(heads[i].state);
+            copy->torn_chunks += is_readable && is_torn;
+            if (!is_readable || is_torn) {
+                memset(&batch[i], 0, sizeof batch[i]);
+            } else {
+                batch[i].state = heads[i].state;
+                batch[i].committed = committed;
+                memset(batch[i].bytes + committed, 0, sizeof batch[i].bytes - committed);
+            }
+        }
+        error = error == 0 ? write_sparse(copy, at, copy->one, count * sizeof *batch) : error;
+    }
+    return error;
+}
+
+static void settle_run(struct sbx_repeat *run, const struct sbx_repeat *again, bool is_same_thread, uint64_t since_ns)
+{
+    if (!is_same_thread || run->sequence != again->sequence) {
+        run->sequence |= 1; /* the reader counts it as torn */
+    } else if (run->begin_ns < since_ns) {
+        *run = (struct sbx_repeat){.sequence = run->sequence};
+    }
+}
+
+/* The entries twice: what did not change in between is whole. `runs_only`: before the ring, so that no run is missed
+ * (snapshot_copy.h, C3); else all but the runs. */
+static int copy_threads(const struct copy *copy, bool runs_only)
+{
+    struct sbx_thread_entry *batch = (struct sbx_thread_entry *)(void *)copy->one;
+    const struct sbx_thread_entry *again = (const struct sbx_thread_entry *)(const void *)copy->other;
+    const uint32_t batch_max = HALF / sizeof *batch;
+    int error = 0;
+    for (uint32_t first = 0; first < copy->thread_count && error == 0; first += batch_max) {
+        uint32_t count = copy->thread_count - first < batch_max ? copy->thread_count - first : batch_max;
+        uint64_t at = copy->head.threads.at + (uint64_t)first * sizeof *batch;
+        error = read_all(copy->from, at, batch, count * sizeof *batch);
+        error = error == 0 ? read_all(copy->from, at, copy->other, count * sizeof *batch) : error;
+        for (uint32_t i = 0; i < count && error == 0; i++) {
+            bool is_same = batch[i].generation == again[i].generation && batch[i].born_ns == again[i].born_ns;
+            if (runs_only) {
+                const struct sbx_thread_entry was = batch[i];
+                batch[i] = (struct sbx_thread_entry){
+                    .run_generation = was.generation, .run_tid = was.tid, .own = was.own, .observed = was.observed};
+                settle_run(&batch[i].own, &again[i].own, is_same, copy->since_ns);
+                settle_run(&batch[i].observed, &again[i].observed, is_same, copy->since_ns);
+                continue;
+            }
+            batch[i] = is_same ? batch[i] : again[i];
+            if (batch[i].last_record_ns < copy->since_ns) {
+                batch[i].last_stack = SBX_STACK_NONE;
+            }
+            error = write_all(copy->to, copy->at + at + (uint64_t)i * sizeof *batch, &batch[i],
+                              offsetof(struct sbx_thread_entry, own));
+        }
+        if (runs_only && error == 0) {
+            error = write_sparse(copy, at, copy->one, count * sizeof *batch);
+        }
+    }
+    return error;
+}
+
+static uint32_t at_most(uint32_t count, uint32_t most)
+{
+    return count < most ? count : most;
+}
+
+/* The header last: a copy that was broken off is no recording. */
+static int copy_header(const struct copy *copy)
+{
+    struct sbx_recording_header *header = (struct sbx_recording_header *)(void *)copy->one;
+    int error = read_all(copy->from, 0, header, sizeof *header);
+    if (error != 0) {
+        return error;
+    }
+    const struct sbx_recording_header *head = &copy->head;
+    header->file_bytes = head->file_bytes;
+    header->modules = head->modules;
+    header->threads = head->threads;
+    header->frames = head->frames;
+    header->nodes = head->nodes;
+    header->ids = head->ids;
+    header->chunks = head->chunks;
+    header->watches = head->watches;
+    header->tasks = head->tasks;
+    header->queues = head->queues;
+    header->kinds = head->kinds;
+    header->state = SBX_STATE_SNAPSHOT;
+    header->snapshot_ns = sbx_now_ns();
+    header->trigger = (struct sbx_trigger_entry){.kind = SBX_TRIGGER_NONE};
+    header->thread_count = copy->thread_count;
+    header->module_count = copy->module_count;
+    header->drops[SBX_DROP_TORN_CHUNK] += copy->torn_chunks;
+    memset(header->guests, 0, sizeof header->guests);
+    return write_all(copy->to, copy->at, header, sizeof *header);
+}
+
+/* From what refers to what is referred to. Watches, message kinds and tasks are left out. */
+static int copy_recording(struct copy *copy)
+{
+    const struct sbx_recording_header *head = &copy->head;
+    struct sbx_recording_header now;
+    copy->thread_count = at_most(head->thread_count, head->threads.count);
+    int error = copy_threads(copy, true);
+    error = error == 0 ? copy_chunks(copy) : error;
+    error = error == 0 ? read_all(copy->from, 0, &now, sizeof now) : error;
+    if (error != 0) {
+        return error;
+    }
+    copy->thread_count = at_most(now.thread_count, head->threads.count);
+    error = copy_threads(copy, false);
+    error = error == 0 ? copy_bytes(copy, head->nodes.at, (uint64_t)head->nodes.count * sizeof(uint64_t)) : error;
+    error = error == 0 ? copy_bytes(copy, head->frames.at, (uint64_t)head->frames.count * sizeof(uint64_t)) : error;
+    error = error == 0 ? copy_bytes(copy, head->ids.at, (uint64_t)head->ids.count * sizeof(uint64_t)) : error;
+    error = error == 0 ? read_all(copy->from, 0, &now, sizeof now) : error;
+    if (error != 0) {
+        return error;
+    }
+    copy->module_count = at_most(now.module_count, head->modules.count);
+    error = copy_bytes(copy, head->modules.at, (uint64_t)copy->module_count * sizeof(struct sbx_module_entry));
+    error = error == 0 ? copy_bytes(copy, SBX_CONTROL_AT, PAGE) : error;
+    return error == 0 ? copy_header(copy) : error;
+}
+
+/* ---- whose it is ---- */
+
+static bool is_same_family(const struct sbx_recording_header *host, const struct sbx_recording_header *guest)
+{
+    return guest->family.role != SBX_ROLE_NONE && host->family.role != SBX_ROLE_NONE &&
+           memcmp(guest->family.id, host->family.id, sizeof guest->family.id) == 0 &&
+           strnlen(guest->spool_path, SBX_PATH_MAX) < SBX_PATH_MAX && strcmp(guest->spool_path, host->spool_path) == 0;
+}
+
+static bool is_alive(const struct sbx_recording_header *header, uint32_t pid)
+{
+    struct sbx_process_facts facts;
+    return sbx_process_facts_read(pid, &facts) == 0 && facts.is_running &&
+           facts.start_ticks == header->process_start_ticks &&
+           (header->pid_namespace == 0 || header->pid_namespace == facts.pid_namespace);
+}
+
+/* Is the open file the recording of process `pid`, of the host's family, and may it be kept? Its header, checked. */
+static bool identify(const struct sbx_recording_header *host, uint64_t key, uint32_t pid, int file,
+                     struct sbx_recording_header *header_out)
+{
+    struct stat status;
+    uint64_t its_key = 0;
+    int error;
+    const uint64_t key_at = SBX_CONTROL_AT + offsetof(struct sbx_control_page, handover.key);
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & 0077) == 0 && status.st_nlink <= 1 &&
+           read_all(file, 0, header_out, sizeof *header_out) == 0 &&
+           sbx_recording_check(header_out, (uint64_t)status.st_size, &error) == NULL && header_out->pid == pid &&
+           header_out->file_bytes <= (uint64_t)SBX_GUEST_MIB_MAX << 20 && is_same_family(host, header_out) &&
+           header_out->consent == SBX_CONSENT_GRANTED && read_all(file, key_at, &its_key, sizeof its_key) == 0 &&
+           its_key == key && is_alive(header_out, pid);
+}
+
+/* Open the recording that process `pid` has in the folder. A descriptor, or -1. */
+static int open_recording(int folder, uint32_t pid)
+{
+    _Alignas(8) char listing[LISTING_BYTES];
+    long got;
+    int file = -1, copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (copy >= 0 && file < 0 && (got = syscall(SYS_getdents64, copy, listing, sizeof listing)) > 0) {
+        for (long at = 0; at < got && file < 0;) {
+            const char *name = sbx_folder_list_next(listing, &at);
+            struct sbx_recording_name says;
+            if (sbx_recording_name_parse(name, &says) && says.pid == pid) {
+                file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+            }
+        }
+    }
+    if (copy >= 0) {
+        close(copy);
+    }
+    return file;
+}
+
+/* ---- whom they waited for ---- */
+
+struct wanted {
+    uint32_t pids[WANTED_MAX];
+    uint32_t count;
+};
+
+static void want_holders_of(struct wanted *wanted, const struct sbx_recording_header *header,
+                            const struct sbx_trigger_entry *trigger, uint32_t host_pid)
+{
+    for (uint32_t i = 0; i < SBX_HOLDERS_MAX; i++) {
+        struct sbx_holder_entry holder = header->holders[i];
+        bool is_in_time = holder.kind != SBX_HOLDER_NONE && holder.pid != 0 && holder.pid != host_pid &&
+                          holder.begin_ns <= trigger->end_ns && holder.seen_ns + LATE_NS >= trigger->begin_ns;
+        for (uint32_t k = 0; k < wanted->count && is_in_time; k++) {
+            is_in_time = wanted->pids[k] != holder.pid;
+        }
+        if (is_in_time && wanted->count < WANTED_MAX) {
+            wanted->pids[wanted->count++] = holder.pid;
+        }
+    }
+}
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+int sbx_guests_copy(const struct sbx_recording_header *host, uint64_t key, const struct sbx_trigger_entry *trigger,
+                    int folder, int out_fd, void *scratch, size_t scratch_bytes)
+{
+    struct sbx_guest_entry guests[SBX_GUESTS_MAX] = {{0}};
+    struct wanted wanted = {.count = 0};
+    struct copy copy = {.to = out_fd, .one = scratch, .other = (uint8_t *)scratch + HALF};
+    int count = 0, error = 0;
+    if (scratch_bytes < SBX_GUEST_SCRATCH_MIN || trigger->kind == SBX_TRIGGER_END) {
+        return 0;
+    }
+    copy.at = whole_pages(host->file_bytes);
+    want_holders_of(&wanted, host, trigger, host->pid);
+    for (uint32_t i = 0; i < wanted.count && count < SBX_GUESTS_MAX && error == 0; i++) {
+        copy.from = open_recording(folder, wanted.pids[i]);
+        if (copy.from < 0) {
+            continue;
+        }
+        if (identify(host, key, wanted.pids[i], copy.from, &copy.head)) {
+            copy.since_ns = copy.head.consent_ns;
+            copy.torn_chunks = 0;
+            error = (int)sbx_raw_ftruncate(out_fd, copy.at + copy.head.file_bytes);
+            error = error == 0 ? copy_recording(&copy) : error;
+            if (error == 0) {
+                guests[count++] = (struct sbx_guest_entry){.at = copy.at, .bytes = copy.head.file_bytes};
+                copy.at += whole_pages(copy.head.file_bytes);
+                want_holders_of(&wanted, &copy.head, trigger, host->pid);
+            } else if (error == -ENODATA) {
+                error = (int)sbx_raw_ftruncate(out_fd, copy.at); /* it was cut short, and what there is of it goes */
+            }
+        }
+        close(copy.from);
+    }
+    if (count > 0) {
+        int wrote = write_all(out_fd, offsetof(struct sbx_recording_header, guests), guests, sizeof guests);
+        error = error == 0 ? wrote : error;
+    }
+    return error != 0 ? error : count;
+}

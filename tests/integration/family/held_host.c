@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* held_host.c - two workers of one program, one of which keeps the other waiting.
+ *
+ *   held_host KIND FOLDER [SECONDS]
+ *
+ * KIND: mutex (process-shared), flock, fcntl, pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
+ * the other). The main process forks "keeper" and "waiter", and waits for both. Each first polls for half a second, as a server does.
+ * The keeper then keeps what the kind says for SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *kind;
+static char path[512];
+static double seconds = 2;
+static int ends[2], semaphores;
+static struct {
+    pthread_mutex_t first, second;
+} * shared;
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Keep it: half of the time computing, half of it asleep. */
+__attribute__((noinline)) static void keeper_digs(void)
+{
+    volatile unsigned sum = 0;
+    double until = now_s() + seconds;
+    while (now_s() < until) {
+        for (unsigned i = 0; i < 100000; i++) {
+            sum += i;
+        }
+    }
+}
+
+static void change_semaphore(short by)
+{
+    struct sembuf change = {.sem_num = 0, .sem_op = by};
+    if (semop(semaphores, &change, 1) != 0) {
+        perror("semop");
+    }
+}
+
+static struct flock whole_file(short type)
+{
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET};
+}
+
+__attribute__((noinline)) static void waiter_asks(void)
+{
+    char letter;
+    int file = open(path, O_RDWR);
+    struct flock lock = whole_file(F_WRLCK);
+    if (strcmp(kind, "mutex") == 0) {
+        pthread_mutex_lock(&shared->first);
+        pthread_mutex_unlock(&shared->first);
+    } else if (strcmp(kind, "flock") == 0) {
+        flock(file, LOCK_EX);
+    } else if (strcmp(kind, "fcntl") == 0) {
+        fcntl(file, F_SETLKW, &lock);
+    } else if (strcmp(kind, "semaphore") == 0) {
+        change_semaphore(-1);
+    } else if (strcmp(kind, "circle") == 0) {
+        pthread_mutex_lock(&shared->second);
+        poll(NULL, 0, 0);
+        pthread_mutex_lock(&shared->first);
+    } else if (read(ends[0], &letter, 1) != 1) {
+        perror("read");
+    }
+    close(file);
+}
+
+__attribute__((noinline)) static void keeper_keeps(void)
+{
+    int file = open(path, O_RDWR);
+    struct flock lock = whole_file(F_WRLCK), unlock = whole_file(F_UNLCK);
+    if (strcmp(kind, "mutex") == 0) {
+        pthread_mutex_lock(&shared->first);
+        keeper_digs();
+        pthread_mutex_unlock(&shared->first);
+    } else if (strcmp(kind, "flock") == 0) {
+        flock(file, LOCK_EX);
+        keeper_digs();
+        flock(file, LOCK_UN);
+    } else if (strcmp(kind, "fcntl") == 0) {
+        fcntl(file, F_SETLKW, &lock);
+        keeper_digs();
+        fcntl(file, F_SETLK, &unlock);
+    } else if (strcmp(kind, "semaphore") == 0) {
+        change_semaphore(-1);
+        keeper_digs();
+        change_semaphore(1);
+    } else if (strcmp(kind, "circle") == 0) {
+        pthread_mutex_lock(&shared->first);
+        seconds = 0.3;
+        keeper_digs();
+        pthread_mutex_lock(&shared->second);
+    } else {
+        keeper_digs();
+        if (write(ends[1], "x", 1) != 1) {
+            perror("write");
+        }
+    }
+    close(file);
+}
+
+/* A server's loop: so many turns without work, then one with it, then some more. */
+static void serve(void (*work)(void), int turns)
+{
+    for (int turn = 0; turn < turns + 10; turn++) {
+        poll(NULL, 0, 50);
+        if (turn == turns) {
+            work();
+        }
+    }
+}
+
+static void make_shared(void)
+{
+    pthread_mutexattr_t between;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_init(&between);
+    pthread_mutexattr_setpshared(&between, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&shared->first, &between);
+    pthread_mutex_init(&shared->second, &between);
+    semaphores = semget(IPC_PRIVATE, 1, 0600);
+    change_semaphore(1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        return 2;
+    }
+    kind = argv[1];
+    seconds = argc > 3 ? atof(argv[3]) : seconds;
+    snprintf(path, sizeof path, "%s/locked", argv[2]);
+    close(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    make_shared();
+    if (strcmp(kind, "socket") == 0 ? socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 : pipe(ends) != 0) {
+        return 1;
+    }
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        close(ends[0]);
+        serve(keeper_keeps, 12);
+        _exit(0);
+    }
+    pid_t waiter = fork();
+    if (waiter == 0) {
+        close(ends[1]);
+        serve(waiter_asks, 16);
+        _exit(0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    if (strcmp(kind, "circle") == 0) {
+        poll(NULL, 0, (int)(seconds * 1000));
+        kill(keeper, SIGKILL);
+        kill(waiter, SIGKILL);
+    }
+    waitpid(keeper, NULL, 0);
+    waitpid(waiter, NULL, 0);
+    semctl(semaphores, 0, IPC_RMID);
+    return 0;
+}
