@@ -139,7 +139,7 @@ static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
 
 /* ---- the table ---- */
 
-/* Word by word: the companion may copy it at any moment, and believes none of it. */
+/* The snapshot's copy is this thread's. The companion may copy at any moment, and find half of two: where that leads, it checks. */
 static void note(const struct sbx_holder_entry *found)
 {
     struct sbx_holder_entry *holders = sbx_the_capture.header->holders, *place = &holders[0];
@@ -152,14 +152,7 @@ static void note(const struct sbx_holder_entry *found)
         }
         place = holders[i].seen_ns < place->seen_ns ? &holders[i] : place;
     }
-    sbx_store_release(&place->kind, SBX_HOLDER_NONE); /* order: release holder.kind - nobody reads half of two */
-    place->thread = found->thread;
-    place->pid = found->pid;
-    place->tid = found->tid;
-    place->begin_ns = found->begin_ns;
-    place->seen_ns = found->seen_ns;
-    place->object = found->object;
-    sbx_store_release(&place->kind, found->kind); /* order: release holder.kind - the rest is whole */
+    *place = *found;
 }
 
 static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint64_t begin_ns, uint64_t now_ns)

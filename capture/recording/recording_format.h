@@ -268,8 +268,8 @@ enum sbx_holder_kind {
     SBX_HOLDER_KINDS
 };
 
-/* Another process that a thread of this one waits for, or waited for a moment ago. Written by the watch thread word by word, the
- * newest in the place of the oldest (agent/outside_holders.h). */
+/* Another process that a thread of this one waits for, or waited for a moment ago. Written by the watch thread, the newest in the
+ * place of the oldest (agent/outside_holders.h). */
 struct sbx_holder_entry {
     uint32_t thread;   /* index of the thread that waits */
     uint32_t pid, tid; /* the holder, in this pid namespace; tid 0: which of its threads is not known */
