@@ -115,7 +115,7 @@ static void test_unknown_fields_are_refused(void **state)
     append_and_expect("\xa2\x06\x04name", 7, "#100");                    /* a string, field 100 */
     append_and_expect("\xf8\xff\xff\xff\x0f\x01", 6, "not in the list"); /* the largest field number */
     append_and_expect("\x00\x01", 2, "#0");
-    append_and_expect("\xea\x01\x02\x08\x01", 5, "#29");
+    append_and_expect("\xfa\x01\x02\x08\x01", 5, "#31");
 }
 
 static void test_known_fields_in_another_shape_are_refused(void **state)
@@ -256,6 +256,23 @@ static void shorter_watches(Stallbox__V1__Payload *p) { p->watches->n_state--; }
 static void trigger_of_no_watch(Stallbox__V1__Payload *p) { p->trigger->watch = 3; }
 static void burst_of_a_thousand(Stallbox__V1__Payload *p) { p->trigger->frames = 1000; }
 static void shorter_repeats(Stallbox__V1__Payload *p) { p->records->n_repeats--; }
+static void pid_as_process(Stallbox__V1__Payload *p)
+{
+    p->threads->n_process = p->threads->n_name;
+    p->threads->process = calloc(p->threads->n_name, sizeof *p->threads->process);
+    p->threads->process[0] = 71001;
+}
+static void process_without_its_number(Stallbox__V1__Payload *p)
+{
+    pid_as_process(p);
+    p->threads->process[0] = 1;
+    p->processes = malloc(sizeof *p->processes);
+    stallbox__v1__processes__init(p->processes);
+    p->processes->n_role = p->processes->n_session_id = 1;
+    p->processes->role = calloc(1, sizeof *p->processes->role);
+    p->processes->role[0] = SBX_ROLE_WORKER;
+    p->processes->session_id = calloc(1, sizeof *p->processes->session_id);
+}
 /* clang-format on */
 
 static void test_each_forbidden_thing_is_found(void **state)
@@ -276,6 +293,8 @@ static void test_each_forbidden_thing_is_found(void **state)
         {descriptor_as_object, "records.object"},
         {tid_as_peer, "records.peer"},
         {tid_as_call_peer, "threads.call_peer"},
+        {pid_as_process, "threads.process"},
+        {process_without_its_number, "processes.session_id"},
         {seconds_as_day, "payload.created_day"},
         {exact_uptime, "payload.uptime_bucket"},
         {rolling_release, "platform.os_major"},
