@@ -4,7 +4,7 @@
  *   held_host KIND FOLDER [SECONDS]
  *
  * KIND: mutex (process-shared), flock, fcntl, pipe, socket (a socket pair), semaphore (System V), circle (two mutexes, each worker has one and wants
- * the other; both are killed after six seconds). The main process forks "keeper" and "waiter", and waits for both. Each first polls for half a second, as a server does.
+ * the other; both are killed after seven seconds). The main process forks "keeper" and "waiter", and waits for both. Each first polls for a second and a half, as a server does: so they are recorded by then, also on a busy machine.
  * The keeper then keeps what the kind says for SECONDS (2) in keeper_digs(); the waiter wants it in waiter_asks(). */
 #include <fcntl.h>
 #include <poll.h>
@@ -158,19 +158,19 @@ int main(int argc, char **argv)
     pid_t keeper = fork();
     if (keeper == 0) {
         close(ends[0]);
-        serve(keeper_keeps, 12);
+        serve(keeper_keeps, 30);
         _exit(0);
     }
     pid_t waiter = fork();
     if (waiter == 0) {
         close(ends[1]);
-        serve(waiter_asks, 16);
+        serve(waiter_asks, 34);
         _exit(0);
     }
     close(ends[0]);
     close(ends[1]);
     if (strcmp(kind, "circle") == 0) {
-        poll(NULL, 0, 6000); /* both have stalled long ago, also on a busy machine */
+        poll(NULL, 0, 7000); /* both have stalled long ago, also on a busy machine */
         kill(keeper, SIGKILL);
         kill(waiter, SIGKILL);
     }
