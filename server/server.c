@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ager.h"
+#include "blobs.h"
 #include "collector.h"
 #include "gate.h"
 #include "http.h"
@@ -26,6 +27,7 @@
 #include "renderings.h"
 #include "sealed_store.h"
 #include "store.h"
+#include "store_blobs.h"
 #include "symbol_helper.h"
 #include "symbol_intake.h"
 #include "symbol_store.h"
@@ -66,6 +68,7 @@ struct sbx_server {
     struct sbx_triage_nursery *own_nursery; /* likewise */
     struct sbx_symbol_intake *intake;
     struct sbx_metrics *metrics;
+    struct sbx_blobs *blobs;
     struct sbx_store *store;
     struct sbx_sealed_store *sealed;
     struct sbx_renderings *renderings;
@@ -246,6 +249,24 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
     return result;
 }
 
+/* The store, and where the bytes of its payloads go. */
+static int open_store(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
+{
+    int result =
+        options->blobs ? sbx_blobs_open(options->blobs, options->blobs_secret, &server->blobs, why, why_bytes) : 0;
+    if (result == 0)
+        result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    if (result < 0)
+        return result;
+    result = sbx_store_use_blobs(server->store, server->blobs, options->log);
+    if (result == -EINVAL)
+        snprintf(why, why_bytes, "%s: payloads of it lie outside; say where with --blobs, as before",
+                 options->data_dir);
+    else if (result < 0)
+        snprintf(why, why_bytes, "%s: %s", options->data_dir, strerror(-result));
+    return result;
+}
+
 /* Everything between the lock and the port. Returns 0 or -errno with the reason; what was made is in `server`. */
 static int start_boxes(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
@@ -258,7 +279,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                               : options->renderings_bytes_max == SBX_RENDERINGS_NOT_KEPT
                                   ? 0
                                   : options->renderings_bytes_max;
-    result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+    result = open_store(server, options, why, why_bytes);
     if (result == 0)
         result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
@@ -431,6 +452,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);
     sbx_store_close(server->store);
+    sbx_blobs_close(server->blobs);
     for (int user = 0; user < SYMBOL_USERS; user++)
         sbx_symbol_store_close(server->symbols[user]);
     sbx_provider_shelf_close(server->providers);

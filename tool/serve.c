@@ -23,6 +23,8 @@ enum {
     OPTION_SEND_TOKEN,
     OPTION_SYMBOLS_TOKEN,
     OPTION_READ_TOKEN,
+    OPTION_BLOBS,
+    OPTION_BLOBS_KEY,
     OPTION_TOKENS,
     OPTION_TOKEN_RATE,
     OPTION_SYMBOL_STORE,
@@ -52,6 +54,11 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "a secret for delivering payloads, and nothing else; may be\nrepeated"},
     [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
     [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
+    [OPTION_BLOBS] = {"--blobs", 0, "DIR|URL",
+                      "where the bytes of payloads go instead of the database: a folder\n(/DIR), or a bucket of an "
+                      "S3-compatible store\n(https://HOST/BUCKET[?region=NAME])"},
+    [OPTION_BLOBS_KEY] = {"--blobs-key", 0, "FILE",
+                          "the bucket's access key and secret key, a line of this file,\nwith a blank between"},
     [OPTION_TOKENS] = {"--tokens", 0, "FILE",
                        "secrets by application and role, made by `stallbox token add`\n(default tokens, below --data); "
                        "read anew when it changes"},
@@ -237,6 +244,12 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
         case OPTION_READ_TOKEN:
             lists->tokens[2].paths[lists->tokens[2].count++] = reader.value;
             break;
+        case OPTION_BLOBS:
+            server_options->blobs = reader.value;
+            break;
+        case OPTION_BLOBS_KEY:
+            server_options->blobs_secret = reader.value; /* a path until it is read */
+            break;
         case OPTION_TOKENS:
             server_options->token_book = reader.value;
             break;
@@ -339,7 +352,7 @@ int sbx_command_serve(int argc, char **argv)
     struct sbx_symbol_helper *helper = NULL;
     struct sbx_triage_nursery *nursery = NULL;
     const char *token_path = NULL;
-    char token[SBX_TOKEN_MAX + 1], why[300];
+    char token[SBX_TOKEN_MAX + 1], blobs_secret[SBX_TOKEN_MAX + 1] = "", why[300];
     bool help = false;
     int status = SBX_EXIT_FAILED;
     /* First of all: what reads strangers' files has none of the secrets that are read next. */
@@ -376,6 +389,13 @@ int sbx_command_serve(int argc, char **argv)
         }
         server_options.token = token;
     }
+    if (server_options.blobs_secret != NULL) {
+        if (sbx_key_pair_read(server_options.blobs_secret, blobs_secret, why, sizeof why) != 0) {
+            status = sbx_failure("serve", "%s", why);
+            goto free_lists;
+        }
+        server_options.blobs_secret = blobs_secret;
+    }
     status = read_role_tokens(&lists, &server_options);
     if (status == SBX_EXIT_DONE) {
         status = serve_until_signal(&server_options);
@@ -384,6 +404,7 @@ int sbx_command_serve(int argc, char **argv)
 free_lists:
     sbx_unseal_keys_wipe(&keys);
     explicit_bzero(token, sizeof token);
+    explicit_bzero(blobs_secret, sizeof blobs_secret);
     lists_finish(&lists);
     sbx_server_unprepare(nursery);
     sbx_symbol_helper_stop(helper);

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int sbx_token_read(const char *path, char *token_out, char *why, size_t why_bytes)
+/* The first line, which may have so many blanks. */
+static int read_line(const char *path, int blanks, char *token_out, char *why, size_t why_bytes)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) {
@@ -49,14 +50,21 @@ int sbx_token_read(const char *path, char *token_out, char *why, size_t why_byte
         length += (size_t)got;
     }
     size_t token_length = 0;
-    while (token_length < length && line[token_length] > ' ' && line[token_length] < 0x7f) {
+    int seen = 0;
+    while (token_length < length && line[token_length] < 0x7f &&
+           (line[token_length] > ' ' || (line[token_length] == ' ' && seen < blanks))) {
+        seen += line[token_length] == ' ';
         token_length++;
     }
     char end = token_length < length ? line[token_length] : '\n';
     if (token_length == 0 || token_length > SBX_TOKEN_MAX || (end != '\n' && end != '\r')) {
         result = -EINVAL;
-        snprintf(why, why_bytes, "%s: the first line must be a token of 1 to %d printable letters without spaces", path,
-                 SBX_TOKEN_MAX);
+        if (blanks == 0) {
+            snprintf(why, why_bytes, "%s: the first line must be a token of 1 to %d printable letters without spaces",
+                     path, SBX_TOKEN_MAX);
+        } else {
+            snprintf(why, why_bytes, "%s: the first line must be an access key, a blank and a secret key", path);
+        }
         goto close_descriptor;
     }
     memcpy(token_out, line, token_length);
@@ -65,4 +73,14 @@ int sbx_token_read(const char *path, char *token_out, char *why, size_t why_byte
 close_descriptor:
     close(descriptor);
     return result;
+}
+
+int sbx_token_read(const char *path, char *token_out, char *why, size_t why_bytes)
+{
+    return read_line(path, 0, token_out, why, why_bytes);
+}
+
+int sbx_key_pair_read(const char *path, char *pair_out, char *why, size_t why_bytes)
+{
+    return read_line(path, 1, pair_out, why, why_bytes);
 }

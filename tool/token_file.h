@@ -14,4 +14,7 @@ enum {
  * ASCII without spaces (it travels in an HTTP header). */
 int sbx_token_read(const char *path, char *token_out, char *why, size_t why_bytes);
 
+/* The same of a line of two words with one blank between, as the keys of a bucket are. */
+int sbx_key_pair_read(const char *path, char *pair_out, char *why, size_t why_bytes);
+
 #endif

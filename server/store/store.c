@@ -11,8 +11,11 @@
 #include "duration_sketch.h"
 #include "interval.h"
 #include "names.h"
+#include "blobs.h"
+#include "store_blobs.h"
 #include "store_inside.h"
 #include "store_schema.h"
+#include "unseal.h"
 
 /* ---- open and close ---- */
 
@@ -75,20 +78,28 @@ void sbx_store_close(struct sbx_store *store)
 static int compare_payload(struct sbx_store *store, int64_t seq, const void *envelope, size_t bytes,
                            enum sbx_stored *stored_out)
 {
+    uint8_t digest[SBX_SEALED_DIGEST_BYTES];
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_PAYLOAD);
     sqlite3_bind_int64(statement, 1, seq);
     int row = sbx_store_step(statement);
     if (row < 0)
         return row;
-    if (row == 0) { /* aged out: nobody can compare any more, and it was stored */
-        *stored_out = SBX_STORED_BEFORE;
-        return 0;
-    }
-    bool is_equal = (size_t)sqlite3_column_bytes(statement, 0) == bytes &&
+    bool is_equal = row > 0 && (size_t)sqlite3_column_bytes(statement, 0) == bytes &&
                     memcmp(sqlite3_column_blob(statement, 0), envelope, bytes) == 0;
-    *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
     sqlite3_reset(statement);
-    return 0;
+    if (row == 0) { /* outside, or aged out: without a digest nobody can compare any more, and it was stored */
+        int result = sbx_sealed_digest(envelope, bytes, digest);
+        if (result < 0)
+            return result;
+        statement = sbx_store_handle_use(&store->writer, READ_BLOB);
+        sqlite3_bind_int64(statement, 1, seq);
+        row = sbx_store_step(statement);
+        is_equal = row > 0 && (sqlite3_column_bytes(statement, 1) != SBX_SEALED_DIGEST_BYTES ||
+                               memcmp(sqlite3_column_blob(statement, 1), digest, SBX_SEALED_DIGEST_BYTES) == 0);
+        sqlite3_reset(statement);
+    }
+    *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
+    return row < 0 ? row : 0;
 }
 
 uint64_t sbx_stall_tenant(const struct sbx_stall *stall)
@@ -142,8 +153,29 @@ static int complete(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
     return result == 0 ? sbx_store_settle_place(store, place, 0) : result; /* it may be the longest now */
 }
 
+/* The bytes of a row: in the database, or under a key where they lie already. */
+static int add_bytes(struct sbx_store *store, int64_t seq, const void *envelope, size_t bytes, const char *key)
+{
+    uint8_t digest[SBX_SEALED_DIGEST_BYTES];
+    int result = key ? sbx_sealed_digest(envelope, bytes, digest) : 0;
+    if (result < 0)
+        return result;
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, key ? SET_BLOB : ADD_PAYLOAD);
+    sqlite3_bind_int64(statement, 1, seq);
+    if (key) {
+        sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
+        sqlite3_bind_blob(statement, 3, digest, sizeof(digest), SQLITE_STATIC);
+    } else {
+        sqlite3_bind_blob64(statement, 2, envelope, bytes, SQLITE_STATIC);
+    }
+    result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result == 0 && key ? sbx_store_blob_keep(store, key) : result;
+}
+
+/* `key`: under which its bytes lie outside; NULL: they are to lie here. */
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
-                       int64_t received_ms)
+                       int64_t received_ms, const char *key)
 {
     char build_id[2 * sizeof(stall->app_build_id) + 1], version[40] = "";
     sbx_hex_print(stall->app_build_id, stall->app_build_id_bytes, build_id);
@@ -180,11 +212,8 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
         return result;
 
     int64_t seq = sqlite3_last_insert_rowid(store->writer.db);
-    statement = sbx_store_handle_use(&store->writer, ADD_PAYLOAD);
-    sqlite3_bind_int64(statement, 1, seq);
-    sqlite3_bind_blob64(statement, 2, envelope, bytes, SQLITE_STATIC);
-    result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement); /* `build_id`, `version` and the envelope end with this call */
+    sqlite3_clear_bindings(statement); /* `build_id` and `version` end with this call */
+    result = add_bytes(store, seq, envelope, bytes, key);
     if (result == 0 && stall->has_rotating_id) {
         statement = sbx_store_handle_use(&store->writer, ADD_ROTATING);
         sqlite3_bind_int64(statement, 1, seq);
@@ -258,30 +287,54 @@ int sbx_store_end(struct sbx_store *store, int result)
     return result;
 }
 
-int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
-                  int64_t received_ms, enum sbx_stored *stored_out)
+/* Is it known, or is it not to be kept? Then *stored_out says which, and 0 is returned; 1: it is to be added; or -errno. The
+ * writer's transaction is open. */
+static int look(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
+                enum sbx_stored *stored_out)
 {
     int64_t seq;
+    int result = sbx_store_find(store, stall->payload_id, &seq, NULL, NULL);
+    if (result == 0)
+        return compare_payload(store, seq, envelope, bytes, stored_out);
+    if (result != -ENOENT)
+        return result;
+    result = is_erased(store, stall);
+    *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* its sender need not try again */
+    return result > 0 ? 0 : result < 0 ? result : 1;
+}
+
+/* Look, and where it is new add it: `key` as for add_payload(); or, where `owed_out` is given, only owe a key for it. */
+static int take(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
+                int64_t received_ms, const char *key, char *owed_out, enum sbx_stored *stored_out)
+{
     sbx_store_handle_lock(&store->writer);
     int result = sbx_store_handle_begin(&store->writer);
     if (result == 0) {
-        result = sbx_store_find(store, stall->payload_id, &seq, NULL, NULL);
-        if (result == -ENOENT) {
-            result = is_erased(store, stall);
-            *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW; /* its sender need not try again */
-            if (result != 0)
-                result = result < 0 ? result : 0;
-            else if (sbx_stall_is_end(stall))
-                result = add_end(store, stall, received_ms, stored_out);
-            else
-                result = add_payload(store, stall, envelope, bytes, received_ms);
-        } else if (result == 0) {
-            result = compare_payload(store, seq, envelope, bytes, stored_out);
-        }
+        int is_new = result = look(store, stall, envelope, bytes, stored_out);
+        if (is_new == 1 && sbx_stall_is_end(stall))
+            result = add_end(store, stall, received_ms, stored_out);
+        else if (is_new == 1 && owed_out)
+            result = sbx_store_blob_owe(store, stall->payload_id, owed_out);
+        else if (is_new == 1)
+            result = add_payload(store, stall, envelope, bytes, received_ms, key);
+        else if (result == 0 && key) /* another post of the same was faster */
+            result = sbx_store_blob_drop(store, key);
         result = sbx_store_end(store, result);
     }
     sbx_store_handle_unlock(&store->writer);
     return result;
+}
+
+int sbx_store_put(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
+                  int64_t received_ms, enum sbx_stored *stored_out)
+{
+    char key[SBX_BLOB_KEY_BYTES] = "";
+    bool is_outside = store->blobs && !sbx_stall_is_end(stall);
+    int result = take(store, stall, envelope, bytes, received_ms, NULL, is_outside ? key : NULL, stored_out);
+    if (result < 0 || !*key)
+        return result;
+    result = sbx_store_blob_put(store, key, envelope, bytes); /* where it fails, the debt is settled within hours */
+    return result < 0 ? result : take(store, stall, envelope, bytes, received_ms, key, NULL, stored_out);
 }
 
 /* ---- triage's side ---- */

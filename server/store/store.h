@@ -179,7 +179,7 @@ struct sbx_triage_input {
     int attempts;
     struct sbx_end_row end;
 };
-/* -ENOENT when it is not there, or its bytes are not. */
+/* -ENOENT when it is not there, or its bytes were aged out; -ENODATA when they lay outside and are gone. */
 int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_triage_input *input_out);
 /* The end alone. */
 int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_end_row *end_out);

@@ -4,6 +4,9 @@
 #ifndef SBX_STORE_INSIDE_H
 #define SBX_STORE_INSIDE_H
 
+#include <stdatomic.h>
+#include <stdio.h>
+
 #include "store.h"
 #include "store_handle.h"
 
@@ -85,6 +88,13 @@ enum writer_statement {
     NEXT_RENAMED,
     ADD_SYMBOL_SENDER,
     COUNT_GAPS_OF_TENANT,
+    READ_BLOB,
+    SET_BLOB,
+    HAS_BLOBS,
+    ADD_DEBT,
+    DROP_DEBT,
+    NEXT_DEBT,
+    OWE_BLOB,
     READ_ID,
     READ_TENANT,
     END_RENAMED,
@@ -104,8 +114,21 @@ struct sbx_store {
     struct sbx_store_handle writer, reader;
     char *path; /* DATA/store.db */
     char version[32];
-    uint32_t min_machines; /* set before anybody reads */
+    uint32_t min_machines;   /* set before anybody reads */
+    struct sbx_blobs *blobs; /* NULL: payloads lie in the database. Likewise */
+    FILE *log;
+    _Atomic bool has_blob_trouble; /* and it was said */
 };
+
+/* ---- bytes outside (store_blobs.c); with the writer's lock held, but put and get, which hold none ---- */
+
+/* A key for a payload that is to come, and the debt of it, which the transaction at hand makes durable. */
+int sbx_store_blob_owe(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], char *key_out);
+int sbx_store_blob_put(struct sbx_store *store, const char *key, const void *bytes, size_t count);
+int sbx_store_blob_keep(struct sbx_store *store, const char *key); /* its row is in the transaction at hand */
+int sbx_store_blob_drop(struct sbx_store *store, const char *key); /* it is of no use: it goes soon */
+/* -EAGAIN: not now. -ENODATA: it is gone, and nobody here took it away. */
+int sbx_store_blob_get(struct sbx_store *store, const char *key, struct sbx_byte_buffer *out);
 
 /* Look for a row by its id; the writer's lock is held. Returns 0, -ENOENT or -errno; `place_out` (may be NULL) is 0 when it has
  * none, `attempts_out` may be NULL. */

@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store_blobs.h"
 #include "store_inside.h"
 
 /* Take one payload away, and what counts it; `place` 0: it has none. The writer's transaction is open. */
 static int drop_snapshot(struct sbx_store *store, int64_t seq, int64_t place)
 {
-    static const enum writer_statement steps[] = {DROP_PAYLOAD, DROP_ROTATING, DROP_END,
-                                                  DROP_GAPS,    DROP_WAS_IN,   DROP_SNAPSHOT};
+    static const enum writer_statement steps[] = {OWE_BLOB,  DROP_PAYLOAD, DROP_ROTATING, DROP_END,
+                                                  DROP_GAPS, DROP_WAS_IN,  DROP_SNAPSHOT};
     int result = sbx_store_leave_place(store, seq, place);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
         sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
@@ -74,6 +75,8 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
     if (result == 0 && count > 0) /* the journal has what was overwritten in the file */
         sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     sbx_store_handle_unlock(&store->writer);
+    if (result == 0 && count > 0) /* what is away now is found again by the ager */
+        (void)sbx_store_settle_blobs(store, now_ms, (size_t)count);
     return result < 0 ? result : count;
 }
 
@@ -83,7 +86,7 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
  * to read them. Returns 1 and its id, 0 when there is none, or -errno. */
 static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
 {
-    static const enum writer_statement steps[] = {DROP_PAYLOAD, LEAVE_PAYLOAD, DROP_GAPS};
+    static const enum writer_statement steps[] = {OWE_BLOB, DROP_PAYLOAD, LEAVE_PAYLOAD, DROP_GAPS};
     sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
     sqlite3_bind_int64(statement, 1, before_ms);
     int result = sbx_store_step(statement);

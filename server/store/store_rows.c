@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "blobs.h"
 #include "store_inside.h"
 #include "store_symbols.h"
 
@@ -80,12 +81,15 @@ enum reader_statement {
 static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
 
 const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
-    [READ_ENVELOPE] = "SELECT p.envelope FROM snapshot s JOIN payload p ON p.seq = s.seq WHERE s.id = ?1 AND " IS_SEEN,
+    [READ_ENVELOPE] =
+        "SELECT p.envelope, s.blob FROM snapshot s LEFT JOIN payload p ON p.seq = s.seq WHERE s.id = ?1 AND s.bytes > 0"
+        " AND " IS_SEEN,
     [EACH_PENDING] = "SELECT s.id, COALESCE(r.id, s.session) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
                      " WHERE s.state = 0 ORDER BY s.attempts, s.seq LIMIT ?1",
-    [TRIAGE_INPUT] = "SELECT p.envelope, s.state, s.attempts, e.how, e.signal, e.duration_ns FROM snapshot s"
-                     " JOIN payload p ON p.seq = s.seq"
-                     " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1",
+    [TRIAGE_INPUT] =
+        "SELECT p.envelope, s.state, s.attempts, e.how, e.signal, e.duration_ns, s.blob FROM snapshot s"
+        " LEFT JOIN payload p ON p.seq = s.seq"
+        " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1 AND s.bytes > 0",
     [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_SEEN " AND " IS_COMMON,
     [NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
@@ -168,16 +172,18 @@ int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_I
     sqlite3_stmt *statement = use_to_show(view, READ_ENVELOPE);
     sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
     int result = sbx_store_step(statement);
+    char key[SBX_BLOB_KEY_BYTES] = "";
     if (result > 0) {
         sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 0),
                                (size_t)sqlite3_column_bytes(statement, 0));
+        sbx_store_column_text(statement, 1, key, sizeof(key));
         sqlite3_reset(statement);
         result = envelope_out->failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
     }
     sbx_store_handle_unlock(&view->store->reader);
-    return result;
+    return result == 0 && *key ? sbx_store_blob_get(view->store, key, envelope_out) : result;
 }
 
 /* ---- triage's side ---- */
@@ -192,6 +198,7 @@ static struct sbx_end_row read_end(sqlite3_stmt *statement, int first)
 
 int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_triage_input *input_out)
 {
+    char key[SBX_BLOB_KEY_BYTES] = "";
     *input_out = (struct sbx_triage_input){0};
     sbx_store_handle_lock(&store->reader);
     sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, TRIAGE_INPUT);
@@ -203,13 +210,14 @@ int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTE
         input_out->state = (enum sbx_triage_state)sqlite3_column_int(statement, 1);
         input_out->attempts = sqlite3_column_int(statement, 2);
         input_out->end = read_end(statement, 3);
+        sbx_store_column_text(statement, 6, key, sizeof(key));
         sqlite3_reset(statement);
         result = input_out->envelope.failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
     }
     sbx_store_handle_unlock(&store->reader);
-    return result;
+    return result == 0 && *key ? sbx_store_blob_get(store, key, &input_out->envelope) : result;
 }
 
 int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_end_row *end_out)

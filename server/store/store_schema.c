@@ -18,6 +18,9 @@
  *     day, build                                its rows among the sums; day: the client's where the server's clock can believe it
  *     bucket                                    of its duration (duration_sketch.h); NULL: it has none
  *     app, cause, class, function, module, headline TEXT; confidence REAL
+ *     blob TEXT, digest BLOB(32)                the key of its bytes, where they lie outside (store_blobs.h); their SHA-256
+ *   blob_debt                                   keys that must not have bytes, from when on that is sure; 0: at once
+ *     key TEXT PRIMARY KEY, at_ms
  *   payload                                     apart, so that a scan of rows does not walk over bytes
  *     seq INTEGER PRIMARY KEY, envelope BLOB
  *   rotating                                    the machine's id in it, for 90 days (proto/erasure_format.h)
@@ -62,7 +65,7 @@
 #include "duration_sketch.h"
 
 enum {
-    SCHEMA_VERSION = 5,
+    SCHEMA_VERSION = 6,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
@@ -195,7 +198,7 @@ const char sbx_store_writer_setup[] =
     " state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, triaged_by TEXT, failure TEXT,"
     " app TEXT, cause TEXT, class TEXT, function TEXT, module TEXT, headline TEXT, confidence REAL,"
     " place INTEGER, day INTEGER NOT NULL DEFAULT 0, build INTEGER NOT NULL DEFAULT 0, bucket INTEGER,"
-    " tenant INTEGER);"
+    " tenant INTEGER, blob TEXT, digest BLOB);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* and by seq */
@@ -203,6 +206,9 @@ const char sbx_store_writer_setup[] =
     "CREATE INDEX IF NOT EXISTS snapshot_of_place_duration ON snapshot(place, duration_ns);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_app ON snapshot(app, received_ms, app_build_id);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_build ON snapshot(app_build_id, seq);"
+    "CREATE INDEX IF NOT EXISTS snapshot_with_blob ON snapshot(seq) WHERE blob IS NOT NULL;"
+    "CREATE TABLE IF NOT EXISTS blob_debt(key TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS blob_debt_at ON blob_debt(at_ms);"
     "CREATE INDEX IF NOT EXISTS snapshot_of_tenant ON snapshot(tenant, seq);"
     "CREATE INDEX IF NOT EXISTS snapshot_received ON snapshot(received_ms);"
     "CREATE INDEX IF NOT EXISTS snapshot_with_payload ON snapshot(received_ms) WHERE bytes > 0;"
@@ -299,6 +305,13 @@ static const char from_schema_4[] =
     "PRAGMA user_version=5;"
     "COMMIT;";
 
+/* From schema 5: all bytes lay in the database, and stay there. */
+static const char from_schema_5[] = "BEGIN IMMEDIATE;"
+                                    "ALTER TABLE snapshot ADD COLUMN blob TEXT;"
+                                    "ALTER TABLE snapshot ADD COLUMN digest BLOB;"
+                                    "PRAGMA user_version=6;"
+                                    "COMMIT;";
+
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
@@ -388,7 +401,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [NEXT_AGED] = "SELECT seq, id, place FROM snapshot WHERE received_ms < ?1 ORDER BY received_ms LIMIT 1",
     [NEXT_AGED_PAYLOAD] =
         "SELECT seq, id, state FROM snapshot WHERE received_ms < ?1 AND bytes > 0 ORDER BY received_ms LIMIT 1",
-    [LEAVE_PAYLOAD] = "UPDATE snapshot SET bytes = 0 WHERE seq = ?1",
+    [LEAVE_PAYLOAD] = "UPDATE snapshot SET bytes = 0, blob = NULL WHERE seq = ?1",
     [FORGET_ERASED] = "DELETE FROM erased WHERE at_ms < ?1",
     [SET_RIGHT] = "UPDATE snapshot SET received_ms = ?1 WHERE received_ms > ?2",
     [FIND_END] = "SELECT 1 FROM stall_end WHERE first = ?1",
@@ -417,6 +430,15 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [COUNT_GAPS_OF_TENANT] =
         "SELECT COUNT(*) FROM gap g JOIN module m ON m.id = g.module JOIN snapshot s ON s.seq = g.seq"
         " WHERE m.build_id = ?1 AND s.tenant = ?2",
+    [READ_BLOB] = "SELECT blob, digest FROM snapshot WHERE seq = ?1",
+    [SET_BLOB] = "UPDATE snapshot SET blob = ?2, digest = ?3 WHERE seq = ?1",
+    [HAS_BLOBS] = "SELECT 1 FROM snapshot WHERE blob IS NOT NULL LIMIT 1",
+    [ADD_DEBT] = "INSERT OR REPLACE INTO blob_debt(key, at_ms) VALUES(?1, ?2)",
+    [DROP_DEBT] = "DELETE FROM blob_debt WHERE key = ?1",
+    [NEXT_DEBT] = "SELECT key FROM blob_debt WHERE at_ms < ?1 LIMIT 1",
+    [OWE_BLOB] =
+        "INSERT OR REPLACE INTO blob_debt(key, at_ms) SELECT blob, 0 FROM snapshot WHERE seq = ?1 AND blob IS NOT"
+        " NULL",
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
     [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
@@ -496,8 +518,8 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3,
-                                        from_schema_4}; /* by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4,
+                                        from_schema_5}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
         if (sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
             snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));

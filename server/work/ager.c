@@ -11,6 +11,7 @@
 
 #include "monotonic_in.h"
 #include "symbol_store.h"
+#include "store_blobs.h"
 
 enum {
     PASS_EVERY_S = 3600,
@@ -106,6 +107,8 @@ static void pass(struct sbx_ager *ager)
         result = age(ager, SBX_AGED_SNAPSHOT, now - ager->retention_days * DAY_MS);
         gone += result > 0 ? result : 0;
     }
+    result = sbx_store_settle_blobs(ager->boxes.store, now, SIZE_MAX);
+    say(ager, "blobs without a payload", result > 0 ? (uint64_t)result : 0, result < 0 ? result : 0);
     result = sbx_store_end_ageing(ager->boxes.store, now, erased_before_ms, gone != 0);
     if (result == 0)
         result = sbx_sealed_store_forget(ager->boxes.sealed, now);

@@ -169,16 +169,20 @@ int sbx_triage_one(struct sbx_triage_hand *hand, const uint8_t id[SBX_ID_BYTES],
     char why[200] = "";
     int64_t begin_us = now_us();
     int result = sbx_store_triage_input(store, id, &input);
-    if (result < 0) {
+    if (result < 0 && result != -ENODATA) {
         sbx_byte_buffer_finish(&input.envelope);
         return result == -ENOENT ? result : NOT_NOW;
     }
+    bool is_gone = result == -ENODATA;
     if (!is_anew && input.state != SBX_TRIAGE_PENDING) { /* said twice that it waits */
         sbx_byte_buffer_finish(&input.envelope);
         return 0;
     }
     if (input.attempts >= SBX_TRIAGE_ATTEMPTS_MAX) {
         snprintf(why, sizeof(why), "triage began %d times and never came to an end", SBX_TRIAGE_ATTEMPTS_MAX);
+        result = IS_BAD;
+    } else if (is_gone) {
+        snprintf(why, sizeof(why), "its payload is gone from the store of blobs");
         result = IS_BAD;
     } else {
         result = judge_until_whole(hand, id, &input, why, sizeof(why));
