@@ -272,7 +272,13 @@ static void print_overhead(const struct sbx_recording_header *header, uint64_t n
         printf("                   the application has hardly run (%.0f ms of CPU time)\n",
                (double)overhead->application_ns / 1e6);
     }
-    if (header->note.open != 0) {
+    bool is_told = false;
+    for (unsigned i = 0; i < SBX_TOLD_MAX; i++) {
+        is_told |= header->told[i].state == SBX_TOLD_STANDS;
+    }
+    if (is_told) {
+        printf("                   a stall that was reported goes on: its end is awaited\n");
+    } else if (header->note.open != 0) {
         printf("                   a stall is in the making: it is recorded more closely until it ends\n");
     }
     printf("governor           interval %u us, gap %u us, %u changes, points shed:", overhead->interval_us,

@@ -22,6 +22,7 @@
 #include "stored_list.h"
 #include "symbol_helper.h"
 #include "symbol_store.h"
+#include "whole_write.h"
 #include "zstd_file.h"
 
 enum {
@@ -197,21 +198,6 @@ static int look_at_disk(const struct sbx_symbol_intake *intake, int fd)
     return (uint64_t)status.f_bavail * status.f_frsize < intake->settings.reserve_bytes ? -ENOSPC : 0;
 }
 
-/* Write all of it. Returns 0 or -errno. */
-static int write_all(int fd, const char *bytes, size_t count)
-{
-    while (count) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        bytes += written;
-        count -= (size_t)written;
-    }
-    return 0;
-}
-
 void sbx_symbol_upload_append(struct sbx_symbol_upload *upload, const void *bytes, size_t byte_count)
 {
     struct sbx_symbol_intake *intake = upload->intake;
@@ -222,7 +208,7 @@ void sbx_symbol_upload_append(struct sbx_symbol_upload *upload, const void *byte
         upload->failure = look_at_disk(intake, upload->fd);
     }
     if (upload->failure == 0)
-        upload->failure = write_all(upload->fd, bytes, byte_count);
+        upload->failure = sbx_write_all(upload->fd, bytes, byte_count);
     upload->bytes += byte_count;
     if (upload->failure != 0 && upload->fd >= 0) { /* what was written is of no use any more */
         close(upload->fd);

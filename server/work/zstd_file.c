@@ -8,24 +8,12 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "whole_write.h"
+
 enum {
     WINDOW_LOG_MAX = 27,
     PART_BYTES = 128 << 10,
 };
-
-static int write_all(int fd, const char *bytes, size_t count)
-{
-    while (count) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        bytes += written;
-        count -= (size_t)written;
-    }
-    return 0;
-}
 
 /* Expand one part. *hint_out: 0 where a frame has ended. */
 static int expand_part(ZSTD_DStream *stream, ZSTD_inBuffer *part, char *buffer, int out, uint64_t bytes_max,
@@ -42,7 +30,7 @@ static int expand_part(ZSTD_DStream *stream, ZSTD_inBuffer *part, char *buffer, 
         if (plain.pos > bytes_max - *bytes)
             return -E2BIG;
         *bytes += plain.pos;
-        int result = write_all(out, buffer, plain.pos);
+        int result = sbx_write_all(out, buffer, plain.pos);
         if (result < 0)
             return result;
         if (hint == 0 && part->pos == part->size)

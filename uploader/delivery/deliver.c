@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deliver.c - from the spool to the server, one payload at a time.
  *
- * What is remembered between steps is only when to try again, and that is in the spool too (delivery_memory.h); what is
+ * What is remembered between steps is only when to try again, and that is in the spool too (delivery_holds.h); what is
  * to be sent is read from the folder each time. So a restart, or another process that takes over, loses nothing and
  * asks no sooner. */
 #include "deliver.h"
@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "audit.h"
-#include "delivery_memory.h"
-#include "durable_file.h"
+#include "delivery_holds.h"
 #include "envelope.h"
 #include "erasure.h"
 #include "payload_verify.h"
@@ -30,30 +29,21 @@ static const uint64_t gate_again_ms = 60000;     /* how soon to ask again whethe
 static const uint64_t other_deliverer_ms = 2000; /* how soon to look whether it is gone */
 static const uint64_t consent_look_ms = 250;
 static const uint64_t denied_ms = 3600000; /* he may change his mind */
-static const char lock_name[] = ".deliver.lock", memory_name[] = ".deliver.state";
+static const char lock_name[] = ".deliver.lock";
 
 enum {
     CHOKES_MAX = 3
 }; /* a server that chokes on so many payloads in a row chokes on all of them */
 
-/* A payload that was tried and has to wait. */
-struct waiting {
-    struct sbx_hold hold;
-    bool seen; /* in this step's listing; those not seen are forgotten */
-};
-
 struct sbx_deliverer {
     struct sbx_spool *spool;
     char *server_url, *token;
     int lock; /* descriptor of the locked file, or -1 */
-    struct waiting *waiting;
-    size_t waiting_count, waiting_room;
-    struct sbx_hold server;    /* the server, not a payload, is the matter: nothing is sent before it is due */
-    uint32_t chokes;           /* payloads in a row that the server choked on */
-    bool is_memory_old;        /* what the spool remembers is not what is known here */
-    uint64_t next_due_ms;      /* in a step: the earliest time at which something may be due */
-    uint64_t withheld_bytes;   /* in a step: the smallest payload that the gate held back */
-    uint64_t unwanted_look_ms; /* in a transfer: when the consent is looked at again */
+    struct sbx_delivery_holds holds;
+    uint32_t chokes;                        /* payloads in a row that the server choked on */
+    uint64_t next_due_ms;                   /* in a step: the earliest time at which something may be due */
+    uint64_t withheld_bytes;                /* in a step: the smallest payload that the gate held back */
+    uint64_t unwanted_look_ms;              /* in a transfer: when the consent is looked at again */
     const struct sbx_delivery_clock *clock; /* NULL: the system's */
     bool (*is_over)(void *context);         /* NULL: never */
     void *is_over_context;
@@ -164,7 +154,7 @@ void sbx_deliverer_destroy(struct sbx_deliverer *deliverer)
     }
     free(deliverer->token);
     free(deliverer->server_url);
-    free(deliverer->waiting);
+    sbx_delivery_holds_release(&deliverer->holds);
     free(deliverer);
 }
 
@@ -178,58 +168,11 @@ const char *sbx_deliverer_last_error(const struct sbx_deliverer *deliverer)
     return deliverer->error;
 }
 
-/* Look up what the one before knew. */
-static void recall(struct sbx_deliverer *deliverer)
-{
-    uint8_t *text;
-    size_t bytes;
-    struct sbx_delivery_now now;
-    struct sbx_delivery_memory *memory;
-    deliverer->server = (struct sbx_hold){.fails = 0};
-    deliverer->waiting_count = 0;
-    deliverer->is_memory_old = false;
-    if (sbx_durable_file_read(deliverer->spool->root, memory_name, SBX_DELIVERY_MEMORY_BYTES_MAX, &text, &bytes) != 0) {
-        return;
-    }
-    memory = malloc(sizeof *memory);
-    if (memory != NULL) {
-        read_now(deliverer, &now);
-        sbx_delivery_memory_parse((const char *)text, bytes, deliverer->server_url, &now, memory);
-        deliverer->server = memory->server;
-        deliverer->waiting = reallocarray(NULL, SBX_HOLDS_MAX, sizeof *deliverer->waiting);
-        deliverer->waiting_room = deliverer->waiting != NULL ? SBX_HOLDS_MAX : 0;
-        for (size_t i = 0; i < memory->payload_count && i < deliverer->waiting_room; i++) {
-            deliverer->waiting[deliverer->waiting_count++] = (struct waiting){.hold = memory->payloads[i]};
-        }
-    }
-    free(memory);
-    free(text);
-}
-
-/* Write down what the next one must know. What cannot be written is only not known to him. */
 static void memorize(struct sbx_deliverer *deliverer)
 {
-    if (!deliverer->is_memory_old) {
-        return;
-    }
-    struct sbx_delivery_memory *memory = calloc(1, sizeof *memory);
-    char *text = malloc(SBX_DELIVERY_MEMORY_BYTES_MAX);
-    if (memory != NULL && text != NULL) {
-        struct sbx_delivery_now now;
-        memory->server = deliverer->server;
-        for (size_t i = 0; i < deliverer->waiting_count && i < SBX_HOLDS_MAX; i++) {
-            memory->payloads[memory->payload_count++] = deliverer->waiting[i].hold;
-        }
-        read_now(deliverer, &now);
-        if (sbx_delivery_memory_is_empty(memory)) {
-            deliverer->is_memory_old = unlinkat(deliverer->spool->root, memory_name, 0) != 0 && errno != ENOENT;
-        } else {
-            size_t bytes = sbx_delivery_memory_print(memory, deliverer->server_url, &now, text);
-            deliverer->is_memory_old = sbx_durable_file_write(deliverer->spool->root, memory_name, text, bytes) != 0;
-        }
-    }
-    free(text);
-    free(memory);
+    struct sbx_delivery_now now;
+    read_now(deliverer, &now);
+    sbx_delivery_holds_memorize(&deliverer->holds, deliverer->spool->root, deliverer->server_url, &now);
 }
 
 /* Become the one that delivers from this spool. Never waits: a stopped holder must not stop us too. */
@@ -249,56 +192,10 @@ static bool take_lock(struct sbx_deliverer *deliverer)
         return false;
     }
     deliverer->lock = lock;
-    free(deliverer->waiting);
-    deliverer->waiting = NULL;
-    deliverer->waiting_room = 0;
-    recall(deliverer);
+    struct sbx_delivery_now now;
+    read_now(deliverer, &now);
+    sbx_delivery_holds_recall(&deliverer->holds, deliverer->spool->root, deliverer->server_url, &now);
     return true;
-}
-
-static struct waiting *find_waiting(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLOAD_ID_BYTES])
-{
-    for (size_t i = 0; i < deliverer->waiting_count; i++) {
-        if (memcmp(deliverer->waiting[i].hold.id, id, SBX_PAYLOAD_ID_BYTES) == 0) {
-            return &deliverer->waiting[i];
-        }
-    }
-    return NULL;
-}
-
-/* Remember that `id` has to wait. NULL without memory: then it is tried again in the next step, too soon at worst. */
-static struct waiting *remember(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLOAD_ID_BYTES])
-{
-    struct waiting *known = find_waiting(deliverer, id);
-    if (known != NULL) {
-        return known;
-    }
-    if (deliverer->waiting_count == deliverer->waiting_room) {
-        size_t room = deliverer->waiting_room == 0 ? 16 : 2 * deliverer->waiting_room;
-        struct waiting *grown = reallocarray(deliverer->waiting, room, sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        deliverer->waiting = grown;
-        deliverer->waiting_room = room;
-    }
-    struct waiting *fresh = &deliverer->waiting[deliverer->waiting_count++];
-    *fresh = (struct waiting){.seen = true};
-    memcpy(fresh->hold.id, id, SBX_PAYLOAD_ID_BYTES);
-    return fresh;
-}
-
-static void forget_unseen(struct sbx_deliverer *deliverer)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < deliverer->waiting_count; i++) {
-        if (deliverer->waiting[i].seen) {
-            deliverer->waiting[kept] = deliverer->waiting[i];
-            deliverer->waiting[kept++].seen = false;
-        }
-    }
-    deliverer->is_memory_old |= kept != deliverer->waiting_count;
-    deliverer->waiting_count = kept;
 }
 
 /* Is this a payload that may leave: whole, under its own name, and passed by the privacy check? Asked again here
@@ -379,12 +276,12 @@ static void postpone(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLO
                      const struct sbx_send_result *result)
 {
     deliverer->counts.later++;
-    deliverer->is_memory_old = true;
+    deliverer->holds.is_news = true;
     if (concerns_server(result)) {
-        begin_hold(deliverer, &deliverer->server, result->retry_after_ms);
+        begin_hold(deliverer, &deliverer->holds.server, result->retry_after_ms);
         return;
     }
-    struct waiting *waiting = remember(deliverer, id);
+    struct sbx_waiting *waiting = sbx_delivery_holds_remember(&deliverer->holds, id);
     if (waiting != NULL) {
         begin_hold(deliverer, &waiting->hold, result->retry_after_ms);
         deliverer->next_due_ms =
@@ -395,8 +292,8 @@ static void postpone(struct sbx_deliverer *deliverer, const uint8_t id[SBX_PAYLO
 /* The server answered as one that works. */
 static void forgive_server(struct sbx_deliverer *deliverer)
 {
-    deliverer->is_memory_old |= deliverer->server.fails != 0;
-    deliverer->server = (struct sbx_hold){.fails = 0};
+    deliverer->holds.is_news |= deliverer->holds.server.fails != 0;
+    deliverer->holds.server = (struct sbx_hold){.fails = 0};
     deliverer->chokes = 0;
 }
 
@@ -405,12 +302,12 @@ void sbx_deliverer_hurry(struct sbx_deliverer *deliverer)
     if (!take_lock(deliverer)) {
         return;
     }
-    if (!deliverer->server.is_asked) {
-        deliverer->server.due_ms = 0;
+    if (!deliverer->holds.server.is_asked) {
+        deliverer->holds.server.due_ms = 0;
     }
-    for (size_t i = 0; i < deliverer->waiting_count; i++) {
-        if (!deliverer->waiting[i].hold.is_asked) {
-            deliverer->waiting[i].hold.due_ms = 0;
+    for (size_t i = 0; i < deliverer->holds.count; i++) {
+        if (!deliverer->holds.waiting[i].hold.is_asked) {
+            deliverer->holds.waiting[i].hold.due_ms = 0;
         }
     }
 }
@@ -530,7 +427,7 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
         report(deliverer, deliverer->server_url, sent.why);
         postpone(deliverer, id, &sent);
         if (!concerns_server(&sent) && ++deliverer->chokes >= CHOKES_MAX) {
-            begin_hold(deliverer, &deliverer->server, sent.retry_after_ms);
+            begin_hold(deliverer, &deliverer->holds.server, sent.retry_after_ms);
         }
         break;
     }
@@ -541,7 +438,7 @@ static void send_one(struct sbx_deliverer *deliverer, const char *path, const ui
 static int deliver_one(void *context, const char *path, const uint8_t id[16])
 {
     struct sbx_deliverer *deliverer = context;
-    struct waiting *waiting = find_waiting(deliverer, id);
+    struct sbx_waiting *waiting = sbx_delivery_holds_find(&deliverer->holds, id);
     if (waiting != NULL) {
         waiting->seen = true;
         if (waiting->hold.due_ms > now_ms(deliverer)) {
@@ -600,7 +497,7 @@ static int deliver_one(void *context, const char *path, const uint8_t id[16])
     }
     free(envelope);
     memorize(deliverer);
-    return deliverer->server.due_ms > now_ms(deliverer);
+    return deliverer->holds.server.due_ms > now_ms(deliverer);
 }
 
 static int any_waiting(void *context, const char *path, const uint8_t id[16])
@@ -639,21 +536,21 @@ static uint64_t send_payloads(struct sbx_deliverer *deliverer)
         return refused(deliverer);
     }
     uint64_t now = now_ms(deliverer);
-    if (deliverer->server.due_ms > now) {
-        return deliverer->server.due_ms - now;
+    if (deliverer->holds.server.due_ms > now) {
+        return deliverer->holds.server.due_ms - now;
     }
     deliverer->next_due_ms = deliverer->withheld_bytes = UINT64_MAX;
     int result = sbx_spool_each(deliverer->spool, deliver_one, deliverer);
     if (result == 0) {
-        forget_unseen(deliverer); /* a whole listing: what was not in it is gone */
+        sbx_delivery_holds_forget_unseen(&deliverer->holds); /* a whole listing: what was not in it is gone */
         memorize(deliverer);
     }
     if (sbx_spool_is_denied(deliverer->spool)) {
         return refused(deliverer);
     }
     now = now_ms(deliverer);
-    if (deliverer->server.due_ms > now) {
-        return deliverer->server.due_ms - now;
+    if (deliverer->holds.server.due_ms > now) {
+        return deliverer->holds.server.due_ms - now;
     }
     if (deliverer->next_due_ms != UINT64_MAX) {
         return deliverer->next_due_ms > now ? deliverer->next_due_ms - now : 1;

@@ -216,19 +216,7 @@ static struct envelope toy_stall(uint64_t seed)
     int32_t module = sbx_builder_module(builder, 6, bytes, sizeof(bytes), NULL);
     const struct sbx_build_frame frames[] = {{module, 1 << 20 | 3, false}, /* its first function, at line 3 */
                                              {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
-    sbx_builder_thread(builder, NULL, 1);
-    uint32_t stack = sbx_builder_stack(builder, frames, 2);
-    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
-                                                          .op = SBX_OP_USLEEP,
-                                                          .begin_us = -2000000,
-                                                          .end_us = 0,
-                                                          .stack = stack,
-                                                          .message = 1,
-                                                          .cpu_us = 1000});
-    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
-    trigger->duration_us = 2000000;
-    trigger->history_us = 2000000;
-    trigger->message = 1;
+    sbx_builder_sleep(builder, frames, 2);
     static uint8_t id[] = {0xd1, 0x45, 0x0b, 0xc5, 0xfa, 0x9a, 0xf7, 0xe6};
     ProtobufCBinaryData column = {sizeof(id), id};
     Stallbox__V1__Functions functions = STALLBOX__V1__FUNCTIONS__INIT;

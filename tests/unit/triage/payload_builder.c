@@ -624,3 +624,20 @@ int32_t sbx_builder_module_file(struct sbx_payload_builder *builder, uint32_t ki
     close(fd);
     return index;
 }
+
+void sbx_builder_sleep(struct sbx_payload_builder *builder, const struct sbx_build_frame *frames, size_t count)
+{
+    sbx_builder_thread(builder, NULL, 1);
+    uint32_t stack = sbx_builder_stack(builder, frames, count);
+    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
+                                                          .op = SBX_OP_USLEEP,
+                                                          .begin_us = -2000000,
+                                                          .end_us = 0,
+                                                          .stack = stack,
+                                                          .message = 1,
+                                                          .cpu_us = 1000});
+    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
+    trigger->duration_us = 2000000;
+    trigger->history_us = 2000000;
+    trigger->message = 1;
+}

@@ -72,6 +72,8 @@ uint32_t sbx_builder_process(struct sbx_payload_builder *builder, uint32_t role)
 void sbx_builder_thread_process(struct sbx_payload_builder *builder, uint32_t thread, uint32_t process);
 /* Leaf first. Equal frames and equal tails are shared, as the agent does. Returns the callstack id. */
 uint32_t sbx_builder_stack(struct sbx_payload_builder *builder, const struct sbx_build_frame *frames, size_t count);
+/* The main thread, which slept for the whole of its message, two seconds, in these frames: that is what triggered. */
+void sbx_builder_sleep(struct sbx_payload_builder *builder, const struct sbx_build_frame *frames, size_t count);
 void sbx_builder_record(struct sbx_payload_builder *builder, struct sbx_build_record record);
 
 /* Scalars live in this message until it is packed: trigger, policy, platform and so on may be set at will. The first

@@ -225,19 +225,7 @@ static struct sbx_payload_builder *hostile_builder(uint64_t seed)
     assert_true(script && image);
     const struct sbx_build_frame frames[] = {
         {module, script + 8, false}, {module, image + 8, false}, {SBX_BUILD_END, SBX_WALK_COMPLETE, false}};
-    sbx_builder_thread(builder, NULL, 1);
-    uint32_t stack = sbx_builder_stack(builder, frames, 2);
-    sbx_builder_record(builder, (struct sbx_build_record){.kind = SBX_RECORD_SLEEP,
-                                                          .op = SBX_OP_USLEEP,
-                                                          .begin_us = -2000000,
-                                                          .end_us = 0,
-                                                          .stack = stack,
-                                                          .message = 1,
-                                                          .cpu_us = 1000});
-    Stallbox__V1__Trigger *trigger = sbx_builder_payload(builder)->trigger;
-    trigger->duration_us = 2000000;
-    trigger->history_us = 2000000;
-    trigger->message = 1;
+    sbx_builder_sleep(builder, frames, 2);
     return builder;
 }
 
