@@ -15,7 +15,11 @@
 
 enum {
     JS_PAGE_BITS = 12,
-    JS_PAGES_KNOWN = 16, /* power of two */
+    JS_PAGES_BITS = 6,
+    JS_PAGES_KNOWN = 1 << JS_PAGES_BITS,
+    JS_CHUNK_BITS = 18,
+    JS_CHUNKS_BITS = 4,
+    JS_CHUNKS_KNOWN = 1 << JS_CHUNKS_BITS,
     JS_OBJECT_TAG = 1,
     JS_OBJECT_TAG_MASK = 3,
     JS_MAP_TYPE = 12, /* in a map: the sort of its objects, two bytes */
@@ -27,24 +31,29 @@ typedef uint32_t js_half __attribute__((may_alias));
 typedef uint16_t js_quarter __attribute__((may_alias));
 #define JS_READS __attribute__((no_sanitize("address", "thread", "alignment")))
 
-/* The pages that may be read, as far as this walk has asked. Begins zeroed. */
+/* What may be read, as far as this walk has asked. Begins zeroed. V8 takes memory in chunks of 256 KiB, whose head says which part
+ * of it is in use: so one question is enough for all objects of a chunk. */
 struct js_pages {
     uint64_t known[JS_PAGES_KNOWN]; /* number of the page + 1 */
+    struct {
+        uint64_t low, high; /* [low, high) may be read */
+    } chunks[JS_CHUNKS_KNOWN];
 };
+
+/* The same as js_can_read(), of what was not asked yet. */
+bool js_ask_to_read(struct js_pages *pages, uint64_t at, size_t bytes);
+
+static inline uint64_t js_place_of(uint64_t number, unsigned bits)
+{
+    return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+}
 
 /* May these bytes, at most a page of them, be read? */
 static inline bool js_can_read(struct js_pages *pages, uint64_t at, size_t bytes)
 {
     uint64_t first = at >> JS_PAGE_BITS, last = (at + bytes - 1) >> JS_PAGE_BITS;
-    uint64_t *known = &pages->known[first & (JS_PAGES_KNOWN - 1)];
-    if (first == last && *known == first + 1) {
-        return true;
-    }
-    if (first == 0 || last < first || stallbox_provider_can_read((const void *)(uintptr_t)at, bytes) == 0) {
-        return false;
-    }
-    *known = first + 1;
-    return true;
+    uint64_t known = pages->known[js_place_of(first, JS_PAGES_BITS)];
+    return (first == last && known == first + 1) || js_ask_to_read(pages, at, bytes);
 }
 
 /* Plain loads, of what js_can_read() said yes to. */

@@ -37,7 +37,6 @@ static const struct {
     {"v8dbg_class_Script__source__Object", JS_SCRIPT_SOURCE},
     {"v8dbg_class_Script__name__Object", JS_SCRIPT_NAME},
     {"v8dbg_class_Script__line_ends__Object", JS_SCRIPT_LINE_ENDS},
-    {"v8dbg_class_UncompiledData__inferred_name__String", JS_UNCOMPILED_NAME},
     {"v8dbg_class_String__length__int32_t", JS_STRING_LENGTH},
     {"v8dbg_class_SeqOneByteString__chars__char", JS_STRING_FIRST},
     {"v8dbg_class_SeqTwoByteString__chars__char", JS_STRING_FIRST},
@@ -92,11 +91,7 @@ bool js_layout_read(struct js_layout *layout, const char *version, js_find_numbe
         {"v8dbg_type_FixedArray__FIXED_ARRAY_TYPE", &layout->type_array},
         {"v8dbg_type_ByteArray__BYTE_ARRAY_TYPE", &layout->type_bytes},
         {"v8dbg_type_Code__CODE_TYPE", &layout->type_code},
-        {"v8dbg_type_UncompiledDataWithPreparseData__UNCOMPILED_DATA_WITH_PREPARSE_DATA_TYPE",
-         &layout->type_first_uncompiled},
-        {"v8dbg_type_UncompiledDataWithoutPreparseDataWithJob__"
-         "UNCOMPILED_DATA_WITHOUT_PREPARSE_DATA_WITH_JOB_TYPE",
-         &layout->type_last_uncompiled},
+        {"v8dbg_type_InterpreterData__INTERPRETER_DATA_TYPE", &layout->type_interpreter},
         {"v8dbg_frametype_EntryFrame", &layout->frame_entry},
         {"v8dbg_frametype_ConstructEntryFrame", &layout->frame_construct_entry},
         {"v8dbg_frametype_ExitFrame", &layout->frame_exit},
@@ -108,6 +103,11 @@ bool js_layout_read(struct js_layout *layout, const char *version, js_find_numbe
             snprintf(why, why_bytes, "V8 %s does not tell %s", version, wanted[i].name + strlen("v8dbg_"));
             return false;
         }
+    }
+    if (layout->minor == 3 &&
+        !read_number(find, "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", &layout->type_stream)) {
+        snprintf(why, why_bytes, "V8 %s does not tell how it keeps instructions", version);
+        return false;
     }
     layout->fast_call = layout->minor == 2 ? 256 : 232; /* v8-internal.h: kIsolateFastCCallCallerFpOffset */
     snprintf(why, why_bytes, "V8 %s", version);

@@ -44,7 +44,6 @@ enum {
     JS_SCOPE_FLAGS = 8,
     JS_SCOPE_LOCALS = 24,
     JS_SCOPE_REST = 32,
-    JS_UNCOMPILED_NAME = 8,
 
     /* how a thread's state lies from the word in which it names its isolate */
     JS_TOP_LAST_EXIT = 112, /* frame that called native code; 0: the thread runs no native code below JavaScript */
@@ -60,7 +59,7 @@ enum js_state {
 /* Sorts of objects and frames, of the version at hand. */
 struct js_layout {
     uint32_t type_shared, type_script, type_scope, type_bytecodes, type_debug, type_array, type_bytes, type_code;
-    uint32_t type_first_uncompiled, type_last_uncompiled;
+    uint32_t type_stream, type_interpreter;
     uint32_t frame_entry, frame_construct_entry, frame_exit, frame_builtin_exit;
     uint32_t bytecodes_first; /* where the bytecodes begin in their object */
     uint32_t

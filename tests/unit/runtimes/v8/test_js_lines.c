@@ -14,7 +14,7 @@ static struct js_numbers counted;
 
 static struct js_function look(uint64_t word)
 {
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_function function;
     assert_int_equal(js_function_look(&pages, &heap_layout, 0x1000, word, &function), JS_FUNCTION);
     return function;
@@ -22,7 +22,7 @@ static struct js_function look(uint64_t word)
 
 static uint32_t line(const struct js_function *function, uint32_t position, uint32_t budget)
 {
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     return js_line_of(&pages, &heap_layout, function, &counted, position, &budget);
 }
 
@@ -90,7 +90,7 @@ static void test_a_long_source_is_counted_in_parts(void **state)
 static void test_a_function_has_name_file_and_place(void **state)
 {
     (void)state;
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_description it;
     uint64_t script = heap_script(heap_string("/a/b.js", 7), heap_string("", 0), 3);
     struct js_function named = look(heap_function(script, heap_string("pay", 3), 17, 1)),
@@ -108,7 +108,7 @@ static void test_a_function_has_name_file_and_place(void **state)
 static void test_what_is_no_function_is_none(void **state)
 {
     (void)state;
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_function function;
     uint64_t builtin = heap_function(heap_number(0), 0, 0, 1);
     assert_int_equal(js_function_look(&pages, &heap_layout, 1, builtin, &function), JS_BUILT_IN);

@@ -33,7 +33,7 @@ static uint64_t table_of(const uint8_t *bytes, uint32_t length)
 
 static int32_t find(uint64_t table, uint32_t offset)
 {
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     uint64_t position = 0;
     return js_positions_find(&pages, &heap_layout, table, offset, &position) ? js_position_script(position) : -2;
 }
@@ -72,7 +72,7 @@ static void test_a_table_that_is_none_or_cut_has_nothing_behind(void **state)
 static void test_an_interpreted_frame_names_its_bytecode(void **state)
 {
     (void)state;
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     uint64_t frame[8] = {0}, table = 0, fp = (uint64_t)(uintptr_t)&frame[5];
     uint32_t offset = 0;
     heap_clear();

@@ -13,7 +13,7 @@
 static void expect(uint64_t string, size_t room, const char *text)
 {
     char to[64];
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_text out = {.to = to, .room = room};
     assert_true(js_string_append(&pages, string, &out));
     assert_int_equal(out.bytes, strlen(text));
@@ -67,7 +67,7 @@ static void test_what_is_no_string_has_no_text(void **state)
 {
     (void)state;
     char to[8];
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_text out = {.to = to, .room = sizeof to};
     heap_clear();
     uint64_t loop = shaped(5, 0, 0, 3), beyond = shaped(3, heap_string("abc", 3), heap_number(2), 3);
@@ -78,13 +78,14 @@ static void test_what_is_no_string_has_no_text(void **state)
     assert_false(js_string_append(&pages, heap_number(7), &out));
     assert_false(js_string_append(&pages, 0x11, &out));
     assert_false(js_string_append(&pages, UINT64_C(0xffff800000000001), &out));
+    assert_false(js_string_append(&pages, UINT64_C(0xfffffffffffffff1), &out)); /* its end is address 0 */
 }
 
 static void test_parts_without_end_are_left_off(void **state)
 {
     (void)state;
     char to[8];
-    struct js_pages pages = {{0}};
+    struct js_pages pages = {.known = {0}};
     struct js_text out = {.to = to, .room = sizeof to};
     heap_clear();
     uint64_t loop = shaped(1, 0, 0, 3);

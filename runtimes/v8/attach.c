@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attach.c - from "there is V8 in this process" to a provider that tells its frames: libstallbox-v8.so.
+ *
+ * The agent's module thread asks stallbox_runtime_attach() once it sees V8. Nothing of the program is called: what is asked of V8 are
+ * functions that return a word (which isolate is this thread's, where does its code lie). */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "v8.h"
+
+struct v8 the_v8;
+
+static const int32_t *find_number(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static bool find(const char *name, void *function_out)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    memcpy(function_out, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool find_calls(void)
+{
+    return find("_ZN2v82V810GetVersionEv", &the_v8.version) &&
+           find("_ZN2v87Isolate13TryGetCurrentEv", &the_v8.current_isolate) &&
+           find("_ZN2v87Isolate12GetCodeRangeEPPvPm", &the_v8.code_range) &&
+           find("_ZN2v88internal23DefaultEmbeddedBlobCodeEv", &the_v8.builtins) &&
+           find("_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv", &the_v8.builtins_bytes);
+}
+
+static const char the_file[] = "node:v8", collector[] = "(garbage collector)", builtin[] = "(built-in)";
+
+bool v8_find(char *why, size_t why_bytes)
+{
+    if (!find_calls()) {
+        (void)snprintf(why, why_bytes, "V8 does not export what is asked");
+        return false;
+    }
+    if (!js_layout_read(&the_v8.layout, the_v8.version(), find_number, why, why_bytes)) {
+        return false;
+    }
+    js_roots_find(&the_v8.roots);
+    the_v8.collector_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, collector);
+    the_v8.builtin_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, builtin);
+    the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
+                                            .builtins_bytes = the_v8.builtins_bytes()};
+    return true;
+}
+
+static int register_provider(char *why, size_t why_bytes)
+{
+    const struct stallbox_provider_options options = {
+        .sizeof_options = sizeof options,
+        .name = "javascript",
+        .flags = STALLBOX_PROVIDER_SIGNAL_SAFE,
+        .resolve = v8_resolve,
+        .walk_at = v8_walk_at,
+    };
+    the_v8.builtins_code = (struct js_code){.builtins_begin = (uint64_t)(uintptr_t)the_v8.builtins(),
+                                            .builtins_bytes = the_v8.builtins_bytes()};
+    const char *begin = the_v8.builtins();
+    if (stallbox_provider_register(&options, &the_v8.provider) != STALLBOX_OK ||
+        stallbox_provider_add_code(the_v8.provider, begin, begin + the_v8.builtins_bytes()) != STALLBOX_OK) {
+        (void)snprintf(why, why_bytes, "there is no room for another runtime");
+        return -1;
+    }
+    return 1;
+}
+
+__attribute__((visibility("default"))) int stallbox_runtime_attach(char *why, size_t why_bytes);
+int stallbox_runtime_attach(char *why, size_t why_bytes)
+{
+    if (!v8_find(why, why_bytes)) {
+        return -1;
+    }
+    int result = register_provider(why, why_bytes);
+    if (result > 0) { /* the ring is empty still */
+        (void)stallbox_provider_tell_name(the_v8.provider, the_v8.collector_id, 0, the_file, sizeof the_file - 1,
+                                          collector, sizeof collector - 1);
+        (void)stallbox_provider_tell_name(the_v8.provider, the_v8.builtin_id, 0, the_file, sizeof the_file - 1, builtin,
+                                          sizeof builtin - 1);
+    }
+    return result;
+}

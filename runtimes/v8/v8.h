@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* v8.h - what was found of V8, and the walk as the agent asks for it. Private to the provider. */
+#ifndef V8_H
+#define V8_H
+
+#include "js_function.h"
+#include "js_numbers.h"
+#include "js_paths.h"
+#include "js_stack.h"
+
+struct v8 {
+    struct js_layout layout;
+    struct js_isolates isolates;
+    struct js_roots roots;
+    struct js_numbers ids, definitions, lines, counted, code;
+    struct stallbox_provider *provider;
+    /* V8's own, each returns a word */
+    const char *(*version)(void);
+    void *(*current_isolate)(void);
+    void (*code_range)(void *isolate, void **begin_out, size_t *bytes_out);
+    const void *(*builtins)(void);
+    uint32_t (*builtins_bytes)(void);
+    struct js_code builtins_code; /* without an isolate's own */
+    uint32_t announces;           /* 1: somebody announces a range of code just now */
+    uint64_t announced[8];
+    uint64_t collector_id, builtin_id;
+};
+extern struct v8 the_v8;
+
+/* Find V8's calls and layout in this process. False: never, and `why` says so. */
+bool v8_find(char *why, size_t why_bytes);
+
+/* As struct stallbox_provider_options has them. */
+void *v8_resolve(void);
+size_t v8_walk_at(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                  uint32_t *lines, size_t max);
+
+/* One function of a frame, as the walk finds them: inlined ones too. */
+struct v8_told {
+    struct js_function function;
+    uint64_t positions; /* tagged: the table of its bytecode; 0: none */
+    uint32_t offset;    /* of the bytecode that runs */
+};
+
+/* What a frame runs, leaf first; at most JS_INLINED_MAX. `code` is the isolate's. Returns how many: 0, V8's own or no function. */
+uint32_t v8_functions_of(struct js_pages *pages, uint64_t isolate, const struct js_code *code,
+                         const struct js_frame *frame, struct v8_told *told);
+
+/* Where the code of an isolate lies. */
+struct js_code v8_code_of(void *isolate);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* v8_walk.c - frames to ids and lines. */
+#include "v8.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "js_inlined.h"
+#include "js_lines.h"
+#include "js_positions.h"
+
+/* ---- names ---- */
+
+/* A function that was not seen before: its name goes to the map now. 0: it cannot be read. */
+static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, const struct js_function *function,
+                                                      uint32_t *budget)
+{
+    struct js_description it;
+    if (!js_function_describe(pages, &the_v8.layout, function, &it)) {
+        return 0;
+    }
+    size_t skip = js_path_prefix_bytes(&the_v8.roots, it.file, it.file_bytes);
+    char name[JS_NAME_BYTES + 1];
+    memcpy(name, it.name, it.name_bytes);
+    name[it.name_bytes] = '\0';
+    uint64_t id = stallbox_function_id(it.file + skip, it.file_bytes - skip, it.position, name);
+    uint32_t line = js_line_of(pages, &the_v8.layout, function, &the_v8.counted, it.position, budget);
+    if (line != 0) {
+        js_numbers_put(&the_v8.definitions, function->key, line);
+        if (stallbox_provider_tell_name(the_v8.provider, id, line, it.file + skip, it.file_bytes - skip, it.name,
+                                        it.name_bytes) != 0) {
+            js_numbers_put(&the_v8.ids, function->key, id);
+        }
+    }
+    return id;
+}
+
+/* The line that runs, where V8 knows it; else that of the definition. */
+static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint32_t *budget)
+{
+    const struct js_function *function = &told->function;
+    uint64_t position;
+    uint32_t line = 0;
+    if (told->positions != 0) {
+        uint64_t key = ((function->key ^ (told->offset + UINT64_C(1))) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+        line = (uint32_t)js_numbers_find(&the_v8.lines, key);
+        if (line == 0 && js_positions_find(pages, &the_v8.layout, told->positions, told->offset, &position) &&
+            js_position_script(position) >= 0) {
+            line = js_line_of(pages, &the_v8.layout, function, &the_v8.counted, (uint32_t)js_position_script(position),
+                              budget);
+            if (line != 0) {
+                js_numbers_put(&the_v8.lines, key, line);
+            }
+        }
+    }
+    return line != 0 ? line : (uint32_t)js_numbers_find(&the_v8.definitions, function->key);
+}
+
+/* ---- the walk ---- */
+
+struct js_code v8_code_of(void *isolate)
+{
+    struct js_code code = the_v8.builtins_code;
+    void *begin = NULL;
+    size_t bytes = 0;
+    the_v8.code_range(isolate, &begin, &bytes);
+    code.begin = (uint64_t)(uintptr_t)begin;
+    code.bytes = bytes;
+    return code;
+}
+
+/* Of a frame of optimized code; 0: what is inlined there is not known. */
+static uint32_t inlined_of(struct js_pages *pages, uint64_t isolate, const struct js_frame *frame,
+                           const struct js_function *outer, struct v8_told *told)
+{
+    struct js_made_code code;
+    struct js_inlined list[JS_INLINED_MAX];
+    uint32_t told_count = 0;
+    if (!js_code_find(pages, &the_v8.layout, &the_v8.code, frame->function, frame->pc, &code)) {
+        return 0;
+    }
+    uint32_t count = js_inlined_at(pages, &the_v8.layout, &code, frame->pc, frame->is_exact, list);
+    for (uint32_t i = count; i > 0; i--) {
+        struct v8_told *at = &told[told_count];
+        if (js_function_look(pages, &the_v8.layout, isolate, list[i - 1].shared, &at->function) != JS_FUNCTION) {
+            continue; /* V8's own */
+        }
+        at->positions = js_shared_positions(pages, &the_v8.layout, list[i - 1].shared);
+        at->offset = list[i - 1].offset;
+        told_count++;
+    }
+    /* The outermost is the frame's own function, or this was another's code. */
+    return told_count != 0 && told[told_count - 1].function.key == outer->key ? told_count : 0;
+}
+
+uint32_t v8_functions_of(struct js_pages *pages, uint64_t isolate, const struct js_code *code,
+                         const struct js_frame *frame, struct v8_told *told)
+{
+    struct js_function outer;
+    if (js_function_look(pages, &the_v8.layout, isolate, frame->function, &outer) != JS_FUNCTION) {
+        return 0;
+    }
+    told[0] = (struct v8_told){.function = outer};
+    if (js_frame_bytecode(pages, &the_v8.layout, frame->fp, &told[0].positions, &told[0].offset)) {
+        return 1;
+    }
+    told[0].positions = 0;
+    uint32_t count = frame->pc - code->begin < code->bytes ? inlined_of(pages, isolate, frame, &outer, told) : 0;
+    if (count == 0) {
+        told[0] = (struct v8_told){.function = outer};
+    }
+    return count != 0 ? count : 1;
+}
+
+/* Frames like some of those before it: what was told of one, for when the same place of the same function comes again, as in every
+ * recursion. A walk's own. */
+enum {
+    ALIKE_BITS = 4,
+    ALIKE_FUNCTIONS = 4
+};
+
+struct alike {
+    uint64_t function, pc, bytecode;
+    uint32_t count;
+    bool has_ids;
+    uint64_t ids[ALIKE_FUNCTIONS];
+    uint32_t lines[ALIKE_FUNCTIONS];
+};
+
+struct list {
+    struct alike alike[1 << ALIKE_BITS];
+    struct js_pages *pages;
+    uint64_t isolate;
+    const struct js_code *code;
+    uint64_t *functions;
+    uint32_t *lines;
+    size_t first, max;
+    size_t count; /* frames so far, those not wanted too */
+    size_t run;   /* and of the native entry at hand */
+    uint32_t budget;
+    uint32_t state; /* enum js_state */
+};
+
+static bool is_wanted(const struct list *list, size_t number)
+{
+    return number >= list->first && number - list->first < list->max;
+}
+
+static void add(struct list *list, uint64_t id, uint32_t line)
+{
+    if (is_wanted(list, list->count)) {
+        list->functions[list->count - list->first] = id;
+        list->lines[list->count - list->first] = line;
+    }
+    list->count++;
+    list->run++;
+}
+
+/* The functions of a frame; `alike` notes them, if it has room. */
+static bool tell_frame(struct list *list, const struct js_frame *frame, struct alike *alike)
+{
+    struct v8_told told[JS_INLINED_MAX];
+    uint32_t count = v8_functions_of(list->pages, list->isolate, list->code, frame, told);
+    if (count != 0 && list->count == 0 && list->state == JS_STATE_COLLECTS) {
+        add(list, the_v8.collector_id, 0);
+    }
+    alike->has_ids = is_wanted(list, list->count) && is_wanted(list, list->count + count - 1);
+    alike->count = count;
+    if (count > ALIKE_FUNCTIONS) {
+        alike->function = 0; /* no room: not noted */
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t id = 0;
+        uint32_t line = 0;
+        if (is_wanted(list, list->count)) {
+            id = js_numbers_find(&the_v8.ids, told[i].function.key);
+            if (id == 0) {
+                id = first_sight(list->pages, &told[i].function, &list->budget);
+            }
+            line = line_of(list->pages, &told[i], &list->budget);
+        }
+        if (i < ALIKE_FUNCTIONS) {
+            alike->ids[i] = id;
+            alike->lines[i] = line;
+        }
+        add(list, id, line);
+    }
+    return true;
+}
+
+static bool add_frame(void *to, const struct js_frame *frame)
+{
+    struct list *list = to;
+    if (frame->function == 0) { /* native code called JavaScript here */
+        if (list->run == 0) {
+            add(list, the_v8.builtin_id, 0);
+        }
+        if (is_wanted(list, list->count - 1)) {
+            list->lines[list->count - 1 - list->first] |= STALLBOX_PROVIDER_BORDER;
+        }
+        list->run = 0;
+        return true;
+    }
+    uint64_t bytecode =
+        js_can_read(list->pages, frame->fp + JS_FRAME_BYTECODE, 8) ? js_word_at(frame->fp + JS_FRAME_BYTECODE) : 0;
+    struct alike *alike = &list->alike[js_place_of(frame->function ^ frame->pc ^ bytecode, ALIKE_BITS)];
+    if (frame->is_exact || alike->function != frame->function || alike->pc != frame->pc ||
+        alike->bytecode != bytecode || (!alike->has_ids && is_wanted(list, list->count))) {
+        *alike =
+            (struct alike){.function = frame->function, .pc = frame->is_exact ? 0 : frame->pc, .bytecode = bytecode};
+        return tell_frame(list, frame, alike);
+    }
+    for (uint32_t i = 0; i < alike->count; i++) {
+        add(list, alike->ids[i], alike->lines[i]);
+    }
+    return true;
+}
+
+/* Where code lies that this isolate generates: said once, in a call of the thread. */
+static void announce(uint64_t begin, uint64_t bytes)
+{
+    enum {
+        COUNT = sizeof the_v8.announced / sizeof the_v8.announced[0]
+    };
+    uint32_t free_place = COUNT;
+    for (uint32_t i = COUNT; i > 0; i--) {
+        uint64_t known = __atomic_load_n(&the_v8.announced[i - 1], __ATOMIC_RELAXED); /* relaxed: a number by itself */
+        if (known == begin) {
+            return;
+        }
+        free_place = known == 0 ? i - 1 : free_place;
+    }
+    if (bytes == 0 || free_place == COUNT || __atomic_exchange_n(&the_v8.announces, 1, __ATOMIC_ACQUIRE) != 0) {
+        return; /* the next walk does it */
+    }
+    if (__atomic_load_n(&the_v8.announced[free_place], __ATOMIC_RELAXED) == 0) {
+        (void)stallbox_provider_add_code(the_v8.provider, (const void *)(uintptr_t)begin,
+                                         (const void *)(uintptr_t)(begin + bytes));
+        __atomic_store_n(&the_v8.announced[free_place], begin, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&the_v8.announces, 0, __ATOMIC_RELEASE);
+}
+
+void *v8_resolve(void)
+{
+    return the_v8.current_isolate();
+}
+
+size_t v8_walk_at(void *context, const struct stallbox_interrupted *interrupted, size_t first, uint64_t *functions,
+                  uint32_t *lines, size_t max)
+{
+    struct js_pages pages = {.known = {0}};
+    struct list list = {.pages = &pages,
+                        .isolate = (uint64_t)(uintptr_t)context,
+                        .functions = functions,
+                        .lines = lines,
+                        .first = first,
+                        .max = max,
+                        .budget = JS_LINES_BUDGET};
+    struct js_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+    struct js_code code = v8_code_of(context);
+    int saved_errno = errno;
+    list.code = &code;
+    if (interrupted != NULL) {
+        begin = (struct js_begin){interrupted->pc, interrupted->sp, interrupted->fp};
+    } else {
+        announce(code.begin, code.bytes);
+    }
+    (void)js_stack_walk(&the_v8.isolates, &the_v8.layout, &pages, list.isolate, &begin, &code, add_frame, &list,
+                        &list.state);
+    errno = saved_errno;
+    return list.count;
+}
