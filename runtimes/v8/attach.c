@@ -9,8 +9,6 @@
 
 #include "v8.h"
 
-struct v8 the_v8;
-
 static const int32_t *find_number(const char *name)
 {
     return dlsym(RTLD_DEFAULT, name);

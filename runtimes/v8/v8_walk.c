@@ -9,6 +9,8 @@
 #include "js_lines.h"
 #include "js_positions.h"
 
+struct v8 the_v8;
+
 /* ---- names ---- */
 
 /* A function that was not seen before: its name goes to the map now. 0: it cannot be read. */
