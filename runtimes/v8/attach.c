@@ -41,6 +41,10 @@ bool v8_find(char *why, size_t why_bytes)
     if (!js_layout_read(&the_v8.layout, the_v8.version(), find_number, why, why_bytes)) {
         return false;
     }
+    if (the_v8.layout.minor == 2 && !find("_ZN2v88internal7Isolate20isolate_key_created_E", &the_v8.has_isolates)) {
+        (void)snprintf(why, why_bytes, "V8 %s does not tell whether it is up", the_v8.version());
+        return false;
+    }
     js_roots_find(&the_v8.roots);
     the_v8.collector_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, collector);
     the_v8.builtin_id = stallbox_function_id(the_file, sizeof the_file - 1, 0, builtin);

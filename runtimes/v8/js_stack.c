@@ -6,7 +6,7 @@ enum {
     FRAMES_MAX = 32768, /* more than the deepest stack that V8 allows has room for */
     SEARCH_WORDS = 256, /* of a native function that generated code called without a note */
     ISOLATE_BYTES = 65536,
-    TRIES_MAX = 1000,
+    TRIES_MAX = 20000,
     STACK_BYTES_MAX = 1 << 30,
 };
 
@@ -144,25 +144,24 @@ static enum js_walk_end walk_from(const struct walk *walk, struct js_frame frame
     return JS_WALK_BROKEN;
 }
 
-enum js_walk_end js_stack_walk(struct js_isolates *isolates, const struct js_layout *layout, struct js_pages *pages,
-                               uint64_t isolate, const struct js_begin *begin, const struct js_code *code,
-                               js_visit visit, void *to, uint32_t *state_out)
+uint64_t js_isolate_top(struct js_isolates *isolates, const struct js_layout *layout, struct js_pages *pages,
+                        uint64_t isolate, uint64_t sp)
 {
     uint32_t offset = __atomic_load_n(&isolates->top, __ATOMIC_RELAXED);
-    struct js_frame frame;
-    *state_out = 0;
     if (offset == 0) {
-        if (!find_top(isolates, layout, pages, isolate, begin->sp)) {
-            return JS_WALK_NO_JS;
+        if (!find_top(isolates, layout, pages, isolate, sp)) {
+            return 0;
         }
         offset = __atomic_load_n(&isolates->top, __ATOMIC_RELAXED);
     }
-    uint64_t top = isolate + offset;
-    if (!is_top(layout, pages, isolate, top, begin->sp)) {
-        return JS_WALK_NO_JS;
-    }
+    return is_top(layout, pages, isolate, isolate + offset, sp) ? isolate + offset : 0;
+}
+
+enum js_walk_end js_stack_walk(const struct js_layout *layout, struct js_pages *pages, uint64_t isolate, uint64_t top,
+                               const struct js_begin *begin, const struct js_code *code, js_visit visit, void *to)
+{
+    struct js_frame frame;
     struct walk walk = {layout, pages, begin->sp, js_word_at(top + JS_TOP_ENTRY)};
-    *state_out = js_half_at(top + JS_TOP_STATE);
     if (!find_begin(&walk, begin, code, isolate, js_word_at(top + JS_TOP_LAST_EXIT), &frame)) {
         return JS_WALK_BROKEN;
     }

@@ -37,14 +37,17 @@ typedef bool (*js_visit)(void *to, const struct js_frame *frame);
 
 enum js_walk_end {
     JS_WALK_WHOLE,
-    JS_WALK_NO_JS,  /* the thread runs none */
     JS_WALK_BROKEN, /* a frame led nowhere */
     JS_WALK_CUT     /* by the visitor */
 };
 
-/* Walk the calling thread's stack, leaf first. *state_out is what V8 does just now (enum js_state). */
-enum js_walk_end js_stack_walk(struct js_isolates *isolates, const struct js_layout *layout, struct js_pages *pages,
-                               uint64_t isolate, const struct js_begin *begin, const struct js_code *code,
-                               js_visit visit, void *to, uint32_t *state_out);
+/* Where the state of the calling thread lies in `isolate`, which is its current one. 0: it runs no JavaScript, or that is no isolate. `sp` is
+ * below all of its frames. */
+uint64_t js_isolate_top(struct js_isolates *isolates, const struct js_layout *layout, struct js_pages *pages,
+                        uint64_t isolate, uint64_t sp);
+
+/* Walk the calling thread's stack, leaf first. `top` is what js_isolate_top() said just before. */
+enum js_walk_end js_stack_walk(const struct js_layout *layout, struct js_pages *pages, uint64_t isolate, uint64_t top,
+                               const struct js_begin *begin, const struct js_code *code, js_visit visit, void *to);
 
 #endif

@@ -17,6 +17,7 @@ struct v8 {
     /* V8's own, each returns a word */
     const char *(*version)(void);
     void *(*current_isolate)(void);
+    const bool *has_isolates; /* 10.2: may current_isolate() be asked? NULL: always */
     void (*code_range)(void *isolate, void **begin_out, size_t *bytes_out);
     const void *(*builtins)(void);
     uint32_t (*builtins_bytes)(void);

@@ -245,6 +245,10 @@ static void announce(uint64_t begin, uint64_t bytes)
 
 void *v8_resolve(void)
 {
+    /* Before V8 is up and when it is gone 10.2 would tell what another library keeps under its number. */
+    if (the_v8.has_isolates != NULL && !__atomic_load_n(the_v8.has_isolates, __ATOMIC_ACQUIRE)) {
+        return NULL;
+    }
     return the_v8.current_isolate();
 }
 
@@ -260,16 +264,21 @@ size_t v8_walk_at(void *context, const struct stallbox_interrupted *interrupted,
                         .max = max,
                         .budget = JS_LINES_BUDGET};
     struct js_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+    if (interrupted != NULL) {
+        begin = (struct js_begin){interrupted->pc, interrupted->sp, interrupted->fp};
+    }
+    uint64_t top = js_isolate_top(&the_v8.isolates, &the_v8.layout, &pages, list.isolate, begin.sp);
+    if (top == 0) {
+        return 0;
+    }
     struct js_code code = v8_code_of(context);
     int saved_errno = errno;
     list.code = &code;
-    if (interrupted != NULL) {
-        begin = (struct js_begin){interrupted->pc, interrupted->sp, interrupted->fp};
-    } else {
+    list.state = js_half_at(top + JS_TOP_STATE);
+    if (interrupted == NULL) {
         announce(code.begin, code.bytes);
     }
-    (void)js_stack_walk(&the_v8.isolates, &the_v8.layout, &pages, list.isolate, &begin, &code, add_frame, &list,
-                        &list.state);
+    (void)js_stack_walk(&the_v8.layout, &pages, list.isolate, top, &begin, &code, add_frame, &list);
     errno = saved_errno;
     return list.count;
 }

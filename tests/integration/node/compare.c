@@ -118,7 +118,6 @@ static napi_value ours(napi_env env, napi_info info)
     static struct asked asked; /* one thread asks */
     static struct kept kept;
     void *isolate = v8_resolve();
-    uint32_t state;
     memset(&asked.pages, 0, sizeof asked.pages);
     asked.isolate = (uint64_t)(uintptr_t)isolate;
     asked.env = env;
@@ -129,8 +128,8 @@ static napi_value ours(napi_env env, napi_info info)
     kept.asked = &asked;
     kept.count = 0;
     struct js_begin begin = {.sp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
-    (void)js_stack_walk(&the_v8.isolates, &the_v8.layout, &asked.pages, asked.isolate, &begin, &asked.code, keep, &kept,
-                        &state);
+    uint64_t top = js_isolate_top(&the_v8.isolates, &the_v8.layout, &asked.pages, asked.isolate, begin.sp);
+    (void)js_stack_walk(&the_v8.layout, &asked.pages, asked.isolate, top, &begin, &asked.code, keep, &kept);
     napi_create_array(env, &asked.list);
     for (uint32_t i = 0; i < kept.count; i++) {
         tell(&asked, &kept.descriptions[i]);
