@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "marks.h"
 #include "order.h"
@@ -28,6 +29,7 @@ struct family {
     uint64_t snapshots; /* minute << 16 | snapshots in it */
     uint64_t swept_ns;  /* when it was last looked whose owners have ended */
     uint32_t stalls_ever;
+    uint32_t first;                   /* pid of the first process */
     uint32_t seats[SBX_FAMILY_SEATS]; /* pid; 0: free */
     struct stall stalls[STALLS];
 };
@@ -42,6 +44,7 @@ bool sbx_family_found(const uint8_t session_id[16])
         return false;
     }
     memcpy(page->id, session_id, sizeof page->id);
+    page->first = (uint32_t)getpid();
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
 }
@@ -115,6 +118,22 @@ void sbx_family_give_seat(uint32_t pid)
             (void)sbx_cas_acq_rel(&family->seats[i], &owner, 0); /* order: acq_rel family.seats */
         }
     }
+}
+
+uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max)
+{
+    uint32_t count = 0;
+    if (family == NULL || max == 0) {
+        return 0;
+    }
+    pids_out[count++] = sbx_load_relaxed(&family->first);
+    for (uint32_t i = 0; i < SBX_FAMILY_SEATS && count < max; i++) {
+        uint32_t pid = sbx_load_relaxed(&family->seats[i]);
+        if (pid != 0) {
+            pids_out[count++] = pid;
+        }
+    }
+    return count;
 }
 
 bool sbx_family_may_tell(uint64_t now_ns)

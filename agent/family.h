@@ -31,6 +31,10 @@ const uint8_t *sbx_family_id(void);
 bool sbx_family_take_seat(uint32_t pid, uint64_t now_ns, bool is_last_chance);
 void sbx_family_give_seat(uint32_t pid);
 
+/* The processes of the family that are recorded, as far as they have said so: the first of them, and those with a seat. Returns how
+ * many of `max` were written. */
+uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max);
+
 /* May a child make a snapshot now? Counts it. */
 bool sbx_family_may_tell(uint64_t now_ns);
 

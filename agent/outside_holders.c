@@ -3,17 +3,25 @@
 #include "outside_holders.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "family.h"
 #include "file_locks.h"
 #include "order.h"
+#include "other_end.h"
+#include "stack_copy.h"
 #include "the_capture.h"
 #include "thread_block.h"
 #include "thread_registry.h"
+#include "thread_where.h"
 
 enum {
     ASKED = 64,                /* waits whose last question is remembered */
@@ -21,7 +29,9 @@ enum {
     QUESTIONS_AT_TRIGGER = 16, /* a stall does not wait for more */
     LOCKS_BYTES = 64 * 1024
 };
-#define YOUNG_NS  UINT64_C(30000000) /* most waits are over by then */
+#define YOUNG_NS UINT64_C(30000000) /* most waits are over by then */
+#define PATIENT_NS \
+    UINT64_C(200000000) /* what costs a look at many descriptors, or a system call of its own each time */
 #define AGAIN_NS  UINT64_C(500000000)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -35,8 +45,20 @@ static struct {
 
 static char locks_text[LOCKS_BYTES];
 
-static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry)
+/* Semaphores of System V have no point that tells of them: the kernel says in which call the thread is. */
+static bool waits_for_semaphore(const struct sbx_where *where)
 {
+    return where->is_blocked && (where->call == SYS_semtimedop
+#ifdef SYS_semop
+                                 || where->call == SYS_semop
+#endif
+                                );
+}
+
+/* What a thread waits for that another process may hold. Of pipes, sockets and semaphores only where a message waits, too. */
+static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry, uint64_t waited_ns)
+{
+    bool is_stall = sbx_load_relaxed(&entry->message_begin_ns) != 0 && waited_ns >= PATIENT_NS;
     switch (entry->call_op) {
     case SBX_OP_MUTEX_LOCK:
     case SBX_OP_MUTEX_TIMEDLOCK:
@@ -46,6 +68,19 @@ static enum sbx_holder_kind kind_of(const struct sbx_thread_entry *entry)
     case SBX_OP_FCNTL_LOCK:
     case SBX_OP_LOCKF:
         return SBX_HOLDER_FILE_LOCK;
+    case SBX_OP_READ:
+    case SBX_OP_READV:
+    case SBX_OP_WRITE:
+    case SBX_OP_WRITEV:
+    case SBX_OP_RECV:
+    case SBX_OP_RECVFROM:
+    case SBX_OP_RECVMSG:
+    case SBX_OP_SEND:
+    case SBX_OP_SENDTO:
+    case SBX_OP_SENDMSG:
+    case SBX_OP_POLL:
+    case SBX_OP_PPOLL:
+        return is_stall ? SBX_HOLDER_OTHER_END : SBX_HOLDER_NONE;
     default:
         return SBX_HOLDER_NONE;
     }
@@ -88,14 +123,30 @@ static bool read_text(const char *path, char *text, size_t bytes)
     return have > 0;
 }
 
+static bool is_there(const char *folder, uint32_t number)
+{
+    char path[48];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/%u", folder, number);
+    return stat(path, &status) == 0;
+}
+
+/* Is the watch thread behind a filter of system calls? One that kills for what it does not know knows nothing of these questions, and
+ * who installed it before the recorder began has not been seen (docs/SANDBOXES.md). */
+static bool is_filtered(void)
+{
+    char text[2048];
+    const char *line = read_text("/proc/thread-self/status", text, sizeof text) ? strstr(text, "\nSeccomp:") : NULL;
+    return line == NULL || strtoul(line + sizeof "\nSeccomp:" - 1, NULL, 10) != 0;
+}
+
 /* ---- mutexes ---- */
 
 /* The process of thread `tid`; 0: ours, or it has ended, or may not be looked at. */
 static uint32_t process_of(uint32_t tid)
 {
     char path[48], text[1024];
-    snprintf(path, sizeof path, "/proc/self/task/%u", tid);
-    if (access(path, F_OK) == 0) {
+    if (is_there("/proc/self/task", tid)) {
         return 0;
     }
     snprintf(path, sizeof path, "/proc/%u/status", tid);
@@ -137,6 +188,52 @@ static uint32_t find_lock_holder(uint32_t tid, uint64_t object)
     return holder != 0 ? holder : sbx_file_lock_holder(locks_text, pid, inode_of(tid, object));
 }
 
+/* ---- the other end ---- */
+
+/* The descriptor that the call is about; of a poll the only one that it looks at. -1: none, or several. */
+static int descriptor_of(const struct sbx_thread *thread, const struct sbx_thread_entry *entry)
+{
+    struct sbx_where where;
+    struct pollfd polled = {.fd = -1};
+    if (entry->call_kind != SBX_RECORD_POLL) {
+        return entry->call_object != 0 && entry->call_object <= INT_MAX ? (int)entry->call_object - 1 : -1;
+    }
+    bool is_poll = sbx_where_read(thread->tid, &where) && where.is_blocked && where.arguments[1] == 1;
+    return is_poll && sbx_copy_stack(where.arguments[0], sizeof polled, (uint8_t *)&polled) == sizeof polled ? polled.fd
+                                                                                                             : -1;
+}
+
+static bool is_write(uint32_t op)
+{
+    return op == SBX_OP_WRITE || op == SBX_OP_WRITEV || op == SBX_OP_SEND || op == SBX_OP_SENDTO ||
+           op == SBX_OP_SENDMSG;
+}
+
+static uint32_t find_other_end(const struct sbx_thread *thread, const struct sbx_thread_entry *entry)
+{
+    uint32_t members[1 + SBX_FAMILY_SEATS];
+    uint32_t count = sbx_family_members(members, sizeof members / sizeof members[0]);
+    int fd = descriptor_of(thread, entry);
+    return count > 0 && fd >= 0
+               ? sbx_other_end_find(thread->tid, fd, !is_write(entry->call_op), !is_filtered(), members, count)
+               : 0;
+}
+
+/* ---- semaphores of System V ---- */
+
+/* The process that was the last to change the first semaphore of the call: who took it, where it is used as a lock. */
+static uint32_t find_last_changer(const struct sbx_where *where)
+{
+    struct sembuf operation;
+    if (is_filtered() ||
+        sbx_copy_stack(where->arguments[1], sizeof operation, (uint8_t *)&operation) != sizeof operation) {
+        return 0;
+    }
+    long pid = syscall(SYS_semctl, (int)where->arguments[0], (int)operation.sem_num, GETPID, 0);
+    bool is_other = pid > 0 && pid <= INT32_MAX && pid != (long)sbx_the_capture.header->pid;
+    return is_other && is_there("/proc", (uint32_t)pid) ? (uint32_t)pid : 0;
+}
+
 /* ---- the table ---- */
 
 /* The snapshot's copy is this thread's. The companion may copy at any moment, and find half of two: where that leads, it checks. */
@@ -163,12 +260,32 @@ static void ask(const struct sbx_thread *thread, enum sbx_holder_kind kind, uint
     if (kind == SBX_HOLDER_MUTEX) {
         found.tid = entry->call_peer;
         found.pid = is_own(found.tid) ? 0 : process_of(found.tid);
-    } else {
+    } else if (kind == SBX_HOLDER_FILE_LOCK) {
         found.pid = find_lock_holder(thread->tid, found.object);
+    } else {
+        found.pid = find_other_end(thread, entry);
     }
     /* order: acquire entry.call - still the same wait, so that what was found is of it */
     bool is_same =
         sbx_load_acquire(&entry->call_kind) != SBX_RECORD_NONE && sbx_load_relaxed(&entry->call_begin_ns) == begin_ns;
+    if (found.pid != 0 && is_same) {
+        note(&found);
+    }
+}
+
+/* A thread with an open message that no point tells of, and that has not run for a while. */
+static void ask_kernel(const struct sbx_thread *thread, uint64_t begin_ns, uint64_t now_ns)
+{
+    struct sbx_where where, again;
+    if (!sbx_where_read(thread->tid, &where) || !waits_for_semaphore(&where)) {
+        return;
+    }
+    const struct sbx_holder_entry found = {.thread = thread->index,
+                                           .kind = SBX_HOLDER_SEMAPHORE,
+                                           .pid = find_last_changer(&where),
+                                           .begin_ns = begin_ns,
+                                           .seen_ns = now_ns};
+    bool is_same = sbx_where_read(thread->tid, &again) && waits_for_semaphore(&again) && again.sp == where.sp;
     if (found.pid != 0 && is_same) {
         note(&found);
     }
@@ -181,15 +298,23 @@ void sbx_outside_holders_look(uint64_t now_ns, bool is_trigger)
     for (uint32_t i = 0; i < count && left > 0; i++) {
         const struct sbx_thread *thread = sbx_thread_at(i);
         uint32_t call = thread != NULL ? sbx_load_acquire(&thread->entry->call_kind) /* order: acquire entry.call */
-                                       : SBX_RECORD_NONE;
-        if (call == SBX_RECORD_NONE || call == SBX_RECORD_IDLE) {
+                                       : SBX_RECORD_IDLE;
+        if (call == SBX_RECORD_IDLE) {
             continue;
         }
-        uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
-        enum sbx_holder_kind kind = kind_of(thread->entry);
-        if (kind != SBX_HOLDER_NONE && now_ns > begin_ns && is_due(i, begin_ns, now_ns, is_trigger)) {
-            ask(thread, kind, begin_ns, now_ns);
-            left--;
+        bool is_told = call != SBX_RECORD_NONE;
+        uint64_t begin_ns = is_told ? sbx_load_relaxed(&thread->entry->call_begin_ns) : thread->stirred_ns;
+        uint64_t waited_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+        bool may_be = is_told ? kind_of(thread->entry, waited_ns) != SBX_HOLDER_NONE
+                              : waited_ns >= PATIENT_NS && sbx_load_relaxed(&thread->entry->message_begin_ns) != 0;
+        if (!may_be || !is_due(i, begin_ns, now_ns, is_trigger)) {
+            continue;
+        }
+        left--;
+        if (is_told) {
+            ask(thread, kind_of(thread->entry, waited_ns), begin_ns, now_ns);
+        } else {
+            ask_kernel(thread, begin_ns, now_ns);
         }
     }
 }

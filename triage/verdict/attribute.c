@@ -133,7 +133,7 @@ static double confidence_of(const struct sbx_report *report, const struct sbx_ju
         confidence *= verdict->culprit_certainty;
     }
     if (verdict->cause == SBX_CAUSE_IPC && judgement->wait.fd_class == SBX_FD_PIPE &&
-        !sbx_stall_sees_processes(report->stall)) {
+        !sbx_stall_sees_processes(report->stall) && !sbx_culprit_is_told(judgement)) {
         confidence *= PIPE_CONFIDENCE;
     }
     size_t all = judgement->samples + judgement->stacks_lost;

@@ -203,7 +203,8 @@ static bool is_wait_for_thread(const struct sbx_judgement *judgement)
 enum wanted {
     WANTS_SIGN, /* that somebody does something */
     WANTS_LOCK,
-    WANTS_ANSWER /* from the other end of a pipe or a socket */
+    WANTS_ANSWER, /* from the other end of a pipe or a socket */
+    WANTS_CHANGE  /* of a semaphore */
 };
 
 static enum wanted wanted_of(const struct sbx_judgement *judgement)
@@ -211,7 +212,11 @@ static enum wanted wanted_of(const struct sbx_judgement *judgement)
     if (judgement->cause == SBX_CAUSE_LOCK || sbx_is_file_lock(judgement->wait.op)) {
         return WANTS_LOCK;
     }
-    return judgement->cause == SBX_CAUSE_WAIT ? WANTS_SIGN : WANTS_ANSWER;
+    if (judgement->cause == SBX_CAUSE_WAIT) {
+        return WANTS_SIGN;
+    }
+    uint8_t class = judgement->wait.fd_class;
+    return class == SBX_FD_PIPE || class == SBX_FD_UNIX || class == SBX_FD_SOCKET ? WANTS_ANSWER : WANTS_CHANGE;
 }
 
 /* What the one that is waited for has to do with the wait. */
@@ -220,6 +225,9 @@ static const char *part_of(const struct link *link, enum wanted wanted, bool is_
     bool is_lock = wanted == WANTS_LOCK;
     if (wanted == WANTS_ANSWER) {
         return "has the other end";
+    }
+    if (wanted == WANTS_CHANGE) {
+        return "was the last to change it";
     }
     if (link->source == SBX_CULPRIT_INFERRED) {
         return is_lock ? "probably held it" : "should have ended the wait";
