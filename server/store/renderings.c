@@ -62,12 +62,12 @@ struct sbx_renderings {
 /* Run a statement that gives one number, or nothing. The lock is held. Returns 0 or -errno; -ENOENT without a row. */
 static int read_number(struct sbx_renderings *renderings, size_t index, int64_t *number_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, index);
+    struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, index);
     int row = sbx_store_step(statement);
     if (row <= 0)
         return row < 0 ? row : -ENOENT;
-    *number_out = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
+    *number_out = sbx_column_integer(statement, 0);
+    sbx_statement_reset(statement);
     return 0;
 }
 
@@ -77,16 +77,16 @@ static int keep_only_version(struct sbx_renderings *renderings, const char *vers
     static const size_t steps[] = {DROP_ALL, DROP_VERSION, SET_VERSION};
     struct sbx_store_handle *handle = &renderings->handle;
     sbx_store_handle_lock(handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(handle, READ_VERSION);
-    sqlite3_bind_text(statement, 1, version, -1, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(handle, READ_VERSION);
+    sbx_bind_text(statement, 1, version);
     int result = sbx_store_step(statement);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     if (result == 0) {
         result = sbx_store_handle_begin(handle);
         for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
             statement = sbx_store_handle_use(handle, steps[i]);
             if (steps[i] == SET_VERSION)
-                sqlite3_bind_text(statement, 1, version, -1, SQLITE_TRANSIENT);
+                sbx_bind_text(statement, 1, version);
             result = sbx_store_step(statement);
         }
         if (result == 0)
@@ -129,7 +129,7 @@ int sbx_renderings_open(const char *data_dir, const char *version, uint64_t byte
     if (result == 0) {
         result = keep_only_version(renderings, version);
         if (result < 0)
-            snprintf(why, why_bytes, "%s: %s", path, sqlite3_errmsg(renderings->handle.db));
+            snprintf(why, why_bytes, "%s: %s", path, sbx_sql_error(renderings->handle.db));
     }
     free(path);
     if (result < 0) {
@@ -157,8 +157,8 @@ static int shrink(struct sbx_renderings *renderings, int64_t own_turn)
         result = read_number(renderings, OLDEST_TURN, &turn);
         if (result < 0 || turn == own_turn)
             break;
-        sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_TURN);
-        sqlite3_bind_int64(statement, 1, turn);
+        struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, DROP_TURN);
+        sbx_bind_integer(statement, 1, turn);
         result = sbx_store_step(statement);
         if (result == 0)
             result = read_number(renderings, SUM_BYTES, &bytes);
@@ -173,20 +173,20 @@ static int replace(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BY
     int result = read_number(renderings, NEXT_TURN, &turn);
     if (result < 0)
         return result;
-    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_KIND);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 2, kind);
+    struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, DROP_KIND);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, kind);
     result = sbx_store_step(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&renderings->handle, ADD_ONE);
-    sqlite3_bind_int64(statement, 1, turn);
-    sqlite3_bind_blob(statement, 2, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 3, kind);
-    sqlite3_bind_int64(statement, 4, (int64_t)body->used);
-    sqlite3_bind_blob64(statement, 5, body->data, body->used, SQLITE_STATIC);
+    sbx_bind_integer(statement, 1, turn);
+    sbx_bind_blob(statement, 2, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 3, kind);
+    sbx_bind_integer(statement, 4, (int64_t)body->used);
+    sbx_bind_blob(statement, 5, body->data, body->used);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement); /* the body is the caller's */
+    sbx_statement_clear(statement); /* the body is the caller's */
     return result == 0 ? shrink(renderings, turn) : result;
 }
 
@@ -211,13 +211,13 @@ int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_I
                        struct sbx_byte_buffer *body_out)
 {
     sbx_store_handle_lock(&renderings->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, READ_ONE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 2, kind);
+    struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, READ_ONE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, kind);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        sbx_byte_buffer_append(body_out, sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0));
-        sqlite3_reset(statement);
+        sbx_byte_buffer_append(body_out, sbx_column_blob(statement, 0), sbx_column_bytes(statement, 0));
+        sbx_statement_reset(statement);
         result = body_out->failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
@@ -229,11 +229,11 @@ int sbx_renderings_get(struct sbx_renderings *renderings, const uint8_t id[SBX_I
 static int drop(struct sbx_renderings *renderings, const uint8_t id[SBX_ID_BYTES], bool is_for_good)
 {
     sbx_store_handle_lock(&renderings->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&renderings->handle, DROP_ONE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result == 0 && is_for_good)
-        sqlite3_wal_checkpoint_v2(renderings->handle.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+        sbx_sql_checkpoint(renderings->handle.db, true);
     sbx_store_handle_unlock(&renderings->handle);
     return result;
 }

@@ -81,16 +81,16 @@ int sbx_sealed_store_open(const char *data_dir, const char *version, int64_t now
     free(path);
     if (result == 0) {
         sbx_store_handle_lock(&store->handle);
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, RETRY);
-        sqlite3_bind_text(statement, 1, store->version, -1, SQLITE_STATIC);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->handle, RETRY);
+        sbx_bind_text(statement, 1, store->version);
         result = sbx_store_step(statement);
         if (result == 0) {
             statement = sbx_store_handle_use(&store->handle, FORGET);
-            sqlite3_bind_int64(statement, 1, now_ms - REMEMBERED_MS);
+            sbx_bind_integer(statement, 1, now_ms - REMEMBERED_MS);
             result = sbx_store_step(statement);
         }
         if (result < 0)
-            snprintf(why, why_bytes, "sealed payloads: %s", sqlite3_errmsg(store->handle.db));
+            snprintf(why, why_bytes, "sealed payloads: %s", sbx_sql_error(store->handle.db));
         sbx_store_handle_unlock(&store->handle);
     }
     if (result < 0) {
@@ -113,17 +113,17 @@ void sbx_sealed_store_close(struct sbx_sealed_store *store)
 static int look(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES],
                 const uint8_t digest[SBX_SEALED_DIGEST_BYTES], enum sbx_stored *stored_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FIND);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, FIND);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int row = sbx_store_step(statement);
     if (row <= 0) {
         *stored_out = SBX_STORED_NEW;
         return row;
     }
-    bool is_equal = sqlite3_column_bytes(statement, 0) == SBX_SEALED_DIGEST_BYTES &&
-                    memcmp(sqlite3_column_blob(statement, 0), digest, SBX_SEALED_DIGEST_BYTES) == 0;
+    bool is_equal = sbx_column_bytes(statement, 0) == SBX_SEALED_DIGEST_BYTES &&
+                    memcmp(sbx_column_blob(statement, 0), digest, SBX_SEALED_DIGEST_BYTES) == 0;
     *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     return 0;
 }
 
@@ -152,15 +152,15 @@ int sbx_sealed_store_put(struct sbx_sealed_store *store, const struct sbx_sealed
     if (result == 0)
         result = look(store, sealed->id, digest, stored_out);
     if (result == 0 && *stored_out == SBX_STORED_NEW) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, ADD);
-        sqlite3_bind_blob(statement, 1, sealed->id, SBX_ID_BYTES, SQLITE_STATIC);
-        sqlite3_bind_blob(statement, 2, sealed->key_id, SBX_SEAL_KEY_ID_BYTES, SQLITE_STATIC);
-        sqlite3_bind_blob(statement, 3, digest, SBX_SEALED_DIGEST_BYTES, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 4, received_ms);
-        sqlite3_bind_blob64(statement, 5, envelope, bytes, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 6, (int64_t)app);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->handle, ADD);
+        sbx_bind_blob(statement, 1, sealed->id, SBX_ID_BYTES);
+        sbx_bind_blob(statement, 2, sealed->key_id, SBX_SEAL_KEY_ID_BYTES);
+        sbx_bind_blob(statement, 3, digest, SBX_SEALED_DIGEST_BYTES);
+        sbx_bind_integer(statement, 4, received_ms);
+        sbx_bind_blob(statement, 5, envelope, bytes);
+        sbx_bind_integer(statement, 6, (int64_t)app);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement); /* the digest and the envelope end with this call */
+        sbx_statement_clear(statement); /* the digest and the envelope end with this call */
     }
     if (result == 0)
         result = sbx_store_handle_commit(&store->handle);
@@ -177,16 +177,15 @@ int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unsea
     int result = 0;
     sbx_store_handle_lock(&store->handle);
     for (uint32_t i = 0; i < keys->count && result == 0; i++) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, NEXT);
-        sqlite3_bind_blob(statement, 1, keys->keys[i].id, SBX_SEAL_KEY_ID_BYTES, SQLITE_STATIC);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->handle, NEXT);
+        sbx_bind_blob(statement, 1, keys->keys[i].id, SBX_SEAL_KEY_ID_BYTES);
         result = sbx_store_step(statement);
         if (result > 0) {
-            memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
-            *received_ms_out = sqlite3_column_int64(statement, 1);
-            *app_out = (uint64_t)sqlite3_column_int64(statement, 3);
-            sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 2),
-                                   (size_t)sqlite3_column_bytes(statement, 2));
-            sqlite3_reset(statement);
+            memcpy(id_out, sbx_column_blob(statement, 0), SBX_ID_BYTES);
+            *received_ms_out = sbx_column_integer(statement, 1);
+            *app_out = (uint64_t)sbx_column_integer(statement, 3);
+            sbx_byte_buffer_append(envelope_out, sbx_column_blob(statement, 2), sbx_column_bytes(statement, 2));
+            sbx_statement_reset(statement);
         }
     }
     sbx_store_handle_unlock(&store->handle);
@@ -196,8 +195,8 @@ int sbx_sealed_store_next(struct sbx_sealed_store *store, const struct sbx_unsea
 int sbx_sealed_store_opened(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES])
 {
     sbx_store_handle_lock(&store->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, OPENED);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, OPENED);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     sbx_store_handle_unlock(&store->handle);
     return result;
@@ -206,12 +205,12 @@ int sbx_sealed_store_opened(struct sbx_sealed_store *store, const uint8_t id[SBX
 int sbx_sealed_store_failed(struct sbx_sealed_store *store, const uint8_t id[SBX_ID_BYTES], const char *reason)
 {
     sbx_store_handle_lock(&store->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FAILED);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, store->version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 3, reason, -1, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, FAILED);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_text(statement, 2, store->version);
+    sbx_bind_text(statement, 3, reason);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     sbx_store_handle_unlock(&store->handle);
     return result;
 }
@@ -219,11 +218,11 @@ int sbx_sealed_store_failed(struct sbx_sealed_store *store, const uint8_t id[SBX
 int sbx_sealed_store_age_one(struct sbx_sealed_store *store, int64_t before_ms)
 {
     sbx_store_handle_lock(&store->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, AGE);
-    sqlite3_bind_int64(statement, 1, before_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, AGE);
+    sbx_bind_integer(statement, 1, before_ms);
     int result = sbx_store_step(statement);
     if (result == 0)
-        result = sqlite3_changes(store->handle.db) > 0;
+        result = sbx_sql_changes(store->handle.db) > 0;
     sbx_store_handle_unlock(&store->handle);
     return result;
 }
@@ -231,8 +230,8 @@ int sbx_sealed_store_age_one(struct sbx_sealed_store *store, int64_t before_ms)
 int sbx_sealed_store_forget(struct sbx_sealed_store *store, int64_t now_ms)
 {
     sbx_store_handle_lock(&store->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, FORGET);
-    sqlite3_bind_int64(statement, 1, now_ms - REMEMBERED_MS);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, FORGET);
+    sbx_bind_integer(statement, 1, now_ms - REMEMBERED_MS);
     int result = sbx_store_step(statement);
     sbx_store_handle_unlock(&store->handle);
     return result;
@@ -241,13 +240,13 @@ int sbx_sealed_store_forget(struct sbx_sealed_store *store, int64_t now_ms)
 int sbx_sealed_store_count(struct sbx_sealed_store *store, uint64_t app, struct sbx_sealed_counts *counts_out)
 {
     sbx_store_handle_lock(&store->handle);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->handle, COUNT);
-    sqlite3_bind_int64(statement, 1, (int64_t)app);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->handle, COUNT);
+    sbx_bind_integer(statement, 1, (int64_t)app);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        counts_out->waiting = sqlite3_column_int64(statement, 0);
-        counts_out->failed = sqlite3_column_int64(statement, 1);
-        sqlite3_reset(statement);
+        counts_out->waiting = sbx_column_integer(statement, 0);
+        counts_out->failed = sbx_column_integer(statement, 1);
+        sbx_statement_reset(statement);
     }
     sbx_store_handle_unlock(&store->handle);
     return result > 0 ? 0 : result < 0 ? result : -EIO;

@@ -23,11 +23,11 @@
 static int retry_failures(struct sbx_store *store, char *why, size_t why_bytes)
 {
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, RETRY_FAILURES);
-    sqlite3_bind_text(statement, 1, store->version, -1, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, RETRY_FAILURES);
+    sbx_bind_text(statement, 1, store->version);
     int result = sbx_store_step(statement);
     if (result < 0)
-        snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(store->writer.db));
+        snprintf(why, why_bytes, "%s: %s", store->path, sbx_sql_error(store->writer.db));
     sbx_store_handle_unlock(&store->writer);
     return result;
 }
@@ -79,24 +79,24 @@ static int compare_payload(struct sbx_store *store, int64_t seq, const void *env
                            enum sbx_stored *stored_out)
 {
     uint8_t digest[SBX_SEALED_DIGEST_BYTES];
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_PAYLOAD);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_PAYLOAD);
+    sbx_bind_integer(statement, 1, seq);
     int row = sbx_store_step(statement);
     if (row < 0)
         return row;
-    bool is_equal = row > 0 && (size_t)sqlite3_column_bytes(statement, 0) == bytes &&
-                    memcmp(sqlite3_column_blob(statement, 0), envelope, bytes) == 0;
-    sqlite3_reset(statement);
+    bool is_equal = row > 0 && sbx_column_bytes(statement, 0) == bytes &&
+                    memcmp(sbx_column_blob(statement, 0), envelope, bytes) == 0;
+    sbx_statement_reset(statement);
     if (row == 0) { /* outside, or aged out: without a digest nobody can compare any more, and it was stored */
         int result = sbx_sealed_digest(envelope, bytes, digest);
         if (result < 0)
             return result;
         statement = sbx_store_handle_use(&store->writer, READ_BLOB);
-        sqlite3_bind_int64(statement, 1, seq);
+        sbx_bind_integer(statement, 1, seq);
         row = sbx_store_step(statement);
-        is_equal = row > 0 && (sqlite3_column_bytes(statement, 1) != SBX_SEALED_DIGEST_BYTES ||
-                               memcmp(sqlite3_column_blob(statement, 1), digest, SBX_SEALED_DIGEST_BYTES) == 0);
-        sqlite3_reset(statement);
+        is_equal = row > 0 && (sbx_column_bytes(statement, 1) != SBX_SEALED_DIGEST_BYTES ||
+                               memcmp(sbx_column_blob(statement, 1), digest, SBX_SEALED_DIGEST_BYTES) == 0);
+        sbx_statement_reset(statement);
     }
     *stored_out = is_equal ? SBX_STORED_BEFORE : SBX_STORED_CONFLICT;
     return row < 0 ? row : 0;
@@ -117,17 +117,17 @@ static int64_t duration_of(const struct sbx_stall *stall)
 /* Its duration is another one now. */
 static int renew_bucket(struct sbx_store *store, int64_t seq)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_DURATION);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_DURATION);
+    sbx_bind_integer(statement, 1, seq);
     int result = sbx_store_step(statement);
     if (result <= 0)
         return result < 0 ? result : -EIO;
-    int64_t duration_ns = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
+    int64_t duration_ns = sbx_column_integer(statement, 0);
+    sbx_statement_reset(statement);
     statement = sbx_store_handle_use(&store->writer, SET_BUCKET);
-    sqlite3_bind_int64(statement, 1, seq);
+    sbx_bind_integer(statement, 1, seq);
     if (duration_ns > 0)
-        sqlite3_bind_int(statement, 2, sbx_duration_bucket(duration_ns));
+        sbx_bind_integer(statement, 2, sbx_duration_bucket(duration_ns));
     return sbx_store_step(statement);
 }
 
@@ -141,10 +141,10 @@ static int complete(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES])
     if (place != 0)
         result = sbx_store_sum(store, seq, -1);
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COMPLETE_SNAPSHOT);
-        sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, COMPLETE_SNAPSHOT);
+        sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
     }
     if (result == 0)
         result = renew_bucket(store, seq);
@@ -160,16 +160,16 @@ static int add_bytes(struct sbx_store *store, int64_t seq, const void *envelope,
     int result = key ? sbx_sealed_digest(envelope, bytes, digest) : 0;
     if (result < 0)
         return result;
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, key ? SET_BLOB : ADD_PAYLOAD);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, key ? SET_BLOB : ADD_PAYLOAD);
+    sbx_bind_integer(statement, 1, seq);
     if (key) {
-        sqlite3_bind_text(statement, 2, key, -1, SQLITE_STATIC);
-        sqlite3_bind_blob(statement, 3, digest, sizeof(digest), SQLITE_STATIC);
+        sbx_bind_text(statement, 2, key);
+        sbx_bind_blob(statement, 3, digest, sizeof(digest));
     } else {
-        sqlite3_bind_blob64(statement, 2, envelope, bytes, SQLITE_STATIC);
+        sbx_bind_blob(statement, 2, envelope, bytes);
     }
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result == 0 && key ? sbx_store_blob_keep(store, key) : result;
 }
 
@@ -183,41 +183,41 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
         snprintf(version, sizeof(version), "%u.%u.%u", stall->app_version[0], stall->app_version[1],
                  stall->app_version[2]);
 
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_BUILD);
-    sqlite3_bind_text(statement, 1, version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, build_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 3, sbx_version_rank(version));
-    sqlite3_bind_int64(statement, 4, (int64_t)sbx_stall_tenant(stall));
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_BUILD);
+    sbx_bind_text(statement, 1, version);
+    sbx_bind_text(statement, 2, build_id);
+    sbx_bind_integer(statement, 3, sbx_version_rank(version));
+    sbx_bind_integer(statement, 4, (int64_t)sbx_stall_tenant(stall));
     int result = sbx_store_step(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_SNAPSHOT);
-    sqlite3_bind_blob(statement, 1, stall->payload_id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, received_ms);
-    sqlite3_bind_int64(statement, 3, stall->created_day);
-    sqlite3_bind_int64(statement, 4, (int64_t)bytes);
-    sqlite3_bind_blob(statement, 5, stall->session_id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 6, build_id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 7, version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 8, sbx_trigger_name(stall->trigger.kind), -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 9, duration_of(stall));
-    sqlite3_bind_int64(statement, 10, stall->trigger.threshold_ms);
-    sqlite3_bind_int64(statement, 11, stall->sampling.weight);
-    sqlite3_bind_int64(statement, 12, stall->sampling.one_in);
+    sbx_bind_blob(statement, 1, stall->payload_id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, received_ms);
+    sbx_bind_integer(statement, 3, stall->created_day);
+    sbx_bind_integer(statement, 4, (int64_t)bytes);
+    sbx_bind_blob(statement, 5, stall->session_id, SBX_ID_BYTES);
+    sbx_bind_text(statement, 6, build_id);
+    sbx_bind_text(statement, 7, version);
+    sbx_bind_text(statement, 8, sbx_trigger_name(stall->trigger.kind));
+    sbx_bind_integer(statement, 9, duration_of(stall));
+    sbx_bind_integer(statement, 10, stall->trigger.threshold_ms);
+    sbx_bind_integer(statement, 11, stall->sampling.weight);
+    sbx_bind_integer(statement, 12, stall->sampling.one_in);
     if (duration_of(stall) > 0)
-        sqlite3_bind_int(statement, 13, sbx_duration_bucket(duration_of(stall)));
-    sqlite3_bind_int64(statement, 14, (int64_t)sbx_stall_tenant(stall));
+        sbx_bind_integer(statement, 13, sbx_duration_bucket(duration_of(stall)));
+    sbx_bind_integer(statement, 14, (int64_t)sbx_stall_tenant(stall));
     result = sbx_store_step(statement);
     if (result < 0)
         return result;
 
-    int64_t seq = sqlite3_last_insert_rowid(store->writer.db);
-    sqlite3_clear_bindings(statement); /* `build_id` and `version` end with this call */
+    int64_t seq = sbx_sql_last_id(store->writer.db);
+    sbx_statement_clear(statement); /* `build_id` and `version` end with this call */
     result = add_bytes(store, seq, envelope, bytes, key);
     if (result == 0 && stall->has_rotating_id) {
         statement = sbx_store_handle_use(&store->writer, ADD_ROTATING);
-        sqlite3_bind_int64(statement, 1, seq);
-        sqlite3_bind_blob(statement, 2, stall->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+        sbx_bind_integer(statement, 1, seq);
+        sbx_bind_blob(statement, 2, stall->rotating_id, SBX_ROTATING_ID_BYTES);
         result = sbx_store_step(statement);
     }
     return result == 0 ? complete(store, stall->payload_id) : result;
@@ -227,25 +227,25 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
 static int add_end(struct sbx_store *store, const struct sbx_stall *end, int64_t received_ms,
                    enum sbx_stored *stored_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_END);
-    sqlite3_bind_blob(statement, 1, end->completes, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_END);
+    sbx_bind_blob(statement, 1, end->completes, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     *stored_out = result > 0 ? SBX_STORED_BEFORE : SBX_STORED_NEW;
     if (result != 0)
         return result < 0 ? result : 0;
     statement = sbx_store_handle_use(&store->writer, ADD_END);
-    sqlite3_bind_blob(statement, 1, end->completes, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 2, end->payload_id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(statement, 3, end->session_id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 4, end->end.how);
-    sqlite3_bind_int64(statement, 5, end->end.signal);
-    sqlite3_bind_int64(statement, 6, end->end.duration_ns);
-    sqlite3_bind_int64(statement, 7, received_ms);
+    sbx_bind_blob(statement, 1, end->completes, SBX_ID_BYTES);
+    sbx_bind_blob(statement, 2, end->payload_id, SBX_ID_BYTES);
+    sbx_bind_blob(statement, 3, end->session_id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 4, end->end.how);
+    sbx_bind_integer(statement, 5, end->end.signal);
+    sbx_bind_integer(statement, 6, end->end.duration_ns);
+    sbx_bind_integer(statement, 7, received_ms);
     if (end->has_rotating_id)
-        sqlite3_bind_blob(statement, 8, end->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+        sbx_bind_blob(statement, 8, end->rotating_id, SBX_ROTATING_ID_BYTES);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result == 0 ? complete(store, end->completes) : result;
 }
 
@@ -254,27 +254,27 @@ static int is_erased(struct sbx_store *store, const struct sbx_stall *stall)
 {
     if (!stall->has_rotating_id)
         return 0;
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, IS_ERASED);
-    sqlite3_bind_blob(statement, 1, stall->rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, IS_ERASED);
+    sbx_bind_blob(statement, 1, stall->rotating_id, SBX_ROTATING_ID_BYTES);
     int result = sbx_store_step(statement);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     return result;
 }
 
 int sbx_store_find(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t *seq_out, int *attempts_out,
                    int64_t *place_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_SNAPSHOT);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_SNAPSHOT);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int row = sbx_store_step(statement);
     if (row <= 0)
         return row < 0 ? row : -ENOENT;
-    *seq_out = sqlite3_column_int64(statement, 0);
+    *seq_out = sbx_column_integer(statement, 0);
     if (place_out)
-        *place_out = sqlite3_column_int64(statement, 1);
+        *place_out = sbx_column_integer(statement, 1);
     if (attempts_out)
-        *attempts_out = sqlite3_column_int(statement, 2);
-    sqlite3_reset(statement);
+        *attempts_out = (int)sbx_column_integer(statement, 2);
+    sbx_statement_reset(statement);
     return 0;
 }
 
@@ -350,8 +350,8 @@ static int count_attempt(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]
     if (result == 0 && attempts >= attempts_limit)
         result = -EDEADLK;
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, change);
-        sqlite3_bind_int64(statement, 1, seq);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, change);
+        sbx_bind_integer(statement, 1, seq);
         result = sbx_store_step(statement);
     }
     sbx_store_handle_unlock(&store->writer);
@@ -370,19 +370,19 @@ int sbx_store_put_off_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BY
 
 static int set_verdict(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SET_VERDICT);
-    sqlite3_bind_int64(statement, 1, seq);
-    sqlite3_bind_text(statement, 2, store->version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 4, verdict->app, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 5, verdict->cause, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 6, verdict->class_, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 7, verdict->function, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 8, verdict->module, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 9, verdict->headline, -1, SQLITE_STATIC);
-    sqlite3_bind_double(statement, 10, verdict->confidence);
-    sqlite3_bind_int64(statement, 11, (int64_t)verdict->tenant);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, SET_VERDICT);
+    sbx_bind_integer(statement, 1, seq);
+    sbx_bind_text(statement, 2, store->version);
+    sbx_bind_text(statement, 4, verdict->app);
+    sbx_bind_text(statement, 5, verdict->cause);
+    sbx_bind_text(statement, 6, verdict->class_);
+    sbx_bind_text(statement, 7, verdict->function);
+    sbx_bind_text(statement, 8, verdict->module);
+    sbx_bind_text(statement, 9, verdict->headline);
+    sbx_bind_real(statement, 10, verdict->confidence);
+    sbx_bind_integer(statement, 11, (int64_t)verdict->tenant);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement); /* the strings are the caller's */
+    sbx_statement_clear(statement); /* the strings are the caller's */
     return result;
 }
 
@@ -421,12 +421,12 @@ int sbx_store_put_failure(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES
     sbx_store_handle_lock(&store->writer);
     int result = sbx_store_find(store, id, &seq, NULL, NULL);
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SET_FAILURE);
-        sqlite3_bind_int64(statement, 1, seq);
-        sqlite3_bind_text(statement, 2, store->version, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, reason, -1, SQLITE_STATIC);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, SET_FAILURE);
+        sbx_bind_integer(statement, 1, seq);
+        sbx_bind_text(statement, 2, store->version);
+        sbx_bind_text(statement, 3, reason);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
     }
     sbx_store_handle_unlock(&store->writer);
     return result;

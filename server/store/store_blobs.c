@@ -66,12 +66,12 @@ static int make_key(const uint8_t id[SBX_ID_BYTES], char *key_out)
 /* Run a statement of (key, time). The lock is held. */
 static int run_debt(struct sbx_store *store, enum writer_statement index, const char *key, int64_t at_ms)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, index);
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    if (sqlite3_bind_parameter_count(statement) > 1)
-        sqlite3_bind_int64(statement, 2, at_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, index);
+    sbx_bind_text(statement, 1, key);
+    if (sbx_statement_parameters(statement) > 1)
+        sbx_bind_integer(statement, 2, at_ms);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 
@@ -117,12 +117,12 @@ int sbx_store_blob_get(struct sbx_store *store, const char *key, struct sbx_byte
 static int next_debt(struct sbx_store *store, int64_t before_ms, char *key_out)
 {
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_DEBT);
-    sqlite3_bind_int64(statement, 1, before_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_DEBT);
+    sbx_bind_integer(statement, 1, before_ms);
     int result = sbx_store_step(statement);
     if (result > 0)
         sbx_store_column_text(statement, 0, key_out, SBX_BLOB_KEY_BYTES);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(&store->writer);
     return result;
 }

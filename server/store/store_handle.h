@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_handle.h - SQLite connections to one file, each with its statements prepared once, each for one thread at a time.
+/* store_handle.h - connections to one database, each with its statements prepared once, each for one thread at a time.
  *
  * No SQL is ever put together from values: every statement is a literal of its owner's table, values are bound. A
  * thread locks the handle, uses statements, and unlocks; rows read from a statement are valid until then. A handle of a writer
@@ -9,28 +9,28 @@
 #define SBX_STORE_HANDLE_H
 
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sql.h"
 
 enum {
     SBX_STORE_CONNECTIONS_MAX = 8
 };
 
 struct sbx_store_connection {
-    sqlite3 *db;
-    sqlite3_stmt **statements; /* by the owner's enum */
-    bool is_taken;             /* under the handle's lock */
+    struct sbx_sql *db;
+    struct sbx_statement **statements; /* by the owner's enum */
+    bool is_taken;                     /* under the handle's lock */
 };
 
 struct sbx_store_handle {
-    sqlite3 *db; /* of the one connection of a writer; of readers the first, for its error messages at opening */
+    struct sbx_sql *db; /* of the one connection of a writer; of readers the first, for its error messages at opening */
     pthread_mutex_t lock;   /* of a writer: held while it is locked; of readers: of which are taken */
     pthread_cond_t is_free; /* a connection of readers was given back */
     struct sbx_store_connection connections[SBX_STORE_CONNECTIONS_MAX];
     size_t connection_count;
-    bool is_unhurried; /* the transaction that is open */
     size_t statement_count;
 };
 
@@ -48,24 +48,17 @@ void sbx_store_handle_lock(struct sbx_store_handle *handle);
 void sbx_store_handle_unlock(struct sbx_store_handle *handle);
 
 /* The statement, reset and without values. The lock is held. */
-sqlite3_stmt *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index);
+struct sbx_statement *sbx_store_handle_use(struct sbx_store_handle *handle, size_t index);
 
 /* The connection itself, for a statement that is used seldom and prepared then. The lock is held. */
-sqlite3 *sbx_store_handle_db(const struct sbx_store_handle *handle);
+struct sbx_sql *sbx_store_handle_db(const struct sbx_store_handle *handle);
 
-/* Step: 1 there is a row, 0 done, or -errno (-ENOSPC, -ENOMEM, -EBUSY, -EIO). A done or failed statement is reset, so
- * that it holds no lock on the file. */
-int sbx_store_step(sqlite3_stmt *statement);
-
-/* BEGIN IMMEDIATE, COMMIT, and ROLLBACK when one is open; the lock is held. Returns 0 or -errno. */
+/* Begin (others do not write until it ends), commit, and roll back when one is open; the lock is held. Returns 0 or -errno. */
 int sbx_store_handle_begin(struct sbx_store_handle *handle);
 /* The same for a transaction that need not be on disk when its commit returns: whatever is committed after it as usual makes it so.
  * The file is whole in any case. */
 int sbx_store_handle_begin_unhurried(struct sbx_store_handle *handle);
 int sbx_store_handle_commit(struct sbx_store_handle *handle);
 void sbx_store_handle_roll_back(struct sbx_store_handle *handle);
-
-/* The text of a column cut to the array, "" for NULL. */
-void sbx_store_column_text(sqlite3_stmt *statement, int column, char *text_out, size_t text_bytes);
 
 #endif

@@ -15,22 +15,21 @@
 /* ---- reading ---- */
 
 /* Statements of this file are prepared when they are used. The reader's lock is held. */
-static int prepare(struct sbx_store *store, const char *sql, sqlite3_stmt **statement_out)
+static int prepare(struct sbx_store *store, const char *sql, struct sbx_statement **statement_out)
 {
-    return sqlite3_prepare_v2(sbx_store_handle_db(&store->reader), sql, -1, statement_out, NULL) == SQLITE_OK ? 0
-                                                                                                              : -EIO;
+    return sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
 }
 
-static void bind_span(const struct sbx_store_view *view, sqlite3_stmt *statement, const uint8_t *issue,
+static void bind_span(const struct sbx_store_view *view, struct sbx_statement *statement, const uint8_t *issue,
                       const struct sbx_issue_span *span)
 {
     if (issue)
-        sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, span->from_day);
-    sqlite3_bind_int64(statement, 3, span->to_day);
-    sqlite3_bind_text(statement, 4, span->version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 5, span->app ? span->app : "", -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 6, (int64_t)view->app);
+        sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, span->from_day);
+    sbx_bind_integer(statement, 3, span->to_day);
+    sbx_bind_text(statement, 4, span->version);
+    sbx_bind_text(statement, 5, span->app ? span->app : "");
+    sbx_bind_integer(statement, 6, (int64_t)view->app);
 }
 
 #define IN_SPAN(table)                                                                                           \
@@ -73,7 +72,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         uint8_t id[SBX_ID_BYTES];
         int64_t hits, weight, variance, machine_days;
     } *found = calloc(max + 1, sizeof(*found));
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     size_t count = 0;
     *count_out = 0;
     if (!found)
@@ -82,24 +81,24 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     int result = prepare(view->store, statements[query->order], &statement);
     if (result == 0) {
         bind_span(view, statement, NULL, &query->span);
-        sqlite3_bind_text(statement, 5, query->app, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 6, query->cause, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 7, query->text, -1, SQLITE_STATIC);
-        sqlite3_bind_int(statement, 8, query->state);
-        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(view->store));
-        sqlite3_bind_int64(statement, 10, (int64_t)max);
-        sqlite3_bind_int64(statement, 11, query->skip);
-        sqlite3_bind_int64(statement, 12, (int64_t)view->app);
+        sbx_bind_text(statement, 5, query->app);
+        sbx_bind_text(statement, 6, query->cause);
+        sbx_bind_text(statement, 7, query->text);
+        sbx_bind_integer(statement, 8, query->state);
+        sbx_bind_integer(statement, 9, sbx_store_min_machines(view->store));
+        sbx_bind_integer(statement, 10, (int64_t)max);
+        sbx_bind_integer(statement, 11, query->skip);
+        sbx_bind_integer(statement, 12, (int64_t)view->app);
         while (count < max && (result = sbx_store_step(statement)) > 0) {
             struct found *one = &found[count++];
-            memcpy(one->id, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
-            one->hits = sqlite3_column_int64(statement, 1);
-            one->weight = sqlite3_column_int64(statement, 2);
-            one->variance = sqlite3_column_int64(statement, 3);
-            one->machine_days = sqlite3_column_int64(statement, 4);
+            memcpy(one->id, sbx_column_blob(statement, 0), SBX_ID_BYTES);
+            one->hits = sbx_column_integer(statement, 1);
+            one->weight = sbx_column_integer(statement, 2);
+            one->variance = sbx_column_integer(statement, 3);
+            one->machine_days = sbx_column_integer(statement, 4);
         }
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     sbx_store_handle_unlock(&view->store->reader);
     for (size_t i = 0; i < count && result >= 0; i++) {
         struct sbx_issue_row *row = &rows[*count_out];
@@ -120,85 +119,85 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
 
 /* ---- the sums of one issue ---- */
 
-typedef void (*take_row)(sqlite3_stmt *statement, struct sbx_issue_sums *sums);
+typedef void (*take_row)(struct sbx_statement *statement, struct sbx_issue_sums *sums);
 
 static int read_rows(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
                      const struct sbx_issue_span *span, take_row take, struct sbx_issue_sums *sums)
 {
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     int result = prepare(view->store, sql, &statement);
     if (result == 0) {
         bind_span(view, statement, issue, span);
         while ((result = sbx_store_step(statement)) > 0)
             take(statement, sums);
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     return result;
 }
 
-static void take_total(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_total(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
-    sums->hits = sqlite3_column_int64(statement, 0);
-    sums->weight = sqlite3_column_int64(statement, 1);
-    sums->variance = sqlite3_column_int64(statement, 2);
-    sums->machine_days = sqlite3_column_int64(statement, 3);
+    sums->hits = sbx_column_integer(statement, 0);
+    sums->weight = sbx_column_integer(statement, 1);
+    sums->variance = sbx_column_integer(statement, 2);
+    sums->machine_days = sbx_column_integer(statement, 3);
 }
 
-static void take_machines(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_machines(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
-    sums->machines = sqlite3_column_int64(statement, 0);
+    sums->machines = sbx_column_integer(statement, 0);
 }
 
 /* The latest come first. */
-static void take_day(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_day(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
     if (sums->day_count == SBX_SUM_DAYS)
         return;
     memmove(&sums->days[1], &sums->days[0], sums->day_count++ * sizeof(sums->days[0]));
-    sums->days[0] = (struct sbx_day_sum){.day = sqlite3_column_int64(statement, 0),
-                                         .hits = sqlite3_column_int64(statement, 1),
-                                         .weight = sqlite3_column_int64(statement, 2),
-                                         .machines = sqlite3_column_int64(statement, 3)};
+    sums->days[0] = (struct sbx_day_sum){.day = sbx_column_integer(statement, 0),
+                                         .hits = sbx_column_integer(statement, 1),
+                                         .weight = sbx_column_integer(statement, 2),
+                                         .machines = sbx_column_integer(statement, 3)};
 }
 
-static void take_version(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_version(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
     if (sums->version_count == SBX_SUM_VERSIONS)
         return;
     struct sbx_version_sum *version = &sums->versions[sums->version_count++];
     sbx_store_column_text(statement, 0, version->version, sizeof(version->version));
-    version->hits = sqlite3_column_int64(statement, 1);
-    version->weight = sqlite3_column_int64(statement, 2);
-    version->machine_days = sqlite3_column_int64(statement, 3);
-    version->builds = sqlite3_column_int64(statement, 4);
-    version->first_day = sqlite3_column_int64(statement, 5);
-    version->last_day = sqlite3_column_int64(statement, 6);
+    version->hits = sbx_column_integer(statement, 1);
+    version->weight = sbx_column_integer(statement, 2);
+    version->machine_days = sbx_column_integer(statement, 3);
+    version->builds = sbx_column_integer(statement, 4);
+    version->first_day = sbx_column_integer(statement, 5);
+    version->last_day = sbx_column_integer(statement, 6);
 }
 
-static void take_label(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_label(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
-    int kind = sqlite3_column_int(statement, 0);
+    int kind = (int)sbx_column_integer(statement, 0);
     if (kind < 0 || kind >= SBX_FACT_KINDS)
         return;
-    sums->label_weight[kind] += sqlite3_column_int64(statement, 3);
-    sums->label_us[kind] += sqlite3_column_int64(statement, 4);
+    sums->label_weight[kind] += sbx_column_integer(statement, 3);
+    sums->label_us[kind] += sbx_column_integer(statement, 4);
     if (sums->label_count[kind] == SBX_SUM_LABELS)
         return;
     struct sbx_label_sum *label = &sums->labels[kind][sums->label_count[kind]++];
     sbx_store_column_text(statement, 1, label->word, sizeof(label->word));
-    label->hits = sqlite3_column_int64(statement, 2);
-    label->weight = sqlite3_column_int64(statement, 3);
-    label->us = sqlite3_column_int64(statement, 4);
+    label->hits = sbx_column_integer(statement, 2);
+    label->weight = sbx_column_integer(statement, 3);
+    label->us = sbx_column_integer(statement, 4);
 }
 
-static void take_place(sqlite3_stmt *statement, struct sbx_issue_sums *sums)
+static void take_place(struct sbx_statement *statement, struct sbx_issue_sums *sums)
 {
     if (sums->place_count == SBX_SUM_PLACES)
         return;
     struct sbx_place_sum *place = &sums->places[sums->place_count++];
-    sbx_id_print(sqlite3_column_blob(statement, 0), place->id_text);
+    sbx_id_print(sbx_column_blob(statement, 0), place->id_text);
     sbx_store_column_text(statement, 1, place->path, sizeof(place->path));
-    place->hits = sqlite3_column_int64(statement, 2);
+    place->hits = sbx_column_integer(statement, 2);
 }
 
 /* The quantiles of what a statement gives as bucket and weight. */
@@ -210,7 +209,7 @@ static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issu
         BUCKETS_MAX = 4096
     };
     struct sbx_bucket_count *counts = calloc(BUCKETS_MAX, sizeof(*counts));
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     size_t count = 0;
     int result =
         !counts ? -ENOMEM
@@ -221,11 +220,11 @@ static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issu
         bind_span(view, statement, issue, span);
         while (count < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
             counts[count++] =
-                (struct sbx_bucket_count){sqlite3_column_int(statement, 0), sqlite3_column_int64(statement, 1)};
+                (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
     }
     for (size_t i = 0; i < 3 && counts; i++)
         quantiles_out[i] = sbx_duration_quantile(counts, count, shares[i]);
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     free(counts);
     return result < 0 ? result : 0;
 }
@@ -310,7 +309,7 @@ int sbx_store_sum_all(const struct sbx_store_view *view, const struct sbx_issue_
 int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_span *span, struct sbx_app_sum *rows,
                    size_t max, size_t *count_out)
 {
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     size_t count = 0;
     *count_out = 0;
     if (sbx_store_min_machines(view->store) > 1)
@@ -325,23 +324,23 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
                          " GROUP BY s.app ORDER BY 3 DESC, 1 LIMIT ?3",
                          &statement);
     if (result == 0) {
-        sqlite3_bind_int64(statement, 1, span->from_day);
-        sqlite3_bind_int64(statement, 2, span->to_day);
-        sqlite3_bind_int64(statement, 3, (int64_t)max);
-        sqlite3_bind_int64(statement, 4, (int64_t)view->app);
+        sbx_bind_integer(statement, 1, span->from_day);
+        sbx_bind_integer(statement, 2, span->to_day);
+        sbx_bind_integer(statement, 3, (int64_t)max);
+        sbx_bind_integer(statement, 4, (int64_t)view->app);
         while (count < max && (result = sbx_store_step(statement)) > 0) {
             struct sbx_app_sum *row = &rows[count++];
-            *row = (struct sbx_app_sum){.hits = sqlite3_column_int64(statement, 1),
-                                        .weight = sqlite3_column_int64(statement, 2),
-                                        .variance = sqlite3_column_int64(statement, 3),
-                                        .machine_days = sqlite3_column_int64(statement, 4),
-                                        .issues = sqlite3_column_int64(statement, 5),
-                                        .versions = sqlite3_column_int64(statement, 6)};
+            *row = (struct sbx_app_sum){.hits = sbx_column_integer(statement, 1),
+                                        .weight = sbx_column_integer(statement, 2),
+                                        .variance = sbx_column_integer(statement, 3),
+                                        .machine_days = sbx_column_integer(statement, 4),
+                                        .issues = sbx_column_integer(statement, 5),
+                                        .versions = sbx_column_integer(statement, 6)};
             sbx_store_column_text(statement, 0, row->app, sizeof(row->app));
             sbx_store_column_text(statement, 7, row->newest, sizeof(row->newest));
         }
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -353,16 +352,16 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
 static int find_issue(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES], int64_t *num_out,
                       int64_t *tenant_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, FIND_ISSUE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, (int64_t)view->app);
+    struct sbx_statement *statement = sbx_store_handle_use(&view->store->writer, FIND_ISSUE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, (int64_t)view->app);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        *num_out = sqlite3_column_int64(statement, 0);
-        *tenant_out = sqlite3_column_int64(statement, 2);
+        *num_out = sbx_column_integer(statement, 0);
+        *tenant_out = sbx_column_integer(statement, 2);
     }
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
@@ -373,16 +372,16 @@ int sbx_store_say_of_issue(const struct sbx_store_view *view, const uint8_t issu
     sbx_store_handle_lock(&view->store->writer);
     int result = find_issue(view, issue, &num, &tenant);
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, CHANGE_ISSUE);
-        sqlite3_bind_int64(statement, 1, num);
-        sqlite3_bind_int(statement, 2, words->state);
-        sqlite3_bind_text(statement, 3, words->until, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 4, sbx_version_rank(words->until));
-        sqlite3_bind_text(statement, 5, words->owner, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 6, words->note, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 7, now_ms);
+        struct sbx_statement *statement = sbx_store_handle_use(&view->store->writer, CHANGE_ISSUE);
+        sbx_bind_integer(statement, 1, num);
+        sbx_bind_integer(statement, 2, words->state);
+        sbx_bind_text(statement, 3, words->until);
+        sbx_bind_integer(statement, 4, sbx_version_rank(words->until));
+        sbx_bind_text(statement, 5, words->owner);
+        sbx_bind_text(statement, 6, words->note);
+        sbx_bind_integer(statement, 7, now_ms);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
     }
     sbx_store_handle_unlock(&view->store->writer);
     return result;
@@ -405,8 +404,8 @@ int sbx_store_merge_issues(const struct sbx_store_view *view, const uint8_t from
         if (result == 0)
             result = sbx_store_join_issues(view->store, from_num, from, into_num);
         if (result == 0) {
-            sqlite3_stmt *statement = sbx_store_handle_use(&view->store->writer, TOUCH_ISSUE);
-            sqlite3_bind_int64(statement, 1, into_num);
+            struct sbx_statement *statement = sbx_store_handle_use(&view->store->writer, TOUCH_ISSUE);
+            sbx_bind_integer(statement, 1, into_num);
             result = sbx_store_step(statement);
         }
         result = sbx_store_end(view->store, result);
@@ -420,33 +419,33 @@ static int split(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTE
     struct sbx_store *store = view->store;
     const struct sbx_store_view all = {store, 0};
     int64_t issue = 0, tenant = 0;
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
-    int64_t place = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
-    bool is_seen = result > 0 && (view->app == 0 || sqlite3_column_int64(statement, 2) == (int64_t)view->app);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+    int64_t place = result > 0 ? sbx_column_integer(statement, 0) : 0;
+    bool is_seen = result > 0 && (view->app == 0 || sbx_column_integer(statement, 2) == (int64_t)view->app);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
     if (result < 0 || !is_seen)
         return result < 0 ? result : -ENOENT;
     if (find_issue(&all, id, &issue, &tenant) == 0)
         return -EINVAL;
     statement = sbx_store_handle_use(&store->writer, DROP_ALIAS);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_ISSUE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 2, 1);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, 1);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, MOVE_PLACE);
-    sqlite3_bind_int64(statement, 1, place);
-    sqlite3_bind_int64(statement, 2, sqlite3_last_insert_rowid(store->writer.db));
+    sbx_bind_integer(statement, 1, place);
+    sbx_bind_integer(statement, 2, sbx_sql_last_id(store->writer.db));
     return sbx_store_step(statement);
 }
 

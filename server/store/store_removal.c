@@ -16,22 +16,22 @@ static int drop_snapshot(struct sbx_store *store, int64_t seq, int64_t place)
                                                   DROP_GAPS, DROP_WAS_IN,  DROP_SNAPSHOT};
     int result = sbx_store_leave_place(store, seq, place);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == 0; i++) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, steps[i]);
-        sqlite3_bind_int64(statement, 1, seq);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, steps[i]);
+        sbx_bind_integer(statement, 1, seq);
         result = sbx_store_step(statement);
     }
     return result == 0 ? sbx_store_settle_place(store, place, 0) : result;
 }
 
 /* The row of a query for seq, id and place goes whole. Returns 1 and its id, 0 when there is none, or -errno. */
-static int drop_found(struct sbx_store *store, sqlite3_stmt *statement, uint8_t id_out[SBX_ID_BYTES])
+static int drop_found(struct sbx_store *store, struct sbx_statement *statement, uint8_t id_out[SBX_ID_BYTES])
 {
     int row = sbx_store_step(statement);
     if (row <= 0)
         return row;
-    int64_t seq = sqlite3_column_int64(statement, 0), place = sqlite3_column_int64(statement, 2);
-    memcpy(id_out, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
-    sqlite3_reset(statement);
+    int64_t seq = sbx_column_integer(statement, 0), place = sbx_column_integer(statement, 2);
+    memcpy(id_out, sbx_column_blob(statement, 1), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
     int result = sbx_store_handle_begin(&store->writer);
     if (result == 0)
         result = sbx_store_end(store, drop_snapshot(store, seq, place));
@@ -44,8 +44,8 @@ static int drop_found(struct sbx_store *store, sqlite3_stmt *statement, uint8_t 
 static int erase_one(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTATING_ID_BYTES],
                      uint8_t id_out[SBX_ID_BYTES])
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_ERASED);
-    sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_ERASED);
+    sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
     return drop_found(store, statement, id_out);
 }
 
@@ -55,16 +55,16 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
     uint8_t id[SBX_ID_BYTES];
     int count = 0;
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_ERASED);
-    sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, now_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_ERASED);
+    sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
+    sbx_bind_integer(statement, 2, now_ms);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result == 0) { /* those whose stall is not here; the others go with it */
         statement = sbx_store_handle_use(&store->writer, ERASE_ENDS);
-        sqlite3_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES, SQLITE_STATIC);
+        sbx_bind_blob(statement, 1, rotating_id, SBX_ROTATING_ID_BYTES);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
     }
     while (result == 0 && (result = erase_one(store, rotating_id, id)) > 0) {
         if (gone)
@@ -73,7 +73,7 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
         result = 0;
     }
     if (result == 0 && count > 0) /* the journal has what was overwritten in the file */
-        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+        sbx_sql_checkpoint(store->writer.db, true);
     sbx_store_handle_unlock(&store->writer);
     if (result == 0 && count > 0) /* what is away now is found again by the ager */
         (void)sbx_store_settle_blobs(store, now_ms, (size_t)count);
@@ -87,15 +87,15 @@ int sbx_store_erase(struct sbx_store *store, const uint8_t rotating_id[SBX_ROTAT
 static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
 {
     static const enum writer_statement steps[] = {OWE_BLOB, DROP_PAYLOAD, LEAVE_PAYLOAD, DROP_GAPS};
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
-    sqlite3_bind_int64(statement, 1, before_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_AGED_PAYLOAD);
+    sbx_bind_integer(statement, 1, before_ms);
     int result = sbx_store_step(statement);
     if (result <= 0)
         return result;
-    int64_t seq = sqlite3_column_int64(statement, 0);
-    bool is_told = sqlite3_column_int(statement, 2) != SBX_TRIAGE_PENDING;
-    memcpy(id_out, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
-    sqlite3_reset(statement);
+    int64_t seq = sbx_column_integer(statement, 0);
+    bool is_told = (int)sbx_column_integer(statement, 2) != SBX_TRIAGE_PENDING;
+    memcpy(id_out, sbx_column_blob(statement, 1), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
     result = sbx_store_handle_begin(&store->writer);
     if (result < 0)
         return result;
@@ -103,7 +103,7 @@ static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
         result = drop_snapshot(store, seq, 0);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && is_told && result == 0; i++) {
         statement = sbx_store_handle_use(&store->writer, steps[i]);
-        sqlite3_bind_int64(statement, 1, seq);
+        sbx_bind_integer(statement, 1, seq);
         result = sbx_store_step(statement);
     }
     result = sbx_store_end(store, result);
@@ -113,8 +113,8 @@ static int drop_old_payload(struct sbx_store *store, int64_t before_ms, uint8_t 
 /* The oldest that came before `before_ms` goes whole. Returns as above. */
 static int drop_old_snapshot(struct sbx_store *store, int64_t before_ms, uint8_t id_out[SBX_ID_BYTES])
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_AGED);
-    sqlite3_bind_int64(statement, 1, before_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_AGED);
+    sbx_bind_integer(statement, 1, before_ms);
     return drop_found(store, statement, id_out);
 }
 
@@ -134,18 +134,18 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
     };                                                  /* a clock that is put right by a little moves nothing */
     const int64_t END_KEPT_MS = INT64_C(31) * 86400000; /* longer than a machine keeps a payload */
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
-    sqlite3_bind_int64(statement, 1, erased_before_ms);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FORGET_ERASED);
+    sbx_bind_integer(statement, 1, erased_before_ms);
     int result = sbx_store_step(statement);
     if (result == 0) { /* a stall that has not come after so long does not come any more */
         statement = sbx_store_handle_use(&store->writer, FORGET_ENDS);
-        sqlite3_bind_int64(statement, 1, now_ms - END_KEPT_MS);
+        sbx_bind_integer(statement, 1, now_ms - END_KEPT_MS);
         result = sbx_store_step(statement);
     }
     if (result == 0) {
         statement = sbx_store_handle_use(&store->writer, SET_RIGHT);
-        sqlite3_bind_int64(statement, 1, now_ms);
-        sqlite3_bind_int64(statement, 2, now_ms + EARLY_MS);
+        sbx_bind_integer(statement, 1, now_ms);
+        sbx_bind_integer(statement, 2, now_ms + EARLY_MS);
         result = sbx_store_step(statement);
     }
     if (result == 0) {
@@ -157,7 +157,7 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
         result = sbx_store_step(statement);
     }
     if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */
-        sqlite3_wal_checkpoint_v2(store->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        sbx_sql_checkpoint(store->writer.db, false);
     sbx_store_handle_unlock(&store->writer);
     return result;
 }

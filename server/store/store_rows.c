@@ -156,12 +156,12 @@ uint32_t sbx_store_min_machines(const struct sbx_store *store)
 }
 
 /* A statement that shows rows, with k and who looks. The lock is held. */
-static sqlite3_stmt *use_to_show(const struct sbx_store_view *view, enum reader_statement index)
+static struct sbx_statement *use_to_show(const struct sbx_store_view *view, enum reader_statement index)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&view->store->reader, index);
-    sqlite3_bind_int64(statement, 8, (int64_t)view->app);
-    if (sqlite3_bind_parameter_count(statement) >= 9)
-        sqlite3_bind_int64(statement, 9, sbx_store_min_machines(view->store));
+    struct sbx_statement *statement = sbx_store_handle_use(&view->store->reader, index);
+    sbx_bind_integer(statement, 8, (int64_t)view->app);
+    if (sbx_statement_parameters(statement) >= 9)
+        sbx_bind_integer(statement, 9, sbx_store_min_machines(view->store));
     return statement;
 }
 
@@ -169,15 +169,14 @@ int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_I
                        struct sbx_byte_buffer *envelope_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, READ_ENVELOPE);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = use_to_show(view, READ_ENVELOPE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     char key[SBX_BLOB_KEY_BYTES] = "";
     if (result > 0) {
-        sbx_byte_buffer_append(envelope_out, sqlite3_column_blob(statement, 0),
-                               (size_t)sqlite3_column_bytes(statement, 0));
+        sbx_byte_buffer_append(envelope_out, sbx_column_blob(statement, 0), sbx_column_bytes(statement, 0));
         sbx_store_column_text(statement, 1, key, sizeof(key));
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
         result = envelope_out->failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
@@ -189,11 +188,11 @@ int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_I
 /* ---- triage's side ---- */
 
 /* Three columns from `first` on; of a row without an end they are NULL, which reads as zero. */
-static struct sbx_end_row read_end(sqlite3_stmt *statement, int first)
+static struct sbx_end_row read_end(struct sbx_statement *statement, int first)
 {
-    return (struct sbx_end_row){.how = (uint32_t)sqlite3_column_int(statement, first),
-                                .signal = (uint32_t)sqlite3_column_int(statement, first + 1),
-                                .duration_ns = sqlite3_column_int64(statement, first + 2)};
+    return (struct sbx_end_row){.how = (uint32_t)(int)sbx_column_integer(statement, first),
+                                .signal = (uint32_t)(int)sbx_column_integer(statement, first + 1),
+                                .duration_ns = sbx_column_integer(statement, first + 2)};
 }
 
 int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], struct sbx_triage_input *input_out)
@@ -201,17 +200,16 @@ int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTE
     char key[SBX_BLOB_KEY_BYTES] = "";
     *input_out = (struct sbx_triage_input){0};
     sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, TRIAGE_INPUT);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, TRIAGE_INPUT);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        sbx_byte_buffer_append(&input_out->envelope, sqlite3_column_blob(statement, 0),
-                               (size_t)sqlite3_column_bytes(statement, 0));
-        input_out->state = (enum sbx_triage_state)sqlite3_column_int(statement, 1);
-        input_out->attempts = sqlite3_column_int(statement, 2);
+        sbx_byte_buffer_append(&input_out->envelope, sbx_column_blob(statement, 0), sbx_column_bytes(statement, 0));
+        input_out->state = (enum sbx_triage_state)(int)sbx_column_integer(statement, 1);
+        input_out->attempts = (int)sbx_column_integer(statement, 2);
         input_out->end = read_end(statement, 3);
         sbx_store_column_text(statement, 6, key, sizeof(key));
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
         result = input_out->envelope.failed ? -ENOMEM : 0;
     } else if (result == 0) {
         result = -ENOENT;
@@ -224,12 +222,12 @@ int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 {
     *end_out = (struct sbx_end_row){0};
     sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, READ_END);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, READ_END);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
         *end_out = read_end(statement, 0);
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
     }
     sbx_store_handle_unlock(&store->reader);
     return result < 0 ? result : 0;
@@ -241,12 +239,12 @@ int sbx_store_each_pending(struct sbx_store *store, size_t max,
 {
     int result, count = 0;
     sbx_store_handle_lock(&store->reader);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->reader, EACH_PENDING);
-    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, EACH_PENDING);
+    sbx_bind_integer(statement, 1, (int64_t)max);
     while ((result = sbx_store_step(statement)) > 0) {
-        if (sqlite3_column_bytes(statement, 0) != SBX_ID_BYTES || sqlite3_column_bytes(statement, 1) < 8)
+        if (sbx_column_bytes(statement, 0) != SBX_ID_BYTES || sbx_column_bytes(statement, 1) < 8)
             continue;
-        each(context, sqlite3_column_blob(statement, 0), sqlite3_column_blob(statement, 1));
+        each(context, sbx_column_blob(statement, 0), sbx_column_blob(statement, 1));
         count++;
     }
     sbx_store_handle_unlock(&store->reader);
@@ -259,27 +257,27 @@ enum {
     SNAPSHOT_COLUMN_COUNT = 24
 };
 
-static void print_column_id(sqlite3_stmt *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
+static void print_column_id(struct sbx_statement *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
 {
     text_out[0] = '\0';
-    if (sqlite3_column_bytes(statement, column) == SBX_ID_BYTES)
-        sbx_id_print(sqlite3_column_blob(statement, column), text_out);
+    if (sbx_column_bytes(statement, column) == SBX_ID_BYTES)
+        sbx_id_print(sbx_column_blob(statement, column), text_out);
 }
 
 /* The columns of SNAPSHOT_COLUMNS, in their order. */
-static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
+static void read_snapshot(struct sbx_statement *statement, struct sbx_snapshot_row *row)
 {
     *row = (struct sbx_snapshot_row){
-        .seq = sqlite3_column_int64(statement, 0),
-        .received_ms = sqlite3_column_int64(statement, 2),
-        .created_day = (uint32_t)sqlite3_column_int64(statement, 3),
-        .bytes = sqlite3_column_int64(statement, 4),
-        .duration_ns = sqlite3_column_int64(statement, 6),
-        .threshold_ms = (uint32_t)sqlite3_column_int64(statement, 7),
-        .state = (enum sbx_triage_state)sqlite3_column_int(statement, 10),
-        .confidence = sqlite3_column_double(statement, 19),
-        .weight = (uint32_t)sqlite3_column_int64(statement, 20),
-        .one_in = (uint32_t)sqlite3_column_int64(statement, 21),
+        .seq = sbx_column_integer(statement, 0),
+        .received_ms = sbx_column_integer(statement, 2),
+        .created_day = (uint32_t)sbx_column_integer(statement, 3),
+        .bytes = sbx_column_integer(statement, 4),
+        .duration_ns = sbx_column_integer(statement, 6),
+        .threshold_ms = (uint32_t)sbx_column_integer(statement, 7),
+        .state = (enum sbx_triage_state)(int)sbx_column_integer(statement, 10),
+        .confidence = sbx_column_real(statement, 19),
+        .weight = (uint32_t)sbx_column_integer(statement, 20),
+        .one_in = (uint32_t)sbx_column_integer(statement, 21),
     };
     print_column_id(statement, 1, row->id_text);
     sbx_id_parse(row->id_text, sizeof(row->id_text) - 1, row->id);
@@ -295,32 +293,33 @@ static void read_snapshot(sqlite3_stmt *statement, struct sbx_snapshot_row *row)
     sbx_store_column_text(statement, 17, row->module, sizeof(row->module));
     sbx_store_column_text(statement, 18, row->headline, sizeof(row->headline));
     print_column_id(statement, 22, row->was_in_text);
-    row->end_how = (uint32_t)sqlite3_column_int64(statement, 23) & 0xff;
-    row->end_signal = (uint32_t)sqlite3_column_int64(statement, 23) >> 8;
+    row->end_how = (uint32_t)sbx_column_integer(statement, 23) & 0xff;
+    row->end_signal = (uint32_t)sbx_column_integer(statement, 23) >> 8;
 }
 
-static void read_issue(sqlite3_stmt *statement, struct sbx_issue_row *row)
+static void read_issue(struct sbx_statement *statement, struct sbx_issue_row *row)
 {
     read_snapshot(statement, &row->newest);
     print_column_id(statement, SNAPSHOT_COLUMN_COUNT + 11, row->id_text);
-    row->machines = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 10);
-    row->state = sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 12);
+    row->machines = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 10);
+    row->state = (int)sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 12);
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 13, row->until, sizeof(row->until));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 14, row->owner, sizeof(row->owner));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 15, row->note, sizeof(row->note));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 16, row->path, sizeof(row->path));
     sbx_store_column_text(statement, SNAPSHOT_COLUMN_COUNT + 17, row->first_version, sizeof(row->first_version));
     row->machine_days = 0;
-    row->hits = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT);
-    row->sessions = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 1);
-    row->builds = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 2);
-    row->first_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 3);
-    row->last_ms = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 4);
-    row->longest_ns = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 5);
-    row->weight = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 6);
-    row->variance = sqlite3_column_int64(statement, SNAPSHOT_COLUMN_COUNT + 7);
-    row->new_in_build = sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 8) != 0;
-    if (sqlite3_column_int(statement, SNAPSHOT_COLUMN_COUNT + 9) == 0) { /* of its newest what is everybody's stays */
+    row->hits = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT);
+    row->sessions = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 1);
+    row->builds = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 2);
+    row->first_ms = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 3);
+    row->last_ms = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 4);
+    row->longest_ns = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 5);
+    row->weight = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 6);
+    row->variance = sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 7);
+    row->new_in_build = (int)sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 8) != 0;
+    if ((int)sbx_column_integer(statement, SNAPSHOT_COLUMN_COUNT + 9) ==
+        0) { /* of its newest what is everybody's stays */
         row->newest.app_build_id[0] = row->newest.app_version[0] = row->newest.id_text[0] = '\0';
         row->new_in_build = false;
     }
@@ -332,16 +331,16 @@ int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue,
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, issue       ? SNAPSHOTS_OF_ISSUE
-                                                : view->app ? NEWEST_OF_APP
-                                                            : NEWEST_SNAPSHOTS);
-    sqlite3_bind_int64(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
-    sqlite3_bind_int64(statement, 2, (int64_t)max);
+    struct sbx_statement *statement = use_to_show(view, issue       ? SNAPSHOTS_OF_ISSUE
+                                                        : view->app ? NEWEST_OF_APP
+                                                                    : NEWEST_SNAPSHOTS);
+    sbx_bind_integer(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
+    sbx_bind_integer(statement, 2, (int64_t)max);
     if (issue)
-        sqlite3_bind_blob(statement, 3, issue, SBX_ID_BYTES, SQLITE_STATIC);
+        sbx_bind_blob(statement, 3, issue, SBX_ID_BYTES);
     while (count < max && (result = sbx_store_step(statement)) > 0)
         read_snapshot(statement, &rows[count++]);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -351,12 +350,12 @@ int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_I
                        struct sbx_snapshot_row *row_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, ONE_SNAPSHOT);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = use_to_show(view, ONE_SNAPSHOT);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
         read_snapshot(statement, row_out);
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
     }
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
@@ -367,11 +366,11 @@ int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *ro
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, TOP_ISSUES);
-    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    struct sbx_statement *statement = use_to_show(view, TOP_ISSUES);
+    sbx_bind_integer(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0)
         read_issue(statement, &rows[count++]);
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -380,12 +379,12 @@ int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *ro
 int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, ONE_ISSUE);
-    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = use_to_show(view, ONE_ISSUE);
+    sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
         read_issue(statement, row_out);
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
     }
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
@@ -395,13 +394,13 @@ int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t addr
                            uint8_t issue_out[SBX_ID_BYTES])
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, FIND_ADDRESS);
-    sqlite3_bind_blob(statement, 1, address, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = use_to_show(view, FIND_ADDRESS);
+    sbx_bind_blob(statement, 1, address, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0)
-        memcpy(issue_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+        memcpy(issue_out, sbx_column_blob(statement, 0), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
@@ -411,21 +410,21 @@ int sbx_store_missing(const struct sbx_store_view *view, struct sbx_missing_row 
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, view->app ? MISSING_OF_APP : MISSING_MODULES);
-    sqlite3_bind_int64(statement, 1, (int64_t)max);
+    struct sbx_statement *statement = use_to_show(view, view->app ? MISSING_OF_APP : MISSING_MODULES);
+    sbx_bind_integer(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
         struct sbx_missing_row *row = &rows[count++];
-        size_t bytes = (size_t)sqlite3_column_bytes(statement, 0);
-        *row = (struct sbx_missing_row){.is_runtime = sqlite3_column_int(statement, 2) != 0,
-                                        .is_renamed = sqlite3_column_int(statement, 3) != 0,
-                                        .stalls = sqlite3_column_int64(statement, 4),
-                                        .frames = sqlite3_column_int64(statement, 5),
-                                        .last_ms = sqlite3_column_int64(statement, 6)};
+        size_t bytes = sbx_column_bytes(statement, 0);
+        *row = (struct sbx_missing_row){.is_runtime = (int)sbx_column_integer(statement, 2) != 0,
+                                        .is_renamed = (int)sbx_column_integer(statement, 3) != 0,
+                                        .stalls = sbx_column_integer(statement, 4),
+                                        .frames = sbx_column_integer(statement, 5),
+                                        .last_ms = sbx_column_integer(statement, 6)};
         if (bytes > 0 && bytes * 2 < sizeof(row->build_id))
-            sbx_hex_print(sqlite3_column_blob(statement, 0), bytes, row->build_id);
+            sbx_hex_print(sbx_column_blob(statement, 0), bytes, row->build_id);
         sbx_store_column_text(statement, 1, row->name, sizeof(row->name));
     }
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -439,11 +438,11 @@ int sbx_store_keep_sent(const struct sbx_store_view *view, struct sbx_stored_row
     for (size_t i = 0; i < *count && result >= 0; i++) {
         uint8_t build_id[32];
         size_t bytes = sbx_hex_read(rows[i].build_id, build_id, sizeof(build_id));
-        sqlite3_stmt *statement = use_to_show(view, IS_SENT);
-        sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+        struct sbx_statement *statement = use_to_show(view, IS_SENT);
+        sbx_bind_blob(statement, 1, build_id, bytes);
         result = sbx_store_step(statement);
-        sqlite3_reset(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_reset(statement);
+        sbx_statement_clear(statement);
         if (result > 0)
             rows[kept++] = rows[i];
     }
@@ -458,17 +457,17 @@ int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issu
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, ISSUES_AFTER);
-    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, (int64_t)max);
+    struct sbx_statement *statement = use_to_show(view, ISSUES_AFTER);
+    sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
         print_column_id(statement, 0, rows[count].id_text);
-        rows[count].hits = sqlite3_column_int64(statement, 1);
+        rows[count].hits = sbx_column_integer(statement, 1);
         sbx_store_column_text(statement, 2, rows[count].headline, sizeof(rows[count].headline));
         count++;
     }
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -495,17 +494,17 @@ static int count_rows(const struct sbx_store_view *view, enum reader_statement i
                       struct sbx_store_counts *counts_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    sqlite3_stmt *statement = use_to_show(view, index);
+    struct sbx_statement *statement = use_to_show(view, index);
     int result = sbx_store_step(statement);
     if (result > 0) {
         *counts_out = (struct sbx_store_counts){
-            .snapshots = sqlite3_column_int64(statement, 0),
-            .pending = sqlite3_column_int64(statement, 1),
-            .failed = sqlite3_column_int64(statement, 2),
-            .issues = sqlite3_column_int64(statement, 3),
+            .snapshots = sbx_column_integer(statement, 0),
+            .pending = sbx_column_integer(statement, 1),
+            .failed = sbx_column_integer(statement, 2),
+            .issues = sbx_column_integer(statement, 3),
             .bytes = view->app ? 0 : bytes_on_disk(view->store->path),
         };
-        sqlite3_reset(statement);
+        sbx_statement_reset(statement);
     }
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -EIO;

@@ -60,6 +60,7 @@
 #include "store_schema.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdio.h>
 
 #include "duration_sketch.h"

@@ -12,10 +12,10 @@
 /* Run a statement of (?1 integer, ?2 integer) that gives no row. */
 static int run(struct sbx_store *store, enum writer_statement index, int64_t first, int64_t second)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, index);
-    sqlite3_bind_int64(statement, 1, first);
-    if (sqlite3_bind_parameter_count(statement) > 1)
-        sqlite3_bind_int64(statement, 2, second);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, index);
+    sbx_bind_integer(statement, 1, first);
+    if (sbx_statement_parameters(statement) > 1)
+        sbx_bind_integer(statement, 2, second);
     return sbx_store_step(statement);
 }
 
@@ -54,18 +54,18 @@ struct place {
 
 static int read_place(struct sbx_store *store, int64_t num, struct place *place_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_PLACE);
-    sqlite3_bind_int64(statement, 1, num);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_PLACE);
+    sbx_bind_integer(statement, 1, num);
     int result = sbx_store_step(statement);
     if (result <= 0)
         return result < 0 ? result : -ENOENT;
-    *place_out = (struct place){.hits = sqlite3_column_int64(statement, 0),
-                                .issue = sqlite3_column_int64(statement, 1),
-                                .is_touched = sqlite3_column_int(statement, 2) != 0,
-                                .is_namesake = sqlite3_column_int(statement, 3) != 0,
-                                .places = sqlite3_column_int64(statement, 4)};
-    memcpy(place_out->issue_id, sqlite3_column_blob(statement, 5), SBX_ID_BYTES);
-    sqlite3_reset(statement);
+    *place_out = (struct place){.hits = sbx_column_integer(statement, 0),
+                                .issue = sbx_column_integer(statement, 1),
+                                .is_touched = (int)sbx_column_integer(statement, 2) != 0,
+                                .is_namesake = (int)sbx_column_integer(statement, 3) != 0,
+                                .places = sbx_column_integer(statement, 4)};
+    memcpy(place_out->issue_id, sbx_column_blob(statement, 5), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
     return 0;
 }
 
@@ -77,28 +77,28 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
     int result = left != 0 ? read_place(store, left, &from) : 0;
     int64_t issue = from.is_touched ? from.issue : 0;
     if (result == 0 && issue == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, DROP_ALIAS); /* it is somebody again */
-        sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, DROP_ALIAS); /* it is somebody again */
+        sbx_bind_blob(statement, 1, key, SBX_ID_BYTES);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
         if (result == 0) {
             statement = sbx_store_handle_use(&store->writer, ADD_ISSUE);
-            sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
-            sqlite3_bind_int(statement, 2, 0);
+            sbx_bind_blob(statement, 1, key, SBX_ID_BYTES);
+            sbx_bind_integer(statement, 2, 0);
             result = sbx_store_step(statement);
-            sqlite3_clear_bindings(statement);
-            issue = sqlite3_last_insert_rowid(store->writer.db);
+            sbx_statement_clear(statement);
+            issue = sbx_sql_last_id(store->writer.db);
         }
     }
     if (result < 0)
         return result;
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_PLACE);
-    sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, issue);
-    sqlite3_bind_int64(statement, 3, tenant);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_PLACE);
+    sbx_bind_blob(statement, 1, key, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, issue);
+    sbx_bind_integer(statement, 3, tenant);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
-    *place_out = sqlite3_last_insert_rowid(store->writer.db);
+    sbx_statement_clear(statement);
+    *place_out = sbx_sql_last_id(store->writer.db);
     return result;
 }
 
@@ -106,15 +106,14 @@ static int make_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
 static int look_for_place(struct sbx_store *store, const uint8_t *key, int64_t tenant, int64_t *place_out,
                           bool *is_foreign_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
-    sqlite3_bind_blob(statement, 1, key, SBX_ID_BYTES, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, FIND_PLACE);
+    sbx_bind_blob(statement, 1, key, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
-    *is_foreign_out =
-        result > 0 && sqlite3_column_type(statement, 2) != SQLITE_NULL && sqlite3_column_int64(statement, 2) != tenant;
+    *is_foreign_out = result > 0 && !sbx_column_is_null(statement, 2) && sbx_column_integer(statement, 2) != tenant;
     if (result > 0)
-        *place_out = sqlite3_column_int64(statement, 0);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
+        *place_out = sbx_column_integer(statement, 0);
+    sbx_statement_reset(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 
@@ -139,29 +138,29 @@ static int find_place(struct sbx_store *store, const uint8_t *key, int64_t tenan
 /* Whose a stall is. */
 static int read_tenant(struct sbx_store *store, int64_t seq, int64_t *tenant_out)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_TENANT);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_TENANT);
+    sbx_bind_integer(statement, 1, seq);
     int result = sbx_store_step(statement);
-    *tenant_out = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_reset(statement);
+    *tenant_out = result > 0 ? sbx_column_integer(statement, 0) : 0;
+    sbx_statement_reset(statement);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
 }
 
 static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_row *said)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_WORD);
-    sqlite3_bind_text(statement, 1, said->word, -1, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_WORD);
+    sbx_bind_text(statement, 1, said->word);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_SAID);
-    sqlite3_bind_int64(statement, 1, seq);
-    sqlite3_bind_int(statement, 2, said->kind);
-    sqlite3_bind_text(statement, 3, said->word, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 4, said->us);
+    sbx_bind_integer(statement, 1, seq);
+    sbx_bind_integer(statement, 2, said->kind);
+    sbx_bind_text(statement, 3, said->word);
+    sbx_bind_integer(statement, 4, said->us);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 
@@ -173,13 +172,13 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
     if (result == 0)
         result = find_place(store, verdict->key, tenant, left, place_out);
     if (result == 0) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
-        sqlite3_bind_int64(statement, 1, *place_out);
-        sqlite3_bind_text(statement, 2, verdict->path ? verdict->path : "", -1, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 3, verdict->rules);
-        sqlite3_bind_int64(statement, 4, tenant);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NAME_PLACE);
+        sbx_bind_integer(statement, 1, *place_out);
+        sbx_bind_text(statement, 2, verdict->path ? verdict->path : "");
+        sbx_bind_integer(statement, 3, verdict->rules);
+        sbx_bind_integer(statement, 4, tenant);
         result = sbx_store_step(statement);
-        sqlite3_clear_bindings(statement);
+        sbx_statement_clear(statement);
     }
     for (size_t i = 0; i < verdict->said_count && result == 0; i++)
         if (verdict->said[i].word[0])
@@ -197,11 +196,11 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
 
 static int add_alias(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], int64_t issue)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_ALIAS);
-    sqlite3_bind_blob(statement, 1, id, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, issue);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_ALIAS);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, issue);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 

@@ -13,36 +13,36 @@
 
 static int add_gap(struct sbx_store *store, int64_t seq, const struct sbx_gap_row *gap)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_MODULE);
-    sqlite3_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, gap->name, -1, SQLITE_STATIC);
-    sqlite3_bind_int(statement, 3, gap->is_runtime);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_MODULE);
+    sbx_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes);
+    sbx_bind_text(statement, 2, gap->name);
+    sbx_bind_integer(statement, 3, gap->is_runtime);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_GAP);
-    sqlite3_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, seq);
-    sqlite3_bind_int64(statement, 3, gap->unnamed);
+    sbx_bind_blob(statement, 1, gap->build_id, (int)gap->build_id_bytes);
+    sbx_bind_integer(statement, 2, seq);
+    sbx_bind_integer(statement, 3, gap->unnamed);
     result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 
 int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, bool *less_out)
 {
     double before = 0, now = (double)verdict->gap_count;
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF);
+    sbx_bind_integer(statement, 1, seq);
     int result = sbx_store_step(statement);
     if (result > 0)
-        before = (double)sqlite3_column_int64(statement, 0) + sqlite3_column_double(statement, 1);
-    sqlite3_reset(statement);
+        before = (double)sbx_column_integer(statement, 0) + sbx_column_real(statement, 1);
+    sbx_statement_reset(statement);
     if (result < 0)
         return result;
     statement = sbx_store_handle_use(&store->writer, DROP_GAPS);
-    sqlite3_bind_int64(statement, 1, seq);
+    sbx_bind_integer(statement, 1, seq);
     result = sbx_store_step(statement);
     for (size_t i = 0; i < verdict->gap_count && result == 0; i++) {
         now += verdict->gaps[i].unnamed;
@@ -61,16 +61,16 @@ static int64_t now_ms(void)
 
 int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
-    sqlite3_bind_int64(statement, 1, place);
-    sqlite3_bind_int64(statement, 2, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
+    sbx_bind_integer(statement, 1, place);
+    sbx_bind_integer(statement, 2, seq);
     int result = sbx_store_step(statement);
     if (result < 0 || !by_symbols)
         return result;
     statement = sbx_store_handle_use(&store->writer, ADD_WAS_IN);
-    sqlite3_bind_int64(statement, 1, old_place);
-    sqlite3_bind_int64(statement, 2, seq);
-    sqlite3_bind_int64(statement, 3, now_ms());
+    sbx_bind_integer(statement, 1, old_place);
+    sbx_bind_integer(statement, 2, seq);
+    sbx_bind_integer(statement, 3, now_ms());
     return sbx_store_step(statement);
 }
 
@@ -79,11 +79,11 @@ int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place
 /* The writer's lock is held. */
 static int mark(struct sbx_store *store, const uint8_t *build_id, size_t bytes, uint64_t made_s)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, SYMBOLS_CAME);
-    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, (int64_t)made_s);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, SYMBOLS_CAME);
+    sbx_bind_blob(statement, 1, build_id, bytes);
+    sbx_bind_integer(statement, 2, (int64_t)made_s);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 
@@ -92,15 +92,15 @@ int sbx_store_symbols_came(struct sbx_store *store, const uint8_t *build_id, siz
 {
     *stalls_out = 0;
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS);
-    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, COUNT_GAPS);
+    sbx_bind_blob(statement, 1, build_id, bytes);
     int result = sbx_store_step(statement);
     if (result > 0) {
-        *stalls_out = sqlite3_column_int64(statement, 0);
-        sqlite3_reset(statement);
+        *stalls_out = sbx_column_integer(statement, 0);
+        sbx_statement_reset(statement);
         result = 0;
     }
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     if (result == 0)
         result = mark(store, build_id, bytes, made_s);
     sbx_store_handle_unlock(&store->writer);
@@ -119,9 +119,9 @@ static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
     struct wanted *wanted = NULL;
     int count = 0, result;
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ALL_GAPS);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ALL_GAPS);
     while ((result = sbx_store_step(statement)) > 0) {
-        int bytes = sqlite3_column_bytes(statement, 0);
+        int bytes = sbx_column_bytes(statement, 0);
         if (bytes == 0 || bytes > 32)
             continue;
         struct wanted *grown = reallocarray(wanted, (size_t)count + 1, sizeof(*wanted));
@@ -130,11 +130,11 @@ static int list_wanted(struct sbx_store *store, struct wanted **wanted_out)
             break;
         }
         wanted = grown;
-        memcpy(wanted[count].build_id, sqlite3_column_blob(statement, 0), (size_t)bytes);
+        memcpy(wanted[count].build_id, sbx_column_blob(statement, 0), (size_t)bytes);
         wanted[count].bytes = (size_t)bytes;
-        wanted[count++].made_s = (uint64_t)sqlite3_column_int64(statement, 1);
+        wanted[count++].made_s = (uint64_t)sbx_column_integer(statement, 1);
     }
-    sqlite3_reset(statement);
+    sbx_statement_reset(statement);
     sbx_store_handle_unlock(&store->writer);
     *wanted_out = wanted;
     return result < 0 ? result : count;
@@ -163,21 +163,21 @@ int sbx_store_look_for_symbols(struct sbx_store *store,
 /* Its seq below this one is the next. The writer's lock is held. */
 static int move_mark(struct sbx_store *store, int64_t module, int64_t from, int64_t to)
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, END_RENAMED);
-    sqlite3_bind_int64(statement, 1, module);
-    sqlite3_bind_int64(statement, 2, from); /* unless symbols came again meanwhile: then all of it begins anew */
-    sqlite3_bind_int64(statement, 3, to);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, END_RENAMED);
+    sbx_bind_integer(statement, 1, module);
+    sbx_bind_integer(statement, 2, from); /* unless symbols came again meanwhile: then all of it begins anew */
+    sbx_bind_integer(statement, 3, to);
     return sbx_store_step(statement);
 }
 
 static int read_id(struct sbx_store *store, int64_t seq, uint8_t id_out[SBX_ID_BYTES])
 {
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, READ_ID);
-    sqlite3_bind_int64(statement, 1, seq);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, READ_ID);
+    sbx_bind_integer(statement, 1, seq);
     int result = sbx_store_step(statement);
     if (result > 0)
-        memcpy(id_out, sqlite3_column_blob(statement, 0), SBX_ID_BYTES);
-    sqlite3_reset(statement);
+        memcpy(id_out, sbx_column_blob(statement, 0), SBX_ID_BYTES);
+    sbx_statement_reset(statement);
     return result > 0 ? 0 : result < 0 ? result : -EIO;
 }
 
@@ -186,16 +186,16 @@ int sbx_store_next_renamed(struct sbx_store *store, struct sbx_renamed *renamed_
     int result;
     sbx_store_handle_lock(&store->writer);
     for (;;) {
-        sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, NEXT_RENAMED);
+        struct sbx_statement *statement = sbx_store_handle_use(&store->writer, NEXT_RENAMED);
         result = sbx_store_step(statement);
         if (result <= 0) {
             result = result == 0 ? -ENOENT : result;
             break;
         }
-        *renamed_out = (struct sbx_renamed){.module = sqlite3_column_int64(statement, 0),
-                                            .before = sqlite3_column_int64(statement, 1),
-                                            .seq = sqlite3_column_int64(statement, 2)};
-        sqlite3_reset(statement);
+        *renamed_out = (struct sbx_renamed){.module = sbx_column_integer(statement, 0),
+                                            .before = sbx_column_integer(statement, 1),
+                                            .seq = sbx_column_integer(statement, 2)};
+        sbx_statement_reset(statement);
         if (renamed_out->seq > 0) {
             result = read_id(store, renamed_out->seq, renamed_out->id);
             break;
@@ -223,20 +223,20 @@ int sbx_store_note_sender(const struct sbx_store_view *view, const uint8_t *buil
 {
     struct sbx_store *store = view->store;
     sbx_store_handle_lock(&store->writer);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_SYMBOL_SENDER);
-    sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, (int64_t)view->app);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_SYMBOL_SENDER);
+    sbx_bind_blob(statement, 1, build_id, bytes);
+    sbx_bind_integer(statement, 2, (int64_t)view->app);
     int result = sbx_store_step(statement);
-    *is_first_out = result == 0 && sqlite3_changes(store->writer.db) > 0;
-    sqlite3_clear_bindings(statement);
+    *is_first_out = result == 0 && sbx_sql_changes(store->writer.db) > 0;
+    sbx_statement_clear(statement);
     if (result == 0) {
         statement = sbx_store_handle_use(&store->writer, COUNT_GAPS_OF_TENANT);
-        sqlite3_bind_blob(statement, 1, build_id, (int)bytes, SQLITE_STATIC);
-        sqlite3_bind_int64(statement, 2, (int64_t)view->app);
+        sbx_bind_blob(statement, 1, build_id, bytes);
+        sbx_bind_integer(statement, 2, (int64_t)view->app);
         result = sbx_store_step(statement);
-        *stalls_out = result > 0 ? sqlite3_column_int64(statement, 0) : 0;
-        sqlite3_reset(statement);
-        sqlite3_clear_bindings(statement);
+        *stalls_out = result > 0 ? sbx_column_integer(statement, 0) : 0;
+        sbx_statement_reset(statement);
+        sbx_statement_clear(statement);
     }
     sbx_store_handle_unlock(&store->writer);
     return result < 0 ? result : 0;
