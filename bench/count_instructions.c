@@ -38,6 +38,7 @@ enum {
     FRAMES_MAX = 256,
     EVICT_BYTES = 1 << 20, /* four times the last level that bench_instructions asks for */
     NEVER_US = 1000000000,
+    RSEQ_REFUSED = -2,    /* RSEQ_CPU_ID_REGISTRATION_FAILED */
     COUNT_LONG = 1 << 30, /* leaf calls: the count does not run out */
 };
 
@@ -125,6 +126,30 @@ static void measure(const char *kind, const char *name, void (*body)(int))
 
 /* ---- calls ---- */
 
+static void *end_at_once(void *unused)
+{
+    return unused;
+}
+
+/* From its first thread on the C library does more for each call. */
+static void become_threaded(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_at_once, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+/* As if rseq(2) were there for this thread, and for the clock. While it is, no thread can begin: the C library would miss it there. */
+static void pretend_rseq(bool is_there)
+{
+    if (&__rseq_offset != NULL) {
+        sbx_the_clock_scale.rseq_offset = (int32_t)__rseq_offset;
+        sbx_rseq_area(sbx_the_clock_scale.rseq_offset)->cpu_id = is_there ? 0 : RSEQ_REFUSED;
+        sbx_store_release(&sbx_the_clock_scale.best, SBX_CLOCK_RSEQ); /* order: release clock.best */
+    }
+}
+
 static const char *state;
 
 static void *measure_call(void *which)
@@ -140,35 +165,12 @@ static void measure_calls(const char *new_state)
     for (size_t i = 0; i < counted_call_count; i++) {
         struct counted_call call = counted_calls[i];
         pthread_t thread;
+        pretend_rseq(!call.is_thread);
         if (!call.is_thread) {
             measure_call(&call);
         } else if (pthread_create(&thread, NULL, measure_call, &call) == 0) {
             pthread_join(thread, NULL);
         }
-    }
-}
-
-static void *end_at_once(void *unused)
-{
-    return unused;
-}
-
-/* From its first thread on the C library does more for each call. */
-static void become_threaded(void)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, end_at_once, NULL) == 0) {
-        pthread_join(thread, NULL);
-    }
-}
-
-/* As if rseq(2) were there for this thread, and for the clock. Afterwards no thread can begin: the C library would miss it there. */
-static void pretend_rseq(void)
-{
-    if (&__rseq_offset != NULL) {
-        sbx_the_clock_scale.rseq_offset = (int32_t)__rseq_offset;
-        sbx_rseq_area(sbx_the_clock_scale.rseq_offset)->cpu_id = 0;
-        sbx_store_release(&sbx_the_clock_scale.best, SBX_CLOCK_RSEQ); /* order: release clock.best */
     }
 }
 
@@ -273,14 +275,20 @@ int main(void)
         return 1;
     }
     become_threaded();
+    sbx_store_relaxed(&sbx_the_capture.calls_are_safe,
+                      1); /* as the agent finds on kernels that delay signals of timers */
     sbx_got_hook_resolve();
     CALLGRIND_START_INSTRUMENTATION;
     measure("empty", "nothing", nothing);
     measure_calls("bare");
     uint32_t slots = sbx_got_hook_apply(SBX_POINTS_ALL, UINT64_MAX, &unsettled);
+    if (!counted_calls_open()) { /* once more, seen by the hooks */
+        return 1;
+    }
     measure_calls("hooked");
+    pretend_rseq(false);
     sbx_got_hook_apply(0, UINT64_MAX, &unsettled);
-    pretend_rseq();
+    pretend_rseq(true);
     bench_call_deep(FRAMES, measure_captures);
     return slots != 0 ? 0 : 1;
 }

@@ -262,7 +262,7 @@ static bool accept_one(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bytes = sizeof address;
-    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (door < 0 || bind(door, (struct sockaddr *)&address, bytes) != 0 || listen(door, 1) != 0 ||
         getsockname(door, (struct sockaddr *)&address, &bytes) != 0) {
         return false;

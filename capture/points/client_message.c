@@ -75,13 +75,15 @@ static void learn_place(struct sbx_client_work *work)
 
 /* The main thread's loop has led to a client, if nothing else was waited for since. Who asks the first question waits as well: a
  * loop that was met but once is judged from there on. */
-static void learn_site(struct sbx_thread *thread, uint64_t now_ns)
+SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread)
 {
     struct sbx_message_loop *loop = &thread->loop;
     if (loop->site_pc != 0 && loop->elsewhere_run == 0) {
         loop->places[loop->place].is_clients = true;
         if (loop->hits == 1 && thread->entry->message_begin_ns == 0) {
-            sbx_message_open(thread, now_ns);
+            int saved_errno = errno;
+            sbx_message_open(thread, sbx_thread_wall_ns(thread));
+            errno = saved_errno;
         }
     }
     sbx_store_relaxed(&loop->question_in, thread->entry->message); /* relaxed: the watch thread only looks */
@@ -122,13 +124,13 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
         sbx_message_open(thread, now_ns);
     }
     if (result > 0 && thread->has_loop && thread->loop.entered == 0) {
-        learn_site(thread, now_ns);
+        sbx_client_asked(thread);
     }
     errno = saved_errno;
 }
 
 /* The main thread has answered in time: what its message does from here on nobody waits for but who comes next. */
-static void note_answer(struct sbx_thread *thread, uint64_t now_ns)
+SBX_HOOK_SAFE void sbx_client_answered(struct sbx_thread *thread, uint64_t now_ns)
 {
     struct sbx_message_loop *loop = &thread->loop;
     uint32_t limit_ms = sbx_load_relaxed(&sbx_the_capture.control->in_force.slow_message_ms);
@@ -147,7 +149,7 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *cal
         sbx_store_relaxed(&thread->loop.maybe_pc, 0); /* what was polled meanwhile was no question */
         errno = saved_errno;
     } else if (thread != NULL && thread->has_loop && thread->entry->message_begin_ns != 0) {
-        note_answer(thread, call->begin_ns);
+        sbx_client_answered(thread, call->begin_ns);
     }
 }
 

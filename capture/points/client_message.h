@@ -32,6 +32,10 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_read_end(struct sbx_blocking *call, i
 /* A client is about to be written to, or closed: behind sbx_blocking_begin(). */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_client_answer(const struct sbx_blocking *call);
 
+/* The thread with the loop has read from a client; it is about to answer one. The first keeps errno. */
+SBX_HOOK_SAFE void sbx_client_asked(struct sbx_thread *thread);
+SBX_HOOK_SAFE void sbx_client_answered(struct sbx_thread *thread, uint64_t now_ns);
+
 /* A thread without a loop is about to poll, or accept, from return address `pc`, stack pointer `sp`. */
 SBX_HOOK_SAFE void sbx_client_poll(struct sbx_thread *thread, const struct sbx_blocking *call, uint64_t pc, uint64_t sp,
                                    const struct sbx_polled *polled);

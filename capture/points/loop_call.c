@@ -434,7 +434,8 @@ static void narrow(struct sbx_poll_place *place, const struct sbx_poll_set *set)
 SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct sbx_blocking *call,
                                        const struct sbx_polled *polled, uint64_t took_ns, bool failed)
 {
-    struct sbx_poll_place *place = &thread->loop.places[thread->loop.place];
+    struct sbx_message_loop *loop = &thread->loop;
+    struct sbx_poll_place *place = &loop->places[loop->place];
     if (SBX_UNLIKELY(failed)) {
         return;
     }
@@ -449,6 +450,8 @@ SBX_HOOK_SAFE void sbx_loop_call_ended(struct sbx_thread *thread, const struct s
     }
     place->ready = ready;
     place->accepts = polled->form == SBX_POLLED_ACCEPT;
+    loop->has_accepted |= place->accepts;
+    loop->serves_many = thread->has_loop && !loop->has_accepted && loop->site_pc != 0 && loop->hits >= 2;
     place->waited_ns += polled->waits && took_ns >= WAIT_NS ? took_ns : 0; /* a look may last, too, on a busy machine */
     place->passes += place->passes != UINT32_MAX;
 }

@@ -13,6 +13,7 @@
 
 #include "client_message.h"
 #include "notify_socket.h"
+#include "prompt_call.h"
 #include "wide_names.h"
 
 /* A call on descriptor `fd` that returns how many bytes it moved. */
@@ -24,15 +25,18 @@
     static ssize_t(*real_##name) parameters;                                                 \
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
+        SBX_PROMPT_READ(ssize_t, fd, real_##name arguments, op, SBX_GROUP_FILE);             \
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
         SBX_READ_ENDS(ssize_t, &call, fd, real_##name arguments);                            \
     }
-#define WRITES(name, parameters, arguments, op)                                              \
+/* `first` may make it as a prompt call. */
+#define WRITES(name, parameters, arguments, op, first)                                       \
     static ssize_t(*real_##name) parameters;                                                 \
     static ssize_t hook_##name parameters                                                    \
     {                                                                                        \
+        first;                                                                               \
         struct sbx_blocking call;                                                            \
         SBX_SAVE_FRAME_POINTER();                                                            \
         sbx_blocking_begin(&call, SBX_GROUP_FILE, SBX_RECORD_FILE, op, (uint64_t)fd + 1, 0); \
@@ -47,6 +51,7 @@ enum {
 static ssize_t (*real_read)(int, void *, size_t);
 static ssize_t hook_read(int fd, void *buffer, size_t bytes)
 {
+    SBX_PROMPT_READ(ssize_t, fd, real_read(fd, buffer, bytes), SBX_OP_READ, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
     if (bytes == EVENT_BYTES) {
@@ -60,6 +65,7 @@ static ssize_t hook_read(int fd, void *buffer, size_t bytes)
 static ssize_t (*real_write)(int, const void *, size_t);
 static ssize_t hook_write(int fd, const void *buffer, size_t bytes)
 {
+    SBX_PROMPT_WRITE(ssize_t, fd, real_write(fd, buffer, bytes), SBX_OP_WRITE, SBX_GROUP_FILE);
     struct sbx_blocking call;
     SBX_SAVE_FRAME_POINTER();
     if (bytes == EVENT_BYTES) {
@@ -80,7 +86,8 @@ MOVES(pread64_chk, (int fd, void *buffer, size_t bytes, off64_t at, size_t room)
 MOVES(pwrite, (int fd, const void *buffer, size_t bytes, off_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 MOVES(pwrite64, (int fd, const void *buffer, size_t bytes, off64_t at), (fd, buffer, bytes, at), SBX_OP_PWRITE)
 READS(readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_READV)
-WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV)
+WRITES(writev, (int fd, const struct iovec *parts, int count), (fd, parts, count), SBX_OP_WRITEV,
+       SBX_PROMPT_WRITE(ssize_t, fd, real_writev(fd, parts, count), SBX_OP_WRITEV, SBX_GROUP_FILE))
 MOVES(preadv, (int fd, const struct iovec *parts, int count, off_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv64, (int fd, const struct iovec *parts, int count, off64_t at), (fd, parts, count, at), SBX_OP_PREADV)
 MOVES(preadv2, (int fd, const struct iovec *parts, int count, off_t at, int flags), (fd, parts, count, at, flags),
@@ -94,12 +101,12 @@ MOVES(pwritev2, (int fd, const struct iovec *parts, int count, off_t at, int fla
 MOVES(pwritev64v2, (int fd, const struct iovec *parts, int count, off64_t at, int flags), (fd, parts, count, at, flags),
       SBX_OP_PWRITEV)
 /* Of two descriptors, the one written to is named: it is what fills up. */
-WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
-WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE)
+WRITES(sendfile, (int fd, int from, off_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
+WRITES(sendfile64, (int fd, int from, off64_t *at, size_t bytes), (fd, from, at, bytes), SBX_OP_SENDFILE, (void)0)
 MOVES(copy_file_range, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
       (from, from_at, fd, at, bytes, flags), SBX_OP_COPY_FILE_RANGE)
 WRITES(splice, (int from, off64_t *from_at, int fd, off64_t *at, size_t bytes, unsigned flags),
-       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE)
+       (from, from_at, fd, at, bytes, flags), SBX_OP_SPLICE, (void)0)
 
 #define SHAPES(name, parameters, arguments, op, fd)                                          \
     SBX_BLOCKING_HOOK(int, name, parameters, arguments, SBX_GROUP_FILE, SBX_RECORD_FILE, op, \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* point_file_lock.c - locks on files, held by other processes or by other descriptors.
  *
- * fcntl() has dozens of commands with arguments of any type. Only the two that wait for a lock are measured; every
+ * fcntl() has dozens of commands with arguments of any type. Only the two that wait for a lock are measured, and F_SETFL is looked at; every
  * other goes to the original by a tail call, with the one register in which an argument would be. */
 #include "point.h"
 
@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "client_sockets.h"
 #include "wide_names.h"
 
 #define LOCKS(type, name, parameters, arguments, op)                                                                 \
@@ -32,10 +33,28 @@ SBX_NOINLINE static int wait_for_lock(int (*original)(int, int, ...), int fd, in
     return result;
 }
 
+/* Whether calls on a client's connection block is known from here (prompt_call.h). Before, so that no call in between is believed to
+ * be prompt and waits. */
+SBX_NOINLINE static int set_flags(int (*original)(int, int, ...), int fd, void *argument)
+{
+    bool is_prompt = ((uintptr_t)argument & O_NONBLOCK) != 0;
+    if (!is_prompt) {
+        sbx_prompt_say(fd, false);
+    }
+    int result = original(fd, F_SETFL, argument);
+    if (result == 0 && is_prompt && sbx_is_client(fd)) {
+        sbx_prompt_say(fd, true);
+    }
+    return result;
+}
+
 static int hook_fcntl(int fd, int command, void *argument)
 {
     if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
         return wait_for_lock(real_fcntl, fd, command, argument);
+    }
+    if (SBX_UNLIKELY(command == F_SETFL)) {
+        return set_flags(real_fcntl, fd, argument);
     }
     return real_fcntl(fd, command, argument);
 }
@@ -44,6 +63,9 @@ static int hook_fcntl64(int fd, int command, void *argument)
 {
     if (SBX_UNLIKELY(command == F_SETLKW || command == F_OFD_SETLKW)) {
         return wait_for_lock(real_fcntl64, fd, command, argument);
+    }
+    if (SBX_UNLIKELY(command == F_SETFL)) {
+        return set_flags(real_fcntl64, fd, argument);
     }
     return real_fcntl64(fd, command, argument);
 }

@@ -8,12 +8,14 @@
 #include "client_message.h"
 #include "message_loop.h"
 #include "notify_socket.h"
+#include "prompt_call.h"
 
 /* A call on descriptor `fd` that brings, or takes away, so much of what it returns. */
 #define RECEIVES(name, parameters, arguments, op)                                                \
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
+        SBX_PROMPT_READ(ssize_t, fd, real_##name arguments, op, SBX_GROUP_SOCKET);               \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
@@ -24,6 +26,7 @@
     static ssize_t(*real_##name) parameters;                                                     \
     static ssize_t hook_##name parameters                                                        \
     {                                                                                            \
+        SBX_PROMPT_WRITE(ssize_t, fd, real_##name arguments, op, SBX_GROUP_SOCKET);              \
         struct sbx_blocking call;                                                                \
         SBX_SAVE_FRAME_POINTER();                                                                \
         sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, op, (uint64_t)fd + 1, 0); \
@@ -31,7 +34,7 @@
     }
 
 /* What accept() gives is a client's, what was connected is none. */
-#define ACCEPTS(name, parameters, arguments)                                                                    \
+#define ACCEPTS(name, parameters, arguments, is_prompt)                                                         \
     static int(*real_##name) parameters;                                                                        \
     static int hook_##name parameters                                                                           \
     {                                                                                                           \
@@ -46,7 +49,7 @@
             sbx_blocking_begin(&call, SBX_GROUP_SOCKET, SBX_RECORD_SOCKET, SBX_OP_ACCEPT, (uint64_t)fd + 1, 0); \
         }                                                                                                       \
         int result = real_##name arguments;                                                                     \
-        sbx_client_came(result);                                                                                \
+        sbx_client_came(result, is_prompt);                                                                     \
         if (may_be_loops) {                                                                                     \
             sbx_poll_end(&call, &polled, result < 0, call.is_loop ? -1 : fd);                                   \
         } else {                                                                                                \
@@ -70,8 +73,9 @@ static int hook_connect(int fd, const struct sockaddr *to, socklen_t bytes)
     return result;
 }
 
-ACCEPTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes))
-ACCEPTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags))
+ACCEPTS(accept, (int fd, struct sockaddr *from, socklen_t *bytes), (fd, from, bytes), false)
+ACCEPTS(accept4, (int fd, struct sockaddr *from, socklen_t *bytes, int flags), (fd, from, bytes, flags),
+        (flags & SOCK_NONBLOCK) != 0)
 SENDS(send, (int fd, const void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_SEND,
       sbx_notify_sent(fd, NULL, 0, buffer, (size_t)result))
 RECEIVES(recv, (int fd, void *buffer, size_t bytes, int flags), (fd, buffer, bytes, flags), SBX_OP_RECV)

@@ -139,6 +139,26 @@ SBX_SIGNAL_SAFE static inline void sbx_thread_clock_disarm(struct sbx_thread_clo
     }
 }
 
+/* Arm the word, to see afterwards whether the thread was switched out since. False: it is another's, or this thread has none. There is
+ * no CPU line from here on but one that a handler draws: none is to be believed that was drawn before the word was armed. */
+SBX_SIGNAL_SAFE static inline bool sbx_thread_clock_watch(struct sbx_thread_clock *clock)
+{
+    struct sbx_rseq_area *area = sbx_rseq_area(clock->rseq_offset);
+    uint64_t word = sbx_load_relaxed(&area->rseq_cs), ours = (uint64_t)(uintptr_t)&sbx_clock_rseq_cs;
+    if (SBX_LIKELY(word == ours)) {
+        return true;
+    }
+    if (word != 0 || sbx_load_relaxed(&area->cpu_id) < 0) {
+        return false;
+    }
+    clock->cpu_base = 0; /* before, for a handler that reads once it is armed */
+    sbx_order_with_handler();
+    sbx_store_relaxed(&area->rseq_cs, ours);
+    sbx_order_with_handler();
+    clock->cpu_base = 0; /* and behind, because a handler that came between has drawn it */
+    return true;
+}
+
 /* A reading was left in the middle by a jump: the lines may be half drawn, and are drawn anew. */
 SBX_SIGNAL_SAFE static inline void sbx_thread_clock_was_left(struct sbx_thread_clock *clock)
 {

@@ -65,6 +65,8 @@ struct sbx_rest {
 
 /* The messages of a thread: of the main thread those of its loop, of any those it enters (message_loop.h). */
 struct sbx_message_loop {
+    bool has_accepted;         /* by a blocking accept(), at any place so far */
+    bool serves_many;          /* it is not by a blocking accept() that the loop waits: see points/prompt_call.h */
     uint64_t site_pc, site_sp; /* return address and stack pointer of its poll call; 0: none seen */
     uint64_t other_pc;         /* another place in the same activation from which it polls; 0: none seen */
     uint64_t doubt_begin_ns, doubt_end_ns, doubt_message; /* a slow message that ended there; see message_loop.c */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prompt_call.c - what is rare about prompt calls. */
+#include "prompt_call.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "client_message.h"
+#include "raw_syscall.h"
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_was_left(struct sbx_thread *thread, int fd, uint8_t group)
+{
+    long flags = sbx_raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+    if (flags < 0 || (flags & O_NONBLOCK) == 0) {
+        sbx_prompt_say(fd, false);
+    }
+    sbx_leaf_charge(thread, group);
+    thread->entry->countdown = thread->counted_from = 0; /* what follows a wait is asked about at once */
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_question(struct sbx_thread *thread)
+{
+    if (thread->loop.entered == 0) {
+        sbx_client_asked(thread);
+    }
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE void sbx_prompt_answer(struct sbx_thread *thread)
+{
+    sbx_client_answered(thread, sbx_thread_wall_ns(thread));
+}
