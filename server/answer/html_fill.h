@@ -76,7 +76,7 @@ void sbx_fill_textf(struct sbx_fill *fill, const char *format, ...) __attribute_
 
 /* ---- into a place for parts: what is HTML already ---- */
 
-/* One <svg> element as it is. It must come from sbx_print_timeline_svg or sbx_print_flame_svg, which escape for
+/* One <svg> element as it is. It must come from sbx_print_timeline_svg, sbx_print_flame_svg or sbx_print_merged_svg, which escape for
  * themselves; anything that does not start with "<svg" is refused. */
 void sbx_fill_picture(struct sbx_fill *fill, const struct sbx_byte_buffer *svg);
 

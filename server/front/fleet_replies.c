@@ -9,6 +9,7 @@
 
 #include "api_lists.h"
 #include "pages.h"
+#include "profile_replies.h"
 
 enum {
     OVERVIEW_ISSUES = 25,
@@ -67,11 +68,19 @@ int sbx_fleet_reply_overview(const struct sbx_store_view *view, const struct sbx
         result = find_issues(view, &text, rows, sums, &page.issues);
     if (result == 0 && !*text.app && !*text.version)
         result = sbx_store_apps(view, &text.span, apps, OVERVIEW_APPS, &page.app_count);
+    struct sbx_merged_profile profile = {0};
+    if (result == 0)
+        result = sbx_merged_profile_init(&profile);
+    if (result == 0)
+        result = sbx_profile_read(view, NULL, &text.span, SBX_MERGED_HERE, &profile);
     if (result == 0) {
+        sbx_merged_profile_settle(&profile);
+        page.profile = &profile;
         reply->status = 200;
         reply->content_type = SBX_TEXT_HTML;
         sbx_page_overview(&page, &reply->body);
     }
+    sbx_merged_profile_finish(&profile);
     free(rows);
     free(sums);
     free(all);

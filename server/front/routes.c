@@ -14,6 +14,7 @@
 #include "fleet_replies.h"
 #include "gate.h"
 #include "pages.h"
+#include "profile_replies.h"
 #include "symbol_replies.h"
 
 enum {
@@ -186,7 +187,17 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     list.after = after;
     if (result == 0)
         result = sbx_store_issues_after(&request->view, target->id, after, ISSUES_AFTER_MAX, &list.after_count);
+    struct sbx_merged_profile profile = {0};
+    if (result == 0)
+        result = sbx_merged_profile_init(&profile);
+    if (result == 0)
+        result = sbx_profile_read(&request->view, target->id, &text.span, SBX_MERGED_HERE, &profile);
     if (result == 0) {
+        sbx_merged_profile_settle(&profile);
+        list.profile = &profile;
+        memcpy(list.version, text.version, sizeof(list.version));
+        memcpy(list.since, text.since, sizeof(list.since));
+        memcpy(list.until, text.until, sizeof(list.until));
         give_html(reply);
         sbx_page_issue(&issue, sums, text.words, &list, &reply->body);
     } else if (result == -ENOENT) {
@@ -194,6 +205,7 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     } else if (result != -EINVAL) {
         refuse_for(request, reply, result);
     }
+    sbx_merged_profile_finish(&profile);
     free(rows);
     free(sums);
 }
@@ -345,6 +357,24 @@ static void answer_apps(const struct sbx_routes *routes, const struct sbx_reques
 {
     (void)routes, (void)target;
     int result = sbx_fleet_reply_apps(&request->view, &request->arguments, reply);
+    if (result < 0 && result != -EINVAL)
+        refuse_for(request, reply, result);
+}
+
+/* One of the forms of a profile, told apart by what is behind its path. */
+static void answer_profile(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    static const char *const paths[SBX_PROFILE_FORMS] = {[SBX_PROFILE_PAGE] = "/profile",
+                                                         [SBX_PROFILE_JSON] = "/v1/profile",
+                                                         [SBX_PROFILE_FOLDED] = "/v1/profile.folded",
+                                                         [SBX_PROFILE_PPROF] = "/v1/profile.pprof",
+                                                         [SBX_PROFILE_SPEEDSCOPE] = "/v1/profile.speedscope"};
+    (void)routes, (void)target;
+    int form = 0;
+    while (form + 1 < SBX_PROFILE_FORMS && strcmp(paths[form], request->path) != 0)
+        form++;
+    int result = sbx_profile_reply(&request->view, &request->arguments, (enum sbx_profile_form)form, reply);
     if (result < 0 && result != -EINVAL)
         refuse_for(request, reply, result);
 }
@@ -634,6 +664,11 @@ static const struct route {
     {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
     {"/overview", false, false, "GET, HEAD", answer_overview},
+    {"/profile", false, false, "GET, HEAD", answer_profile},
+    {"/v1/profile", false, false, "GET, HEAD", answer_profile},
+    {"/v1/profile.folded", false, false, "GET, HEAD", answer_profile},
+    {"/v1/profile.pprof", false, false, "GET, HEAD", answer_profile},
+    {"/v1/profile.speedscope", false, false, "GET, HEAD", answer_profile},
     {"/v1/apps", false, false, "GET, HEAD", answer_apps},
     {"/v1/sums", false, false, "GET, HEAD", answer_sums},
     {"/v1/issues/", true, false, "GET, HEAD, POST", answer_issue},

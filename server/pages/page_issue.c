@@ -8,6 +8,7 @@
 
 #include "issue.html.h"
 #include "page_parts.h"
+#include "page_profile.h"
 #include "page_sums.h"
 
 static void put_number(struct sbx_fill *at, int64_t number)
@@ -174,6 +175,17 @@ static void put_places(struct sbx_byte_buffer *page, const char *issue, const st
     }
 }
 
+static void put_profile(struct sbx_byte_buffer *page, const struct sbx_issue_row *issue,
+                        const struct sbx_list_page *list)
+{
+    struct sbx_profile_ask of = {.is_full = false};
+    memcpy(of.issue, issue->id_text, sizeof(issue->id_text));
+    memcpy(of.version, list->version, sizeof(of.version));
+    memcpy(of.since, list->since, sizeof(of.since));
+    memcpy(of.until, list->until, sizeof(of.until));
+    sbx_page_profile_part(page, list->profile, &of);
+}
+
 /* ---- the page ---- */
 
 void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_sums *sums, const char *span,
@@ -248,9 +260,17 @@ void sbx_page_issue(const struct sbx_issue_row *issue, const struct sbx_issue_su
         if (sums->is_withheld)
             sbx_fill_markup(page, &issue_withheld_markup);
         break;
-    case ISSUE_SUMS:
+    case ISSUE_NUMBERS:
         if (!sums->is_withheld)
-            sbx_page_sums(page, sums, span, NULL);
+            sbx_page_sum_numbers(page, sums, span);
+        break;
+    case ISSUE_PROFILE:
+        if (list->profile)
+            put_profile(page, issue, list);
+        break;
+    case ISSUE_TABLES:
+        if (!sums->is_withheld)
+            sbx_page_sum_tables(page, sums, NULL);
         break;
     case ISSUE_ID:
     case ISSUE_MERGE_ID:

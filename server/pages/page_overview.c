@@ -7,6 +7,7 @@
 
 #include "overview.html.h"
 #include "page_parts.h"
+#include "page_profile.h"
 #include "page_sums.h"
 
 /* ---- applications ---- */
@@ -137,6 +138,17 @@ static void put_issues(struct sbx_byte_buffer *page, const struct sbx_overview_p
     }
 }
 
+static void put_profile(struct sbx_byte_buffer *page, const struct sbx_overview_page *overview)
+{
+    const struct sbx_issues_ask *ask = &overview->issues.ask;
+    struct sbx_profile_ask of = {.is_full = false};
+    memcpy(of.app, ask->app, sizeof(of.app));
+    memcpy(of.version, ask->version, sizeof(of.version));
+    memcpy(of.since, ask->since, sizeof(of.since));
+    memcpy(of.until, ask->until, sizeof(of.until));
+    sbx_page_profile_part(page, overview->profile, &of);
+}
+
 /* ---- the page ---- */
 
 static void put_heading(struct sbx_fill *at, const struct sbx_issues_ask *ask)
@@ -180,9 +192,17 @@ void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte
     case OVERVIEW_APPS:
         sbx_page_apps(page, overview->apps, overview->app_count, ask);
         break;
-    case OVERVIEW_SUMS:
+    case OVERVIEW_NUMBERS:
         if (!sums->is_withheld && sums->hits > 0)
-            sbx_page_sums(page, sums, overview->words, &of);
+            sbx_page_sum_numbers(page, sums, overview->words);
+        break;
+    case OVERVIEW_PROFILE:
+        if (overview->profile)
+            put_profile(page, overview);
+        break;
+    case OVERVIEW_TABLES:
+        if (!sums->is_withheld && sums->hits > 0)
+            sbx_page_sum_tables(page, sums, &of);
         break;
     case OVERVIEW_ISSUES:
         if (overview->issues.count)

@@ -198,19 +198,17 @@ static void put_span(struct sbx_byte_buffer *page, const char *words)
     }
 }
 
-void sbx_page_sums(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span,
-                   const struct sbx_issue_span *of)
+void sbx_page_sum_numbers(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span)
 {
-    const struct sums_page to = {page, sums, of};
-    SBX_FILL(page, sums_all, at) {
-    case SUMS_ALL_SPAN:
+    SBX_FILL(page, sums_numbers, at) {
+    case SUMS_NUMBERS_SPAN:
         if (*span)
             put_span(page, span);
         break;
-    case SUMS_ALL_STALLS:
+    case SUMS_NUMBERS_STALLS:
         put_number(&at, sums->weight);
         break;
-    case SUMS_ALL_DEVIATION:
+    case SUMS_NUMBERS_DEVIATION:
         if (sums->variance > 0)
             SBX_FILL(page, sums_deviation, in) {
             case SUMS_DEVIATION_STALLS:
@@ -218,31 +216,39 @@ void sbx_page_sums(struct sbx_byte_buffer *page, const struct sbx_issue_sums *su
                 break;
             }
         break;
-    case SUMS_ALL_HITS:
+    case SUMS_NUMBERS_HITS:
         sbx_page_count(&at, sums->hits, "snapshot", "s");
         break;
-    case SUMS_ALL_MACHINES:
+    case SUMS_NUMBERS_MACHINES:
         put_number(&at, sums->machines);
         break;
-    case SUMS_ALL_P50:
+    case SUMS_NUMBERS_P50:
         sbx_page_duration(&at, sums->p50_ns);
         break;
-    case SUMS_ALL_P90:
+    case SUMS_NUMBERS_P90:
         sbx_page_duration(&at, sums->p90_ns);
         break;
-    case SUMS_ALL_P99:
+    case SUMS_NUMBERS_P99:
         sbx_page_duration(&at, sums->p99_ns);
         break;
-    case SUMS_ALL_DAYS:
+    case SUMS_NUMBERS_DAYS:
         sbx_page_trend_words(&at, sums);
         break;
-    case SUMS_ALL_TREND:
+    case SUMS_NUMBERS_TREND:
         sbx_page_trend(&at, sums);
         break;
-    case SUMS_ALL_TABLES:
+    }
+}
+
+void sbx_page_sum_tables(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums,
+                         const struct sbx_issue_span *of)
+{
+    const struct sums_page to = {page, sums, of};
+    SBX_FILL(page, sums_details, at) {
+    case SUMS_DETAILS_TABLES:
         put_tables(&to);
         break;
-    case SUMS_ALL_VERSIONS:
+    case SUMS_DETAILS_VERSIONS:
         if (sums->version_count)
             put_versions(&to);
         break;

@@ -6,9 +6,12 @@
 #include "byte_buffer.h"
 #include "store_issues.h"
 
-/* Numbers, tables of what was said, versions. `span`: which stalls are summed, in words; "" all. `of`: of all issues of that application and
- * version, so that links lead there; NULL: of one issue, whose address the page has. */
-void sbx_page_sums(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span,
-                   const struct sbx_issue_span *of);
+/* Stalls, machines, durations, days. `span`: which stalls are summed, in words; "" all. */
+void sbx_page_sum_numbers(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span);
+
+/* Tables of what was said of them, and versions. `of`: of all issues of that application and version, so that links lead there; NULL: of
+ * one issue, whose address the page has. */
+void sbx_page_sum_tables(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums,
+                         const struct sbx_issue_span *of);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "merged_profile.h"
 #include "store.h"
 #include "store_issues.h"
 #include "store_symbols.h"
@@ -25,7 +26,9 @@ struct sbx_list_page {
     bool is_first;
     const struct sbx_app_sum *apps; /* of the first page */
     size_t app_count;
-    const struct sbx_issue_after *after; /* of an issue: where some of its stalls went when symbols came */
+    char version[40], since[16], until[16];   /* of an issue: which stalls are summed, as it stands in the address */
+    const struct sbx_merged_profile *profile; /* of an issue, settled: where its time went; NULL: not known */
+    const struct sbx_issue_after *after;      /* of an issue: where some of its stalls went when symbols came */
     size_t after_count;
 };
 void sbx_page_list(const struct sbx_list_page *list, struct sbx_byte_buffer *page);
@@ -60,10 +63,11 @@ bool sbx_page_is_new_in(const struct sbx_issue_row *row, const char *version);
 
 /* `/overview`: all applications, one, or one version of it. */
 struct sbx_overview_page {
-    struct sbx_issues_page issues;     /* and what was asked for */
-    const struct sbx_issue_sums *sums; /* of all issues */
-    const char *words;                 /* which stalls are summed; "" all */
-    const struct sbx_app_sum *apps;    /* where no application was asked for */
+    struct sbx_issues_page issues;            /* and what was asked for */
+    const struct sbx_issue_sums *sums;        /* of all issues */
+    const char *words;                        /* which stalls are summed; "" all */
+    const struct sbx_merged_profile *profile; /* settled: where their time went; NULL: not known */
+    const struct sbx_app_sum *apps;           /* where no application was asked for */
     size_t app_count;
 };
 void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte_buffer *page);

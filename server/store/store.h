@@ -124,6 +124,7 @@ struct sbx_verdict_row {
     uint64_t tenant;    /* as sbx_stall_tenant(): counts for what came before stores kept it */
     const struct sbx_said_row *said;
     size_t said_count;
+    const char *profile; /* stall_profile.h; NULL or "": none */
 };
 
 /* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another

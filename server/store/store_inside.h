@@ -36,6 +36,8 @@ enum writer_statement {
     ADD_WORD,
     ADD_SAID,
     DROP_SAID,
+    ADD_PROFILE,
+    DROP_PROFILE,
     FORGET_WORDS,
     FIND_PLACE,
     ADD_ISSUE,

@@ -91,6 +91,18 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
 int sbx_store_sum_all(const struct sbx_store_view *view, const struct sbx_issue_span *span,
                       struct sbx_issue_sums *sums_out);
 
+/* ---- where their time went ---- */
+
+enum {
+    SBX_PROFILES_MAX = 2000, /* that are read for one answer: the newest */
+};
+
+/* Tell `each` of the profiles (stall_profile.h; they are what a worker said, so not believed) of the newest stalls of an issue, or of all of the
+ * span, with the number of stalls that each stands for; SBX_PROFILES_MAX at most. `each` returns 0 to go on and calls nothing of the
+ * store. Returns what it returned, or -errno. None where sums are withheld. */
+int sbx_store_each_profile(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
+                           int (*each)(void *context, const char *text, size_t bytes, uint32_t weight), void *context);
+
 /* One application, in a span. */
 struct sbx_app_sum {
     char app[64], newest[40]; /* newest: its latest version that has stalls in the span; "" not told */

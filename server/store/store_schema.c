@@ -43,6 +43,8 @@
  *   fact, spread, label                         sums of a place, day and build: all of it, by duration, by what was said of it
  *   said                                        what a stall adds to label: kind, word, ns. It is taken back with the same
  *   met, met_day                                how often a place (a place, day and build) met a session, machine, build
+ *   profile                                     where a stall's time went (stall_profile.h); a trigger takes it away with its snapshot
+ *     seq INTEGER PRIMARY KEY, text TEXT
  *   word                                        texts, as numbers
  *   module                                      code that a stall has no names for, or not the best
  *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
@@ -129,6 +131,9 @@ enum {
     "CREATE INDEX IF NOT EXISTS met_gone ON met(kind) WHERE count <= 0;"                                               \
     "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"         \
     " who NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"                       \
+    "CREATE TABLE IF NOT EXISTS profile(seq INTEGER PRIMARY KEY, text TEXT NOT NULL);"                                 \
+    "CREATE TRIGGER IF NOT EXISTS snapshot_goes AFTER DELETE ON snapshot BEGIN"                                        \
+    " DELETE FROM profile WHERE seq = old.seq; END;"                                                                   \
     "CREATE TRIGGER IF NOT EXISTS word_comes AFTER INSERT ON said BEGIN"                                               \
     " UPDATE word SET used = used + 1 WHERE num = new.word; END;"                                                      \
     "CREATE TRIGGER IF NOT EXISTS word_goes AFTER DELETE ON said BEGIN"                                                \
@@ -353,6 +358,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_WORD] = "INSERT OR IGNORE INTO word(text) VALUES(?1)",
     [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3",
     [DROP_SAID] = "DELETE FROM said WHERE seq = ?1",
+    [ADD_PROFILE] = "INSERT OR REPLACE INTO profile(seq, text) VALUES(?1, ?2)",
+    [DROP_PROFILE] = "DELETE FROM profile WHERE seq = ?1",
     [FORGET_WORDS] = "DELETE FROM word WHERE used = 0",
     [FIND_PLACE] = "SELECT num, issue, tenant FROM place WHERE id = ?1",
     [ADD_ISSUE] = "INSERT INTO issue(id, is_touched) VALUES(?1, ?2)",

@@ -164,6 +164,18 @@ static int add_said(struct sbx_store *store, int64_t seq, const struct sbx_said_
     return result;
 }
 
+static int put_profile(struct sbx_store *store, int64_t seq, const char *profile)
+{
+    if (!profile || !*profile)
+        return run(store, DROP_PROFILE, seq, 0);
+    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_PROFILE);
+    sqlite3_bind_int64(statement, 1, seq);
+    sqlite3_bind_text(statement, 2, profile, -1, SQLITE_STATIC);
+    int result = sbx_store_step(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
 int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx_verdict_row *verdict, int64_t left,
                           int64_t *place_out)
 {
@@ -183,6 +195,8 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
     for (size_t i = 0; i < verdict->said_count && result == 0; i++)
         if (verdict->said[i].word[0])
             result = add_said(store, seq, &verdict->said[i]);
+    if (result == 0)
+        result = put_profile(store, seq, verdict->profile);
     if (result == 0)
         result = run(store, SET_PLACE, seq, *place_out);
     if (result == 0)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stall_profile.h"
+
 #define SAID_US_MAX INT64_C(1000000000000000) /* some thirty years, which sums still hold */
 
 enum {
@@ -53,6 +55,7 @@ void sbx_verdict_pack(const struct sbx_verdict_row *row, struct sbx_byte_buffer 
         put_text(out, row->said[i].word);
         put_number(out, (uint64_t)row->said[i].us);
     }
+    put_text(out, row->profile ? row->profile : "");
 }
 
 struct reading {
@@ -150,6 +153,11 @@ int sbx_verdict_unpack(const char *bytes, size_t count, struct sbx_verdict_row *
         row_out->rules = (uint32_t)take_number(&reading);
         row_out->tenant = take_number(&reading) & INT64_MAX;
         result = take_said(&reading, row_out, &parts_out->said);
+    }
+    if (result == 0) {
+        row_out->profile = take_text(&reading);
+        if (reading.is_bad || strlen(row_out->profile) > SBX_STALL_PROFILE_BYTES)
+            result = -EPROTO;
     }
     if (result == 0 && reading.at != reading.end)
         result = -EPROTO;

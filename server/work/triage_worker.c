@@ -18,6 +18,7 @@
 #include "report.h"
 #include "shortage.h"
 #include "stall_facts.h"
+#include "stall_profile.h"
 #include "symbol_sources.h"
 #include "symbol_store.h"
 #include "triage_wire.h"
@@ -130,6 +131,19 @@ static struct sbx_symbol_sources *open_sources(int socket, bool *may_connect_out
 
 /* ---- one task ---- */
 
+/* Where its time went, as text (given: free); NULL without memory, or without such a time. */
+static char *print_profile(const struct sbx_report *report)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    int result = stream ? sbx_print_stall_profile(report, stream) : -ENOMEM;
+    if (stream && fclose(stream) == 0 && result == 0 && bytes <= SBX_STALL_PROFILE_BYTES)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer *body)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -155,6 +169,7 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
                                        .is_runtime = gap->is_runtime,
                                        .unnamed = gap->unnamed};
     }
+    char *profile = print_profile(report);
     const struct sbx_verdict_row row = {
         .app = report->app_name,
         .cause = sbx_cause_name(verdict->cause),
@@ -171,8 +186,10 @@ static void pack_verdict(const struct sbx_report *report, struct sbx_byte_buffer
         .tenant = sbx_stall_tenant(report->stall),
         .said = said,
         .said_count = said_count,
+        .profile = profile,
     };
     sbx_verdict_pack(&row, body);
+    free(profile);
     free(gaps);
 }
 

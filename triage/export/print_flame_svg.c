@@ -6,7 +6,6 @@
 #include "exporters.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "call_path.h"
 #include "clean_text.h"
@@ -41,25 +40,6 @@ struct picture {
 static double width_of(const struct picture *picture, int64_t ns)
 {
     return (double)ns * PLOT_WIDTH / (double)picture->interval_ns;
-}
-
-/* A state's colour, a little different for each name so that neighbours can be told apart: dark ones get darker, light
- * ones lighter, so that the text on them keeps its contrast. */
-static void shade(enum sbx_span_state state, const char *name, char out[8])
-{
-    unsigned hash = 2166136261u, channels[3];
-    for (const char *at = name; *at != '\0'; at++) {
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    }
-    double amount = (double)(hash >> 16 & 7) / 7 * 0.22;
-    bool lighter = sbx_svg_state_ink(state)[1] != 'f'; /* dark ink on it */
-    unsigned colour = (unsigned)strtoul(sbx_svg_state_fill(state) + 1, NULL, 16);
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned channel = colour >> (16 - 8 * i) & 0xff;
-        double target = lighter ? 255 : 0;
-        channels[i] = (unsigned)(channel + (target - channel) * amount + 0.5) & 0xff;
-    }
-    snprintf(out, 8, "#%02x%02x%02x", channels[0], channels[1], channels[2]);
 }
 
 static void title_of(const struct picture *picture, const struct sbx_flame_node *node, const char *label, char *title,
@@ -99,7 +79,7 @@ static void draw_node(struct picture *picture, const struct sbx_flame_node *node
     char label[SBX_CLEAN_TEXT_BYTES], title[SBX_CLEAN_TEXT_BYTES], fill[8];
     sbx_flame_node_label(node, label, sizeof label);
     title_of(picture, node, label, title, sizeof title);
-    shade(state, label, fill);
+    sbx_svg_state_shade(state, label, fill);
     double y = TOP + (double)node->depth * ROW_HEIGHT;
     sbx_svg_group_begin(picture->out, title);
     sbx_svg_rect(picture->out, x, y, width > 1.5 ? width - 0.75 : width, ROW_HEIGHT - 1, fill);

@@ -34,6 +34,24 @@ const char *sbx_svg_state_ink(enum sbx_span_state state)
     return looks[(unsigned)state < SBX_SPAN_STATES ? state : SBX_SPAN_UNKNOWN].ink;
 }
 
+/* Dark ones get darker, light ones lighter. */
+void sbx_svg_state_shade(enum sbx_span_state state, const char *name, char fill_out[8])
+{
+    unsigned hash = 2166136261u, channels[3];
+    for (const char *at = name; *at != '\0'; at++) {
+        hash = (hash ^ (unsigned char)*at) * 16777619u;
+    }
+    double amount = (double)(hash >> 16 & 7) / 7 * 0.22;
+    bool lighter = sbx_svg_state_ink(state)[1] != 'f'; /* dark ink on it */
+    unsigned colour = (unsigned)strtoul(sbx_svg_state_fill(state) + 1, NULL, 16);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned channel = colour >> (16 - 8 * i) & 0xff;
+        double target = lighter ? 255 : 0;
+        channels[i] = (unsigned)(channel + (target - channel) * amount + 0.5) & 0xff;
+    }
+    snprintf(fill_out, 8, "#%02x%02x%02x", channels[0], channels[1], channels[2]);
+}
+
 void sbx_svg_put_escaped(FILE *out, const char *text)
 {
     char clean[SBX_CLEAN_TEXT_BYTES];
@@ -61,15 +79,25 @@ void sbx_svg_put_escaped(FILE *out, const char *text)
     }
 }
 
-void sbx_svg_begin(FILE *out, double width, double height, const char *label)
+static void begin(FILE *out, double width, double height, const char *role, const char *label)
 {
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-            "font-family=\"system-ui, 'DejaVu Sans', sans-serif\" role=\"img\" aria-label=\"",
-            width, height, width, height);
+            "font-family=\"system-ui, 'DejaVu Sans', sans-serif\" role=\"%s\" aria-label=\"",
+            width, height, width, height, role);
     sbx_svg_put_escaped(out, label);
     fputs("\">\n", out);
     sbx_svg_rect(out, 0, 0, width, height, SBX_SVG_PAPER);
+}
+
+void sbx_svg_begin(FILE *out, double width, double height, const char *label)
+{
+    begin(out, width, height, "img", label);
+}
+
+void sbx_svg_begin_linked(FILE *out, double width, double height, const char *label)
+{
+    begin(out, width, height, "group", label);
 }
 
 void sbx_svg_end(FILE *out)

@@ -32,6 +32,8 @@ struct sbx_svg_text_look {
 
 /* Open and close the element; `label` is what a screen reader says. */
 void sbx_svg_begin(FILE *out, double width, double height, const char *label);
+/* The same of a picture whose parts can be followed, so that a screen reader goes into it. */
+void sbx_svg_begin_linked(FILE *out, double width, double height, const char *label);
 void sbx_svg_end(FILE *out);
 
 /* Text of strangers: cleaned (clean_text.h) and escaped, for content and attributes. */
@@ -54,6 +56,9 @@ void sbx_svg_group_end(FILE *out);
 /* Fill of a state, and a text colour with at least 4.5:1 of contrast on it. */
 const char *sbx_svg_state_fill(enum sbx_span_state state);
 const char *sbx_svg_state_ink(enum sbx_span_state state);
+
+/* A state's colour, a little different for each name so that neighbours can be told apart; the ink keeps its contrast. */
+void sbx_svg_state_shade(enum sbx_span_state state, const char *name, char fill_out[8]);
 
 /* A row of swatches with the names of the states whose bit is set; returns the x behind the last. */
 double sbx_svg_legend(FILE *out, double x, double y, unsigned states);

@@ -36,6 +36,7 @@ static void must_be_sound(const struct sbx_verdict_row *row, const char *bytes, 
         MUST(row->said[i].us >= 0);
         must_be_inside(row->said[i].word, bytes, count);
     }
+    must_be_inside(row->profile, bytes, count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sbx_verdict_pack(&row, &packed);
     MUST(!packed.failed && sbx_verdict_unpack(packed.data, packed.used, &again, &other) == 0);
     MUST(strcmp(row.headline, again.headline) == 0 && row.gap_count == again.gap_count &&
-         row.said_count == again.said_count && memcmp(row.key, again.key, SBX_ID_BYTES) == 0);
+         row.said_count == again.said_count && memcmp(row.key, again.key, SBX_ID_BYTES) == 0 &&
+         strcmp(row.profile, again.profile) == 0);
     sbx_verdict_parts_free(&other);
     sbx_verdict_parts_free(&parts);
     sbx_byte_buffer_finish(&packed);

@@ -61,8 +61,44 @@ static void test_an_overview_of_few_machines_is_withheld(void **state)
     post_some();
     assert_says("/overview", 200, "are withheld");
     assert_says("/v1/apps", 200, "\"withheld\":true,\"apps\":[]");
+    assert_says("/profile", 200, "is withheld");
+    assert_says("/v1/profile", 200, "\"withheld\":true,\"stalls\":0");
+    assert_says("/v1/profile.folded", 403, "--min-machines");
     assert_says("/overview?version=1.0", 403, "--min-machines");
     assert_says("/overview?since=2026-01-01", 403, "--min-machines");
+}
+
+static void test_the_time_of_many_stalls_is_one_picture_in_all_formats(void **state)
+{
+    (void)state;
+    char path[200], id[33] = "";
+    assert_says("/profile", 200, "Of no stall that is like that");
+    post_some();
+    assert_says("/profile", 200, "<svg xmlns");
+    assert_says("/profile", 200, "3 stalls");
+    assert_says("/profile?find=sleep", 200, "% of the time");
+    assert_says("/profile?app=nobody", 200, "Of no stall that is like that");
+    assert_says("/profile?at=xyz", 400, "argument at");
+    assert_says("/profile?colour=red", 400, "argument");
+    assert_says("/v1/profile?at=00", 400, "argument"); /* of the page only */
+    assert_says("/v1/profile", 200, "\"stalls\":3");
+    assert_says("/v1/profile.folded", 200, ";");
+    assert_says("/v1/profile.speedscope", 200, "\"type\":\"sampled\"");
+    assert_says("/v1/profile.pprof", 200, "\x1f\x8b");
+    assert_says("/overview", 200, "Where their time went");
+    struct answer answer = get(fixture.port, "/v1/issues");
+    const char *at = answer.body.data ? strstr(answer.body.data, "\"id\":\"") : NULL;
+    assert_non_null(at);
+    memcpy(id, at + 6, 32);
+    answer_finish(&answer);
+    snprintf(path, sizeof(path), "/issues/%s", id);
+    assert_says(path, 200, "Where their time went");
+    snprintf(path, sizeof(path), "/profile?issue=%s", id);
+    assert_says(path, 200, "<svg xmlns");
+    snprintf(path, sizeof(path), "/profile?issue=%s&app=x", id);
+    assert_says(path, 400, "argument app");
+    assert_says("/profile?issue=00112233445566778899aabbccddeeff", 404, "");
+    assert_says("/profile?issue=12", 400, "argument issue");
 }
 
 int main(void)
@@ -70,6 +106,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_overview_is_of_what_is_asked_for, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_an_overview_of_few_machines_is_withheld, prepare_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_the_time_of_many_stalls_is_one_picture_in_all_formats, start_server,
+                                        remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "attribute.h"
+#include "page_profile.h"
 #include "page_report.h"
 #include "pages.h"
 #include "payload_builder.h"
@@ -232,6 +233,42 @@ static void test_overviews_are_the_same_to_the_byte(void **state)
     snprintf(rows[0].first_version, sizeof(rows[0].first_version), "%s", "7.0.15");
     sbx_page_overview(&overview, &page);
     assert_page_is(&page, "overview_of_a_version.html");
+}
+
+static void test_profiles_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    static const char text[] = "0 1:20000 \n1 - main\n2 1:300000 <b>f</b>&\n3 3:700000 std::g\n2 6:400000 h\n";
+    struct sbx_byte_buffer page = {0};
+    struct sbx_merged_profile profile;
+    struct sbx_profile_page self = {.ask = {.app = "a&b", .since = "2026-01-01"}, .profile = &profile, .words = ""};
+    assert_int_equal(sbx_merged_profile_init(&profile), 0);
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile_none.html");
+    self.is_withheld = true;
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile_withheld.html");
+    self.is_withheld = false;
+    self.words = "from 2026-01-01";
+    assert_int_equal(sbx_merged_profile_add(&profile, text, sizeof(text) - 1, 3, SBX_MERGED_HERE), 0);
+    sbx_merged_profile_settle(&profile);
+    snprintf(self.ask.find, sizeof(self.ask.find), "%s", "STD::\"");
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile.html");
+    self.ask = (struct sbx_profile_ask){.issue = "ffeeddccbbaa99887766554433221100", .function = "<b>f</b>&"};
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile_of_a_function.html");
+    self.ask.is_full = true;
+    self.ask.function[0] = '\0';
+    snprintf(self.ask.at, sizeof(self.ask.at), "%016llx",
+             (unsigned long long)profile.nodes[profile.nodes[0].first_child].path);
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile_full.html");
+    struct sbx_list_page list = list_of_rows();
+    list.profile = &profile;
+    sbx_page_issue(&list.issues[0], hostile_sums(), "", &list, &page);
+    assert_page_is(&page, "issue_with_profile.html");
+    sbx_merged_profile_finish(&profile);
 }
 
 static void test_issues_are_the_same_to_the_byte(void **state)
@@ -491,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_are_the_same_to_the_byte),
         cmocka_unit_test(test_the_list_of_issues_is_the_same_to_the_byte),
+        cmocka_unit_test(test_profiles_are_the_same_to_the_byte),
         cmocka_unit_test(test_overviews_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),

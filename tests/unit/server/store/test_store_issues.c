@@ -405,6 +405,79 @@ static void test_a_place_is_of_one_application_whatever_a_verdict_says(void **st
     assert_int_equal(sums.hits, 0);
 }
 
+struct told {
+    size_t count;
+    uint32_t weight;
+    char texts[80];
+    int result;
+};
+
+static int tell(void *context, const char *text, size_t bytes, uint32_t weight)
+{
+    struct told *told = context;
+    told->count++;
+    told->weight += weight;
+    strncat(told->texts, text, bytes);
+    return told->result;
+}
+
+static void assert_profiles(const uint8_t *issue, struct sbx_issue_span span, const char *texts, uint32_t weight)
+{
+    struct told told = {0};
+    assert_int_equal(sbx_store_each_profile(ALL, issue, &span, tell, &told), 0);
+    assert_string_equal(told.texts, texts);
+    assert_int_equal(told.weight, weight);
+}
+
+static void say_profile(uint8_t name, uint8_t place, const char *profile)
+{
+    const uint8_t id[SBX_ID_BYTES] = {name}, key[SBX_ID_BYTES] = {place};
+    const struct sbx_verdict_row verdict = {.app = place < 9 ? "shop" : "mail",
+                                            .cause = "cpu",
+                                            .class_ = "on_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it slept",
+                                            .key = key,
+                                            .profile = profile};
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static void test_profiles_are_those_of_the_span_newest_first_and_go_with_their_stalls(void **state)
+{
+    (void)state;
+    const struct sbx_issue_span all = {"", 0, 1000000, ""};
+    const uint8_t first[SBX_ID_BYTES] = {1}, second[SBX_ID_BYTES] = {2}, machine[SBX_ROTATING_ID_BYTES] = {3};
+    put_all();
+    say_profile(1, 1, "a");
+    say_profile(2, 1, "b");
+    say_profile(3, 1, "c");
+    say_profile(5, 2, "e");
+    say_profile(6, 9, "m");
+    assert_profiles(first, all, "cba", 10);
+    assert_profiles(second, all, "e", 1);
+    assert_profiles(NULL, all, "mecba", 13);
+    assert_profiles(NULL, (struct sbx_issue_span){"", 0, 1000000, "shop"}, "ecba", 11);
+    assert_profiles(NULL, (struct sbx_issue_span){"1.1.0", 0, 1000000, "shop"}, "ba", 9);
+    assert_profiles(first, (struct sbx_issue_span){"", DAY + 1, DAY + 1, ""}, "c", 1);
+    struct told told = {.result = 7}; /* whoever has enough says so */
+    assert_int_equal(sbx_store_each_profile(ALL, NULL, &all, tell, &told), 7);
+    assert_int_equal(told.count, 1);
+    const struct sbx_store_view other = {store, 33}; /* who may see another application */
+    told = (struct told){0};
+    assert_int_equal(sbx_store_each_profile(&other, NULL, &all, tell, &told), 0);
+    assert_int_equal(sbx_store_each_profile(&other, first, &all, tell, &told), 0);
+    assert_int_equal(told.count, 0);
+    say_profile(3, 2, "C"); /* triaged anew: it is in another place, and says something else */
+    say_profile(2, 1, NULL);
+    assert_profiles(first, all, "a", 1);
+    assert_profiles(second, all, "eC", 2);
+    assert_int_equal(sbx_store_erase(store, machine, 1, NULL, NULL), 2); /* 4 and 5 */
+    assert_profiles(NULL, all, "mCa", 4);
+    sbx_store_set_min_machines(store, 2);
+    assert_profiles(NULL, all, "", 0);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -413,6 +486,7 @@ int main(void)
         STORE_TEST(test_the_sums_of_an_issue_are_by_day_version_and_word),
         STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),
         STORE_TEST(test_applications_are_summed_and_issues_know_their_first_version),
+        STORE_TEST(test_profiles_are_those_of_the_span_newest_first_and_go_with_their_stalls),
         STORE_TEST(test_breakdowns_are_withheld_where_few_machines_may_not_be_shown),
         STORE_TEST(test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in),
         STORE_TEST(test_an_issue_is_muted_until_a_version_comes),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_profile.h - where the time of many stalls went, as a page and as a part of other pages. */
+#ifndef SBX_PAGE_PROFILE_H
+#define SBX_PAGE_PROFILE_H
+
+#include <stdbool.h>
+
+#include "byte_buffer.h"
+#include "html_fill.h"
+#include "merged_printers.h"
+
+/* What was asked for, as it stands in an address; "" any. */
+struct sbx_profile_ask {
+    char issue[40], app[80], version[40], since[16], until[16]; /* whose stalls */
+    char find[100], function[512], at[20];                      /* at: a node's path in hex */
+    bool is_full;                                               /* rows that have all of the time are not joined */
+};
+
+/* `/profile` */
+struct sbx_profile_page {
+    struct sbx_profile_ask ask;
+    const struct sbx_merged_profile *profile; /* settled */
+    const char *words;                        /* which stalls, in words; "" all */
+    bool is_withheld;
+};
+void sbx_page_profile(const struct sbx_profile_page *profile, struct sbx_byte_buffer *page);
+
+/* The picture as a section; nothing where no time is known. */
+void sbx_page_profile_part(struct sbx_byte_buffer *page, const struct sbx_merged_profile *profile,
+                           const struct sbx_profile_ask *ask);
+
+/* One picture into a place for parts; the page fails without memory. */
+void sbx_page_flame(struct sbx_fill *at, const struct sbx_merged_profile *profile, const struct sbx_merged_view *view);
+
+#endif

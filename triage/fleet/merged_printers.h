@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* merged_printers.h - a merged profile as a picture and in other tools' formats. Each writes to `out` and returns 0 or -errno of the
+ * stream. The profile is settled. Only times of the side HERE are exported; the picture shows both where it compares. */
+#ifndef SBX_MERGED_PRINTERS_H
+#define SBX_MERGED_PRINTERS_H
+
+#include <stdio.h>
+
+#include "merged_profile.h"
+
+struct sbx_merged_view { /* strings borrowed, "" none */
+    const char *title;   /* what a screen reader says */
+    const char
+        *link; /* what boxes lead to: an address to whose end a node's path is put, in hex; "": boxes lead nowhere */
+    const char *find;          /* functions whose names have this are marked */
+    uint32_t at;               /* the node that is as wide as the picture; 0 all */
+    enum sbx_merged_side side; /* widths are the times of this one */
+    bool compares;             /* colours say on which side a box has the larger share; else they say the state */
+    bool keeps_shared_rows;    /* also the outermost functions that have all of the time are drawn one by one */
+    bool is_of_callers;        /* the tree is of callers: it grows outwards */
+};
+
+/* One <svg> element. No function is left out that is a pixel wide; rows that are too deep are, and it says so. */
+int sbx_print_merged_svg(const struct sbx_merged_profile *profile, const struct sbx_merged_view *view, FILE *out);
+
+/* How many rows the picture joins into one, because they have all of the time; 0 or 1: none. */
+uint32_t sbx_merged_shared_rows(const struct sbx_merged_profile *profile, uint32_t at, enum sbx_merged_side side);
+
+int sbx_print_merged_folded(const struct sbx_merged_profile *profile, FILE *out); /* "outer;...;leaf MICROSECONDS" */
+/* profile.proto, gzip: stalls, time on and off the CPU in microseconds. */
+int sbx_print_merged_pprof(const struct sbx_merged_profile *profile, const char *comment, FILE *out);
+int sbx_print_merged_speedscope(const struct sbx_merged_profile *profile, const char *name, FILE *out);
+
+/* How a node's share of the time differs between the sides: 0.1 is ten of a hundred more HERE. */
+double sbx_merged_share(const struct sbx_merged_profile *profile, uint32_t node, enum sbx_merged_side side);
+
+#endif

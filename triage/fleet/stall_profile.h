@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall_profile.h - where one stall's time went, small enough to be kept with its row and to be added up with others.
+ *
+ * The judged thread in the judged interval, as print_flame_svg.c draws it, by names that stay the same from build to build
+ * (stable_name.h). What has less than a part in some of the time belongs to its caller, and functions that call themselves are one
+ * step, so a stall has a few dozen lines whatever its stacks were. Nothing is lost: the times add up to those of the picture.
+ *
+ * As text, one step a line, callers before callees:
+ *
+ *     DEPTH STATE:US[,STATE:US...] NAME        time in the step itself, "-" for none; STATE is enum sbx_span_state
+ *
+ * DEPTH of the first line is 0, of each other at most one more than that of the line before. It is read by merged_profile.h. */
+#ifndef SBX_STALL_PROFILE_H
+#define SBX_STALL_PROFILE_H
+
+#include <stdio.h>
+
+#include "report.h"
+
+enum {
+    SBX_STALL_PROFILE_BYTES = 64 << 10, /* never more */
+    SBX_STALL_PROFILE_STEPS = 96,       /* seldom more: of a stack that is deeper than that */
+    SBX_STALL_PROFILE_STATES = 10,      /* SBX_SPAN_STATES */
+};
+
+/* Of a report that sbx_attribute() has judged; nothing where no time is known. Returns 0, -ENOMEM, or -errno of the stream. */
+int sbx_print_stall_profile(const struct sbx_report *report, FILE *out);
+
+#endif
