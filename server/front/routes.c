@@ -10,6 +10,7 @@
 
 #include "api_lists.h"
 #include "assets.h"
+#include "compare_replies.h"
 #include "erasure_request.h"
 #include "fleet_replies.h"
 #include "gate.h"
@@ -361,6 +362,15 @@ static void answer_apps(const struct sbx_routes *routes, const struct sbx_reques
         refuse_for(request, reply, result);
 }
 
+static void answer_compare(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)target;
+    int result = sbx_compare_reply(&request->view, &request->arguments, is_page(request), reply);
+    if (result < 0 && result != -EINVAL)
+        refuse_for(request, reply, result);
+}
+
 /* One of the forms of a profile, told apart by what is behind its path. */
 static void answer_profile(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
@@ -665,6 +675,8 @@ static const struct route {
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
     {"/overview", false, false, "GET, HEAD", answer_overview},
     {"/profile", false, false, "GET, HEAD", answer_profile},
+    {"/compare", false, false, "GET, HEAD", answer_compare},
+    {"/v1/compare", false, false, "GET, HEAD", answer_compare},
     {"/v1/profile", false, false, "GET, HEAD", answer_profile},
     {"/v1/profile.folded", false, false, "GET, HEAD", answer_profile},
     {"/v1/profile.pprof", false, false, "GET, HEAD", answer_profile},

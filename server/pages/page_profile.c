@@ -195,6 +195,10 @@ static void put_flame(struct sbx_byte_buffer *page, const struct sbx_profile_ask
         if (flame->may_join && ask->is_full)
             put_apart(page, ask);
         break;
+    case PROFILE_FLAME_LEADS:
+        if (*flame->view.link)
+            sbx_fill_markup(page, &profile_leads_markup);
+        break;
     case PROFILE_FLAME_PICTURE:
         sbx_page_flame(&at, flame->profile, &flame->view);
         break;

@@ -53,6 +53,21 @@ static void test_the_overview_is_of_what_is_asked_for(void **state)
     assert_says("/v1/apps?version=1", 400, "argument");
 }
 
+static void test_versions_and_days_are_compared(void **state)
+{
+    (void)state;
+    assert_says("/compare", 200, "There is nothing to compare it with");
+    post_some();
+    assert_says("/compare?since=2020-01-01&base_until=2019-12-31", 200, "There is nothing to compare it with");
+    assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "Nothing that is more than chance");
+    assert_says("/compare?until=2999-01-01&base_since=2020-01-01", 200, "As wide as the time of");
+    assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"machines\":3");
+    assert_says("/v1/compare?until=2999-01-01&base_since=2020-01-01", 200, "\"changes\":[]");
+    assert_says("/compare?base_colour=red", 400, "argument");
+    assert_says("/compare?base_app=x", 400, "argument base_app");
+    assert_says("/compare?base_since=soon", 400, "argument");
+}
+
 static void test_an_overview_of_few_machines_is_withheld(void **state)
 {
     (void)state;
@@ -61,6 +76,8 @@ static void test_an_overview_of_few_machines_is_withheld(void **state)
     post_some();
     assert_says("/overview", 200, "are withheld");
     assert_says("/v1/apps", 200, "\"withheld\":true,\"apps\":[]");
+    assert_says("/compare", 200, "is withheld");
+    assert_says("/v1/compare", 200, "\"withheld\":true");
     assert_says("/profile", 200, "is withheld");
     assert_says("/v1/profile", 200, "\"withheld\":true,\"stalls\":0");
     assert_says("/v1/profile.folded", 403, "--min-machines");
@@ -108,6 +125,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_overview_of_few_machines_is_withheld, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_the_time_of_many_stalls_is_one_picture_in_all_formats, start_server,
                                         remove_server),
+        cmocka_unit_test_setup_teardown(test_versions_and_days_are_compared, start_server, remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  *
  * What each page must be lies in expected/. Where one differs, the page as it is now is left in the folder that the test
  * runs in, under the same name: look at the difference, and where it is meant, copy it. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include "attribute.h"
+#include "page_compare.h"
 #include "page_profile.h"
 #include "page_report.h"
 #include "pages.h"
@@ -268,6 +270,51 @@ static void test_profiles_are_the_same_to_the_byte(void **state)
     list.profile = &profile;
     sbx_page_issue(&list.issues[0], hostile_sums(), "", &list, &page);
     assert_page_is(&page, "issue_with_profile.html");
+    sbx_merged_profile_finish(&profile);
+}
+
+static void test_comparisons_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    static const char here[] = "0 - \n1 - main\n2 1:900 <worse>\n2 1:100 better\n";
+    static const char base[] = "0 - \n1 - main\n2 1:100 <worse>\n2 1:900 better\n";
+    struct sbx_byte_buffer page = {0};
+    struct sbx_merged_profile profile;
+    const struct sbx_issue_sums sums[2] = {*hostile_sums(), *hostile_sums()};
+    struct sbx_compare_page self = {.ask = {.app = "a&b", .version = "2", .base = "1"},
+                                    .names = {"2 " HOSTILE, "1"},
+                                    .sums = sums,
+                                    .profile = &profile};
+    assert_int_equal(sbx_merged_profile_init(&profile), 0);
+    sbx_page_compare(&self, &page);
+    assert_page_is(&page, "compare_nothing.html");
+    self.is_withheld = true;
+    sbx_page_compare(&self, &page);
+    assert_page_is(&page, "compare_withheld.html");
+    self.is_withheld = false;
+    self.machines[0] = 200;
+    self.machines[1] = 100;
+    sbx_page_compare(&self, &page);
+    assert_page_is(&page, "compare_nothing_changed.html");
+    assert_int_equal(sbx_merged_profile_add(&profile, here, sizeof(here) - 1, 1, SBX_MERGED_HERE), 0);
+    assert_int_equal(sbx_merged_profile_add(&profile, base, sizeof(base) - 1, 1, SBX_MERGED_BASE), 0);
+    sbx_merged_profile_settle(&profile);
+    struct sbx_issue_row issue = issue_rows()[0];
+    snprintf(issue.path, sizeof(issue.path), "%s", HOSTILE);
+    const struct sbx_compare_row rows[] = {
+        {.met = {.machines = {40, 5}, .p90_ns = {INT64_C(2034000000), 850000}},
+         .judged = {.change = SBX_CHANGE_REGRESSED, .chance = 0.0021, .ratio = {4, 2.5, 16}},
+         .issue = &issue},
+        {.met = {.machines = {0, 15}, .p90_ns = {0, 850000}},
+         .judged = {.change = SBX_CHANGE_GONE, .chance = 1e-9, .ratio = {0.01, 0, INFINITY}},
+         .issue = &issue},
+        {.met = {.machines = {3, 2}}, .judged = {.chance = 1, .ratio = {0.75, 0.2, 3}}, .issue = &issue}};
+    self.rows = rows;
+    self.changed = 2;
+    self.shown = 3;
+    self.count = 7;
+    sbx_page_compare(&self, &page);
+    assert_page_is(&page, "compare.html");
     sbx_merged_profile_finish(&profile);
 }
 
@@ -529,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_lists_are_the_same_to_the_byte),
         cmocka_unit_test(test_the_list_of_issues_is_the_same_to_the_byte),
         cmocka_unit_test(test_profiles_are_the_same_to_the_byte),
+        cmocka_unit_test(test_comparisons_are_the_same_to_the_byte),
         cmocka_unit_test(test_overviews_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "started_server.h"
+#include "store_compare.h"
 #include "store_issues.h"
 
 enum {
@@ -478,6 +479,55 @@ static void test_profiles_are_those_of_the_span_newest_first_and_go_with_their_s
     assert_profiles(NULL, all, "", 0);
 }
 
+static const struct sbx_compared_issue *compared_of(const struct sbx_compared_issue *all, size_t count, uint8_t place)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].id[0] == place)
+            return &all[i];
+    fail_msg("no issue %u", place);
+    return NULL;
+}
+
+static void test_issues_of_two_versions_stand_side_by_side(void **state)
+{
+    (void)state;
+    static struct sbx_compared_issue met[2 * SBX_COMPARED_MAX];
+    const struct sbx_issue_span versions[] = {{"1.2.0", 0, 1000000, "shop"}, {"1.1.0", 0, 1000000, "shop"}};
+    const struct sbx_store_view other = {store, 33};
+    struct sbx_version_met rows_of_versions[4];
+    int64_t machines[2], days[4];
+    size_t count;
+    put_all();
+    put(&(struct stall){7, 5, 1, 2, 1, 1, 800, "lock", "g"});
+    assert_int_equal(sbx_store_compare_spans(ALL, versions, met, &count, machines), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(machines[0], 3); /* 2, 3 and 5 */
+    assert_int_equal(machines[1], 1);
+    const struct sbx_compared_issue *one = compared_of(met, count, 1), *two = compared_of(met, count, 2);
+    assert_true(one->machines[0] == 2 && one->machines[1] == 1 && one->hits[0] == 2 && one->hits[1] == 2);
+    assert_true(one->was_before && one->weight[1] == 9);
+    assert_true(one->size[1] > 1 && one->size[1] < 2); /* one of them stands for eight */
+    assert_true(one->slow[1][0] > 0 && one->slow[1][1] == 0);
+    assert_true(two->machines[0] == 1 && two->machines[1] == 0 && !two->was_before);
+    const struct sbx_issue_span spans[] = {{"", DAY + 2, DAY + 2, "shop"}, {"", 0, DAY + 1, "shop"}};
+    assert_int_equal(sbx_store_compare_spans(ALL, spans, met, &count, machines), 0);
+    assert_true(compared_of(met, count, 2)->was_before && compared_of(met, count, 1)->machines[0] == 0);
+    assert_int_equal(sbx_store_compare_spans(&other, spans, met, &count, machines), 0);
+    assert_true(count == 0 && machines[0] == 0);
+    assert_int_equal(sbx_store_versions(ALL, &versions[0], rows_of_versions, 4, &count), 0);
+    assert_int_equal(count, 1);
+    const struct sbx_issue_span all = {"", DAY, DAY + 3, "shop"};
+    assert_int_equal(sbx_store_versions(ALL, &all, rows_of_versions, 4, &count), 0);
+    assert_int_equal(count, 2);
+    assert_string_equal(rows_of_versions[0].version, "1.2.0");
+    assert_int_equal(sbx_store_machines_by_day(ALL, NULL, &all, days, 4), 0);
+    assert_true(days[0] == 1 && days[1] == 3 && days[2] == 1 && days[3] == 0);
+    assert_int_equal(sbx_store_machines_by_day(ALL, one->id, &all, days, 4), 0);
+    sbx_store_set_min_machines(store, 2);
+    assert_int_equal(sbx_store_compare_spans(ALL, spans, met, &count, machines), 0);
+    assert_int_equal(count, 0);
+}
+
 int main(void)
 {
 #define STORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -487,6 +537,7 @@ int main(void)
         STORE_TEST(test_the_sums_of_an_application_are_those_of_its_issues),
         STORE_TEST(test_applications_are_summed_and_issues_know_their_first_version),
         STORE_TEST(test_profiles_are_those_of_the_span_newest_first_and_go_with_their_stalls),
+        STORE_TEST(test_issues_of_two_versions_stand_side_by_side),
         STORE_TEST(test_breakdowns_are_withheld_where_few_machines_may_not_be_shown),
         STORE_TEST(test_a_resolved_issue_is_reopened_by_the_version_it_was_to_be_gone_in),
         STORE_TEST(test_an_issue_is_muted_until_a_version_comes),

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_compare.c - the issues of two spans side by side. */
+#include "store_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "duration_sketch.h"
+#include "store_inside.h"
+#include "store_schema.h"
+
+enum {
+    BUCKETS_MAX = 4096
+};
+
+/* ?1, ?2: days; ?3: a version or ''; ?4: an application or ''; ?5: who looks. */
+#define IN_SPAN(table)                                                                                           \
+    table ".day BETWEEN ?1 AND ?2 AND (?3 = '' OR " table ".build IN (SELECT v.num FROM build v WHERE v.version" \
+          " = ?3))"
+#define PLACES_SEEN \
+    "place p JOIN snapshot s ON s.seq = p.newest AND (?4 = '' OR s.app = ?4) AND (?5 = 0 OR p.tenant = ?5)"
+
+#define SUM_OF(column) \
+    "(SELECT SUM(f." column ") FROM place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND " IN_SPAN("f") ")"
+
+static int prepare(struct sbx_store *store, const char *sql, const struct sbx_issue_span *span, uint64_t app,
+                   sqlite3_stmt **statement_out)
+{
+    if (sqlite3_prepare_v2(sbx_store_handle_db(&store->reader), sql, -1, statement_out, NULL) != SQLITE_OK)
+        return -EIO;
+    sqlite3_bind_int64(*statement_out, 1, span->from_day);
+    sqlite3_bind_int64(*statement_out, 2, span->to_day);
+    sqlite3_bind_text(*statement_out, 3, span->version, -1, SQLITE_STATIC);
+    sqlite3_bind_text(*statement_out, 4, span->app ? span->app : "", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(*statement_out, 5, (int64_t)app);
+    return 0;
+}
+
+/* ---- who met what ---- */
+
+struct table {
+    struct sbx_compared_issue *rows;
+    size_t count;
+};
+
+static int compare_nums(const void *left, const void *right)
+{
+    const struct sbx_compared_issue *a = left, *b = right;
+    return a->num < b->num ? -1 : a->num > b->num;
+}
+
+/* The row of an issue among those of the other side, which are sorted; else a new one. */
+static struct sbx_compared_issue *row_of(struct table *table, size_t sorted, int64_t num)
+{
+    const struct sbx_compared_issue key = {.num = num};
+    struct sbx_compared_issue *row = sorted ? bsearch(&key, table->rows, sorted, sizeof(key), compare_nums) : NULL;
+    if (!row) {
+        row = &table->rows[table->count++];
+        *row = key;
+    }
+    return row;
+}
+
+static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int side,
+                     struct table *table)
+{
+    static const char sql[] = "SELECT i.num, i.id, t.machines, " SUM_OF("hits") ", " SUM_OF("weight") ", " SUM_OF(
+        "variance") ", CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM place q JOIN fact f ON f.place = q.num WHERE"
+                    " q.issue = i.num AND f.day < ?1) ELSE EXISTS(SELECT 1 FROM place q JOIN met o ON o.kind = 2"
+                    " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END"
+                    " FROM (SELECT p.issue AS issue, COUNT(DISTINCT m.who) AS machines FROM " PLACES_SEEN
+                    " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN(
+                        "m") " GROUP BY p.issue ORDER BY 2 DESC LIMIT ?6) t JOIN issue i ON i.num = t.issue";
+    sqlite3_stmt *statement = NULL;
+    size_t sorted = table->count;
+    int result = prepare(store, sql, span, app, &statement);
+    if (result == 0) {
+        sqlite3_bind_int64(statement, 6, SBX_COMPARED_MAX);
+        sqlite3_bind_int64(statement, 7, sbx_version_rank(span->version));
+        while ((result = sbx_store_step(statement)) > 0) {
+            struct sbx_compared_issue *row = row_of(table, sorted, sqlite3_column_int64(statement, 0));
+            memcpy(row->id, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
+            row->machines[side] = sqlite3_column_int64(statement, 2);
+            row->hits[side] = sqlite3_column_int64(statement, 3);
+            row->weight[side] = sqlite3_column_int64(statement, 4);
+            /* Weights that differ tell less than as many that are equal (Kish); theirs squared add up to this. */
+            double weight = (double)row->weight[side];
+            row->size[side] = weight > 0 ? weight * weight / (weight + sqlite3_column_double(statement, 5)) : 0;
+            row->was_before |= side == SBX_COMPARED_BASE || sqlite3_column_int(statement, 6) != 0;
+        }
+    }
+    sqlite3_finalize(statement);
+    qsort(table->rows, table->count, sizeof(*table->rows), compare_nums);
+    return result;
+}
+
+static int count_machines(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int64_t *count_out)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = prepare(store,
+                         "SELECT COUNT(DISTINCT m.who) FROM " PLACES_SEEN
+                         " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN("m"),
+                         span, app, &statement);
+    if (result == 0 && (result = sbx_store_step(statement)) > 0)
+        *count_out = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return result < 0 ? result : 0;
+}
+
+/* ---- how long ---- */
+
+static int read_buckets(struct sbx_store *store, const struct sbx_issue_span *span, int64_t issue,
+                        struct sbx_bucket_count *counts, size_t *count_out)
+{
+    sqlite3_stmt *statement = NULL;
+    *count_out = 0;
+    int result =
+        prepare(store,
+                "SELECT d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE p.issue = ?6"
+                " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1 ORDER BY 1",
+                span, 0, &statement);
+    if (result == 0) {
+        sqlite3_bind_int64(statement, 6, issue);
+        while (*count_out < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
+            counts[(*count_out)++] =
+                (struct sbx_bucket_count){sqlite3_column_int(statement, 0), sqlite3_column_int64(statement, 1)};
+    }
+    sqlite3_finalize(statement);
+    return result < 0 ? result : 0;
+}
+
+/* A quantile of both sides together: a threshold of neither. */
+static int64_t quantile_of_both(struct sbx_bucket_count *counts[SBX_COMPARED_SIDES],
+                                const size_t count[SBX_COMPARED_SIDES], struct sbx_bucket_count *both, double share)
+{
+    size_t at[SBX_COMPARED_SIDES] = {0, 0}, used = 0;
+    while (at[0] < count[0] || at[1] < count[1]) {
+        int side = at[0] == count[0] || (at[1] < count[1] && counts[1][at[1]].bucket < counts[0][at[0]].bucket);
+        both[used++] = counts[side][at[side]];
+        at[side]++;
+    }
+    return sbx_duration_quantile(both, used, share);
+}
+
+static double share_above(const struct sbx_bucket_count *counts, size_t count, int64_t duration_ns)
+{
+    double above = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        all += (double)counts[i].count;
+        above += sbx_duration_of_bucket(counts[i].bucket) > duration_ns ? (double)counts[i].count : 0;
+    }
+    return all > 0 ? above / all : 0;
+}
+
+static int read_durations(struct sbx_store *store, const struct sbx_issue_span *spans, struct table *table)
+{
+    struct sbx_bucket_count *all = calloc(4 * (size_t)BUCKETS_MAX, sizeof(*all));
+    struct sbx_bucket_count *counts[SBX_COMPARED_SIDES] = {all, all + BUCKETS_MAX};
+    int result = all ? 0 : -ENOMEM;
+    for (size_t i = 0; i < table->count && result == 0; i++) {
+        struct sbx_compared_issue *row = &table->rows[i];
+        size_t count[SBX_COMPARED_SIDES] = {0, 0};
+        for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
+            if (row->machines[side] > 0)
+                result = read_buckets(store, &spans[side], row->num, counts[side], &count[side]);
+            row->p90_ns[side] = sbx_duration_quantile(counts[side], count[side], 0.9);
+        }
+        for (int tail = 0; tail < 2; tail++) {
+            int64_t threshold_ns = quantile_of_both(counts, count, all + 2 * BUCKETS_MAX, tail == 0 ? 0.75 : 0.9);
+            for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+                row->slow[tail][side] = share_above(counts[side], count[side], threshold_ns);
+        }
+    }
+    free(all);
+    return result;
+}
+
+int sbx_store_compare_spans(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
+                            struct sbx_compared_issue *rows, size_t *count_out,
+                            int64_t machines_out[SBX_COMPARED_SIDES])
+{
+    struct sbx_store *store = view->store;
+    struct table table = {rows, 0};
+    int result = 0;
+    *count_out = 0;
+    machines_out[SBX_COMPARED_HERE] = machines_out[SBX_COMPARED_BASE] = 0;
+    if (sbx_store_min_machines(store) > 1)
+        return 0;
+    sbx_store_handle_lock(&store->reader);
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
+        result = read_side(store, view->app, &spans[side], side, &table);
+        if (result == 0)
+            result = count_machines(store, view->app, &spans[side], &machines_out[side]);
+    }
+    if (result == 0)
+        result = read_durations(store, spans, &table);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = result == 0 ? table.count : 0;
+    return result;
+}
+
+/* ---- versions, days ---- */
+
+int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue_span *span,
+                       struct sbx_version_met *rows, size_t max, size_t *count_out)
+{
+    struct sbx_store *store = view->store;
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    *count_out = 0;
+    if (sbx_store_min_machines(store) > 1)
+        return 0;
+    sbx_store_handle_lock(&store->reader);
+    int result =
+        prepare(store,
+                "SELECT b.version, SUM(f.machines), MAX(b.rank) FROM " PLACES_SEEN
+                " JOIN fact f ON f.place = p.num JOIN build b ON b.num = f.build WHERE b.version <> '' AND " IN_SPAN(
+                    "f") " GROUP BY 1 ORDER BY 3 DESC, 1 DESC LIMIT ?6",
+                span, view->app, &statement);
+    if (result == 0)
+        sqlite3_bind_int64(statement, 6, (int64_t)max);
+    while (result == 0 && count < max && (result = sbx_store_step(statement)) > 0) {
+        sbx_store_column_text(statement, 0, rows[count].version, sizeof(rows[count].version));
+        rows[count++].machine_days = sqlite3_column_int64(statement, 1);
+        result = 0;
+    }
+    sqlite3_finalize(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
+}
+
+int sbx_store_machines_by_day(const struct sbx_store_view *view, const uint8_t *issue,
+                              const struct sbx_issue_span *span, int64_t *days_out, size_t max)
+{
+    struct sbx_store *store = view->store;
+    sqlite3_stmt *statement = NULL;
+    memset(days_out, 0, max * sizeof(*days_out));
+    if (sbx_store_min_machines(store) > 1)
+        return 0;
+    sbx_store_handle_lock(&store->reader);
+    int result =
+        prepare(store,
+                "SELECT m.day, COUNT(DISTINCT m.who) FROM " PLACES_SEEN
+                " JOIN met_day m ON m.place = p.num WHERE (?6 IS NULL OR p.issue = (SELECT i.num FROM issue i WHERE"
+                " i.id = ?6)) AND " IN_SPAN("m") " GROUP BY 1",
+                span, view->app, &statement);
+    if (result == 0 && issue)
+        sqlite3_bind_blob(statement, 6, issue, SBX_ID_BYTES, SQLITE_STATIC);
+    while (result == 0 && (result = sbx_store_step(statement)) > 0) {
+        int64_t day = sqlite3_column_int64(statement, 0) - span->from_day;
+        if (day >= 0 && day < (int64_t)max)
+            days_out[day] = sqlite3_column_int64(statement, 1);
+        result = 0;
+    }
+    sqlite3_finalize(statement);
+    sbx_store_handle_unlock(&store->reader);
+    return result < 0 ? result : 0;
+}

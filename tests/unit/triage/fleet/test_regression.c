@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_regression.c - changes are told when they are there, and seldom when they are not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "regression.h"
+
+static void assert_near(double value, double wanted)
+{
+    if (!(fabs(value - wanted) <= 1e-9 + 1e-6 * fabs(wanted))) {
+        fail_msg("%.12g for %.12g", value, wanted);
+    }
+}
+
+/* By R's fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater"), and the definition. */
+static void test_chances_are_those_of_fishers_test(void **state)
+{
+    (void)state;
+    assert_near(sbx_chance_of_more((struct sbx_rate){3, 4}, (struct sbx_rate){1, 4}), 17.0 / 70);
+    assert_near(sbx_chance_of_less((struct sbx_rate){3, 4}, (struct sbx_rate){1, 4}), 69.0 / 70);
+    assert_near(sbx_chance_of_more((struct sbx_rate){5, 10}, (struct sbx_rate){0, 10}), 252.0 / 15504);
+    assert_near(sbx_chance_of_more((struct sbx_rate){0, 10}, (struct sbx_rate){5, 10}), 1);
+    assert_near(sbx_chance_of_less((struct sbx_rate){0, 10}, (struct sbx_rate){5, 10}), 252.0 / 15504);
+    assert_near(sbx_chance_of_more((struct sbx_rate){4, 4}, (struct sbx_rate){4, 4}), 1);
+}
+
+static void test_chances_of_large_numbers_are_numbers(void **state)
+{
+    (void)state;
+    double same = sbx_chance_of_more((struct sbx_rate){50000, 1000000}, (struct sbx_rate){50000, 1000000});
+    double less = sbx_chance_of_more((struct sbx_rate){10, 1000000}, (struct sbx_rate){99990, 1000000});
+    double more = sbx_chance_of_more((struct sbx_rate){50800, 1000000}, (struct sbx_rate){50000, 1000000});
+    assert_true(same > 0.49 && same < 0.52);
+    assert_near(less, 1);
+    assert_true(more > 0.003 && more < 0.007); /* 2.58 standard deviations */
+    assert_near(sbx_chance_of_more((struct sbx_rate){1, 0}, (struct sbx_rate){1, 2}), 1);
+    assert_near(sbx_chance_of_more((struct sbx_rate){-1, 5}, (struct sbx_rate){1, 2}), 1);
+}
+
+static void test_a_ratio_has_an_interval_around_it(void **state)
+{
+    (void)state;
+    struct sbx_rate_ratio ratio = sbx_rate_compare((struct sbx_rate){30, 100}, (struct sbx_rate){10, 100});
+    assert_true(ratio.low > 1.4 && ratio.low < ratio.ratio && ratio.ratio > 2.8 && ratio.ratio < 3.1 && ratio.high < 6);
+    ratio = sbx_rate_compare((struct sbx_rate){0, 100}, (struct sbx_rate){0, 100});
+    assert_true(ratio.low < 1 && ratio.high > 1 && isfinite(ratio.high));
+    ratio = sbx_rate_compare((struct sbx_rate){0, 0}, (struct sbx_rate){5, 100});
+    assert_true(ratio.ratio == 1 && ratio.low == 0);
+}
+
+static void test_issues_are_new_worse_better_gone_or_slower(void **state)
+{
+    (void)state;
+    struct sbx_change_row rows[] = {
+        {.here = {40, 1000}, .base = {0, 1000}},
+        {.here = {40, 1000}, .base = {0, 1000}, .was_before = true},
+        {.here = {90, 1000}, .base = {30, 1000}, .was_before = true},
+        {.here = {31, 1000}, .base = {30, 1000}, .was_before = true},
+        {.here = {30, 1000}, .base = {90, 1000}, .was_before = true},
+        {.here = {0, 1000}, .base = {40, 1000}, .was_before = true},
+        {.here = {60, 1000}, .base = {60, 1000}, .slow_here = {{40, 60}}, .slow_base = {{6, 60}}, .was_before = true},
+        {.here = {4, 1000}, .base = {0, 1000}},         /* too few to say anything */
+        {.here = {560, 9000}, .base = {50000, 900000}}, /* sure, but small */
+    };
+    static const enum sbx_change wanted[] = {SBX_CHANGE_NEW,    SBX_CHANGE_REGRESSED, SBX_CHANGE_REGRESSED,
+                                             SBX_CHANGE_NONE,   SBX_CHANGE_IMPROVED,  SBX_CHANGE_GONE,
+                                             SBX_CHANGE_SLOWER, SBX_CHANGE_NONE,      SBX_CHANGE_NONE};
+    sbx_changes_judge(rows, sizeof rows / sizeof rows[0]);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(sbx_change_name(rows[i].change), sbx_change_name(wanted[i]));
+        assert_true(rows[i].chance >= 0 && rows[i].chance <= 1);
+        assert_true(rows[i].change == SBX_CHANGE_NONE || rows[i].chance <= 0.01);
+    }
+    assert_true(rows[2].ratio.low > 1.5 && rows[2].ratio.ratio < 3.2);
+    sbx_changes_judge(rows, 0);
+}
+
+/* The same difference that is told alone is not when it is the best of two hundred. */
+static void test_many_issues_make_no_alarm_by_their_number(void **state)
+{
+    (void)state;
+    static struct sbx_change_row rows[200];
+    struct sbx_change_row alone = {.here = {25, 1000}, .base = {8, 1000}, .was_before = true};
+    sbx_changes_judge(&alone, 1);
+    assert_int_equal(alone.change, SBX_CHANGE_REGRESSED);
+    for (size_t i = 0; i < 200; i++) {
+        rows[i] = (struct sbx_change_row){.here = {15, 1000}, .base = {15, 1000}, .was_before = true};
+    }
+    rows[77] = (struct sbx_change_row){.here = {25, 1000}, .base = {8, 1000}, .was_before = true};
+    sbx_changes_judge(rows, 200);
+    assert_int_equal(rows[77].change, SBX_CHANGE_NONE);
+}
+
+static void test_a_surge_is_more_than_what_days_differ_by(void **state)
+{
+    (void)state;
+    static const struct sbx_rate even[] = {{20, 1000}, {22, 1000}, {19, 1000}, {21, 1000},
+                                           {20, 1000}, {18, 1000}, {20, 1000}};
+    static const struct sbx_rate uneven[] = {{5, 1000}, {60, 1000}, {9, 1000}, {45, 1000},
+                                             {3, 1000}, {70, 1000}, {20, 1000}};
+    assert_true(sbx_chance_of_surge((struct sbx_rate){60, 1000}, even, 7) < 1e-4);
+    assert_true(sbx_chance_of_surge((struct sbx_rate){60, 1000}, uneven, 7) > 0.1);
+    assert_true(sbx_chance_of_surge((struct sbx_rate){20, 1000}, even, 7) > 0.3);
+    assert_near(sbx_chance_of_surge((struct sbx_rate){60, 1000}, even, 2), 1);
+    assert_near(sbx_chance_of_surge((struct sbx_rate){60, 0}, even, 7), 1);
+}
+
+/* ---- what is simulated, with numbers that are the same each time (bench_regressions has more of them) ---- */
+
+static uint64_t random_state = 88172645463325252ull;
+
+static double random_share(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static void test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm_at_most(void **state)
+{
+    (void)state;
+    enum {
+        COMPARISONS = 2000,
+        ISSUES = 12,
+        MACHINES = 300
+    };
+    struct sbx_change_row rows[ISSUES];
+    int alarms = 0;
+    for (int i = 0; i < COMPARISONS; i++) {
+        for (int issue = 0; issue < ISSUES; issue++) {
+            double rate = 0.2 / (issue + 1);
+            rows[issue] = (struct sbx_change_row){.here = {0, MACHINES}, .base = {0, MACHINES}, .was_before = true};
+            for (int machine = 0; machine < MACHINES; machine++) {
+                rows[issue].here.hit += random_share() < rate;
+                rows[issue].base.hit += random_share() < rate;
+            }
+        }
+        sbx_changes_judge(rows, ISSUES);
+        bool has_alarm = false;
+        for (int issue = 0; issue < ISSUES; issue++) {
+            has_alarm |= rows[issue].change != SBX_CHANGE_NONE;
+        }
+        alarms += has_alarm;
+    }
+    assert_true(alarms <= COMPARISONS / 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chances_are_those_of_fishers_test),
+        cmocka_unit_test(test_chances_of_large_numbers_are_numbers),
+        cmocka_unit_test(test_a_ratio_has_an_interval_around_it),
+        cmocka_unit_test(test_issues_are_new_worse_better_gone_or_slower),
+        cmocka_unit_test(test_many_issues_make_no_alarm_by_their_number),
+        cmocka_unit_test(test_a_surge_is_more_than_what_days_differ_by),
+        cmocka_unit_test(test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm_at_most),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* regression.h - which issues became more or fewer, and how sure that is. Pure; docs/REGRESSIONS.md has the reasons.
+ *
+ * What is counted are machines, each once a side: those that met the issue, of those that could have. A machine that stalls a
+ * hundred times a day says no more about the next machine than one that stalls once. */
+#ifndef SBX_REGRESSION_H
+#define SBX_REGRESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sbx_rate {
+    int64_t hit, of; /* 0 <= hit <= of */
+};
+
+/* The chance that at least (at most) so many are hit here, if both sides were alike: Fisher's exact test, one-sided. 1 where a side has
+ * nobody. */
+double sbx_chance_of_more(struct sbx_rate here, struct sbx_rate base);
+double sbx_chance_of_less(struct sbx_rate here, struct sbx_rate base);
+
+/* here's rate by base's, and between what it lies with 95 % (on the log scale, half a machine added to each count). */
+struct sbx_rate_ratio {
+    double ratio, low, high;
+};
+struct sbx_rate_ratio sbx_rate_compare(struct sbx_rate here, struct sbx_rate base);
+
+/* The chance of so many today, after what each of the days before was like: of Fisher's test and of how much those days differ
+ * among themselves (Student's t of the log rates), the larger one. 1 with fewer than three days. */
+double sbx_chance_of_surge(struct sbx_rate today, const struct sbx_rate *days, size_t count);
+
+enum sbx_change {
+    SBX_CHANGE_NONE = 0,
+    SBX_CHANGE_NEW = 1,       /* more, and never met before, in no lower version */
+    SBX_CHANGE_REGRESSED = 2, /* more */
+    SBX_CHANGE_SLOWER = 3,    /* its stalls last longer */
+    SBX_CHANGE_SURGING = 4,   /* more today than in the week before */
+    SBX_CHANGE_IMPROVED = 5,  /* fewer */
+    SBX_CHANGE_GONE = 6,      /* none any more */
+    SBX_CHANGES = 7,
+};
+const char *sbx_change_name(enum sbx_change change); /* "regressed" */
+
+enum {
+    SBX_CHANGE_MACHINES_MIN = 5, /* on both sides together: fewer tell nothing, and are not asked */
+    SBX_CHANGE_ALARM_PERCENT = 1 /* of comparisons of what does not differ have an alarm, at most */
+};
+
+enum {
+    SBX_CHANGE_THRESHOLDS = 2
+};
+
+/* One issue. */
+struct sbx_change_row {
+    struct sbx_rate here, base;
+    /* Longer than the p75, and than the p90, of both together, counted as machines; {0, 0}: not compared. The first sees that all of
+     * them last longer, the second that some do. */
+    struct sbx_rate slow_here[SBX_CHANGE_THRESHOLDS], slow_base[SBX_CHANGE_THRESHOLDS];
+    bool was_before; /* a lower version, or an earlier day, met it */
+    /* Out: */
+    enum sbx_change change;
+    double chance; /* of being told something although nothing differs: of all that is asked together */
+    struct sbx_rate_ratio ratio;
+};
+
+/* Judge all issues of one comparison together, so that many of them make no alarm: Holm's way, SBX_CHANGE_ALARM_PERCENT over all. Without
+ * memory nothing is told. */
+void sbx_changes_judge(struct sbx_change_row *rows, size_t count);
+
+#endif
