@@ -66,7 +66,7 @@ static int compare(const struct fleet *fleet, double factor, bool *is_found)
             rows[issue].base.hit += is_met(rate, base);
         }
     }
-    sbx_changes_judge(rows, ISSUES);
+    sbx_changes_judge(rows, ISSUES, SBX_CHANGE_ALARMS);
     for (int issue = 0; issue < ISSUES; issue++)
         alarms += rows[issue].change != SBX_CHANGE_NONE;
     *is_found = rows[2].change == SBX_CHANGE_REGRESSED;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "ager.h"
+#include "change_watch.h"
 #include "blobs.h"
 #include "collector.h"
 #include "gate.h"
@@ -77,6 +78,8 @@ struct sbx_server {
     struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
+    struct sbx_change_log *changes;
+    struct sbx_change_watch *change_watch;
     struct sbx_rate_limit *machines, *senders; /* by machine, by token */
     struct sbx_collector *collector;
     struct sbx_http *http;
@@ -284,6 +287,8 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
     if (result == 0)
+        result = sbx_change_log_open(options->data_dir, &server->changes, why, why_bytes);
+    if (result == 0)
         result = sbx_renderings_open(options->data_dir, STALLBOX_SERVER_VERSION, renderings_max, &server->renderings,
                                      why, why_bytes);
     if (result < 0)
@@ -324,6 +329,15 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
             .reserve_bytes = options->disk_reserve_bytes,
         };
         result = sbx_symbol_intake_start(&intake, &server->intake);
+    }
+    if (result == 0) {
+        const struct sbx_change_watch_settings changes = {.store = server->store,
+                                                          .log = server->changes,
+                                                          .webhook_url = options->webhook_url,
+                                                          .webhook_secret = options->webhook_secret,
+                                                          .every_ms = options->changes_every_ms,
+                                                          .say = options->log};
+        result = sbx_change_watch_start(&changes, &server->change_watch);
     }
     if (result < 0)
         snprintf(why, why_bytes, "%s: the server did not start: %s", options->data_dir, strerror(-result));
@@ -371,7 +385,8 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .triager = server->triager,
                    .metrics = server->metrics,
                    .policies = server->policies,
-                   .symbols = server->intake},
+                   .symbols = server->intake,
+                   .changes = server->changes},
         .collector = server->collector,
         .metrics = server->metrics,
         .tokens = server->senders,
@@ -442,6 +457,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_http_stop(server->http);
     sbx_symbol_intake_destroy(server->intake);
     sbx_symbol_helper_stop(server->own_helper);
+    sbx_change_watch_stop(server->change_watch);
     sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);
     sbx_triage_nursery_stop(server->own_nursery);
@@ -451,6 +467,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_renderings_close(server->renderings);
     sbx_policy_shelf_close(server->policies);
     sbx_sealed_store_close(server->sealed);
+    sbx_change_log_close(server->changes);
     sbx_store_close(server->store);
     sbx_blobs_close(server->blobs);
     for (int user = 0; user < SYMBOL_USERS; user++)

@@ -63,8 +63,11 @@ struct sbx_server_options {
     uint64_t
         renderings_bytes_max; /* what reports that somebody asked for may take on disk; 256 MiB. SBX_RENDERINGS_NOT_KEPT */
     uint32_t payload_days;    /* payloads as they came, and reports made of them, go after so many; 30 */
-    uint32_t retention_days; /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
-    uint32_t min_machines;   /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
+    uint32_t retention_days;    /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
+    const char *webhook_url;    /* told of changes (docs/REGRESSIONS.md); NULL: nobody is */
+    const char *webhook_secret; /* signs what it is told; NULL: nothing does */
+    uint32_t changes_every_ms;  /* between looks for changes; an hour */
+    uint32_t min_machines;      /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
     FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
 };
 

@@ -41,6 +41,8 @@ enum {
     OPTION_PENDING,
     OPTION_MACHINE_RATE,
     OPTION_BEHIND_PROXY,
+    OPTION_WEBHOOK,
+    OPTION_WEBHOOK_SECRET,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -95,6 +97,11 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_BEHIND_PROXY] = {"--behind-proxy", 0, "ADDR",
                              "visitors come through a proxy at this address, so that none is\ntaken for this machine "
                              "itself; may be repeated"},
+    [OPTION_WEBHOOK] =
+        {"--webhook", 0, "URL",
+         "tell this address of issues that are new, regressed, slower,\nsurging or gone (docs/REGRESSIONS.md)"},
+    [OPTION_WEBHOOK_SECRET] = {"--webhook-secret-file", 0, "FILE",
+                               "sign what it is told with the secret in this file, which only\nits owner may read"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
                              "show no stall, and no build, that fewer than N machines sent\n(default 1: all; see "
                              "docs/PRIVACY.md)"},
@@ -155,6 +162,7 @@ enum {
 /* What options say that may be repeated: no more of each than there are arguments. */
 struct lists {
     const char **symbol_dirs, **index_paths, **proxies;
+    const char *webhook_secret_path; /* NULL: none */
     struct {
         const char **paths; /* the file's; once read, the token's text, which is then given */
         size_t count, read;
@@ -322,6 +330,16 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             }
             server_options->machine_rate = (uint32_t)number;
             break;
+        case OPTION_WEBHOOK:
+            if (strncmp(reader.value, "http://", 7) != 0 && strncmp(reader.value, "https://", 8) != 0) {
+                return sbx_usage_error("serve", "--webhook: '%s' begins with neither http:// nor https://",
+                                       reader.value);
+            }
+            server_options->webhook_url = reader.value;
+            break;
+        case OPTION_WEBHOOK_SECRET:
+            lists->webhook_secret_path = reader.value;
+            break;
         case OPTION_BEHIND_PROXY:
             lists->proxies[server_options->proxy_count++] = reader.value;
             break;
@@ -352,6 +370,7 @@ int sbx_command_serve(int argc, char **argv)
     struct sbx_symbol_helper *helper = NULL;
     struct sbx_triage_nursery *nursery = NULL;
     const char *token_path = NULL;
+    char webhook_secret[SBX_TOKEN_MAX + 1];
     char token[SBX_TOKEN_MAX + 1], blobs_secret[SBX_TOKEN_MAX + 1] = "", why[300];
     bool help = false;
     int status = SBX_EXIT_FAILED;
@@ -396,6 +415,13 @@ int sbx_command_serve(int argc, char **argv)
         }
         server_options.blobs_secret = blobs_secret;
     }
+    if (lists.webhook_secret_path != NULL) {
+        if (sbx_token_read(lists.webhook_secret_path, webhook_secret, why, sizeof why) != 0) {
+            status = sbx_failure("serve", "%s", why);
+            goto free_lists;
+        }
+        server_options.webhook_secret = webhook_secret;
+    }
     status = read_role_tokens(&lists, &server_options);
     if (status == SBX_EXIT_DONE) {
         status = serve_until_signal(&server_options);
@@ -405,6 +431,7 @@ free_lists:
     sbx_unseal_keys_wipe(&keys);
     explicit_bzero(token, sizeof token);
     explicit_bzero(blobs_secret, sizeof blobs_secret);
+    explicit_bzero(webhook_secret, sizeof webhook_secret);
     lists_finish(&lists);
     sbx_server_unprepare(nursery);
     sbx_symbol_helper_stop(helper);

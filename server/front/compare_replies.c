@@ -180,7 +180,7 @@ int sbx_compare_reply(const struct sbx_store_view *view, const struct sbx_argume
         result = sbx_store_sum_durations(view, NULL, &spans[side], &sums[side]);
     }
     if (result == 0)
-        result = sbx_comparison_make(view, spans, &comparison);
+        result = sbx_comparison_make(view, spans, SBX_CHANGE_ALARMS, &comparison);
     if (result == 0)
         result = sbx_comparison_read_issues(view, &comparison,
                                             comparison.changed > CHANGED_SHOWN ? CHANGED_SHOWN

@@ -10,6 +10,7 @@
 
 #include "api_lists.h"
 #include "assets.h"
+#include "change_replies.h"
 #include "compare_replies.h"
 #include "erasure_request.h"
 #include "fleet_replies.h"
@@ -371,6 +372,15 @@ static void answer_compare(const struct sbx_routes *routes, const struct sbx_req
         refuse_for(request, reply, result);
 }
 
+static void answer_changes(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)target;
+    int result = sbx_change_reply(routes->changes, &request->view, &request->arguments, is_page(request), reply);
+    if (result < 0 && result != -EINVAL)
+        refuse_for(request, reply, result);
+}
+
 /* One of the forms of a profile, told apart by what is behind its path. */
 static void answer_profile(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
@@ -633,6 +643,10 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
     sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
+    struct sbx_change_counts changes;
+    if (request->view.app == 0 &&
+        sbx_change_log_count(routes->changes, &changes) == 0) /* of all applications together */
+        sbx_metrics_print_changes(&changes, &reply->body);
 }
 
 static void give_asset(struct sbx_reply *reply, const char *content_type, const void *bytes, size_t count)
@@ -677,6 +691,8 @@ static const struct route {
     {"/profile", false, false, "GET, HEAD", answer_profile},
     {"/compare", false, false, "GET, HEAD", answer_compare},
     {"/v1/compare", false, false, "GET, HEAD", answer_compare},
+    {"/feed.atom", false, false, "GET, HEAD", answer_changes},
+    {"/v1/changes", false, false, "GET, HEAD", answer_changes},
     {"/v1/profile", false, false, "GET, HEAD", answer_profile},
     {"/v1/profile.folded", false, false, "GET, HEAD", answer_profile},
     {"/v1/profile.pprof", false, false, "GET, HEAD", answer_profile},

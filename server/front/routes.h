@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "change_log.h"
 #include "issue_replies.h"
 #include "metrics.h"
 #include "policy_shelf.h"
@@ -23,6 +24,7 @@ struct sbx_routes { /* all borrowed */
     struct sbx_metrics *metrics;
     const struct sbx_policy_shelf *policies;
     struct sbx_symbol_intake *symbols;
+    struct sbx_change_log *changes;
 };
 
 /* A rendering that has to be made before a request can be answered. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "change_log.h"
 #include "merged_profile.h"
 #include "store.h"
 #include "store_issues.h"
@@ -94,6 +95,9 @@ void sbx_page_moved(const struct sbx_issue_after *rows, size_t count, struct sbx
 
 /* `/login`: `next` is the path to go to afterwards; `sentence` (may be NULL) says why the form is here. */
 void sbx_page_login(const char *next, const char *sentence, struct sbx_byte_buffer *page);
+
+/* `/feed.atom`: what changed, newest first. */
+void sbx_page_feed(const struct sbx_change_event *events, size_t count, struct sbx_byte_buffer *page);
 
 /* An error for people, on the paths of pages. */
 void sbx_page_error(unsigned status, const char *sentence, struct sbx_byte_buffer *page);

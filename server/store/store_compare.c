@@ -25,15 +25,16 @@ enum {
     "(SELECT SUM(f." column ") FROM place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND " IN_SPAN("f") ")"
 
 static int prepare(struct sbx_store *store, const char *sql, const struct sbx_issue_span *span, uint64_t app,
-                   sqlite3_stmt **statement_out)
+                   struct sbx_statement **statement_out)
 {
-    if (sqlite3_prepare_v2(sbx_store_handle_db(&store->reader), sql, -1, statement_out, NULL) != SQLITE_OK)
-        return -EIO;
-    sqlite3_bind_int64(*statement_out, 1, span->from_day);
-    sqlite3_bind_int64(*statement_out, 2, span->to_day);
-    sqlite3_bind_text(*statement_out, 3, span->version, -1, SQLITE_STATIC);
-    sqlite3_bind_text(*statement_out, 4, span->app ? span->app : "", -1, SQLITE_STATIC);
-    sqlite3_bind_int64(*statement_out, 5, (int64_t)app);
+    int result = sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
+    if (result < 0)
+        return result;
+    sbx_bind_integer(*statement_out, 1, span->from_day);
+    sbx_bind_integer(*statement_out, 2, span->to_day);
+    sbx_bind_text(*statement_out, 3, span->version);
+    sbx_bind_text(*statement_out, 4, span->app ? span->app : "");
+    sbx_bind_integer(*statement_out, 5, (int64_t)app);
     return 0;
 }
 
@@ -72,39 +73,39 @@ static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_iss
                     " FROM (SELECT p.issue AS issue, COUNT(DISTINCT m.who) AS machines FROM " PLACES_SEEN
                     " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN(
                         "m") " GROUP BY p.issue ORDER BY 2 DESC LIMIT ?6) t JOIN issue i ON i.num = t.issue";
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     size_t sorted = table->count;
     int result = prepare(store, sql, span, app, &statement);
     if (result == 0) {
-        sqlite3_bind_int64(statement, 6, SBX_COMPARED_MAX);
-        sqlite3_bind_int64(statement, 7, sbx_version_rank(span->version));
+        sbx_bind_integer(statement, 6, SBX_COMPARED_MAX);
+        sbx_bind_integer(statement, 7, sbx_version_rank(span->version));
         while ((result = sbx_store_step(statement)) > 0) {
-            struct sbx_compared_issue *row = row_of(table, sorted, sqlite3_column_int64(statement, 0));
-            memcpy(row->id, sqlite3_column_blob(statement, 1), SBX_ID_BYTES);
-            row->machines[side] = sqlite3_column_int64(statement, 2);
-            row->hits[side] = sqlite3_column_int64(statement, 3);
-            row->weight[side] = sqlite3_column_int64(statement, 4);
+            struct sbx_compared_issue *row = row_of(table, sorted, sbx_column_integer(statement, 0));
+            memcpy(row->id, sbx_column_blob(statement, 1), SBX_ID_BYTES);
+            row->machines[side] = sbx_column_integer(statement, 2);
+            row->hits[side] = sbx_column_integer(statement, 3);
+            row->weight[side] = sbx_column_integer(statement, 4);
             /* Weights that differ tell less than as many that are equal (Kish); theirs squared add up to this. */
             double weight = (double)row->weight[side];
-            row->size[side] = weight > 0 ? weight * weight / (weight + sqlite3_column_double(statement, 5)) : 0;
-            row->was_before |= side == SBX_COMPARED_BASE || sqlite3_column_int(statement, 6) != 0;
+            row->size[side] = weight > 0 ? weight * weight / (weight + sbx_column_real(statement, 5)) : 0;
+            row->was_before |= side == SBX_COMPARED_BASE || (int)sbx_column_integer(statement, 6) != 0;
         }
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     qsort(table->rows, table->count, sizeof(*table->rows), compare_nums);
     return result;
 }
 
 static int count_machines(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int64_t *count_out)
 {
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     int result = prepare(store,
                          "SELECT COUNT(DISTINCT m.who) FROM " PLACES_SEEN
                          " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN("m"),
                          span, app, &statement);
     if (result == 0 && (result = sbx_store_step(statement)) > 0)
-        *count_out = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+        *count_out = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
     return result < 0 ? result : 0;
 }
 
@@ -113,7 +114,7 @@ static int count_machines(struct sbx_store *store, uint64_t app, const struct sb
 static int read_buckets(struct sbx_store *store, const struct sbx_issue_span *span, int64_t issue,
                         struct sbx_bucket_count *counts, size_t *count_out)
 {
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     *count_out = 0;
     int result =
         prepare(store,
@@ -121,12 +122,12 @@ static int read_buckets(struct sbx_store *store, const struct sbx_issue_span *sp
                 " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1 ORDER BY 1",
                 span, 0, &statement);
     if (result == 0) {
-        sqlite3_bind_int64(statement, 6, issue);
+        sbx_bind_integer(statement, 6, issue);
         while (*count_out < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
             counts[(*count_out)++] =
-                (struct sbx_bucket_count){sqlite3_column_int(statement, 0), sqlite3_column_int64(statement, 1)};
+                (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     return result < 0 ? result : 0;
 }
 
@@ -206,7 +207,7 @@ int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue
                        struct sbx_version_met *rows, size_t max, size_t *count_out)
 {
     struct sbx_store *store = view->store;
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     size_t count = 0;
     *count_out = 0;
     if (sbx_store_min_machines(store) > 1)
@@ -219,13 +220,13 @@ int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue
                     "f") " GROUP BY 1 ORDER BY 3 DESC, 1 DESC LIMIT ?6",
                 span, view->app, &statement);
     if (result == 0)
-        sqlite3_bind_int64(statement, 6, (int64_t)max);
+        sbx_bind_integer(statement, 6, (int64_t)max);
     while (result == 0 && count < max && (result = sbx_store_step(statement)) > 0) {
         sbx_store_column_text(statement, 0, rows[count].version, sizeof(rows[count].version));
-        rows[count++].machine_days = sqlite3_column_int64(statement, 1);
+        rows[count++].machine_days = sbx_column_integer(statement, 1);
         result = 0;
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     sbx_store_handle_unlock(&store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
@@ -235,7 +236,7 @@ int sbx_store_machines_by_day(const struct sbx_store_view *view, const uint8_t *
                               const struct sbx_issue_span *span, int64_t *days_out, size_t max)
 {
     struct sbx_store *store = view->store;
-    sqlite3_stmt *statement = NULL;
+    struct sbx_statement *statement = NULL;
     memset(days_out, 0, max * sizeof(*days_out));
     if (sbx_store_min_machines(store) > 1)
         return 0;
@@ -247,14 +248,14 @@ int sbx_store_machines_by_day(const struct sbx_store_view *view, const uint8_t *
                 " i.id = ?6)) AND " IN_SPAN("m") " GROUP BY 1",
                 span, view->app, &statement);
     if (result == 0 && issue)
-        sqlite3_bind_blob(statement, 6, issue, SBX_ID_BYTES, SQLITE_STATIC);
+        sbx_bind_blob(statement, 6, issue, SBX_ID_BYTES);
     while (result == 0 && (result = sbx_store_step(statement)) > 0) {
-        int64_t day = sqlite3_column_int64(statement, 0) - span->from_day;
+        int64_t day = sbx_column_integer(statement, 0) - span->from_day;
         if (day >= 0 && day < (int64_t)max)
-            days_out[day] = sqlite3_column_int64(statement, 1);
+            days_out[day] = sbx_column_integer(statement, 1);
         result = 0;
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     sbx_store_handle_unlock(&store->reader);
     return result < 0 ? result : 0;
 }

@@ -28,43 +28,42 @@ struct reading {
 };
 
 /* The rows of a statement whose first value is bound. Finalizes it. */
-static int tell(sqlite3_stmt *statement, const struct sbx_issue_span *span, struct reading *reading)
+static int tell(struct sbx_statement *statement, const struct sbx_issue_span *span, struct reading *reading)
 {
     int result;
-    sqlite3_bind_int64(statement, 2, span->from_day);
-    sqlite3_bind_int64(statement, 3, span->to_day);
-    sqlite3_bind_text(statement, 4, span->version, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 5, reading->left);
-    sqlite3_bind_int64(statement, 6, LOOKED_AT_MAX);
-    if (sqlite3_bind_parameter_count(statement) >= 7)
-        sqlite3_bind_int64(statement, 7, reading->tenant);
+    sbx_bind_integer(statement, 2, span->from_day);
+    sbx_bind_integer(statement, 3, span->to_day);
+    sbx_bind_text(statement, 4, span->version);
+    sbx_bind_integer(statement, 5, reading->left);
+    sbx_bind_integer(statement, 6, LOOKED_AT_MAX);
+    if (sbx_statement_parameters(statement) >= 7)
+        sbx_bind_integer(statement, 7, reading->tenant);
     while ((result = sbx_store_step(statement)) > 0) {
-        const char *text = (const char *)sqlite3_column_text(statement, 0);
+        const char *text = sbx_column_blob(statement, 0);
         reading->left--;
-        result = text ? reading->each(reading->context, text, (size_t)sqlite3_column_bytes(statement, 0),
-                                      (uint32_t)sqlite3_column_int64(statement, 1))
+        result = text ? reading->each(reading->context, text, (size_t)sbx_column_bytes(statement, 0),
+                                      (uint32_t)sbx_column_integer(statement, 1))
                       : 0;
         if (result != 0)
             break;
     }
-    sqlite3_finalize(statement);
+    sbx_statement_finalize(statement);
     return result;
 }
 
-static int prepare(struct sbx_store *store, const char *sql, sqlite3_stmt **statement_out)
+static int prepare(struct sbx_store *store, const char *sql, struct sbx_statement **statement_out)
 {
-    return sqlite3_prepare_v2(sbx_store_handle_db(&store->reader), sql, -1, statement_out, NULL) == SQLITE_OK ? 0
-                                                                                                              : -EIO;
+    return sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
 }
 
 static int tell_place(struct sbx_store *store, int64_t place, const struct sbx_issue_span *span,
                       struct reading *reading)
 {
-    sqlite3_stmt *statement;
+    struct sbx_statement *statement;
     int result = prepare(store, NEWEST_OF("n.place = ?1 ORDER BY n.received_ms DESC"), &statement);
     if (result < 0)
         return result;
-    sqlite3_bind_int64(statement, 1, place);
+    sbx_bind_integer(statement, 1, place);
     return tell(statement, span, reading);
 }
 
@@ -74,19 +73,19 @@ static int tell_issue(struct sbx_store *store, const uint8_t *issue, const struc
 {
     int64_t places[SBX_SUM_PLACES];
     size_t count = 0;
-    sqlite3_stmt *statement;
+    struct sbx_statement *statement;
     int result = prepare(store,
                          "SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND"
                          " (?3 = 0 OR p.tenant = ?3) ORDER BY p.hits DESC LIMIT ?2",
                          &statement);
     if (result < 0)
         return result;
-    sqlite3_bind_blob(statement, 1, issue, SBX_ID_BYTES, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, SBX_SUM_PLACES);
-    sqlite3_bind_int64(statement, 3, reading->tenant);
+    sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, SBX_SUM_PLACES);
+    sbx_bind_integer(statement, 3, reading->tenant);
     while (count < SBX_SUM_PLACES && (result = sbx_store_step(statement)) > 0)
-        places[count++] = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+        places[count++] = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
     result = result > 0 ? 0 : result;
     for (size_t i = 0; i < count && result == 0 && reading->left > 0; i++)
         result = tell_place(store, places[i], span, reading);
@@ -98,7 +97,7 @@ int sbx_store_each_profile(const struct sbx_store_view *view, const uint8_t *iss
 {
     struct sbx_store *store = view->store;
     struct reading reading = {each, context, SBX_PROFILES_MAX, (int64_t)view->app};
-    sqlite3_stmt *statement;
+    struct sbx_statement *statement;
     if (sbx_store_min_machines(store) > 1)
         return 0;
     sbx_store_handle_lock(&store->reader);
@@ -113,7 +112,7 @@ int sbx_store_each_profile(const struct sbx_store_view *view, const uint8_t *iss
                                      : NEWEST_OF("?1 IS NULL ORDER BY n.received_ms DESC"),
                          &statement);
         if (result == 0 && has_app)
-            sqlite3_bind_text(statement, 1, span->app, -1, SQLITE_STATIC);
+            sbx_bind_text(statement, 1, span->app);
         if (result == 0)
             result = tell(statement, span, &reading);
     }

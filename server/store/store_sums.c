@@ -168,11 +168,11 @@ static int put_profile(struct sbx_store *store, int64_t seq, const char *profile
 {
     if (!profile || !*profile)
         return run(store, DROP_PROFILE, seq, 0);
-    sqlite3_stmt *statement = sbx_store_handle_use(&store->writer, ADD_PROFILE);
-    sqlite3_bind_int64(statement, 1, seq);
-    sqlite3_bind_text(statement, 2, profile, -1, SQLITE_STATIC);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_PROFILE);
+    sbx_bind_integer(statement, 1, seq);
+    sbx_bind_text(statement, 2, profile);
     int result = sbx_store_step(statement);
-    sqlite3_clear_bindings(statement);
+    sbx_statement_clear(statement);
     return result;
 }
 

@@ -40,7 +40,7 @@ static int compare_rows(const void *left, const void *right)
 }
 
 int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issue_span spans[SBX_COMPARED_SIDES],
-                        struct sbx_comparison *comparison_out)
+                        double alarms, struct sbx_comparison *comparison_out)
 {
     size_t count = 0;
     struct sbx_compared_issue *met = calloc(2 * SBX_COMPARED_MAX, sizeof(*met));
@@ -53,7 +53,7 @@ int sbx_comparison_make(const struct sbx_store_view *view, const struct sbx_issu
     for (size_t i = 0; i < count && result == 0; i++)
         judged[i] = question_of(&met[i], comparison_out->machines);
     if (result == 0)
-        sbx_changes_judge(judged, count);
+        sbx_changes_judge(judged, count, alarms);
     for (size_t i = 0; i < count && result == 0; i++) {
         comparison_out->rows[i] = (struct sbx_compare_row){.met = met[i], .judged = judged[i]};
         comparison_out->changed += judged[i].change != SBX_CHANGE_NONE;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "regression.h"
+
 struct sbx_metrics {
     pthread_mutex_t lock;
     uint64_t counts[SBX_METRIC_COUNT];
@@ -147,4 +149,16 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     print_one(out, "stallbox_store_bytes", "gauge", "Bytes of the store on disk.", (uint64_t)store->bytes);
     print_one(out, "stallbox_renderings_bytes", "gauge", "Bytes of rendered reports, which may be dropped.",
               rendering_bytes);
+}
+
+void sbx_metrics_print_changes(const struct sbx_change_counts *changes, struct sbx_byte_buffer *out)
+{
+    print_head(out, "stallbox_changes", "gauge", "Issues that were found to have changed in the last 90 days, by how.");
+    for (int kind = SBX_CHANGE_NONE + 1; kind < SBX_CHANGES; kind++)
+        sbx_byte_buffer_format(out, "stallbox_changes{change=\"%s\"} %lld\n", sbx_change_name((enum sbx_change)kind),
+                               (long long)changes->by_kind[kind]);
+    print_one(out, "stallbox_webhook_waiting", "gauge", "Changes that the webhook is to be told.",
+              (uint64_t)changes->to_tell);
+    print_one(out, "stallbox_webhook_given_up", "gauge", "Changes that the webhook did not take.",
+              (uint64_t)changes->given_up);
 }

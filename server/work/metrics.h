@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "byte_buffer.h"
+#include "change_log.h"
 #include "store.h"
 
 enum sbx_metric {
@@ -59,5 +60,8 @@ uint64_t sbx_metrics_read(struct sbx_metrics *metrics, enum sbx_metric metric);
 
 void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
                        struct sbx_byte_buffer *out);
+
+/* What changed, as it was found: of those that are still remembered. */
+void sbx_metrics_print_changes(const struct sbx_change_counts *changes, struct sbx_byte_buffer *out);
 
 #endif

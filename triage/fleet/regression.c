@@ -178,7 +178,7 @@ static bool is_large(const struct question *question)
     return ratio >= EFFECT_MIN;
 }
 
-void sbx_changes_judge(struct sbx_change_row *rows, size_t count)
+void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms)
 {
     struct question *questions = calloc((2 + SBX_CHANGE_THRESHOLDS) * count + 1, sizeof *questions);
     size_t asked = 0;
@@ -192,7 +192,7 @@ void sbx_changes_judge(struct sbx_change_row *rows, size_t count)
     for (size_t i = 0; i < asked; i++) {
         struct sbx_change_row *row = questions[i].row;
         reached = fmax(reached, fmin(questions[i].chance * (double)(asked - i), 1));
-        bool is_told = reached * 100 <= SBX_CHANGE_ALARM_PERCENT && is_large(&questions[i]);
+        bool is_told = reached <= alarms && is_large(&questions[i]);
         if (is_told && row->change == SBX_CHANGE_NONE) { /* of two answers the surer one */
             row->change = questions[i].change;
             row->ratio = questions[i].ratio;
@@ -202,4 +202,19 @@ void sbx_changes_judge(struct sbx_change_row *rows, size_t count)
         }
     }
     free(questions);
+}
+
+int sbx_change_look(int64_t machines)
+{
+    int look = 0;
+    for (int64_t due = SBX_CHANGE_FIRST_LOOK; due <= machines && look < 60; due *= 2) {
+        look++;
+    }
+    return look;
+}
+
+/* 1/2 + 1/6 + 1/12 + ... = 1 */
+double sbx_change_alarms_of_look(int look)
+{
+    return look > 0 ? SBX_CHANGE_ALARMS / ((double)look * (look + 1)) : 0;
 }

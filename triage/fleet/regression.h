@@ -42,9 +42,9 @@ enum sbx_change {
 const char *sbx_change_name(enum sbx_change change); /* "regressed" */
 
 enum {
-    SBX_CHANGE_MACHINES_MIN = 5, /* on both sides together: fewer tell nothing, and are not asked */
-    SBX_CHANGE_ALARM_PERCENT = 1 /* of comparisons of what does not differ have an alarm, at most */
+    SBX_CHANGE_MACHINES_MIN = 5 /* on both sides together: fewer tell nothing, and are not asked */
 };
+#define SBX_CHANGE_ALARMS 0.01 /* share of comparisons of what does not differ that tell something, at most */
 
 enum {
     SBX_CHANGE_THRESHOLDS = 2
@@ -63,8 +63,17 @@ struct sbx_change_row {
     struct sbx_rate_ratio ratio;
 };
 
-/* Judge all issues of one comparison together, so that many of them make no alarm: Holm's way, SBX_CHANGE_ALARM_PERCENT over all. Without
- * memory nothing is told. */
-void sbx_changes_judge(struct sbx_change_row *rows, size_t count);
+/* Judge all issues of one comparison together, so that many of them make no alarm: Holm's way, `alarms` (SBX_CHANGE_ALARMS) over all.
+ * Without memory nothing is told. */
+void sbx_changes_judge(struct sbx_change_row *rows, size_t count, double alarms);
+
+/* Whoever looks at a version again and again while its machines come in would see chance take every shape once. So it is looked at when
+ * there are SBX_CHANGE_FIRST_LOOK machines, and each time that there are twice as many: the number of the look that is due, from 1; 0:
+ * none yet. And each look may use up its part: all of them together SBX_CHANGE_ALARMS. */
+enum {
+    SBX_CHANGE_FIRST_LOOK = 20
+};
+int sbx_change_look(int64_t machines);
+double sbx_change_alarms_of_look(int look);
 
 #endif

@@ -68,6 +68,37 @@ static void test_versions_and_days_are_compared(void **state)
     assert_says("/compare?base_since=soon", 400, "argument");
 }
 
+static void test_what_changed_is_a_feed_and_a_list(void **state)
+{
+    (void)state;
+    assert_says("/feed.atom", 200, "<feed xmlns=\"http://www.w3.org/2005/Atom\">");
+    assert_says("/v1/changes", 200, "{\"changes\":[]}");
+    assert_says("/v1/changes?before=x", 400, "argument");
+    assert_says("/v1/changes?colour=red", 400, "argument");
+    assert_says("/metrics", 200, "stallbox_changes{change=\"regressed\"} 0");
+    post_some();
+    struct answer answer = get(fixture.port, "/v1/issues");
+    char id[33] = "", statement[400];
+    const char *at = answer.body.data ? strstr(answer.body.data, "\"id\":\"") : NULL;
+    assert_non_null(at);
+    memcpy(id, at + 6, 32);
+    answer_finish(&answer);
+    fixture_stop(&fixture);
+    snprintf(
+        statement, sizeof(statement),
+        "ATTACH '%s/changes.db' AS c; INSERT INTO c.event(at_ms, kind, app, version, base, issue, text, chance, state)"
+        " VALUES(1, 2, 'a', '2', '1', x'%s', '<b>&worse', 0.001, 0), (2, 1, 'b', '2', '1', x'00', 'gone', 0, 0)",
+        fixture.data_dir, id);
+    fixture_run_sql(&fixture, statement);
+    fixture_start(&fixture);
+    assert_says("/feed.atom", 200, "<title>&lt;b&gt;&amp;worse</title><updated>1970-01-01T00:00:00Z</updated>");
+    assert_says("/v1/changes", 200, "\"change\":\"regressed\",\"app\":\"a\"");
+    assert_says("/metrics", 200, "stallbox_changes{change=\"regressed\"} 1");
+    answer = get(fixture.port, "/v1/changes");
+    assert_false(answer_has(&answer, "gone")); /* of an issue that there is not any more */
+    answer_finish(&answer);
+}
+
 static void test_an_overview_of_few_machines_is_withheld(void **state)
 {
     (void)state;
@@ -126,6 +157,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_time_of_many_stalls_is_one_picture_in_all_formats, start_server,
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_versions_and_days_are_compared, start_server, remove_server),
+        cmocka_unit_test_setup_teardown(test_what_changed_is_a_feed_and_a_list, start_server, remove_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,6 +318,19 @@ static void test_comparisons_are_the_same_to_the_byte(void **state)
     sbx_merged_profile_finish(&profile);
 }
 
+static void test_feeds_are_the_same_to_the_byte(void **state)
+{
+    (void)state;
+    struct sbx_byte_buffer page = {0};
+    const struct sbx_change_event events[] = {
+        {.num = 7, .at_ms = NOW_MS, .kind = 2, .issue = {0xab}, .text = HOSTILE, .chance = 0.001},
+        {.num = 3, .at_ms = 1000, .kind = 6, .text = "a", .chance = 1e-9}};
+    sbx_page_feed(events, 2, &page);
+    assert_page_is(&page, "feed.xml");
+    sbx_page_feed(NULL, 0, &page);
+    assert_page_is(&page, "feed_of_nothing.xml");
+}
+
 static void test_issues_are_the_same_to_the_byte(void **state)
 {
     (void)state;
@@ -577,6 +590,7 @@ int main(void)
         cmocka_unit_test(test_the_list_of_issues_is_the_same_to_the_byte),
         cmocka_unit_test(test_profiles_are_the_same_to_the_byte),
         cmocka_unit_test(test_comparisons_are_the_same_to_the_byte),
+        cmocka_unit_test(test_feeds_are_the_same_to_the_byte),
         cmocka_unit_test(test_overviews_are_the_same_to_the_byte),
         cmocka_unit_test(test_issues_are_the_same_to_the_byte),
         cmocka_unit_test(test_crashes_have_no_length),

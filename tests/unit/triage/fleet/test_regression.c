@@ -70,14 +70,14 @@ static void test_issues_are_new_worse_better_gone_or_slower(void **state)
     static const enum sbx_change wanted[] = {SBX_CHANGE_NEW,    SBX_CHANGE_REGRESSED, SBX_CHANGE_REGRESSED,
                                              SBX_CHANGE_NONE,   SBX_CHANGE_IMPROVED,  SBX_CHANGE_GONE,
                                              SBX_CHANGE_SLOWER, SBX_CHANGE_NONE,      SBX_CHANGE_NONE};
-    sbx_changes_judge(rows, sizeof rows / sizeof rows[0]);
+    sbx_changes_judge(rows, sizeof rows / sizeof rows[0], SBX_CHANGE_ALARMS);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         assert_string_equal(sbx_change_name(rows[i].change), sbx_change_name(wanted[i]));
         assert_true(rows[i].chance >= 0 && rows[i].chance <= 1);
         assert_true(rows[i].change == SBX_CHANGE_NONE || rows[i].chance <= 0.01);
     }
     assert_true(rows[2].ratio.low > 1.5 && rows[2].ratio.ratio < 3.2);
-    sbx_changes_judge(rows, 0);
+    sbx_changes_judge(rows, 0, SBX_CHANGE_ALARMS);
 }
 
 /* The same difference that is told alone is not when it is the best of two hundred. */
@@ -86,13 +86,13 @@ static void test_many_issues_make_no_alarm_by_their_number(void **state)
     (void)state;
     static struct sbx_change_row rows[200];
     struct sbx_change_row alone = {.here = {25, 1000}, .base = {8, 1000}, .was_before = true};
-    sbx_changes_judge(&alone, 1);
+    sbx_changes_judge(&alone, 1, SBX_CHANGE_ALARMS);
     assert_int_equal(alone.change, SBX_CHANGE_REGRESSED);
     for (size_t i = 0; i < 200; i++) {
         rows[i] = (struct sbx_change_row){.here = {15, 1000}, .base = {15, 1000}, .was_before = true};
     }
     rows[77] = (struct sbx_change_row){.here = {25, 1000}, .base = {8, 1000}, .was_before = true};
-    sbx_changes_judge(rows, 200);
+    sbx_changes_judge(rows, 200, SBX_CHANGE_ALARMS);
     assert_int_equal(rows[77].change, SBX_CHANGE_NONE);
 }
 
@@ -141,7 +141,7 @@ static void test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm
                 rows[issue].base.hit += random_share() < rate;
             }
         }
-        sbx_changes_judge(rows, ISSUES);
+        sbx_changes_judge(rows, ISSUES, SBX_CHANGE_ALARMS);
         bool has_alarm = false;
         for (int issue = 0; issue < ISSUES; issue++) {
             has_alarm |= rows[issue].change != SBX_CHANGE_NONE;
@@ -149,6 +149,23 @@ static void test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm
         alarms += has_alarm;
     }
     assert_true(alarms <= COMPARISONS / 100);
+}
+
+static void test_looks_are_fewer_and_fewer_and_share_one_chance(void **state)
+{
+    (void)state;
+    double sum = 0;
+    assert_int_equal(sbx_change_look(0), 0);
+    assert_int_equal(sbx_change_look(19), 0);
+    assert_int_equal(sbx_change_look(20), 1);
+    assert_int_equal(sbx_change_look(39), 1);
+    assert_int_equal(sbx_change_look(40), 2);
+    assert_int_equal(sbx_change_look(INT64_MAX / 2), 58);
+    for (int look = 1; look <= 60; look++) {
+        sum += sbx_change_alarms_of_look(look);
+    }
+    assert_true(sum <= SBX_CHANGE_ALARMS);
+    assert_true(sbx_change_alarms_of_look(0) == 0);
 }
 
 int main(void)
@@ -161,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_many_issues_make_no_alarm_by_their_number),
         cmocka_unit_test(test_a_surge_is_more_than_what_days_differ_by),
         cmocka_unit_test(test_of_comparisons_that_do_not_differ_one_in_a_hundred_has_an_alarm_at_most),
+        cmocka_unit_test(test_looks_are_fewer_and_fewer_and_share_one_chance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

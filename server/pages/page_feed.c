@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page_feed.c - what changed, for readers of feeds. */
+#include "pages.h"
+
+#include <time.h>
+
+#include "feed.html.h"
+#include "page_parts.h"
+#include "regression.h"
+
+static void put_time(struct sbx_fill *at, int64_t ms)
+{
+    char text[32] = "";
+    struct tm utc;
+    time_t seconds = (time_t)(ms / 1000);
+    if (gmtime_r(&seconds, &utc))
+        strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    sbx_fill_text(at, text);
+}
+
+static void put_entry(struct sbx_byte_buffer *page, const struct sbx_change_event *event)
+{
+    char issue[SBX_ID_TEXT_BYTES];
+    sbx_id_print(event->issue, issue);
+    SBX_FILL(page, feed_entry, at) {
+    case FEED_ENTRY_NUMBER:
+        sbx_fill_textf(&at, "%lld", (long long)event->num);
+        break;
+    case FEED_ENTRY_AT:
+        sbx_fill_textf(&at, "%lld", (long long)event->at_ms);
+        break;
+    case FEED_ENTRY_TEXT:
+        sbx_fill_text(&at, event->text);
+        break;
+    case FEED_ENTRY_WHEN:
+        put_time(&at, event->at_ms);
+        break;
+    case FEED_ENTRY_ISSUE:
+        sbx_fill_text(&at, issue);
+        break;
+    case FEED_ENTRY_CHANGE:
+        sbx_fill_text(&at, sbx_change_name((enum sbx_change)event->kind));
+        break;
+    case FEED_ENTRY_CHANCE:
+        sbx_fill_textf(&at, "%.2g", event->chance);
+        break;
+    }
+}
+
+void sbx_page_feed(const struct sbx_change_event *events, size_t count, struct sbx_byte_buffer *page)
+{
+    SBX_FILL(page, feed, at) {
+    case FEED_WHEN:
+        put_time(&at, count > 0 ? events[0].at_ms : 0);
+        break;
+    case FEED_ENTRY:
+        for (size_t i = 0; i < count; i++)
+            put_entry(page, &events[i]);
+        break;
+    }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change_log.h - what changed, as it was told: DATA/changes.db. Each change is told once, also after a restart.
+ *
+ * It has names of functions and counts, and no id of a machine. Any thread; 0 or -errno. */
+#ifndef SBX_CHANGE_LOG_H
+#define SBX_CHANGE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot_id.h"
+
+enum {
+    SBX_CHANGE_KINDS = 8 /* of enum sbx_change, which are appended */
+};
+
+struct sbx_change_event {
+    int64_t num, at_ms; /* num: in the order in which they were found, from 1 */
+    int kind;           /* enum sbx_change */
+    char app[64], version[40], base[40];
+    uint8_t issue[SBX_ID_BYTES];
+    char text[400]; /* a sentence for a person */
+    double chance;
+    int tries; /* of telling it to the webhook */
+};
+
+struct sbx_change_log;
+
+int sbx_change_log_open(const char *data_dir, struct sbx_change_log **log_out, char *why, size_t why_bytes);
+void sbx_change_log_close(struct sbx_change_log *log); /* NULL is fine */
+
+/* Has a look (regression.h) of an application's version been made? 1, 0 or -errno. And: it was. */
+int sbx_change_log_was_looked(struct sbx_change_log *log, const char *app, const char *version, int look);
+int sbx_change_log_looked(struct sbx_change_log *log, const char *app, const char *version, int look);
+
+/* Note a change, unless the same was noted before (application, version, issue and kind). `is_to_tell`: the webhook is to be told.
+ * Returns 1 when it is new, 0, or -errno. */
+int sbx_change_log_add(struct sbx_change_log *log, const struct sbx_change_event *event, bool is_to_tell);
+
+/* Newest first; `before` 0: from the newest on. */
+int sbx_change_log_list(struct sbx_change_log *log, int64_t before, struct sbx_change_event *events, size_t max,
+                        size_t *count_out);
+
+/* The oldest that the webhook is to be told now: 1 and the event, 0, or -errno. And what came of it: told, or again at `again_ms`, or
+ * (0) given up. */
+int sbx_change_log_next(struct sbx_change_log *log, int64_t now_ms, struct sbx_change_event *event_out);
+int sbx_change_log_told(struct sbx_change_log *log, int64_t num);
+int sbx_change_log_not_told(struct sbx_change_log *log, int64_t num, int64_t again_ms);
+
+struct sbx_change_counts {
+    int64_t by_kind[SBX_CHANGE_KINDS], to_tell, given_up;
+};
+int sbx_change_log_count(struct sbx_change_log *log, struct sbx_change_counts *counts_out);
+/* What was found before `before_ms` goes. */
+int sbx_change_log_forget(struct sbx_change_log *log, int64_t before_ms);
+
+#endif

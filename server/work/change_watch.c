@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* change_watch.c - looks for what changed, notes it, and tells a webhook. */
+#include "change_watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "comparison.h"
+#include "json_document.h"
+#include "monotonic_in.h"
+#include "page_parts.h"
+#include "webhook.h"
+
+enum {
+    LOOK_EVERY_MS = 3600 * 1000,
+    TELL_EVERY_MS = 10 * 1000,
+    FIRST_LOOK_MS = 60 * 1000, /* after a start: what waits for triage is more urgent */
+    APPS = 50,
+    VERSIONS = 50,
+    ISSUES_A_DAY = 50, /* of an application: those that the most machines met */
+    RECENT_DAYS = 30,
+    WEEK = 7,
+    KEPT_DAYS = 90,
+    TOLD_AT_ONCE = 20, /* of one look: of hundreds a page tells more */
+};
+#define DAY_MS INT64_C(86400000)
+
+struct sbx_change_watch {
+    struct sbx_change_watch_settings settings;
+    struct sbx_webhook *webhook;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_stopping; /* under the lock */
+};
+
+/* One look at everything. */
+struct looking {
+    const struct sbx_store_view *view;
+    struct sbx_change_log *log;
+    int64_t now_ms;
+    bool has_webhook;
+    int found;
+};
+
+/* ---- events ---- */
+
+static int add_event(struct looking *looking, struct sbx_change_event *event)
+{
+    event->at_ms = looking->now_ms;
+    int result = sbx_change_log_add(looking->log, event, looking->has_webhook);
+    looking->found += result > 0;
+    return result < 0 ? result : 0;
+}
+
+static const char *name_of(const struct sbx_issue_row *issue)
+{
+    return *issue->newest.function ? issue->newest.function : issue->newest.headline;
+}
+
+static int note_change(struct looking *looking, const char *app, const struct sbx_issue_span spans[],
+                       const struct sbx_comparison *comparison, const struct sbx_compare_row *row)
+{
+    struct sbx_change_event event = {.kind = (int)row->judged.change, .chance = row->judged.chance};
+    snprintf(event.app, sizeof(event.app), "%s", app);
+    snprintf(event.version, sizeof(event.version), "%s", spans[SBX_COMPARED_HERE].version);
+    snprintf(event.base, sizeof(event.base), "%s", spans[SBX_COMPARED_BASE].version);
+    memcpy(event.issue, row->met.id, SBX_ID_BYTES);
+    snprintf(event.text, sizeof(event.text), "%s %s: %s of %.200s, met by %lld of %lld machines (%s: %lld of %lld)",
+             app, event.version, sbx_change_name(row->judged.change), name_of(row->issue),
+             (long long)row->met.machines[SBX_COMPARED_HERE], (long long)comparison->machines[SBX_COMPARED_HERE],
+             event.base, (long long)row->met.machines[SBX_COMPARED_BASE],
+             (long long)comparison->machines[SBX_COMPARED_BASE]);
+    return add_event(looking, &event);
+}
+
+/* ---- versions ---- */
+
+static int compare_versions(struct looking *looking, const char *app, const struct sbx_issue_span spans[], int look)
+{
+    struct sbx_comparison comparison;
+    int result = sbx_comparison_make(looking->view, spans, sbx_change_alarms_of_look(look), &comparison);
+    if (result < 0)
+        return result;
+    result = sbx_comparison_read_issues(looking->view, &comparison,
+                                        comparison.changed < TOLD_AT_ONCE ? comparison.changed : TOLD_AT_ONCE);
+    for (size_t i = 0; i < comparison.shown && i < comparison.changed && result == 0; i++)
+        result = note_change(looking, app, spans, &comparison, &comparison.rows[i]);
+    sbx_comparison_finish(&comparison);
+    return result;
+}
+
+/* The latest version, once it has machines enough for another look. */
+static int look_at_versions(struct looking *looking, const char *app)
+{
+    const int64_t today = looking->now_ms / DAY_MS;
+    const struct sbx_issue_span recent = {"", today - RECENT_DAYS, INT64_MAX, app};
+    struct sbx_version_met versions[VERSIONS];
+    size_t count = 0;
+    int result = sbx_store_versions(looking->view, &recent, versions, VERSIONS, &count);
+    if (result < 0 || count < 2)
+        return result;
+    const struct sbx_issue_span spans[SBX_COMPARED_SIDES] = {{versions[0].version, 0, INT64_MAX, app},
+                                                             {versions[1].version, 0, INT64_MAX, app}};
+    /* Machine-days bound the machines from above: whoever has too few of them needs no counting. */
+    int look = sbx_change_look(versions[0].machine_days);
+    if (look == 0)
+        return 0;
+    result = sbx_change_log_was_looked(looking->log, app, versions[0].version, look);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    result = compare_versions(looking, app, spans, look);
+    return result < 0 ? result : sbx_change_log_looked(looking->log, app, versions[0].version, look);
+}
+
+/* ---- days ---- */
+
+struct days {
+    int64_t issue[WEEK + 1], all[WEEK + 1]; /* machines; the last is yesterday */
+};
+
+static double chance_of(const struct days *days)
+{
+    struct sbx_rate rates[WEEK + 1];
+    for (int day = 0; day <= WEEK; day++)
+        rates[day] = (struct sbx_rate){days->issue[day], days->all[day]};
+    return days->issue[WEEK] >= SBX_CHANGE_MACHINES_MIN ? sbx_chance_of_surge(rates[WEEK], rates, WEEK) : 1;
+}
+
+static int note_surge(struct looking *looking, const char *app, const struct sbx_issue_row *issue,
+                      const struct days *days, int64_t day, double chance)
+{
+    char text[16];
+    int64_t week = 0;
+    struct sbx_change_event event = {.kind = SBX_CHANGE_SURGING, .chance = chance};
+    for (int i = 0; i < WEEK; i++)
+        week += days->issue[i];
+    sbx_day_print(day, text);
+    snprintf(event.app, sizeof(event.app), "%s", app);
+    snprintf(event.version, sizeof(event.version), "%s", text);
+    snprintf(event.base, sizeof(event.base), "the week before");
+    snprintf(event.text, sizeof(event.text),
+             "%s on %s: %.200s surging, met by %lld of %lld machines (%.1f a day in the week before)", app, text,
+             name_of(issue), (long long)days->issue[WEEK], (long long)days->all[WEEK], (double)week / WEEK);
+    if (!sbx_id_parse(issue->id_text, strlen(issue->id_text), event.issue))
+        return 0;
+    return add_event(looking, &event);
+}
+
+/* Yesterday is over: once. */
+static int look_at_days(struct looking *looking, const char *app)
+{
+    const int64_t yesterday = looking->now_ms / DAY_MS - 1;
+    const struct sbx_issue_span span = {"", yesterday - WEEK, yesterday, app};
+    const struct sbx_issue_query query = {.span = {"", yesterday, yesterday, NULL},
+                                          .app = app,
+                                          .cause = "",
+                                          .text = "",
+                                          .state = -1,
+                                          .order = SBX_ISSUES_BY_MACHINES};
+    struct days days;
+    char day[16];
+    size_t count = 0;
+    sbx_day_print(yesterday, day);
+    int result = sbx_change_log_was_looked(looking->log, app, day, 1);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    struct sbx_issue_row *issues = calloc(ISSUES_A_DAY, sizeof(*issues));
+    result = issues ? sbx_store_find_issues(looking->view, &query, issues, ISSUES_A_DAY, &count) : -ENOMEM;
+    if (result == 0)
+        result = sbx_store_machines_by_day(looking->view, NULL, &span, days.all, WEEK + 1);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        uint8_t id[SBX_ID_BYTES];
+        if (!sbx_id_parse(issues[i].id_text, strlen(issues[i].id_text), id))
+            continue;
+        result = sbx_store_machines_by_day(looking->view, id, &span, days.issue, WEEK + 1);
+        double chance = chance_of(&days) * (double)count; /* as many are asked as there are issues */
+        if (result == 0 && chance <= SBX_CHANGE_ALARMS)
+            result = note_surge(looking, app, &issues[i], &days, yesterday, chance);
+    }
+    free(issues);
+    return result < 0 ? result : sbx_change_log_looked(looking->log, app, day, 1);
+}
+
+int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, int64_t now_ms, bool has_webhook)
+{
+    const struct sbx_store_view view = {store, 0};
+    struct looking looking = {&view, log, now_ms, has_webhook, 0};
+    const struct sbx_issue_span recent = {"", now_ms / DAY_MS - RECENT_DAYS, INT64_MAX, NULL};
+    size_t count = 0;
+    struct sbx_app_sum *apps = calloc(APPS, sizeof(*apps));
+    int result = apps ? sbx_store_apps(&view, &recent, apps, APPS, &count) : -ENOMEM;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = look_at_versions(&looking, apps[i].app);
+        if (result == 0)
+            result = look_at_days(&looking, apps[i].app);
+    }
+    free(apps);
+    if (result == 0)
+        result = sbx_change_log_forget(log, now_ms - KEPT_DAYS * DAY_MS);
+    return result < 0 ? result : looking.found;
+}
+
+/* ---- telling ---- */
+
+char *sbx_change_event_json(const struct sbx_change_event *event)
+{
+    struct sbx_document json = {0};
+    char issue[SBX_ID_TEXT_BYTES], path[SBX_ID_TEXT_BYTES + 16];
+    sbx_id_print(event->issue, issue);
+    snprintf(path, sizeof(path), "/issues/%s", issue);
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_integer(&json, "id", event->num);
+    sbx_document_integer(&json, "at_ms", event->at_ms);
+    sbx_document_string(&json, "change", sbx_change_name((enum sbx_change)event->kind));
+    sbx_document_string(&json, "app", event->app);
+    sbx_document_string(&json, "version", event->version);
+    sbx_document_string(&json, "base", event->base);
+    sbx_document_string(&json, "issue", issue);
+    sbx_document_string(&json, "path", path);
+    sbx_document_string(&json, "text", event->text);
+    sbx_document_number(&json, "chance", event->chance);
+    sbx_document_close(&json, '}');
+    char *text = json.text.failed ? NULL : strndup(json.text.data, json.text.used);
+    sbx_byte_buffer_finish(&json.text);
+    return text;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+static void say(const struct sbx_change_watch *watch, const char *what, const char *why)
+{
+    if (!watch->settings.say)
+        return;
+    fprintf(watch->settings.say, "stallbox serve: %s: %s\n", what, why);
+    fflush(watch->settings.say);
+}
+
+/* Tell one event; returns whether there was one, and it is no longer due. */
+static bool tell_one(struct sbx_change_watch *watch)
+{
+    struct sbx_change_event event;
+    char why[200] = "no memory";
+    if (sbx_change_log_next(watch->settings.log, now_ms(), &event) <= 0)
+        return false;
+    char *body = sbx_change_event_json(&event);
+    int result =
+        body ? sbx_webhook_post(watch->webhook, body, strlen(body), now_ms() / 1000, why, sizeof(why)) : -EAGAIN;
+    free(body);
+    if (result == 0)
+        return sbx_change_log_told(watch->settings.log, event.num) == 0;
+    int64_t pause_s = result == -EAGAIN ? sbx_webhook_pause_s(event.tries + 1) : 0;
+    say(watch, pause_s ? "the webhook is told later" : "the webhook is not told of a change", why);
+    return sbx_change_log_not_told(watch->settings.log, event.num, pause_s ? now_ms() + pause_s * 1000 : 0) == 0;
+}
+
+/* ---- the thread ---- */
+
+/* Wait, or less when it is to stop. Returns whether it goes on. */
+static bool pause_for(struct sbx_change_watch *watch, int64_t ms)
+{
+    struct timespec until = sbx_monotonic_in_ms(ms);
+    pthread_mutex_lock(&watch->lock);
+    int code = 0;
+    while (!watch->is_stopping && code == 0)
+        code = pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+    bool goes_on = !watch->is_stopping;
+    pthread_mutex_unlock(&watch->lock);
+    return goes_on;
+}
+
+static void *run(void *argument)
+{
+    struct sbx_change_watch *watch = argument;
+    int64_t every_ms = watch->settings.every_ms ? watch->settings.every_ms : LOOK_EVERY_MS;
+    int64_t tell_ms = every_ms < TELL_EVERY_MS ? every_ms : TELL_EVERY_MS;
+    int64_t until_look_ms = every_ms < FIRST_LOOK_MS ? every_ms : FIRST_LOOK_MS;
+    while (pause_for(watch, tell_ms)) {
+        until_look_ms -= tell_ms;
+        if (until_look_ms <= 0) {
+            int result =
+                sbx_change_watch_look(watch->settings.store, watch->settings.log, now_ms(), watch->webhook != NULL);
+            if (result < 0)
+                say(watch, "changes are looked for later", strerror(-result));
+            until_look_ms = every_ms;
+        }
+        while (watch->webhook && tell_one(watch) && pause_for(watch, 1))
+            ;
+    }
+    return NULL;
+}
+
+static void destroy(struct sbx_change_watch *watch)
+{
+    sbx_webhook_destroy(watch->webhook);
+    pthread_cond_destroy(&watch->changed);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}
+
+int sbx_change_watch_start(const struct sbx_change_watch_settings *settings, struct sbx_change_watch **watch_out)
+{
+    struct sbx_change_watch *watch = calloc(1, sizeof(*watch));
+    pthread_condattr_t attributes;
+    if (!watch)
+        return -ENOMEM;
+    watch->settings = *settings;
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&watch->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int result = 0;
+    if (settings->webhook_url) {
+        watch->webhook =
+            sbx_webhook_create(settings->webhook_url, settings->webhook_secret ? settings->webhook_secret : "");
+        result = watch->webhook ? 0 : -EINVAL;
+    }
+    if (result == 0)
+        result = -pthread_create(&watch->thread, NULL, run, watch);
+    if (result < 0) {
+        destroy(watch);
+        return result;
+    }
+    *watch_out = watch;
+    return 0;
+}
+
+void sbx_change_watch_stop(struct sbx_change_watch *watch)
+{
+    if (!watch)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watch->is_stopping = true;
+    pthread_cond_signal(&watch->changed);
+    pthread_mutex_unlock(&watch->lock);
+    pthread_join(watch->thread, NULL);
+    destroy(watch);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_change_watch.c - what changed is found once, in the version it is in, and told once. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "change_watch.h"
+#include "regression.h"
+#include "started_server.h"
+#include "store_issues.h"
+
+enum {
+    TODAY = 20500
+};
+#define NOW_MS (TODAY * INT64_C(86400000) + 3600000)
+
+static struct sbx_store *store;
+static struct sbx_change_log *change_log;
+static uint32_t stall_count;
+
+static int set_up(void **state)
+{
+    char why[200] = "";
+    prepare_server(state);
+    stall_count = 0;
+    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why)) +
+           sbx_change_log_open(fixture.data_dir, &change_log, why, sizeof(why));
+}
+
+static int tear_down(void **state)
+{
+    sbx_change_log_close(change_log);
+    sbx_store_close(store);
+    return remove_server(state);
+}
+
+/* Stalls of as many machines, from the one of number `first` on. */
+static void put(uint8_t place, uint32_t minor, uint32_t day, int first, int machines)
+{
+    for (int i = 0; i < machines; i++) {
+        const uint32_t number = ++stall_count, machine = (uint32_t)(first + i + 1);
+        struct sbx_stall payload = {.app_build_id = {1, (uint8_t)minor},
+                                    .app_build_id_bytes = 8,
+                                    .app_version = {1, minor, 0},
+                                    .created_day = day,
+                                    .has_rotating_id = true,
+                                    .sampling = {.weight = 1, .one_in = 1},
+                                    .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 100000000}};
+        memcpy(payload.payload_id, &number, sizeof(number));
+        memcpy(payload.session_id, &number, sizeof(number));
+        memcpy(payload.rotating_id, &machine, sizeof(machine));
+        enum sbx_stored stored;
+        assert_int_equal(sbx_store_put(store, &payload, "abc", 3, day * INT64_C(86400000), &stored), 0);
+        const uint8_t key[SBX_ID_BYTES] = {place};
+        char function[20];
+        snprintf(function, sizeof(function), "<f%u>", place);
+        const struct sbx_verdict_row verdict = {.app = "shop",
+                                                .cause = "cpu",
+                                                .class_ = "on_cpu",
+                                                .function = function,
+                                                .module = "m",
+                                                .headline = "it computed",
+                                                .key = key};
+        assert_int_equal(sbx_store_put_verdict(store, payload.payload_id, &verdict), 0);
+    }
+}
+
+static size_t list(struct sbx_change_event events[8])
+{
+    size_t count;
+    assert_int_equal(sbx_change_log_list(change_log, 0, events, 8, &count), 0);
+    return count;
+}
+
+static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    put(1, 1, TODAY - 3, 0, 60);
+    put(1, 2, TODAY - 3, 100, 60);
+    put(2, 2, TODAY - 3, 100, 30);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 1);
+    assert_int_equal(list(events), 1);
+    assert_int_equal(events[0].kind, SBX_CHANGE_NEW);
+    assert_string_equal(events[0].app, "shop");
+    assert_string_equal(events[0].version, "1.2.0");
+    assert_string_equal(events[0].base, "1.1.0");
+    assert_int_equal(events[0].issue[0], 2);
+    assert_string_equal(events[0].text, "shop 1.2.0: new of <f2>, met by 30 of 60 machines (1.1.0: 0 of 60)");
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, true), 0); /* nor is it looked at */
+    put(1, 2, TODAY - 2, 200, 200);                                                        /* enough for another look */
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 7200000, true), 0);
+    struct sbx_change_event event;
+    assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &event), 1);
+    assert_int_equal(sbx_change_log_not_told(change_log, event.num, NOW_MS + 60000), 0);
+    assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &event), 0);
+    assert_int_equal(sbx_change_log_next(change_log, NOW_MS + 60000, &event), 1);
+    assert_int_equal(event.tries, 1);
+    assert_int_equal(sbx_change_log_told(change_log, event.num), 0);
+    assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event), 0);
+}
+
+static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **state)
+{
+    (void)state;
+    put(1, 1, TODAY - 3, 0, 60);
+    put(1, 2, TODAY - 3, 100, 10);
+    put(2, 2, TODAY - 3, 100, 9); /* it looks bad, but there are not yet twenty machine-days */
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+    put(1, 2, TODAY - 3, 200, 300);
+    put(2, 1, TODAY - 3, 0, 8);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+}
+
+static void test_a_day_above_its_week_is_a_surge(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    for (int day = 1; day <= 8; day++) {
+        put(1, 1, (uint32_t)(TODAY - day), 1000 * day, 100);
+        put(2, 1, (uint32_t)(TODAY - day), 1000 * day, day == 1 ? 60 : 9 + day % 3);
+    }
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, false), 1);
+    assert_int_equal(list(events), 1);
+    assert_int_equal(events[0].kind, SBX_CHANGE_SURGING);
+    assert_int_equal(events[0].issue[0], 2);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 1, false), 0);
+    struct sbx_change_event event;
+    assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event),
+                     0); /* without a webhook nobody is to be told */
+    struct sbx_change_counts counts;
+    assert_int_equal(sbx_change_log_count(change_log, &counts), 0);
+    assert_int_equal(counts.by_kind[SBX_CHANGE_SURGING], 1);
+    assert_int_equal(sbx_change_log_forget(change_log, NOW_MS + 1), 0);
+    assert_int_equal(list(events), 0);
+}
+
+static void test_nothing_is_looked_for_where_few_machines_may_not_be_shown(void **state)
+{
+    (void)state;
+    put(1, 1, TODAY - 3, 0, 60);
+    put(2, 2, TODAY - 3, 100, 60);
+    sbx_store_set_min_machines(store, 2);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+}
+
+static void test_an_event_is_json(void **state)
+{
+    (void)state;
+    const struct sbx_change_event event = {.num = 7,
+                                           .at_ms = 5,
+                                           .kind = SBX_CHANGE_REGRESSED,
+                                           .app = "a\"b",
+                                           .version = "2",
+                                           .base = "1",
+                                           .issue = {0xab},
+                                           .text = "a b",
+                                           .chance = 0.001};
+    char *json = sbx_change_event_json(&event);
+    assert_string_equal(json,
+                        "{\"id\":7,\"at_ms\":5,\"change\":\"regressed\",\"app\":\"a\\\"b\",\"version\":\"2\",\"base\":"
+                        "\"1\",\"issue\":\"ab000000000000000000000000000000\",\"path\":\"/issues/"
+                        "ab000000000000000000000000000000\",\"text\":\"a b\",\"chance\":0.001}");
+    free(json);
+}
+
+int main(void)
+{
+#define WITH_STORE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_STORE(test_a_new_issue_of_the_latest_version_is_told_once),
+        WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
+        WITH_STORE(test_a_day_above_its_week_is_a_surge),
+        WITH_STORE(test_nothing_is_looked_for_where_few_machines_may_not_be_shown),
+        cmocka_unit_test(test_an_event_is_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
