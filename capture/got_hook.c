@@ -12,6 +12,7 @@
 #include "loader_visit.h"
 #include "pages.h"
 #include "point.h"
+#include "point_glib.h"
 #include "points_by_name.h"
 #include "raw_syscall.h"
 #include "slot_binding.h"
@@ -189,7 +190,7 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
         }
         uint32_t point = sbx_point_named(image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name);
         if (point == SBX_NO_POINT || !is_point_wanted(sbx_point_at(point), pass->wanted) ||
-            *sbx_point_at(point)->original == NULL) {
+            *sbx_point_at(point)->original == NULL || sbx_point_at(point)->hook == NULL) {
             continue;
         }
         uintptr_t *slot = (uintptr_t *)(image->bias + table[i].r_offset), hook = (uintptr_t)sbx_point_at(point)->hook;
@@ -349,7 +350,7 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettle
     if (memory == NULL) {
         return 0;
     }
-    if ((wanted & SBX_POINT_BIT(SBX_GROUP_FRAME)) != 0) {
+    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB))) != 0) {
         sbx_points_find_late();
     }
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
@@ -360,5 +361,6 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettle
                           pass.foreign_slots + sbx_own_bindings_foreign());
     }
     forget_modules(pass.number);
+    sbx_glib_follow_sources((wanted & SBX_POINT_BIT(SBX_GROUP_GLIB)) != 0);
     return patches_live;
 }

@@ -70,7 +70,7 @@ uint32_t sbx_point_named(const char *name)
 
 bool sbx_point_may_come_late(const struct sbx_point *point)
 {
-    return point->group == SBX_GROUP_FRAME;
+    return point->group == SBX_GROUP_FRAME || point->group == SBX_GROUP_GLIB;
 }
 
 const struct sbx_point *sbx_point_at(uint32_t point)
@@ -161,7 +161,7 @@ void sbx_points_resolve(void)
                 *point->original = NULL;
             }
             bool is_here = *point->original != NULL || sbx_point_may_come_late(point);
-            if (is_here && point->hook != NULL && point_count < SBX_POINTS_MAX) {
+            if (is_here && (point->hook != NULL || sbx_point_may_come_late(point)) && point_count < SBX_POINTS_MAX) {
                 add_point(point);
             }
         }
@@ -194,7 +194,10 @@ static int search_module(struct dl_phdr_info *info, size_t bytes, void *context)
         search->found = is_here;
         return is_here;
     }
-    search->found = sbx_elf_image_find(search->image, points[search->point]->symbol, point_hashes[search->point], NULL);
+    const struct sbx_point *point = points[search->point];
+    search->found = point->is_variable
+                        ? sbx_elf_image_find_variable(search->image, point->symbol, point_hashes[search->point])
+                        : sbx_elf_image_find(search->image, point->symbol, point_hashes[search->point], NULL);
     return search->found != 0;
 }
 
@@ -216,13 +219,23 @@ bool sbx_find_definition(uint32_t point, struct sbx_elf_image *image_out, uintpt
  * which sees no library that was loaded with RTLD_LOCAL, and allocates. Forget those whose library is gone. */
 void sbx_points_find_late(void)
 {
+    bool has_glib = true;
     for (uint32_t i = 0; i < point_count; i++) {
         struct sbx_elf_image image;
         uintptr_t address = (uintptr_t)*points[i]->original, found;
+        if (address == 0 && points[i]->group == SBX_GROUP_GLIB && !has_glib) {
+            continue; /* without the first of them there are none: one search instead of thirty */
+        }
+        if (points[i]->is_variable && address != 0) {
+            continue; /* it is GLib's, which is never unloaded */
+        }
         if (!sbx_point_may_come_late(points[i]) || (address != 0 && sbx_find_module_at(address, &image))) {
             continue; /* it is still there */
         }
         (void)sbx_find_definition(i, &image, &found);
+        has_glib = points[i]->group != SBX_GROUP_GLIB || found != 0 || !has_glib
+                       ? has_glib
+                       : strcmp(points[i]->symbol, "g_idle_add") != 0;
         if (found != address) {
             *points[i]->original = (void *)found;
             finds++;

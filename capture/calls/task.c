@@ -207,7 +207,17 @@ static void tell(struct sbx_thread *thread, const struct sbx_task_entry *task, u
 
 /* ---- the side that runs ---- */
 
-/* The task is over: it leaves the table, and is told when there is something to tell. */
+/* Tell of a task that has left the table, or begins anew in it, when there is something to tell. */
+static void tell_end(struct sbx_thread *thread, struct sbx_task_entry *copy, uint32_t hop, uint64_t end_ns)
+{
+    end_ns = end_ns > copy->begun_ns ? end_ns : copy->begun_ns;
+    copy->queued_ns = copy->queued_ns < copy->begun_ns ? copy->queued_ns : copy->begun_ns;
+    if (sbx_capture_is_open() && is_told(thread, copy->begun_ns - copy->queued_ns, end_ns - copy->begun_ns, end_ns)) {
+        tell(thread, copy, hop, end_ns);
+    }
+}
+
+/* The task is over. `thread` NULL: nothing is told of it. */
 static void finish(struct sbx_thread *thread, uint64_t id)
 {
     struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
@@ -216,14 +226,8 @@ static void finish(struct sbx_thread *thread, uint64_t id)
         return;
     }
     copy = read_entry(entry);
-    if (!sbx_task_move(entry, hop, SBX_TASK_RUNNING, SBX_TASK_FREE) || thread == NULL || !sbx_capture_is_open()) {
-        return;
-    }
-    uint64_t end_ns = sbx_thread_wall_ns(thread);
-    end_ns = end_ns > copy.begun_ns ? end_ns : copy.begun_ns;
-    copy.queued_ns = copy.queued_ns < copy.begun_ns ? copy.queued_ns : copy.begun_ns;
-    if (is_told(thread, copy.begun_ns - copy.queued_ns, end_ns - copy.begun_ns, end_ns)) {
-        tell(thread, &copy, hop, end_ns);
+    if (sbx_task_move(entry, hop, SBX_TASK_RUNNING, SBX_TASK_FREE) && thread != NULL) {
+        tell_end(thread, &copy, hop, sbx_thread_wall_ns(thread));
     }
 }
 
@@ -283,6 +287,19 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id)
     errno = saved_errno;
 }
 
+/* Where the thread's list has the task, + 1; 0: it does not run it. What began inside of it is over. */
+static uint32_t uncover(struct sbx_thread *thread, uint64_t id)
+{
+    uint32_t depth = thread != NULL ? thread->tasks.depth : 0;
+    while (depth != 0 && thread->tasks.open[depth - 1].id != id) {
+        depth--;
+    }
+    while (depth != 0 && thread->tasks.depth > depth) {
+        finish(thread, thread->tasks.open[--thread->tasks.depth].id);
+    }
+    return depth;
+}
+
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
 {
     if (id == 0 || (id & ID_COUNTED) != 0 || !sbx_capture_is_ours() || sbx_the_capture.tasks == NULL) {
@@ -290,17 +307,49 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id)
     }
     struct sbx_thread *thread = find_self();
     int saved_errno = errno;
-    uint32_t depth = thread != NULL ? thread->tasks.depth : 0;
-    while (depth != 0 && thread->tasks.open[depth - 1].id != id) {
-        depth--;
-    }
-    if (depth == 0) {
+    if (uncover(thread, id) != 0) {
+        thread->tasks.depth--;
+        finish(thread, id);
+    } else {
         finish(NULL, id); /* another thread began it: how long it ran there is not known */
     }
-    while (depth != 0 && thread->tasks.depth >= depth) {
-        finish(thread, thread->tasks.open[--thread->tasks.depth].id);
-    }
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id)
+{
+    struct sbx_thread *thread = sbx_capture_is_ours() && sbx_the_capture.tasks != NULL ? find_self() : NULL;
+    struct sbx_task_entry *entry = sbx_task_entry_of(id), copy;
+    uint32_t hop = sbx_task_hop_of_id(id), next_hop = sbx_waiter_new_id();
+    int saved_errno = errno;
+    if (thread == NULL || entry == NULL || (id & ID_COUNTED) != 0 || uncover(thread, id) == 0) {
+        return 0;
+    }
+    thread->tasks.depth--;
+    copy = read_entry(entry);
+    uint64_t word = sbx_task_word(hop, SBX_TASK_RUNNING), now_ns = sbx_thread_wall_ns(thread);
+    /* order: acq_rel task.word - nobody else moves it until it is whole again */
+    if (!sbx_cas_acq_rel(&entry->word, &word, sbx_task_word(next_hop, SBX_TASK_FILLING))) {
+        return 0;
+    }
+    struct sbx_queue_entry *counts = queue_of(&copy);
+    sbx_store_relaxed(&entry->queued_ns, now_ns);
+    sbx_store_relaxed(&entry->begun_ns, 0);
+    sbx_store_relaxed(&entry->before, counts != NULL ? sbx_queue_comes(counts, now_ns) : 0);
+    sbx_store_relaxed(&entry->flags, 0);
+    uint64_t next = sbx_task_publish(entry, next_hop);
+    tell_end(thread, &copy, hop, now_ns);
+    errno = saved_errno;
+    return next;
+}
+
+SBX_HOOK_SAFE void sbx_task_set_match(uint64_t id, uint64_t match)
+{
+    struct sbx_task_entry *entry = (id & ID_COUNTED) == 0 ? sbx_task_entry_of(id) : NULL;
+    uint64_t word = entry != NULL ? sbx_load_acquire(&entry->word) : 0; /* order: acquire task.word - it is that task */
+    if (word >> 8 == sbx_task_hop_of_id(id) && sbx_task_state_of(word) >= SBX_TASK_QUEUED) {
+        sbx_store_relaxed(&entry->match, match); /* relaxed: who looks for it before finds it by the old one */
+    }
 }
 
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id)

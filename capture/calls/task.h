@@ -28,6 +28,13 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_begin(uint64_t id);
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_end(uint64_t id);
 
+/* It has run, and lies in its queue once more, queued now by who queued it first: a source that is called again and again. Returns its new id;
+ * 0: the calling thread did not run it. */
+SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_end_and_queue(uint64_t id);
+
+/* From now on it is found by its key and this. */
+SBX_HOOK_SAFE void sbx_task_set_match(uint64_t id, uint64_t match);
+
 /* It was taken out of its queue, and never will run. Any thread. */
 SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id);
 

@@ -171,12 +171,13 @@ static bool is_version(const struct sbx_elf_image *image, uint32_t index, const 
     return false;
 }
 
-static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const char *name, const char *version)
+static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const char *name, const char *version,
+                       bool is_data)
 {
     const ElfW(Sym) *found = &image->symbols[symbol];
     unsigned type = ELF64_ST_TYPE(found->st_info);
-    if (found->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC) ||
-        !is_same_text(image->strings + found->st_name, name)) {
+    bool is_sort = is_data ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
+    if (found->st_shndx == SHN_UNDEF || !is_sort || !is_same_text(image->strings + found->st_name, name)) {
         return false;
     }
     if (image->versions == NULL) {
@@ -189,8 +190,8 @@ static bool is_the_one(const struct sbx_elf_image *image, uint32_t symbol, const
     return version == NULL ? (index & VERSION_HIDDEN) == 0 : is_version(image, index & VERSION_MASK, version);
 }
 
-const ElfW(Sym) *
-    sbx_elf_image_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
+static const ElfW(Sym) *
+    find_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version, bool is_data)
 {
     const uint32_t *table = image->gnu_hash;
     if (table == NULL || table[0] == 0 || table[2] == 0) {
@@ -209,13 +210,25 @@ const ElfW(Sym) *
     }
     for (;; symbol++) {
         uint32_t link = chain[symbol - first];
-        if ((link | 1) == (hash | 1) && is_the_one(image, symbol, name, version)) {
+        if ((link | 1) == (hash | 1) && is_the_one(image, symbol, name, version, is_data)) {
             return &image->symbols[symbol];
         }
         if ((link & 1) != 0) {
             return NULL;
         }
     }
+}
+
+const ElfW(Sym) *
+    sbx_elf_image_symbol(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
+{
+    return find_symbol(image, name, hash, version, false);
+}
+
+uint64_t sbx_elf_image_find_variable(const struct sbx_elf_image *image, const char *name, uint32_t hash)
+{
+    const ElfW(Sym) *symbol = find_symbol(image, name, hash, NULL, true);
+    return symbol != NULL ? image->bias + symbol->st_value : 0;
 }
 
 uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)

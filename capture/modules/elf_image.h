@@ -64,6 +64,9 @@ const ElfW(Sym) *
  * resolver. `version` NULL: the default one. `hash` is sbx_gnu_hash(name). */
 uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version);
 
+/* The same of a variable, in whatever version is the default. */
+uint64_t sbx_elf_image_find_variable(const struct sbx_elf_image *image, const char *name, uint32_t hash);
+
 /* The hash of DT_GNU_HASH tables. */
 static inline uint32_t sbx_gnu_hash(const char *name)
 {

@@ -81,6 +81,9 @@ SBX_HOOK_SAFE uint64_t sbx_task_find(uint64_t key, uint64_t match)
             continue;
         }
         uint64_t queued_ns = sbx_load_relaxed(&entry->queued_ns);
+        if (match > 1) { /* there is but one */
+            return (uint64_t)sbx_task_hop_of(word) << 16 | ((place + i) & table_mask());
+        }
         if (queued_ns < oldest_ns) {
             oldest_ns = queued_ns;
             found = (place + i) & table_mask();

@@ -171,8 +171,10 @@ struct sbx_thread_tasks {
         uint64_t id;
         uint64_t place; /* of the frame that began it */
     } open[SBX_TASKS_NESTED];
-    uint64_t follow_ns; /* the next task that it queues is followed from then on */
-    uint64_t told_ns;   /* newest task that it told of */
+    uint64_t follow_ns;   /* the next task that it queues is followed from then on */
+    uint64_t told_ns;     /* newest task that it told of */
+    uint64_t popped;      /* the item that it works at until its next pop; 0: none */
+    uint64_t popped_from; /* and from which queue that is */
 };
 
 /* A thread's private block: mapped, zeroed, reused after its thread is gone. */

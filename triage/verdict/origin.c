@@ -81,13 +81,23 @@ static double lay_ns(const struct sbx_stall_task *task)
     return (double)(task->begun_ns - task->queued_ns);
 }
 
+/* The task in which the submitter of `task` queued it; NULL: none is known, or it is a timer's, or queued itself once more. */
+static const struct sbx_stall_task *outer_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
+{
+    const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
+    return outer == NULL || outer == task || outer->stack == task->stack || outer->op == SBX_OP_G_TIMEOUT_ADD ||
+                   outer->op == SBX_OP_UV_TIMER_START
+               ? NULL
+               : outer;
+}
+
 /* A task that was queued by a task: who queued that one. */
 static void tell_chain(struct sbx_report *report, const struct sbx_stall_task *task)
 {
     const struct sbx_stall *stall = report->stall;
     for (int hop = 1; hop < HOPS_MAX; hop++) {
-        const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
-        if (outer == NULL || outer == task || outer->begun_ns > task->queued_ns) {
+        const struct sbx_stall_task *outer = outer_of(stall, task);
+        if (outer == NULL || outer->begun_ns > task->queued_ns) {
             return;
         }
         char function[SBX_SHORT_NAME_BYTES], by[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
@@ -101,24 +111,41 @@ static void tell_chain(struct sbx_report *report, const struct sbx_stall_task *t
     }
 }
 
+/* Whose function is to be named for the task: that of the one who queued it, or, where a library did (the answer of what runs in GIO's
+ * threads), of who queued the task in which it was queued. */
+static const struct sbx_stall_task *named_for(const struct sbx_report *report, const struct sbx_stall_task *task)
+{
+    const struct sbx_stall_task *at = task;
+    for (int hop = 0; hop < HOPS_MAX && at != NULL; hop++) {
+        const struct sbx_location *location = sbx_blame_submitter(report, at->stack);
+        if (location != NULL && location->app && location->named) {
+            return at;
+        }
+        at = outer_of(report->stall, at);
+    }
+    return task;
+}
+
 static void tell_task(struct sbx_report *report, const struct sbx_stall_task *task)
 {
     struct sbx_verdict *verdict = &report->verdict;
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], before[64] = "";
-    const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
-    verdict->queued_by = (struct sbx_queued_by){.is_known = true, .thread = task->from, .lay_ms = lay_ns(task) / 1e6};
+    const struct sbx_stall_task *named = named_for(report, task);
+    const struct sbx_location *location = sbx_blame_submitter(report, named->stack);
+    double since_ns = (double)(task->begun_ns - named->queued_ns);
+    verdict->queued_by = (struct sbx_queued_by){.is_known = true, .thread = named->from, .lay_ms = since_ns / 1e6};
     if (location != NULL) {
         verdict->queued_by.location = *location;
     }
-    thread_text(report->stall, task->from, thread);
-    sbx_duration_text(lay_ns(task), lay);
+    thread_text(report->stall, named->from, thread);
+    sbx_duration_text(since_ns, lay);
     if (task->before != 0) {
         snprintf(before, sizeof before, "; %llu lay in the queue before it", (unsigned long long)task->before);
     }
-    sbx_evidence_add(verdict, "queued_by", lay_ns(task) / 1e6, "queued by %s on %s %s before it began (%s)%s%s",
-                     sbx_location_text(location, function), thread, lay, sbx_op_name(task->op), before,
+    sbx_evidence_add(verdict, "queued_by", since_ns / 1e6, "queued by %s on %s %s before it began (%s)%s%s",
+                     sbx_location_text(location, function), thread, lay, sbx_op_name(named->op), before,
                      task->merged ? "; queued more than once meanwhile" : "");
-    tell_chain(report, task);
+    tell_chain(report, named);
 }
 
 /* Many tasks, none of which fills the span: does one function queue most of them? */

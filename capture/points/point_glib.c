@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_glib.c - GLib's main contexts: who added an idle or timed source, and its callback being called.
+ *
+ * A source's callback is never replaced: what the program gave to g_idle_add() is what GLib has, compares, calls and destroys, and
+ * g_source_remove(), g_source_remove_by_funcs_user_data() and destroy notifiers are not touched. What is seen instead is the dispatch: each
+ * idle source is dispatched by g_idle_funcs.dispatch, each timed one by g_timeout_funcs.dispatch, two variables that GLib makes public. They are made to
+ * lead to a function of ours that calls what was there, with what it was given; and so does `finalize`, which tells that a source was removed. The
+ * structs stay where they are, so a source's funcs compare as ever. Both words are put back when the group is taken out.
+ *
+ * Both sides know a source by its number and context. The dispatch may come before g_idle_add() has returned the number, on another thread: until then the
+ * task is known by function and data. g_main_context_invoke() never tells a number.
+ *
+ * GLib may be loaded late: its functions are looked for again and again, as presents are (point_frame.c). No header of it is used. */
+#include "point_glib.h"
+
+#include "point.h"
+#include "process_state.h"
+#include "raw_syscall.h"
+#include "task.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+typedef int source_function(void *data);
+typedef void destroy_function(void *data);
+
+/* The beginning of a GSource, whose layout is part of GLib 2's binary interface (gmain.h). */
+struct source {
+    void *callback_data, *callback_funcs;
+    const struct source_funcs *funcs;
+    uint32_t ref_count;
+    void *context;
+    int32_t priority;
+    uint32_t flags, number;
+};
+
+struct source_funcs {
+    void *prepare, *check;
+    int (*dispatch)(struct source *, source_function *, void *);
+    void (*finalize)(struct source *);
+};
+
+enum {
+    ANY_NUMBER = 0,
+    NUMBER_TO_COME = 1, /* `match` of a source whose number nobody has told yet */
+    CONTEXTS = 64,
+    NUMBERS = 4096, /* sources whose removal is seen, by number: a hint, a newer one takes the place */
+};
+
+static struct source_funcs *idle_funcs, *timeout_funcs;
+static void *(*real_g_main_context_default)(void);
+
+/* Of each source added by number: its task. */
+static struct numbered {
+    uint64_t match, task;
+} numbered[NUMBERS];
+SBX_OF_ONE_PROCESS(numbered);
+
+static uint64_t key_of_call(source_function *function, const void *data)
+{
+    return ((uint64_t)(uintptr_t)function * UINT64_C(0xff51afd7ed558ccd) ^ (uint64_t)(uintptr_t)data) | 1;
+}
+
+static uint64_t key_of_source(const struct source *source)
+{
+    return (uint64_t)(uintptr_t)source & ~UINT64_C(1); /* never the key of a call */
+}
+
+/* Sources of a context are numbered from 1 on. */
+static uint64_t match_of(const void *context, uint32_t number)
+{
+    return ((uint64_t)(uintptr_t)context >> 4 << 32 | number) + 2 * (number == 0);
+}
+
+static uint64_t number_of_queue(const void *context)
+{
+    return (uint64_t)(uintptr_t)context;
+}
+
+/* ---- the side that adds ---- */
+
+static uint64_t add_call(uint8_t op, uint64_t queue, source_function *function, const void *data)
+{
+    return sbx_task_queued(SBX_GROUP_GLIB, op, queue, key_of_call(function, data), NUMBER_TO_COME);
+}
+
+/* The source has a number now. */
+SBX_NOINLINE static void note_number(uint64_t task, uint32_t number)
+{
+    struct sbx_task_entry *entry = sbx_task_entry_of(task);
+    if (entry == NULL || number == 0) {
+        return;
+    }
+    int saved_errno = errno;
+    uint64_t match = match_of(real_g_main_context_default(), number); /* which there is by now */
+    struct numbered *place = &numbered[number % NUMBERS];
+    sbx_store_relaxed(&place->match, match); /* relaxed: a hint; who follows it asks the task's entry */
+    sbx_store_relaxed(&place->task, task);
+    sbx_task_set_match(task, match);
+    errno = saved_errno;
+}
+
+static uint64_t default_queue(void)
+{
+    return SBX_LIKELY(sbx_capture_is_open()) && real_g_main_context_default != NULL
+               ? number_of_queue(real_g_main_context_default())
+               : 0;
+}
+
+#define ADDS(name, parameters, arguments, op, queue)         \
+    static unsigned(*real_##name) parameters;                \
+    static unsigned hook_##name parameters                   \
+    {                                                        \
+        uint64_t task = add_call(op, queue, function, data); \
+        unsigned number = real_##name arguments;             \
+        if (SBX_LIKELY(task != 0)) {                         \
+            note_number(task, number);                       \
+        }                                                    \
+        return number;                                       \
+    }
+
+ADDS(g_idle_add, (source_function * function, void *data), (function, data), SBX_OP_G_IDLE_ADD, default_queue())
+ADDS(g_idle_add_once, (source_function * function, void *data), (function, data), SBX_OP_G_IDLE_ADD, default_queue())
+ADDS(g_idle_add_full, (int priority, source_function *function, void *data, destroy_function *notify),
+     (priority, function, data, notify), SBX_OP_G_IDLE_ADD, default_queue())
+/* What waits for its time lies in no queue. */
+ADDS(g_timeout_add, (unsigned interval, source_function *function, void *data), (interval, function, data),
+     SBX_OP_G_TIMEOUT_ADD, 0)
+ADDS(g_timeout_add_once, (unsigned interval, source_function *function, void *data), (interval, function, data),
+     SBX_OP_G_TIMEOUT_ADD, 0)
+ADDS(g_timeout_add_full,
+     (int priority, unsigned interval, source_function *function, void *data, destroy_function *notify),
+     (priority, interval, function, data, notify), SBX_OP_G_TIMEOUT_ADD, 0)
+ADDS(g_timeout_add_seconds, (unsigned interval, source_function *function, void *data), (interval, function, data),
+     SBX_OP_G_TIMEOUT_ADD, 0)
+ADDS(g_timeout_add_seconds_full,
+     (int priority, unsigned interval, source_function *function, void *data, destroy_function *notify),
+     (priority, interval, function, data, notify), SBX_OP_G_TIMEOUT_ADD, 0)
+
+/* Only sources of the two sorts whose dispatch is seen. */
+static unsigned (*real_g_source_attach)(struct source *, void *);
+static unsigned hook_g_source_attach(struct source *source, void *context)
+{
+    if (source != NULL && source->funcs != NULL && (source->funcs == idle_funcs || source->funcs == timeout_funcs)) {
+        uint64_t queue = source->funcs == timeout_funcs ? 0
+                         : context != NULL              ? number_of_queue(context)
+                                                        : default_queue();
+        (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_SOURCE_ATTACH, queue, key_of_source(source), ANY_NUMBER);
+    }
+    return real_g_source_attach(source, context);
+}
+
+/* Where the caller owns the context, or nobody does, the function is called at once, and nothing changes hands. Who owns a context GLib tells
+ * nobody; whoever dispatches from it does. So followed is what goes to a context that another thread was seen to dispatch from. */
+static struct owner {
+    uint64_t context;
+    uint64_t thread; /* the block of the thread that dispatched from it last: compared, not followed */
+} owners[CONTEXTS];
+SBX_OF_ONE_PROCESS(owners);
+
+static struct owner *owner_of(const void *context)
+{
+    return &owners[((uint64_t)(uintptr_t)context * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CONTEXTS];
+}
+
+static void note_owner(const void *context)
+{
+    struct owner *owner = owner_of(context);
+    uint64_t thread = (uint64_t)(uintptr_t)sbx_self;
+    if (SBX_UNLIKELY(sbx_load_relaxed(&owner->thread) != thread || /* relaxed: a hint, as all of it */
+                     sbx_load_relaxed(&owner->context) != (uint64_t)(uintptr_t)context)) {
+        sbx_store_relaxed(&owner->context, (uint64_t)(uintptr_t)context);
+        sbx_store_relaxed(&owner->thread, thread);
+    }
+}
+
+static void note_invoke(const void *context, source_function *function, const void *data)
+{
+    if (!sbx_capture_is_open() || real_g_main_context_default == NULL) {
+        return;
+    }
+    const void *asked = context != NULL ? context : real_g_main_context_default();
+    const struct owner *owner = owner_of(asked);
+    if (sbx_load_relaxed(&owner->context) == (uint64_t)(uintptr_t)asked &&
+        sbx_load_relaxed(&owner->thread) != (uint64_t)(uintptr_t)sbx_self) {
+        (void)add_call(SBX_OP_G_MAIN_CONTEXT_INVOKE, number_of_queue(asked), function, data);
+    }
+}
+
+static void (*real_g_main_context_invoke)(void *, source_function *, void *);
+static void hook_g_main_context_invoke(void *context, source_function *function, void *data)
+{
+    note_invoke(context, function, data);
+    real_g_main_context_invoke(context, function, data);
+}
+
+static void (*real_g_main_context_invoke_full)(void *, int, source_function *, void *, destroy_function *);
+static void hook_g_main_context_invoke_full(void *context, int priority, source_function *function, void *data,
+                                            destroy_function *notify)
+{
+    note_invoke(context, function, data);
+    real_g_main_context_invoke_full(context, priority, function, data, notify);
+}
+
+/* ---- the side that dispatches ---- */
+
+struct dispatched {
+    struct source_funcs *funcs;
+    int (*dispatch)(struct source *, source_function *, void *);
+    void (*finalize)(struct source *);
+};
+static struct dispatched idle_dispatch,
+    timeout_dispatch; /* what was there; never taken back, for who is about to call it */
+
+static uint64_t task_of(const struct source *source, source_function *function, const void *data)
+{
+    if (!sbx_capture_is_open()) {
+        return 0;
+    }
+    note_owner(source->context);
+    uint64_t key = key_of_call(function, data);
+    uint64_t task = sbx_task_find(key, match_of(source->context, source->number));
+    task = task != 0 ? task : sbx_task_find(key_of_source(source), ANY_NUMBER);
+    return task != 0 ? task : sbx_task_find(key, NUMBER_TO_COME);
+}
+
+static int dispatch(const struct dispatched *what, struct source *source, source_function *function, void *data)
+{
+    uint64_t task = task_of(source, function, data);
+    if (task == 0) {
+        return what->dispatch(source, function, data);
+    }
+    sbx_task_begin(task);
+    int goes_on = what->dispatch(source, function, data);
+    if (!goes_on) {
+        sbx_task_end(task);
+        return goes_on;
+    }
+    uint64_t again = sbx_task_end_and_queue(task); /* it stays, and will be called once more */
+    struct numbered *place = &numbered[source->number % NUMBERS];
+    if (again != 0 && sbx_load_relaxed(&place->match) == match_of(source->context, source->number)) {
+        sbx_store_relaxed(&place->task, again);
+    }
+    return goes_on;
+}
+
+/* The source is gone. If its task has not run, it never will. */
+static void finalize(const struct dispatched *what, struct source *source)
+{
+    if (sbx_capture_is_open()) {
+        const struct numbered *place = &numbered[source->number % NUMBERS];
+        if (sbx_load_relaxed(&place->match) == match_of(source->context, source->number)) {
+            sbx_task_cancelled(sbx_load_relaxed(&place->task));
+        } else {
+            sbx_task_cancelled(sbx_task_find(key_of_source(source), ANY_NUMBER));
+        }
+    }
+    if (what->finalize != NULL) {
+        what->finalize(source);
+    }
+}
+
+static int dispatch_idle(struct source *source, source_function *function, void *data)
+{
+    return dispatch(&idle_dispatch, source, function, data);
+}
+
+static int dispatch_timeout(struct source *source, source_function *function, void *data)
+{
+    return dispatch(&timeout_dispatch, source, function, data);
+}
+
+static void finalize_idle(struct source *source)
+{
+    finalize(&idle_dispatch, source);
+}
+
+static void finalize_timeout(struct source *source)
+{
+    finalize(&timeout_dispatch, source);
+}
+
+/* ---- the two variables ---- */
+
+/* Asked of the kernel as in got_hook.c. */
+static bool is_writable(const void *word)
+{
+    uint32_t nobody = 0;
+    long operation = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
+    return sbx_raw_syscall(SYS_futex, (long)(uintptr_t)&nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+                           (long)(uintptr_t)word, operation) >= 0;
+}
+
+static void put_in(struct dispatched *what, struct source_funcs *funcs,
+                   int (*ours)(struct source *, source_function *, void *), void (*our_finalize)(struct source *))
+{
+    if (funcs == NULL || !is_writable(funcs) || sbx_load_relaxed(&funcs->dispatch) == ours || funcs->dispatch == NULL) {
+        return;
+    }
+    what->funcs = funcs;
+    what->dispatch = funcs->dispatch;
+    what->finalize = funcs->finalize != our_finalize ? funcs->finalize : what->finalize;
+    /* Released, and GLib loads it as code does: whoever is led to our function finds the one it calls. */
+    sbx_store_release(&funcs->dispatch, ours);
+    sbx_store_release(&funcs->finalize, our_finalize);
+}
+
+static void take_out(struct dispatched *what, int (*ours)(struct source *, source_function *, void *),
+                     void (*our_finalize)(struct source *))
+{
+    if (what->funcs == NULL || !is_writable(what->funcs)) {
+        return;
+    }
+    if (sbx_load_relaxed(&what->funcs->dispatch) == ours) {
+        sbx_store_release(&what->funcs->dispatch, what->dispatch);
+    }
+    if (sbx_load_relaxed(&what->funcs->finalize) == our_finalize) {
+        sbx_store_release(&what->funcs->finalize, what->finalize);
+    }
+    what->funcs = NULL;
+}
+
+void sbx_glib_follow_sources(bool is_wanted)
+{
+    if (is_wanted) {
+        put_in(&idle_dispatch, idle_funcs, dispatch_idle, finalize_idle);
+        put_in(&timeout_dispatch, timeout_funcs, dispatch_timeout, finalize_timeout);
+    } else {
+        take_out(&idle_dispatch, dispatch_idle, finalize_idle);
+        take_out(&timeout_dispatch, dispatch_timeout, finalize_timeout);
+    }
+}
+
+#define POINT(name)  SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_GLIB)
+#define WANTED(name) SBX_POINT(#name, NULL, real_##name, SBX_GROUP_GLIB)
+static const struct sbx_point points[] = {
+    POINT(g_idle_add), /* first: where it is not, there is no GLib */
+    POINT(g_idle_add_once),
+    POINT(g_idle_add_full),
+    POINT(g_timeout_add),
+    POINT(g_timeout_add_once),
+    POINT(g_timeout_add_full),
+    POINT(g_timeout_add_seconds),
+    POINT(g_timeout_add_seconds_full),
+    POINT(g_source_attach),
+    POINT(g_main_context_invoke),
+    POINT(g_main_context_invoke_full),
+    WANTED(g_main_context_default),
+    {"g_idle_funcs", NULL, (void **)&idle_funcs, SBX_GROUP_GLIB, false, true},
+    {"g_timeout_funcs", NULL, (void **)&timeout_funcs, SBX_GROUP_GLIB, false, true},
+};
+const struct sbx_point_list sbx_points_glib = SBX_POINT_LIST(points);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* point_glib_pool.c - GLib's thread pools and asynchronous queues: who pushed what a worker works at.
+ *
+ * A pool's workers call the function that the pool was made with, from inside of GLib, where no slot is passed. So a pool that is
+ * made while the points are in gets one of a fixed number of functions of ours, which calls the program's with what it was given. A function of ours serves one
+ * pool for good, because workers of a pool that was freed may still be on their way; pools beyond that number are not followed. What the program
+ * can see of it is the field `func` of the GThreadPool (docs/LIMITS.md). A queue's items are known by their address, and what a worker does
+ * from one pop to the next is the item's task. Where the main thread pops, nobody knows when it is done: the item is told as taken. */
+#include "point.h"
+#include "task.h"
+
+#include <errno.h>
+
+enum {
+    POOLS = 32
+};
+
+typedef void pool_function(void *data, void *user_data);
+typedef void destroy_function(void *data);
+
+/* The public part of a GThreadPool (gthreadpool.h). */
+struct pool {
+    pool_function *function;
+    void *user_data;
+};
+
+static pool_function *served[POOLS]; /* by number of our function; set once */
+static uint32_t served_count;
+
+/* ---- pools ---- */
+
+static uint64_t key_of_item(uint32_t number, const void *data)
+{
+    return ((uint64_t)(uintptr_t)data * UINT64_C(0xc4ceb9fe1a85ec53) + number) | 1;
+}
+
+static void serve(uint32_t number, void *data, void *user_data)
+{
+    uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_of_item(number, data), 0) : 0;
+    pool_function *function = sbx_load_acquire(&served[number]); /* order: acquire served */
+    if (task == 0) {
+        function(data, user_data);
+        return;
+    }
+    sbx_task_begin(task);
+    function(data, user_data);
+    sbx_task_end(task);
+}
+
+/* clang-format off */
+#define SERVERS(X) \
+    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) \
+    X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
+    X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) \
+    X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+/* clang-format on */
+#define SERVER(n)                                      \
+    static void serve_##n(void *data, void *user_data) \
+    {                                                  \
+        serve(n, data, user_data);                     \
+    }
+SERVERS(SERVER)
+#define SERVER_NAME(n) serve_##n,
+static pool_function *const servers[] = {SERVERS(SERVER_NAME)};
+static_assert(SBX_COUNT_OF(servers) == POOLS, "a function for each pool");
+
+/* The function to make a pool with in place of the program's. */
+static pool_function *server_for(pool_function *function)
+{
+    if (function == NULL || !sbx_capture_is_open()) {
+        return function;
+    }
+    uint32_t number = sbx_load_relaxed(&served_count); /* relaxed: the exchange looks again */
+    do {
+        if (number >= POOLS) {
+            return function;
+        }
+    } while (!sbx_cas_acq_rel(&served_count, &number, number + 1)); /* order: acq_rel served_count - one a pool */
+    sbx_store_release(&served[number], function); /* order: release served - before any worker is there */
+    return servers[number];
+}
+
+static void *(*real_g_thread_pool_new)(pool_function *, void *, int, int, void **);
+static void *hook_g_thread_pool_new(pool_function *function, void *user_data, int threads, int exclusive, void **error)
+{
+    return real_g_thread_pool_new(server_for(function), user_data, threads, exclusive, error);
+}
+
+static void *(*real_g_thread_pool_new_full)(pool_function *, void *, destroy_function *, int, int, void **);
+static void *hook_g_thread_pool_new_full(pool_function *function, void *user_data, destroy_function *free_item,
+                                         int threads, int exclusive, void **error)
+{
+    return real_g_thread_pool_new_full(server_for(function), user_data, free_item, threads, exclusive, error);
+}
+
+static int (*real_g_thread_pool_push)(struct pool *, void *, void **);
+static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
+{
+    for (uint32_t i = 0; pool != NULL && i < POOLS; i++) {
+        if (pool->function == servers[i]) {
+            (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_THREAD_POOL_PUSH, (uint64_t)(uintptr_t)pool,
+                                  key_of_item(i, data), 0);
+            break;
+        }
+    }
+    return real_g_thread_pool_push(pool, data, error);
+}
+
+/* ---- asynchronous queues ---- */
+
+static uint64_t key_in_queue(const void *queue, const void *data)
+{
+    return ((uint64_t)(uintptr_t)data * UINT64_C(0x2545f4914f6cdd1d) ^ (uint64_t)(uintptr_t)queue) | 1;
+}
+
+#define PUSHES(name)                                                                                 \
+    static void (*real_##name)(void *, void *);                                                      \
+    static void hook_##name(void *queue, void *data)                                                 \
+    {                                                                                                \
+        (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_ASYNC_QUEUE_PUSH, (uint64_t)(uintptr_t)queue, \
+                              key_in_queue(queue, data), 0);                                         \
+        real_##name(queue, data);                                                                    \
+    }
+PUSHES(g_async_queue_push)
+PUSHES(g_async_queue_push_front)
+PUSHES(g_async_queue_push_unlocked)
+PUSHES(g_async_queue_push_front_unlocked)
+
+static void end_popped(const void *queue)
+{
+    struct sbx_thread *thread = sbx_self;
+    if (sbx_thread_is_registered(thread) && SBX_UNLIKELY(thread->tasks.popped != 0) &&
+        thread->tasks.popped_from == (uint64_t)(uintptr_t)queue) {
+        sbx_task_end(thread->tasks.popped);
+        thread->tasks.popped = 0;
+    }
+}
+
+SBX_NOINLINE static void begin_popped(const void *queue, const void *data)
+{
+    uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_in_queue(queue, data), 0) : 0;
+    if (task == 0) {
+        return;
+    }
+    sbx_task_begin(task);
+    struct sbx_thread *thread = sbx_self;
+    if (!sbx_thread_is_registered(thread) || thread->has_loop) {
+        sbx_task_end(task);
+        return;
+    }
+    thread->tasks.popped = task;
+    thread->tasks.popped_from = (uint64_t)(uintptr_t)queue;
+}
+
+#define POPS(name, parameters, arguments)   \
+    static void *(*real_##name)parameters;  \
+    static void *hook_##name parameters     \
+    {                                       \
+        end_popped(queue);                  \
+        void *data = real_##name arguments; \
+        if (data != NULL) {                 \
+            begin_popped(queue, data);      \
+        }                                   \
+        return data;                        \
+    }
+POPS(g_async_queue_pop, (void *queue), (queue))
+POPS(g_async_queue_pop_unlocked, (void *queue), (queue))
+POPS(g_async_queue_try_pop, (void *queue), (queue))
+POPS(g_async_queue_try_pop_unlocked, (void *queue), (queue))
+POPS(g_async_queue_timeout_pop, (void *queue, uint64_t us), (queue, us))
+POPS(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t us), (queue, us))
+
+#define POINT(name) SBX_POINT(#name, hook_##name, real_##name, SBX_GROUP_GLIB)
+static const struct sbx_point points[] = {
+    POINT(g_thread_pool_new),
+    POINT(g_thread_pool_new_full),
+    POINT(g_thread_pool_push),
+    POINT(g_async_queue_push),
+    POINT(g_async_queue_push_front),
+    POINT(g_async_queue_push_unlocked),
+    POINT(g_async_queue_push_front_unlocked),
+    POINT(g_async_queue_pop),
+    POINT(g_async_queue_pop_unlocked),
+    POINT(g_async_queue_try_pop),
+    POINT(g_async_queue_try_pop_unlocked),
+    POINT(g_async_queue_timeout_pop),
+    POINT(g_async_queue_timeout_pop_unlocked),
+};
+const struct sbx_point_list sbx_points_glib_pool = SBX_POINT_LIST(points);
