@@ -671,6 +671,13 @@ static void answer_icon(const struct sbx_routes *routes, const struct sbx_reques
     give_asset(reply, "image/svg+xml", sbx_icon_svg, sbx_icon_svg_bytes);
 }
 
+static void answer_openapi(const struct sbx_routes *routes, const struct sbx_request *request,
+                           const struct target *target, struct sbx_reply *reply)
+{
+    (void)routes, (void)request, (void)target;
+    give_asset(reply, "application/json", sbx_openapi_json, sbx_openapi_json_bytes);
+}
+
 /* ---- the table ---- */
 
 static const struct route {
@@ -707,6 +714,7 @@ static const struct route {
     {SBX_ERASURES_PATH, false, false, "POST", answer_erasures},
     {"/healthz", false, false, "GET, HEAD", answer_health},
     {"/metrics", false, false, "GET, HEAD", answer_metrics},
+    {"/v1/openapi.json", false, false, "GET, HEAD", answer_openapi},
     {"/style.css", false, false, "GET, HEAD", answer_style},
     {"/icon.svg", false, false, "GET, HEAD", answer_icon},
 };
