@@ -100,6 +100,10 @@ static bool search(const struct walk *walk, const struct js_begin *begin, const 
 static bool find_begin(const struct walk *walk, const struct js_begin *begin, const struct js_code *code,
                        uint64_t isolate, uint64_t last_exit, struct js_frame *frame_out)
 {
+    *frame_out = (struct js_frame){.fp = last_exit};
+    if (last_exit != 0) { /* also where native code runs generated code of its own, as to match a regular expression */
+        return is_frame(walk, last_exit);
+    }
     if (begin->pc != 0 && is_code(code, begin->pc)) {
         struct js_frame frame = {.fp = begin->fp, .pc = begin->pc, .is_exact = true};
         if (!is_frame(walk, frame.fp)) {
@@ -111,18 +115,19 @@ static bool find_begin(const struct walk *walk, const struct js_begin *begin, co
         *frame_out = frame;
         return is_frame(walk, frame.fp);
     }
-    *frame_out = (struct js_frame){.fp = last_exit};
-    return last_exit != 0 ? is_frame(walk, last_exit) : search(walk, begin, code, isolate, frame_out);
+    return search(walk, begin, code, isolate, frame_out);
 }
 
 /* ---- the walk ---- */
 
-static enum js_walk_end walk_from(const struct walk *walk, struct js_frame frame, js_visit visit, void *to)
+static enum js_walk_end walk_from(const struct walk *walk, const struct js_code *code, struct js_frame frame,
+                                  js_visit visit, void *to)
 {
     for (uint32_t i = 0; i < FRAMES_MAX; i++) {
         uint64_t word = js_word_at(frame.fp + JS_FRAME_CONTEXT), caller = js_word_at(frame.fp);
         frame.function = js_is_number(word) ? 0 : js_word_at(frame.fp + JS_FRAME_FUNCTION);
-        bool is_entry = is_entry_sort(walk->layout, word);
+        bool is_entry = is_entry_sort(walk->layout, word) &&
+                        frame.pc - code->builtins_begin < code->builtins_bytes; /* others may have any number there */
         if ((frame.function != 0 || is_entry) && !visit(to, &frame)) {
             return JS_WALK_CUT;
         }
@@ -165,5 +170,5 @@ enum js_walk_end js_stack_walk(const struct js_layout *layout, struct js_pages *
     if (!find_begin(&walk, begin, code, isolate, js_word_at(top + JS_TOP_LAST_EXIT), &frame)) {
         return JS_WALK_BROKEN;
     }
-    return walk_from(&walk, frame, visit, to);
+    return walk_from(&walk, code, frame, visit, to);
 }

@@ -53,6 +53,26 @@ bool sbx_blame_hides_callers(const struct sbx_report *report, uint32_t frame, co
                                                          !sbx_blame_counts(report, frame, location, SBX_BLAME_OWN)));
 }
 
+/* Does a loop run farther out than callstack `id`? Then the one at `id` was turned by a handler, which waits in it for something: a child
+ * process, an answer. What called it is the handler, unless code of its own lies below. */
+static bool is_nested_loop(const struct sbx_report *report, uint32_t id, const struct sbx_location *loop)
+{
+    const struct sbx_stall *stall = report->stall;
+    if (!loop->named || !sbx_is_loop_function(loop->function)) {
+        return false;
+    }
+    for (id = stall->callstacks[id].parent; id != 0; id = stall->callstacks[id].parent) {
+        uint32_t frame = stall->callstacks[id].frame;
+        for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
+            const struct sbx_location *location = &report->locations[at];
+            if (location->named && location->function == loop->function) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool is_same_function(const struct sbx_location *a, const struct sbx_location *b)
 {
     return a->function == b->function && a->module == b->module; /* interned: equal texts are one pointer */
@@ -69,7 +89,8 @@ const struct sbx_location *sbx_blame_leaf(const struct sbx_report *report, uint3
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
-            in_loop = in_loop && !sbx_blame_hides_callers(report, frame, location);
+            in_loop =
+                in_loop && (!sbx_blame_hides_callers(report, frame, location) || is_nested_loop(report, id, location));
             for (int filter = in_loop ? SBX_BLAME_OWN : SBX_BLAME_NAMED; filter < SBX_BLAME_FILTERS; filter++) {
                 if (found[filter] == NULL && !is_no_answer(location, (enum sbx_blame_filter)filter) &&
                     sbx_blame_counts(report, frame, location, (enum sbx_blame_filter)filter)) {
@@ -98,7 +119,8 @@ const struct sbx_location *sbx_blame_submitter(const struct sbx_report *report, 
         uint32_t frame = stall->callstacks[id].frame;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
-            in_loop = in_loop && !sbx_blame_hides_callers(report, frame, location);
+            in_loop =
+                in_loop && (!sbx_blame_hides_callers(report, frame, location) || is_nested_loop(report, id, location));
             if (in_loop && !is_no_answer(location, SBX_BLAME_OWN) &&
                 sbx_blame_counts(report, frame, location, SBX_BLAME_OWN) && !sbx_only_queues(location->function)) {
                 return strcmp(location->function, "main") != 0 ? location : sbx_blame_leaf(report, stack);

@@ -502,6 +502,7 @@ bool sbx_is_bus_function(const char *function)
 bool sbx_is_child_function(const char *function)
 {
     static const char *const prefixes[] = {"node::SyncProcessRunner::",
+                                           "spawnSync" /* and of its own scripts, where the native code has no names */,
                                            "QProcess::waitFor",
                                            "QProcess::execute",
                                            "g_spawn_sync",

@@ -74,6 +74,18 @@ static void test_loops_in_any_module_are_not_to_blame_for_what_they_poll(void **
     assert_leaf(stack, "node::SyncProcessRunner::TryInitializeAndRunLoop(int)");
 }
 
+static void test_a_handler_that_turns_a_loop_of_its_own_waits_in_it(void **state)
+{
+    (void)state;
+    uint32_t nested = sbx_scene_stack(scene, "libc:epoll_wait < uv__io_poll < uv_run < run_tool < uv_run < main");
+    uint32_t own =
+        sbx_scene_stack(scene, "libc:read < in_dialog < g_main_loop_run < open_dialog < g_main_loop_run < main");
+    uint32_t other = sbx_scene_stack(scene, "libc:poll < g_main_loop_run < application < main");
+    assert_leaf(nested, "run_tool");
+    assert_leaf(own, "in_dialog");
+    assert_leaf(other, "g_main_loop_run");
+}
+
 static void test_leaf_takes_what_there_is(void **state)
 {
     (void)state;
@@ -250,6 +262,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_loops_in_any_module_are_not_to_blame_for_what_they_poll, begin_scene,
                                         end_scene),
         cmocka_unit_test_setup_teardown(test_unnamed_functions_below_a_named_one_hide_no_answer, begin_scene,
+                                        end_scene),
+        cmocka_unit_test_setup_teardown(test_a_handler_that_turns_a_loop_of_its_own_waits_in_it, begin_scene,
                                         end_scene),
         cmocka_unit_test_setup_teardown(test_leaf_takes_what_there_is, begin_scene, end_scene),
         cmocka_unit_test_setup_teardown(test_wholeness_and_allocators_are_seen, begin_scene, end_scene),
