@@ -335,6 +335,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                                                           .log = server->changes,
                                                           .webhook_url = options->webhook_url,
                                                           .webhook_secret = options->webhook_secret,
+                                                          .is_otlp = options->webhook_is_otlp,
                                                           .every_ms = options->changes_every_ms,
                                                           .say = options->log};
         result = sbx_change_watch_start(&changes, &server->change_watch);

@@ -65,6 +65,7 @@ struct sbx_server_options {
     uint32_t payload_days;    /* payloads as they came, and reports made of them, go after so many; 30 */
     uint32_t retention_days;    /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
     const char *webhook_url;    /* told of changes (docs/REGRESSIONS.md); NULL: nobody is */
+    bool webhook_is_otlp;       /* it takes logs of OpenTelemetry */
     const char *webhook_secret; /* signs what it is told; NULL: nothing does */
     uint32_t changes_every_ms;  /* between looks for changes; an hour */
     uint32_t min_machines;      /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */

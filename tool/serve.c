@@ -43,6 +43,7 @@ enum {
     OPTION_BEHIND_PROXY,
     OPTION_WEBHOOK,
     OPTION_WEBHOOK_SECRET,
+    OPTION_WEBHOOK_FORMAT,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -100,6 +101,9 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_WEBHOOK] =
         {"--webhook", 0, "URL",
          "tell this address of issues that are new, regressed, slower,\nsurging or gone (docs/REGRESSIONS.md)"},
+    [OPTION_WEBHOOK_FORMAT] =
+        {"--webhook-format", 0, "WORD",
+         "stallbox (default), or otlp: log records of OpenTelemetry, for an\naddress that ends in /v1/logs"},
     [OPTION_WEBHOOK_SECRET] = {"--webhook-secret-file", 0, "FILE",
                                "sign what it is told with the secret in this file, which only\nits owner may read"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
@@ -336,6 +340,12 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
                                        reader.value);
             }
             server_options->webhook_url = reader.value;
+            break;
+        case OPTION_WEBHOOK_FORMAT:
+            if (strcmp(reader.value, "stallbox") != 0 && strcmp(reader.value, "otlp") != 0) {
+                return sbx_usage_error("serve", "--webhook-format: '%s' is neither stallbox nor otlp", reader.value);
+            }
+            server_options->webhook_is_otlp = strcmp(reader.value, "otlp") == 0;
             break;
         case OPTION_WEBHOOK_SECRET:
             lists->webhook_secret_path = reader.value;

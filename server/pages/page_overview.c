@@ -138,6 +138,18 @@ static void put_issues(struct sbx_byte_buffer *page, const struct sbx_overview_p
     }
 }
 
+static void put_compare(struct sbx_byte_buffer *page, const struct sbx_issues_ask *ask)
+{
+    SBX_FILL(page, overview_compare, at) {
+    case OVERVIEW_COMPARE_APP:
+        sbx_fill_text(&at, ask->app);
+        break;
+    case OVERVIEW_COMPARE_VERSION:
+        sbx_fill_text(&at, ask->version);
+        break;
+    }
+}
+
 static void put_profile(struct sbx_byte_buffer *page, const struct sbx_overview_page *overview)
 {
     const struct sbx_issues_ask *ask = &overview->issues.ask;
@@ -180,6 +192,10 @@ void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte
         break;
     case OVERVIEW_UNTIL:
         sbx_fill_text(&at, ask->until);
+        break;
+    case OVERVIEW_COMPARE:
+        if (*ask->app && !sums->is_withheld && sums->hits > 0)
+            put_compare(page, ask);
         break;
     case OVERVIEW_NONE:
         if (!sums->is_withheld && sums->hits == 0)

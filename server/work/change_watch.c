@@ -69,8 +69,8 @@ static int note_change(struct looking *looking, const char *app, const struct sb
     snprintf(event.version, sizeof(event.version), "%s", spans[SBX_COMPARED_HERE].version);
     snprintf(event.base, sizeof(event.base), "%s", spans[SBX_COMPARED_BASE].version);
     memcpy(event.issue, row->met.id, SBX_ID_BYTES);
-    snprintf(event.text, sizeof(event.text), "%s %s: %s of %.200s, met by %lld of %lld machines (%s: %lld of %lld)",
-             app, event.version, sbx_change_name(row->judged.change), name_of(row->issue),
+    snprintf(event.text, sizeof(event.text), "%s %s: %s: %.200s, met by %lld of %lld machines (%s: %lld of %lld)", app,
+             event.version, sbx_change_name(row->judged.change), name_of(row->issue),
              (long long)row->met.machines[SBX_COMPARED_HERE], (long long)comparison->machines[SBX_COMPARED_HERE],
              event.base, (long long)row->met.machines[SBX_COMPARED_BASE],
              (long long)comparison->machines[SBX_COMPARED_BASE]);
@@ -143,7 +143,7 @@ static int note_surge(struct looking *looking, const char *app, const struct sbx
     snprintf(event.version, sizeof(event.version), "%s", text);
     snprintf(event.base, sizeof(event.base), "the week before");
     snprintf(event.text, sizeof(event.text),
-             "%s on %s: %.200s surging, met by %lld of %lld machines (%.1f a day in the week before)", app, text,
+             "%s on %s: surging: %.200s, met by %lld of %lld machines (%.1f a day in the week before)", app, text,
              name_of(issue), (long long)days->issue[WEEK], (long long)days->all[WEEK], (double)week / WEEK);
     if (!sbx_id_parse(issue->id_text, strlen(issue->id_text), event.issue))
         return 0;
@@ -229,6 +229,75 @@ char *sbx_change_event_json(const struct sbx_change_event *event)
     return text;
 }
 
+static void put_attribute(struct sbx_document *json, const char *key, const char *value)
+{
+    sbx_document_open(json, NULL, '{');
+    sbx_document_string(json, "key", key);
+    sbx_document_open(json, "value", '{');
+    sbx_document_string(json, "stringValue", value);
+    sbx_document_close(json, '}');
+    sbx_document_close(json, '}');
+}
+
+static void put_record(struct sbx_document *json, const struct sbx_change_event *event)
+{
+    enum {
+        SEVERITY_INFO = 9,
+        SEVERITY_WARN = 13
+    };
+    bool is_better = event->kind == SBX_CHANGE_IMPROVED || event->kind == SBX_CHANGE_GONE;
+    char time[32], issue[SBX_ID_TEXT_BYTES], chance[32];
+    snprintf(time, sizeof(time), "%lld000000", (long long)event->at_ms); /* 64 bits are texts in this JSON */
+    snprintf(chance, sizeof(chance), "%.3g", event->chance);
+    sbx_id_print(event->issue, issue);
+    sbx_document_open(json, NULL, '{');
+    sbx_document_string(json, "timeUnixNano", time);
+    sbx_document_integer(json, "severityNumber", is_better ? SEVERITY_INFO : SEVERITY_WARN);
+    sbx_document_string(json, "severityText", is_better ? "INFO" : "WARN");
+    sbx_document_open(json, "body", '{');
+    sbx_document_string(json, "stringValue", event->text);
+    sbx_document_close(json, '}');
+    sbx_document_open(json, "attributes", '[');
+    put_attribute(json, "event.name", "stallbox.change");
+    put_attribute(json, "stallbox.change", sbx_change_name((enum sbx_change)event->kind));
+    put_attribute(json, "stallbox.app", event->app);
+    put_attribute(json, "stallbox.version", event->version);
+    put_attribute(json, "stallbox.base", event->base);
+    put_attribute(json, "stallbox.issue", issue);
+    put_attribute(json, "stallbox.chance", chance);
+    sbx_document_close(json, ']');
+    sbx_document_close(json, '}');
+}
+
+char *sbx_change_event_otlp(const struct sbx_change_event *event)
+{
+    struct sbx_document json = {0};
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_open(&json, "resourceLogs", '[');
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_open(&json, "resource", '{');
+    sbx_document_open(&json, "attributes", '[');
+    put_attribute(&json, "service.name", "stallbox");
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    sbx_document_open(&json, "scopeLogs", '[');
+    sbx_document_open(&json, NULL, '{');
+    sbx_document_open(&json, "scope", '{');
+    sbx_document_string(&json, "name", "stallbox.changes");
+    sbx_document_close(&json, '}');
+    sbx_document_open(&json, "logRecords", '[');
+    put_record(&json, event);
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    sbx_document_close(&json, ']');
+    sbx_document_close(&json, '}');
+    char *text = json.text.failed ? NULL : strndup(json.text.data, json.text.used);
+    sbx_byte_buffer_finish(&json.text);
+    return text;
+}
+
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -251,7 +320,7 @@ static bool tell_one(struct sbx_change_watch *watch)
     char why[200] = "no memory";
     if (sbx_change_log_next(watch->settings.log, now_ms(), &event) <= 0)
         return false;
-    char *body = sbx_change_event_json(&event);
+    char *body = watch->settings.is_otlp ? sbx_change_event_otlp(&event) : sbx_change_event_json(&event);
     int result =
         body ? sbx_webhook_post(watch->webhook, body, strlen(body), now_ms() / 1000, why, sizeof(why)) : -EAGAIN;
     free(body);

@@ -7,6 +7,7 @@
 #ifndef SBX_CHANGE_WATCH_H
 #define SBX_CHANGE_WATCH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "change_log.h"
@@ -18,6 +19,7 @@ struct sbx_change_watch_settings { /* borrowed until stop, but the texts, which 
     struct sbx_store *store;
     struct sbx_change_log *log;
     const char *webhook_url, *webhook_secret; /* NULL: nobody is told */
+    bool is_otlp;                             /* the address takes logs of OpenTelemetry: POST .../v1/logs */
     uint32_t every_ms;                        /* between looks; 0: an hour */
     FILE *say;                                /* NULL: silent */
 };
@@ -31,5 +33,7 @@ int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, i
 
 /* What the webhook is told of an event: JSON (given: free). NULL without memory. */
 char *sbx_change_event_json(const struct sbx_change_event *event);
+/* The same as a log record of OpenTelemetry (OTLP/HTTP, ExportLogsServiceRequest in JSON). */
+char *sbx_change_event_otlp(const struct sbx_change_event *event);
 
 #endif

@@ -93,7 +93,7 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     assert_string_equal(events[0].version, "1.2.0");
     assert_string_equal(events[0].base, "1.1.0");
     assert_int_equal(events[0].issue[0], 2);
-    assert_string_equal(events[0].text, "shop 1.2.0: new of <f2>, met by 30 of 60 machines (1.1.0: 0 of 60)");
+    assert_string_equal(events[0].text, "shop 1.2.0: new: <f2>, met by 30 of 60 machines (1.1.0: 0 of 60)");
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, true), 0); /* nor is it looked at */
     put(1, 2, TODAY - 2, 200, 200);                                                        /* enough for another look */
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 7200000, true), 0);
@@ -168,6 +168,21 @@ static void test_an_event_is_json(void **state)
                         "{\"id\":7,\"at_ms\":5,\"change\":\"regressed\",\"app\":\"a\\\"b\",\"version\":\"2\",\"base\":"
                         "\"1\",\"issue\":\"ab000000000000000000000000000000\",\"path\":\"/issues/"
                         "ab000000000000000000000000000000\",\"text\":\"a b\",\"chance\":0.001}");
+    free(json);
+    json = sbx_change_event_otlp(&event);
+    assert_string_equal(
+        json,
+        "{\"resourceLogs\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":"
+        "\"stallbox\"}}]},\"scopeLogs\":[{\"scope\":{\"name\":\"stallbox.changes\"},\"logRecords\":[{\"timeUnixNano\":"
+        "\"5000000\",\"severityNumber\":13,\"severityText\":\"WARN\",\"body\":{\"stringValue\":\"a "
+        "b\"},\"attributes\":["
+        "{\"key\":\"event.name\",\"value\":{\"stringValue\":\"stallbox.change\"}},{\"key\":\"stallbox.change\","
+        "\"value\":{"
+        "\"stringValue\":\"regressed\"}},{\"key\":\"stallbox.app\",\"value\":{\"stringValue\":\"a\\\"b\"}},{\"key\":"
+        "\"stallbox.version\",\"value\":{\"stringValue\":\"2\"}},{\"key\":\"stallbox.base\",\"value\":{\"stringValue\":"
+        "\"1\"}},"
+        "{\"key\":\"stallbox.issue\",\"value\":{\"stringValue\":\"ab000000000000000000000000000000\"}},{\"key\":"
+        "\"stallbox.chance\",\"value\":{\"stringValue\":\"0.001\"}}]}]}]}]}");
     free(json);
 }
 
