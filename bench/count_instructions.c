@@ -264,7 +264,7 @@ int main(void)
 {
     /* Nothing is due, ever. */
     struct sbx_capture_settings settings = {
-        .interval_us = NEVER_US, .wait_min_us = NEVER_US, .points = SBX_POINTS_ALL, .enabled = 1};
+        .interval_us = NEVER_US, .wait_min_us = NEVER_US, .points = SBX_POINTS_DEFAULT, .enabled = 1};
     uint32_t unsettled = 0;
     void *handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
     if (handle != NULL) {
@@ -281,7 +281,7 @@ int main(void)
     CALLGRIND_START_INSTRUMENTATION;
     measure("empty", "nothing", nothing);
     measure_calls("bare");
-    uint32_t slots = sbx_got_hook_apply(SBX_POINTS_ALL, UINT64_MAX, &unsettled);
+    uint32_t slots = sbx_got_hook_apply(SBX_POINTS_DEFAULT, UINT64_MAX, &unsettled);
     if (!counted_calls_open()) { /* once more, seen by the hooks */
         return 1;
     }

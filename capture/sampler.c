@@ -30,7 +30,9 @@
 #include "watch_writer.h"
 
 enum {
-    SIGNALS_A_TICK = 8,     /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well) */
+    /* 200 threads do not cost 200 signals a tick (async-profiler takes 8 as well), nor 200 looks at short calls: those of a pool whose
+     * workers wait for a task and get one are as many as its threads. Whose message is open is looked at all the same. */
+    LOOKS_A_TICK = 8,
     ANSWER_WAIT_US = 12000, /* for a running thread at a trigger: a tick of 100 Hz and some */
     /* A thread's samples of itself all lie at its calls, so they say little about what it does between two of them. So many
      * gaps apart it is asked by signal all the same: at any instruction, for 2 us. */
@@ -367,7 +369,7 @@ static bool is_long_at_it(const struct sbx_thread *thread, uint64_t now_ns)
 }
 
 static void step_thread(struct sbx_thread *thread, const struct sbx_capture_settings *settings, uint64_t now_ns,
-                        unsigned *signals_left)
+                        unsigned *looks_left)
 {
     uint32_t call_kind = sbx_load_acquire(&thread->entry->call_kind); /* order: acquire entry.call */
     sbx_sample_review(thread, now_ns);
@@ -378,17 +380,19 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         sbx_kernel_counts_look(thread, now_ns);
     }
     uint64_t gap_ns = (uint64_t)settings->gap_us * 750u; /* 3/4 of it: ticks have that much jitter (watch.c) */
-    uint64_t sleep_ns = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0 ? gap_ns : SLEEP_GAPS * gap_ns;
+    bool is_in_message = sbx_load_relaxed(&thread->entry->message_begin_ns) != 0; /* relaxed: wrong by one look */
+    uint64_t sleep_ns = is_in_message ? gap_ns : SLEEP_GAPS * gap_ns;
     if (call_kind != SBX_RECORD_NONE) {
         uint64_t begin_ns = sbx_load_relaxed(&thread->entry->call_begin_ns);
         if (now_ns > begin_ns && now_ns - begin_ns >= sleep_ns && wants_look(thread, begin_ns, settings, now_ns)) {
             thread->seen_call_begin_ns = begin_ns;
             thread->seen_ns = now_ns;
             observe(thread, now_ns, 0);
-        } else if (now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
+        } else if ((is_in_message || *looks_left > 0) && now_ns > begin_ns && now_ns - begin_ns < gap_ns &&
                    now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns &&
                    thread->seen_call_begin_ns != begin_ns) {
             /* One of many short calls, perhaps: the share of looks that meet one is the share of the time in them. */
+            *looks_left -= is_in_message ? 0 : 1;
             thread->seen_call_begin_ns = begin_ns;
             sbx_store_relaxed(&thread->signal_sent_ns, now_ns);
             observe_in_call(thread, now_ns, 0);
@@ -404,14 +408,14 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
         uint64_t last_ns = sbx_load_relaxed(&thread->entry->last_record_ns);
         bool is_due = (now_ns > last_ns && now_ns - last_ns >= gap_ns) ||
                       now_ns - sbx_load_relaxed(&thread->signal_sent_ns) >= UNBIASED_GAPS * gap_ns;
-        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *signals_left > 0) {
+        if ((settings->points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && is_due && *looks_left > 0) {
             struct sbx_where where;
             /* Where signals are made in calls: it may sleep in one that is no point of ours and that the kernel would not
              * restart. Look first. */
             bool is_safe = sbx_load_relaxed(&sbx_the_capture.calls_are_safe) != 0;
             if ((is_safe || (sbx_where_read(thread->tid, &where) && !where.is_blocked)) &&
                 sbx_sample_ask(thread, now_ns, cpu_ns, 0)) {
-                (*signals_left)--;
+                (*looks_left)--;
             }
         }
         return;
@@ -429,7 +433,7 @@ static void step_thread(struct sbx_thread *thread, const struct sbx_capture_sett
 void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_ns)
 {
     uint32_t count = sbx_thread_count();
-    unsigned signals_left = SIGNALS_A_TICK;
+    unsigned looks_left = LOOKS_A_TICK;
     if (!sbx_ring_is_open(&sbx_the_capture.ring)) {
         return; /* recording has not begun */
     }
@@ -438,7 +442,7 @@ void sbx_sampler_step(const struct sbx_capture_settings *settings, uint64_t now_
         uint32_t index = (first_thread + i) % count;
         struct sbx_thread *thread = sbx_thread_at(index);
         if (thread != NULL) {
-            step_thread(thread, settings, now_ns, &signals_left);
+            step_thread(thread, settings, now_ns, &looks_left);
         }
     }
     first_thread = count != 0 ? (first_thread + 1) % count : 0;

@@ -44,7 +44,7 @@ static const struct sbx_policy embedded_default = {
     .capture =
         {
             .enabled = 1,
-            .points = SBX_POINTS_ALL,
+            .points = SBX_POINTS_DEFAULT,
             .interval_us = 1000,
             .gap_us = 5000,
             .blocked_refresh_ms = 5,

@@ -211,8 +211,20 @@ static void print_points(const struct sbx_capture_settings *settings)
     printf("\n");
 }
 
+/* One line of counters. */
+static void print_counts(const struct sbx_thread_entry *entry, bool counts_frees)
+{
+    char frees[48] = "frees not counted"; /* the group "free" is out, as it is by default */
+    if (counts_frees) {
+        snprintf(frees, sizeof frees, "%llu frees", (unsigned long long)entry->free_count);
+    }
+    printf("%llu allocations, %llu bytes, %s, %llu maps, %llu bytes\n", (unsigned long long)entry->alloc_count,
+           (unsigned long long)entry->alloc_bytes, frees, (unsigned long long)entry->map_count,
+           (unsigned long long)entry->map_bytes);
+}
+
 /* The living threads' exact counters, and their sum. */
-static void print_counters(const struct sbx_recording_header *header)
+static void print_counters(const struct sbx_recording_header *header, bool counts_frees)
 {
     const struct sbx_thread_entry *entries =
         (const struct sbx_thread_entry *)(const void *)((const uint8_t *)header + header->threads.at);
@@ -223,19 +235,16 @@ static void print_counters(const struct sbx_recording_header *header)
             continue;
         }
         entry.name[sizeof entry.name - 1] = 0;
-        printf("thread             %u %s: %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n", entry.tid,
-               plain(entry.name), (unsigned long long)entry.alloc_count, (unsigned long long)entry.alloc_bytes,
-               (unsigned long long)entry.free_count, (unsigned long long)entry.map_count,
-               (unsigned long long)entry.map_bytes);
+        printf("thread             %u %s: ", entry.tid, plain(entry.name));
+        print_counts(&entry, counts_frees);
         sum.alloc_count += entry.alloc_count;
         sum.alloc_bytes += entry.alloc_bytes;
         sum.free_count += entry.free_count;
         sum.map_count += entry.map_count;
         sum.map_bytes += entry.map_bytes;
     }
-    printf("living threads     %llu allocations, %llu bytes, %llu frees, %llu maps, %llu bytes\n",
-           (unsigned long long)sum.alloc_count, (unsigned long long)sum.alloc_bytes, (unsigned long long)sum.free_count,
-           (unsigned long long)sum.map_count, (unsigned long long)sum.map_bytes);
+    printf("living threads     ");
+    print_counts(&sum, counts_frees);
 }
 
 /* What it means for the program that this is where times come from. */
@@ -457,7 +466,8 @@ static void print_recording(const struct attachment *attachment, const struct sb
             printf("dropped            %llu %s\n", (unsigned long long)header->drops[i], sbx_drop_name(i));
         }
     }
-    print_counters(header);
+    const struct sbx_capture_settings *in_force = &attachment->control->in_force;
+    print_counters(header, (in_force->points & SBX_POINT_BIT(SBX_GROUP_FREE)) != 0);
 }
 
 static int print_status(const struct attachment *attachment)

@@ -326,7 +326,7 @@ int main(int count, char **arguments)
     }
     struct sbx_capture_settings in = bench_control_page(header)->in_force;
     in.enabled = 1;
-    in.points = SBX_POINTS_ALL;
+    in.points = SBX_POINTS_DEFAULT;
     in.interval_us = 1000;
     in.max_cpu_permille = 0; /* no budget, which no policy can ask for */
     if (!read_options(count, arguments, &in)) {

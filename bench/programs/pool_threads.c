@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pool_threads.c - a pool of threads that take tasks from one queue: what a server of blocking handlers does all day.
  *
- * usage: pool_threads THREADS
- * One thread puts tasks into the queue, which holds some; the others take them, allocate, compute for some microseconds, read a clock,
- * move counters behind a lock of their own shard. Prints a line for each 64 tasks, until nobody reads them. */
+ * usage: pool_threads THREADS [ROUNDS]
+ * One thread puts tasks into the queue, which holds some; the others take them, allocate, compute (20,000 rounds are some 50 us), read
+ * a clock, move counters behind a lock of their own shard. Prints a line for each 64 tasks, until nobody reads them. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
     TASKS_A_LINE = 64,
     SHARDS = 8,
     TASK_BYTES = 600,
-    ROUNDS = 400,
+    ROUNDS = 20000,
 };
 
 static struct {
@@ -32,6 +32,8 @@ static struct {
     uint64_t count, sum;
 } shards[SHARDS];
 
+static int rounds = ROUNDS;
+
 static void handle(uint64_t task)
 {
     struct timespec now;
@@ -39,7 +41,7 @@ static void handle(uint64_t task)
     clock_gettime(CLOCK_MONOTONIC, &now);
     memset(memory, (int)task, TASK_BYTES);
     uint64_t sum = task + (uint64_t)now.tv_nsec;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         sum = sum * UINT64_C(6364136223846793005) + (uint64_t)memory[sum % TASK_BYTES];
     }
     free(memory);
@@ -71,8 +73,9 @@ static void *work(void *unused)
 int main(int count, char **arguments)
 {
     int threads = count > 1 ? atoi(arguments[1]) : 64;
+    rounds = count > 2 ? atoi(arguments[2]) : ROUNDS;
     if (threads < 1 || threads > THREADS_MAX) {
-        fprintf(stderr, "usage: pool_threads THREADS\n");
+        fprintf(stderr, "usage: pool_threads THREADS [ROUNDS]\n");
         return 2;
     }
     for (int i = 0; i < SHARDS; i++) {

@@ -13,6 +13,9 @@
 /* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
 #define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
 #define SBX_POINTS_ALL       (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
+/* Those that are on unless somebody asks otherwise. Not free(): who counts what is freed pays at every call for a number that no report
+ * has, only `stallbox ctl PID status`. */
+#define SBX_POINTS_DEFAULT (SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_FREE))
 /* Groups with calls that the kernel does not restart after a handler (signal(7); of the others libc restarts what it waits
  * with): their hooks also keep our signal away, so they stay in while threads are sampled by signal, recording or not. */
 #define SBX_POINTS_SHIELDING                                                                                  \

@@ -16,7 +16,7 @@ static void test_default_holds_its_own_limits(void **state)
     const struct sbx_policy *policy = sbx_policy_default();
     assert_null(sbx_policy_check(policy));
     assert_int_equal(policy->capture.enabled, 1);
-    assert_int_equal(policy->capture.points, SBX_POINTS_ALL);
+    assert_int_equal(policy->capture.points, SBX_POINTS_DEFAULT);
     assert_int_equal(policy->capture.interval_us, 1000);
     assert_int_equal(policy->capture.anr_ms, 5000);
     assert_int_equal(policy->capture.slow_message_ms, 1000);

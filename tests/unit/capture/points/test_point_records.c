@@ -352,6 +352,7 @@ static void child_counts(void)
     void (*allocate)(int) = (void (*)(int))dlsym(module, "cxx_allocate");
 #endif
     child_start();
+    child_set_points(SBX_POINTS_ALL); /* free() is not in by default */
     free(malloc(1));
     struct counts before = counts_now(), after;
     for (int i = 0; i < 100000; i++) {
