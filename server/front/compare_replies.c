@@ -62,7 +62,9 @@ static int choose_versions(const struct sbx_store_view *view, struct sbx_span_te
     while (*here->version && at < count && strcmp(versions[at].version, here->version) != 0)
         at++;
     if (!*here->version && count > 0) {
-        at = *base->version && strcmp(versions[0].version, base->version) == 0 && count > 1 ? 1 : 0;
+        while (at + 1 < count && (versions[at].machine_days < SBX_CHANGE_MACHINES_MIN ||
+                                  strcmp(versions[at].version, base->version) == 0))
+            at++; /* somebody's own build is not the latest version */
         snprintf(here->version, sizeof(here->version), "%s", versions[at].version);
     }
     if (!*base->version && at + 1 < count)

@@ -162,6 +162,8 @@ static int read_durations(struct sbx_store *store, const struct sbx_issue_span *
     for (size_t i = 0; i < table->count && result == 0; i++) {
         struct sbx_compared_issue *row = &table->rows[i];
         size_t count[SBX_COMPARED_SIDES] = {0, 0};
+        if (row->machines[0] + row->machines[1] < SBX_COMPARED_FEW)
+            continue;
         for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
             if (row->machines[side] > 0)
                 result = read_buckets(store, &spans[side], row->num, counts[side], &count[side]);

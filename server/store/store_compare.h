@@ -10,13 +10,15 @@ enum {
     SBX_COMPARED_BASE = 1,
     SBX_COMPARED_SIDES = 2,
     SBX_COMPARED_MAX = 1000, /* issues of a side: those that the most machines met */
+    SBX_COMPARED_FEW =
+        5, /* of an issue that fewer met, on both sides together, durations are not read: nothing is asked of it */
 };
 
 struct sbx_compared_issue {
     uint8_t id[SBX_ID_BYTES];
     int64_t machines[SBX_COMPARED_SIDES], hits[SBX_COMPARED_SIDES], weight[SBX_COMPARED_SIDES];
     bool was_before; /* met by a lower version than here's; without one, on an earlier day than here's first */
-    int64_t p90_ns[SBX_COMPARED_SIDES]; /* 0: not known */
+    int64_t p90_ns[SBX_COMPARED_SIDES]; /* 0: not known, or of an issue that fewer than SBX_COMPARED_FEW machines met */
     double slow
         [2]
         [SBX_COMPARED_SIDES]; /* share of its stalls that last longer than the p75, and the p90, of both sides together */

@@ -93,6 +93,14 @@ static int compare_versions(struct looking *looking, const char *app, const stru
     return result;
 }
 
+/* The first from `at` on that enough machines have to be looked at; `count`: none. */
+static size_t next_met(const struct sbx_version_met *versions, size_t count, size_t at)
+{
+    while (at < count && sbx_change_look(versions[at].machine_days) == 0)
+        at++;
+    return at < count ? at : count;
+}
+
 /* The latest version, once it has machines enough for another look. */
 static int look_at_versions(struct looking *looking, const char *app)
 {
@@ -101,19 +109,19 @@ static int look_at_versions(struct looking *looking, const char *app)
     struct sbx_version_met versions[VERSIONS];
     size_t count = 0;
     int result = sbx_store_versions(looking->view, &recent, versions, VERSIONS, &count);
-    if (result < 0 || count < 2)
+    /* A version that few machines have is somebody's own build, or made up: neither the latest nor the one before. Machine-days
+     * bound the machines from above: whoever has too few of them needs no counting. */
+    size_t here = next_met(versions, count, 0), base = next_met(versions, count, here + 1);
+    if (result < 0 || base >= count)
         return result;
-    const struct sbx_issue_span spans[SBX_COMPARED_SIDES] = {{versions[0].version, 0, INT64_MAX, app},
-                                                             {versions[1].version, 0, INT64_MAX, app}};
-    /* Machine-days bound the machines from above: whoever has too few of them needs no counting. */
-    int look = sbx_change_look(versions[0].machine_days);
-    if (look == 0)
-        return 0;
-    result = sbx_change_log_was_looked(looking->log, app, versions[0].version, look);
+    const struct sbx_issue_span spans[SBX_COMPARED_SIDES] = {{versions[here].version, 0, INT64_MAX, app},
+                                                             {versions[base].version, 0, INT64_MAX, app}};
+    int look = sbx_change_look(versions[here].machine_days);
+    result = sbx_change_log_was_looked(looking->log, app, versions[here].version, look);
     if (result != 0)
         return result < 0 ? result : 0;
     result = compare_versions(looking, app, spans, look);
-    return result < 0 ? result : sbx_change_log_looked(looking->log, app, versions[0].version, look);
+    return result < 0 ? result : sbx_change_log_looked(looking->log, app, versions[here].version, look);
 }
 
 /* ---- days ---- */

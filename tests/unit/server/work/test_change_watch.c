@@ -119,6 +119,19 @@ static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **s
     assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
 }
 
+static void test_somebodys_own_build_is_not_the_latest_version(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    put(1, 1, TODAY - 3, 0, 60);
+    put(1, 2, TODAY - 3, 100, 60);
+    put(2, 2, TODAY - 3, 100, 30);
+    put(1, 9, TODAY - 3, 500, 3);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 1);
+    assert_int_equal(list(events), 1);
+    assert_string_equal(events[0].version, "1.2.0");
+}
+
 static void test_a_day_above_its_week_is_a_surge(void **state)
 {
     (void)state;
@@ -192,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_STORE(test_a_new_issue_of_the_latest_version_is_told_once),
         WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
+        WITH_STORE(test_somebodys_own_build_is_not_the_latest_version),
         WITH_STORE(test_a_day_above_its_week_is_a_surge),
         WITH_STORE(test_nothing_is_looked_for_where_few_machines_may_not_be_shown),
         cmocka_unit_test(test_an_event_is_json),
