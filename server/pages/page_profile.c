@@ -169,6 +169,42 @@ static void put_apart(struct sbx_byte_buffer *page, const struct sbx_profile_ask
     }
 }
 
+static void put_caller(struct sbx_byte_buffer *page, const struct sbx_profile_ask *ask,
+                       const struct sbx_merged_node *node, bool is_last)
+{
+    SBX_FILL(page, profile_caller, at) {
+        PUT_ASK(PROFILE_CALLER, at, ask)
+    case PROFILE_CALLER_FIND:
+        sbx_fill_text(&at, ask->find);
+        break;
+    case PROFILE_CALLER_PATH:
+        sbx_fill_textf(&at, "%016llx", (unsigned long long)node->path);
+        break;
+    case PROFILE_CALLER_NAME:
+        sbx_fill_text(&at, node->name);
+        break;
+    case PROFILE_CALLER_FURTHER:
+        if (!is_last)
+            sbx_fill_markup(page, &profile_further_markup);
+        break;
+    }
+}
+
+/* Who called what is as wide as the picture, from the outermost on. */
+static void put_chain(struct sbx_byte_buffer *page, const struct sbx_profile_ask *ask, const struct flame *flame)
+{
+    const struct sbx_merged_node *nodes = flame->profile->nodes;
+    uint32_t callers[SBX_MERGED_DEPTH_MAX], count = 0;
+    for (uint32_t node = nodes[flame->view.at].parent; node != 0; node = nodes[node].parent)
+        callers[count++] = node;
+    SBX_FILL(page, profile_chain, at) {
+    case PROFILE_CHAIN_CALLER:
+        for (uint32_t i = count; i > 0; i--)
+            put_caller(page, ask, &nodes[callers[i - 1]], i == 1);
+        break;
+    }
+}
+
 static void put_flame(struct sbx_byte_buffer *page, const struct sbx_profile_ask *ask, const struct flame *flame)
 {
     uint32_t rows = sbx_merged_shared_rows(flame->profile, flame->view.at, SBX_MERGED_HERE);
@@ -178,6 +214,10 @@ static void put_flame(struct sbx_byte_buffer *page, const struct sbx_profile_ask
         break;
     case PROFILE_FLAME_STALLS:
         put_stalls(&at, flame->profile);
+        break;
+    case PROFILE_FLAME_CHAIN:
+        if (flame->may_join && flame->profile->nodes[flame->view.at].depth > 1)
+            put_chain(page, ask, flame);
         break;
     case PROFILE_FLAME_FOUND:
         if (*ask->find && flame->may_join)
@@ -325,12 +365,13 @@ static void put_body(struct sbx_byte_buffer *page, const struct sbx_profile_page
     char link[LINK_BYTES];
     const struct sbx_profile_ask *ask = &self->ask;
     print_link(ask, link);
-    const struct flame whole = {.title = "All of it",
+    uint32_t node = sbx_merged_profile_find(self->profile, strtoull(ask->at, NULL, 16));
+    const struct flame whole = {.title = node ? self->profile->nodes[node].name : "All of it",
                                 .profile = self->profile,
                                 .view = {.title = "Where their time went",
                                          .link = link,
                                          .find = ask->find,
-                                         .at = sbx_merged_profile_find(self->profile, strtoull(ask->at, NULL, 16)),
+                                         .at = node,
                                          .keeps_shared_rows = ask->is_full},
                                 .may_join = true};
     if (!*ask->function || !put_around(page, self))

@@ -266,6 +266,11 @@ static void test_profiles_are_the_same_to_the_byte(void **state)
              (unsigned long long)profile.nodes[profile.nodes[0].first_child].path);
     sbx_page_profile(&self, &page);
     assert_page_is(&page, "profile_full.html");
+    self.ask.is_full = false;
+    snprintf(self.ask.at, sizeof(self.ask.at), "%016llx",
+             (unsigned long long)profile.nodes[profile.nodes[profile.nodes[0].first_child].first_child].path);
+    sbx_page_profile(&self, &page);
+    assert_page_is(&page, "profile_of_a_box.html");
     struct sbx_list_page list = list_of_rows();
     list.profile = &profile;
     sbx_page_issue(&list.issues[0], hostile_sums(), "", &list, &page);
