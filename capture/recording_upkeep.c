@@ -68,12 +68,13 @@ void sbx_upkeep_callstacks(void)
     }
     upkeep.carries_left--;
     uint32_t epoch = sbx_callstack_epoch(table), count = sbx_thread_count();
-    for (uint32_t i = 0; i < count; i++) { /* those of the dead as well: an id left there would come round */
-        uint32_t *last_stack = &sbx_the_capture.threads[i].last_stack;
-        uint32_t seen = sbx_load_acquire(last_stack); /* order: acquire entry.last_stack - its nodes are there */
+    for (uint32_t i = 0; i < 2 * count; i++) { /* those of the dead as well: an id left there would come round */
+        struct sbx_thread_entry *entry = &sbx_the_capture.threads[i / 2];
+        uint32_t *stack = i % 2 == 0 ? &entry->last_stack : &entry->starter_stack;
+        uint32_t seen = sbx_load_acquire(stack); /* order: acquire entry.last_stack - its nodes are there */
         uint32_t carried = sbx_callstack_carry(table, epoch - 1, epoch, seen);
         /* order: release entry.last_stack - the new nodes. When the owner has stored a newer one, that stands. */
-        (void)(carried == seen || sbx_cas_acq_rel(last_stack, &seen, carried));
+        (void)(carried == seen || sbx_cas_acq_rel(stack, &seen, carried));
     }
     for (uint32_t i = 0; i < sbx_the_capture.header->tasks.count; i++) { /* who queued what has not ended */
         struct sbx_task_entry *task = &sbx_the_capture.tasks[i];

@@ -40,10 +40,10 @@ struct sbx_symbolizer; /* symbolizer.h: where names come from */
 enum sbx_cause {
     SBX_CAUSE_UNKNOWN = 0, SBX_CAUSE_CPU, SBX_CAUSE_HIGH_FREQUENCY, SBX_CAUSE_LOCK, SBX_CAUSE_DEADLOCK, SBX_CAUSE_WAIT,
     SBX_CAUSE_SLEEP, SBX_CAUSE_IO, SBX_CAUSE_NETWORK, SBX_CAUSE_IPC, SBX_CAUSE_MEMORY, SBX_CAUSE_GC,
-    SBX_CAUSE_CPU_CONTENTION, SBX_CAUSE_CRASH,
+    SBX_CAUSE_CPU_CONTENTION, SBX_CAUSE_CRASH, SBX_CAUSE_QUEUE,
 };
 /* clang-format on */
-#define SBX_CAUSE_COUNT (SBX_CAUSE_CRASH + 1)
+#define SBX_CAUSE_COUNT (SBX_CAUSE_QUEUE + 1)
 enum sbx_class {
     SBX_CLASS_ON_CPU = 1,
     SBX_CLASS_RUNNABLE = 2,
@@ -76,6 +76,7 @@ struct sbx_verdict {
     uint32_t cycle_count;         /* `deadlock`: so many threads; 0 else */
     char culprit_doing[48]; /* what it did there meanwhile, behind "which": "was in fsync", "computed"; "" not known */
     struct sbx_queued_by queued_by;
+    double lay_ns; /* `queue`: how long the task that was waited for lay in its queue meanwhile */
     struct sbx_evidence evidence[16];
     size_t evidence_count;
     int64_t interval_begin_ns, interval_end_ns; /* the judged interval, relative to the trigger */

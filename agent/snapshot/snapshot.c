@@ -181,6 +181,7 @@ static void check_callstack_ids(struct sbx_snapshot *snapshot)
         struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
         /* Not judged by the time of its record: the watch thread carries it into each new epoch. */
         entry->last_stack = sbx_callstack_check(snapshot, entry->last_stack, UINT64_MAX);
+        entry->starter_stack = sbx_callstack_check(snapshot, entry->starter_stack, UINT64_MAX);
     }
 }
 

@@ -110,6 +110,35 @@ static void add_task(struct sbx_snapshot *snapshot, const struct sbx_task_entry 
     }
 }
 
+/* Who started each thread that lives, as a hop without a queue: its task is the thread. Room for the records is there. */
+static void add_starts(struct sbx_snapshot *snapshot, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < snapshot->header.thread_count && i < SBX_STARTS_MAX; i++) {
+        const struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
+        if (entry->state == SBX_THREAD_LIVE && entry->starter_stack != SBX_STACK_NONE && entry->starter_tid != 0 &&
+            entry->born_ns <= now_ns) {
+            const uint32_t hop = SBX_START_HOPS + i; /* beyond what waits and hops reach in a process's life */
+            const struct sbx_record start = {.kind = SBX_RECORD_HOP,
+                                             .op = SBX_OP_PTHREAD_CREATE,
+                                             .begin_ns = entry->born_ns,
+                                             .end_ns = entry->born_ns,
+                                             .thread = i,
+                                             .peer = entry->starter_tid,
+                                             .wait = hop};
+            const struct sbx_record runs = {.kind = SBX_RECORD_TASK,
+                                            .op = SBX_OP_PTHREAD_CREATE,
+                                            .flags = SBX_FLAG_OPEN,
+                                            .begin_ns = entry->born_ns,
+                                            .end_ns = now_ns,
+                                            .thread = i,
+                                            .stack = entry->starter_stack,
+                                            .wait = hop};
+            snapshot->records[snapshot->record_count++] = start;
+            snapshot->records[snapshot->record_count++] = runs;
+        }
+    }
+}
+
 static int read_queues(struct sbx_snapshot *snapshot, const uint8_t *queues)
 {
     uint32_t count = snapshot->header.queues.count;
@@ -139,9 +168,9 @@ int sbx_tasks_read(struct sbx_snapshot *snapshot, const uint8_t *tasks, const ui
         uint32_t hop = sbx_task_hop_of(open[kept].word);
         kept += is_sound(&open[kept], now_ns) && bsearch(&hop, hops, hop_count, sizeof hop, compare_hops) == NULL;
     }
-    if (error == 0 && kept != 0) {
-        struct sbx_record *grown =
-            realloc(snapshot->records, (snapshot->record_count + 2 * (size_t)kept) * sizeof *grown);
+    if (error == 0) {
+        struct sbx_record *grown = realloc(
+            snapshot->records, (snapshot->record_count + 2 * (size_t)kept + 2 * SBX_STARTS_MAX) * sizeof *grown);
         error = grown == NULL ? -ENOMEM : 0;
         snapshot->records = grown != NULL ? grown : snapshot->records;
         qsort(open, kept, sizeof *open, by_age);
@@ -155,6 +184,9 @@ int sbx_tasks_read(struct sbx_snapshot *snapshot, const uint8_t *tasks, const ui
     }
     free(hops);
     free(open);
-    error = error == 0 && kept != 0 ? sbx_records_sort(snapshot) : error;
+    if (error == 0) {
+        add_starts(snapshot, now_ns);
+        error = sbx_records_sort(snapshot);
+    }
     return error == 0 ? read_queues(snapshot, queues) : error;
 }

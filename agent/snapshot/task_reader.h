@@ -5,7 +5,10 @@
 
 #include "snapshot.h"
 
+#define SBX_START_HOPS UINT32_C(0xfff00000) /* numbers of hops that are the start of a thread */
+
 enum {
+    SBX_STARTS_MAX = 256,      /* threads of which it is told who started them */
     SBX_PENDING_TASKS_MAX = 64 /* of those that lie in queues the oldest are told: how many there are say the queues */
 };
 

@@ -13,12 +13,12 @@
 #include "waiter_table.h"
 
 #define RAN_LONG_NS UINT64_C(1000000)  /* always told */
-#define LAY_LONG_NS UINT64_C(10000000) /* told once an interval: behind a slow task all that follow lie for long */
+#define LAY_LONG_NS UINT64_C(10000000) /* told once an interval, and in bursts: behind a slow task all lie for long */
 
 enum {
     SHORT_EVERY = 10,       /* intervals: a sample of the tasks that were neither */
     FOLLOW_EVERY_NS = 4000, /* a walk and an entry cost 0.1 to 0.2 us: 3 to 5 % of a thread that does nothing else */
-    FOLLOW_BURST = 64,
+    BURST = 64,
 };
 
 /* An id of a task that is counted and not followed has the index of its queue. */
@@ -56,16 +56,13 @@ static struct sbx_queue_entry *queue_of(const struct sbx_task_entry *entry)
     return entry->queue != 0 ? sbx_queue_of(entry->queue, entry->op) : NULL;
 }
 
-/* The generic cell rate algorithm (ITU-T I.371): a task each FOLLOW_EVERY_NS, and FOLLOW_BURST at once. */
-static bool may_follow(struct sbx_thread *thread, uint64_t now_ns)
+/* The generic cell rate algorithm (ITU-T I.371): one each `every_ns`, and BURST at once. `*next_ns`: when the next one is due. */
+static bool take_turn(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns)
 {
-    uint64_t next_ns = thread->tasks.follow_ns;
-    const uint64_t burst_ns = (uint64_t)FOLLOW_BURST * FOLLOW_EVERY_NS;
-    if (next_ns > now_ns) {
+    if (*next_ns > now_ns) {
         return false;
     }
-    next_ns = now_ns - next_ns > burst_ns ? now_ns - burst_ns : next_ns;
-    thread->tasks.follow_ns = next_ns + FOLLOW_EVERY_NS;
+    *next_ns = (now_ns - *next_ns > BURST * every_ns ? now_ns - BURST * every_ns : *next_ns) + every_ns;
     return true;
 }
 
@@ -136,7 +133,8 @@ SBX_HOOK_SAFE SBX_NOINLINE uint64_t sbx_task_queued(uint8_t group, uint8_t op, u
     struct sbx_task_entry filled = {
         .queue = queue, .queued_ns = sbx_thread_wall_ns(thread), .match = match, .op = op, .group = group};
     filled.before = counts != NULL ? sbx_queue_comes(counts, filled.queued_ns) : 0;
-    uint64_t id = may_follow(thread, filled.queued_ns) ? follow(thread, &filled, key) : 0;
+    uint64_t id =
+        take_turn(&thread->tasks.follow_ns, filled.queued_ns, FOLLOW_EVERY_NS) ? follow(thread, &filled, key) : 0;
     errno = saved_errno;
     return id != 0 ? id : counted_id(counts);
 }
@@ -156,8 +154,9 @@ SBX_HOOK_SAFE void sbx_task_merged(uint64_t id)
 /* Is this one told? `thread` is the caller. */
 static bool is_told(struct sbx_thread *thread, uint64_t lay_ns, uint64_t ran_ns, uint64_t now_ns)
 {
-    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns), since_ns = now_ns - thread->tasks.told_ns;
-    bool is_due = lay_ns >= LAY_LONG_NS ? since_ns >= interval_ns : since_ns >= SHORT_EVERY * interval_ns;
+    uint64_t interval_ns = sbx_load_relaxed(&sbx_the_capture.interval_ns);
+    bool is_due = lay_ns >= LAY_LONG_NS ? take_turn(&thread->tasks.lay_ns, now_ns, interval_ns)
+                                        : now_ns - thread->tasks.told_ns >= SHORT_EVERY * interval_ns;
     if (ran_ns < RAN_LONG_NS && !is_due) {
         return false;
     }
@@ -386,6 +385,37 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id)
         }
     }
     errno = saved_errno;
+}
+
+SBX_HOOK_SAFE SBX_NOINLINE uint32_t sbx_task_stack_here(uint32_t *tid_out)
+{
+    struct sbx_thread *thread = is_wanted(SBX_GROUP_TASK) ? find_self() : NULL;
+    struct sbx_walk_registers here;
+    *tid_out = 0;
+    if (thread == NULL) {
+        return SBX_STACK_NONE;
+    }
+    int saved_errno = errno;
+    sbx_thread_enter(thread);
+    if (SBX_UNLIKELY(thread->stack_high == 0)) {
+        sbx_thread_find_stack(thread);
+    }
+    sbx_registers_here(&here);
+    uint32_t stack = sbx_capture_stack(thread, &here);
+    *tid_out = thread->tid;
+    sbx_thread_leave(thread);
+    errno = saved_errno;
+    return stack;
+}
+
+SBX_HOOK_SAFE void sbx_task_begin_uncounted(uint64_t queue)
+{
+    struct sbx_thread *thread = sbx_self;
+    struct sbx_queue_entry *counts =
+        sbx_capture_is_open() && sbx_thread_is_registered(thread) ? sbx_queue_known(queue) : NULL;
+    if (counts != NULL) {
+        sbx_queue_goes(counts, sbx_thread_wall_ns(thread));
+    }
 }
 
 SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread)

@@ -41,6 +41,12 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_task_cancelled(uint64_t id);
 /* It was queued once more while it lay there, and will run once for all. */
 SBX_HOOK_SAFE void sbx_task_merged(uint64_t id);
 
+/* Callstack id of the calling thread, for who is about to start a thread, and its number; 0: nothing is recorded. */
+SBX_HOOK_SAFE SBX_NOINLINE uint32_t sbx_task_stack_here(uint32_t *tid_out);
+
+/* A task that is not followed begins: it is counted where its queue is. */
+SBX_HOOK_SAFE void sbx_task_begin_uncounted(uint64_t queue);
+
 /* The thread ends: so do its tasks. */
 SBX_HOOK_SAFE void sbx_tasks_leave(struct sbx_thread *thread);
 

@@ -229,7 +229,12 @@ static int dispatch(const struct dispatched *what, struct source *source, source
 {
     uint64_t task = task_of(source, function, data);
     if (task == 0) {
-        return what->dispatch(source, function, data);
+        const void *context = source->context;
+        int stays = what->dispatch(source, function, data);
+        if (!stays && what == &idle_dispatch) {
+            sbx_task_begin_uncounted(number_of_queue(context));
+        }
+        return stays;
     }
     sbx_task_begin(task);
     int goes_on = what->dispatch(source, function, data);

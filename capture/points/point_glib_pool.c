@@ -26,6 +26,7 @@ struct pool {
 
 static pool_function *served[POOLS]; /* by number of our function; set once */
 static uint32_t served_count;
+static uint64_t pools[POOLS]; /* the pool that each serves, once something was pushed */
 
 /* ---- pools ---- */
 
@@ -39,6 +40,7 @@ static void serve(uint32_t number, void *data, void *user_data)
     uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_of_item(number, data), 0) : 0;
     pool_function *function = sbx_load_acquire(&served[number]); /* order: acquire served */
     if (task == 0) {
+        sbx_task_begin_uncounted(sbx_load_relaxed(&pools[number])); /* relaxed: a number */
         function(data, user_data);
         return;
     }
@@ -98,6 +100,7 @@ static int hook_g_thread_pool_push(struct pool *pool, void *data, void **error)
 {
     for (uint32_t i = 0; pool != NULL && i < POOLS; i++) {
         if (pool->function == servers[i]) {
+            sbx_store_relaxed(&pools[i], (uint64_t)(uintptr_t)pool); /* relaxed: a number */
             (void)sbx_task_queued(SBX_GROUP_GLIB, SBX_OP_G_THREAD_POOL_PUSH, (uint64_t)(uintptr_t)pool,
                                   key_of_item(i, data), 0);
             break;
@@ -140,6 +143,7 @@ SBX_NOINLINE static void begin_popped(const void *queue, const void *data)
 {
     uint64_t task = sbx_capture_is_open() ? sbx_task_find(key_in_queue(queue, data), 0) : 0;
     if (task == 0) {
+        sbx_task_begin_uncounted((uint64_t)(uintptr_t)queue);
         return;
     }
     sbx_task_begin(task);

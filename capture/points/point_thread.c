@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* point_thread.c - where a thread begins: it registers itself before its own function is called. Nothing is recorded.
+/* point_thread.c - where a thread begins: it registers itself before its own function is called, and notes who started it.
  *
  * A thread that only computes passes no other point, and only a thread itself can say which stack its handlers run on and
  * what it blocks: without this it could not be sampled by signal. The function that the C library calls is ours then; it
@@ -9,6 +9,7 @@
  *
  * In the loader's group: hooked for as long as anything is. */
 #include "point.h"
+#include "task.h"
 
 #include <pthread.h>
 #include <threads.h>
@@ -34,7 +35,7 @@ struct beginning {
 
 static struct seat {
     uint32_t state;
-    uint32_t reserved;
+    uint32_t starter_stack, starter_tid; /* of who starts it */
     struct beginning beginning;
 } seats[SEATS];
 static uint32_t next_seat; /* where the search begins: a hint */
@@ -62,9 +63,15 @@ static void give_back(struct seat *seat)
 SBX_NOINLINE static struct beginning begin(struct seat *seat)
 {
     struct beginning beginning = seat->beginning;
+    uint32_t starter_stack = seat->starter_stack, starter_tid = seat->starter_tid;
     give_back(seat);
     if (sbx_self == NULL && sbx_capture_is_open()) {
-        sbx_thread_register_self();
+        struct sbx_thread *thread = sbx_thread_register_self();
+        if (thread != NULL) {
+            sbx_store_relaxed(&thread->entry->starter_tid, starter_tid); /* relaxed: told only with a stack */
+            /* order: release entry.last_stack - its nodes are there */
+            sbx_store_release(&thread->entry->starter_stack, starter_stack);
+        }
     }
     return beginning;
 }
@@ -96,6 +103,7 @@ static int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attribut
         return real_pthread_create(thread, attributes, body, argument);
     }
     seat->beginning = (struct beginning){(any_body *)body, argument};
+    seat->starter_stack = sbx_task_stack_here(&seat->starter_tid);
     int result = real_pthread_create(thread, attributes, begin_pthread, seat);
     if (result != 0) {
         give_back(seat);
@@ -110,6 +118,7 @@ static int hook_thrd_create(thrd_t *thread, thrd_start_t body, void *argument)
         return real_thrd_create(thread, body, argument);
     }
     seat->beginning = (struct beginning){(any_body *)body, argument};
+    seat->starter_stack = sbx_task_stack_here(&seat->starter_tid);
     int result = real_thrd_create(thread, begin_thrd, seat);
     if (result != thrd_success) {
         give_back(seat);

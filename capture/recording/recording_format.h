@@ -453,8 +453,9 @@ struct sbx_thread_entry {
     char name[16];  /* as the kernel has it; local only */
     uint64_t born_ns;
     uint64_t died_ns;
-    uint64_t away_ns; /* when its thread gave it back for the time of a wait; 0: it sits there, or has ended */
-    uint64_t reserved;
+    uint64_t away_ns;       /* when its thread gave it back for the time of a wait; 0: it sits there, or has ended */
+    uint32_t starter_stack; /* callstack id of who started the thread; 0: not known. Carried into each new epoch */
+    uint32_t starter_tid;
     /* written by the thread itself from here */
     uint64_t alloc_count; /* exact since registration, recorded or not */
     uint64_t alloc_bytes;

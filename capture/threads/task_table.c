@@ -121,6 +121,19 @@ SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op)
     return NULL;
 }
 
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue)
+{
+    uint32_t count = sbx_the_capture.header->queues.count;
+    uint32_t place = (uint32_t)(queue * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    for (uint32_t i = 0; i < SBX_QUEUE_PROBES && count != 0; i++) {
+        struct sbx_queue_entry *entry = &sbx_the_capture.queues[(place + i) % count];
+        if (sbx_load_relaxed(&entry->queue) == queue) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 /* The counts of the window that holds now. Two that meet at its begin may lose a count of it; the totals lose none. */
 static struct sbx_queue_window *window_of(struct sbx_queue_entry *queue, uint64_t now_ns)
 {

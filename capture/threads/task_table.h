@@ -52,6 +52,9 @@ SBX_HOOK_SAFE bool sbx_task_move(struct sbx_task_entry *entry, uint32_t hop, enu
 /* The entry of queue number `queue` (not 0), taken when it is new; NULL: there are too many queues. */
 SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_of(uint64_t queue, uint8_t op);
 
+/* The same, when there is one already; NULL: nothing came into that queue so far. */
+SBX_HOOK_SAFE struct sbx_queue_entry *sbx_queue_known(uint64_t queue);
+
 /* A task comes in; returns how many lay there before it. */
 SBX_HOOK_SAFE uint32_t sbx_queue_comes(struct sbx_queue_entry *queue, uint64_t now_ns);
 

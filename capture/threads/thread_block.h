@@ -172,6 +172,7 @@ struct sbx_thread_tasks {
         uint64_t place; /* of the frame that began it */
     } open[SBX_TASKS_NESTED];
     uint64_t follow_ns;   /* the next task that it queues is followed from then on */
+    uint64_t lay_ns;      /* the next that lay for long is told from then on */
     uint64_t told_ns;     /* newest task that it told of */
     uint64_t popped;      /* the item that it works at until its next pop; 0: none */
     uint64_t popped_from; /* and from which queue that is */

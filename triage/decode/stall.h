@@ -122,6 +122,15 @@ struct sbx_stall_task {
     bool lies, runs, cancelled, merged; /* lies: in its queue still; runs: still; neither: it has ended */
 };
 
+/* A queue into which tasks came, at the trigger and in the last seconds before it. */
+struct sbx_stall_queue {
+    uint64_t pending;       /* tasks that lay in it */
+    uint64_t queued, begun; /* in the window */
+    uint32_t window_ms;     /* 0: nothing came or went lately */
+    uint32_t object;        /* ordinal + 1; 0 none */
+    uint8_t op;             /* enum sbx_op: how tasks came into it */
+};
+
 struct sbx_stall {
     uint8_t payload_id[16], session_id[16];
     char payload_id_text[33]; /* lower hex */
@@ -189,6 +198,8 @@ struct sbx_stall {
     struct sbx_stall_record *records;       /* grouped by thread, by end within a thread */
     struct sbx_stall_task
         *tasks; /* records of kinds HOP and TASK, which are not among the others; by runner, then by begin */
+    struct sbx_stall_queue *queues;
+    uint32_t queue_count;
     struct sbx_stall_count *counts; /* records of kind KERNEL, which are not among the others; ordered alike */
     uint32_t module_count, thread_count, frame_count, callstack_count; /* ids 1..callstack_count */
     size_t record_count, count_count, task_count;

@@ -226,6 +226,7 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     static const Stallbox__V1__Records no_records = STALLBOX__V1__RECORDS__INIT;
     static const Stallbox__V1__Processes no_processes = STALLBOX__V1__PROCESSES__INIT;
     static const Stallbox__V1__Watches no_watches = STALLBOX__V1__WATCHES__INIT;
+    static const Stallbox__V1__Queues no_queues = STALLBOX__V1__QUEUES__INIT;
     int result = take_identity(stall, payload, envelope_id, why, why_bytes);
     if (result == 0) {
         take_circumstances(stall, payload);
@@ -255,6 +256,9 @@ static int take_payload(struct sbx_stall *stall, const Stallbox__V1__Payload *pa
     if (result == 0) {
         result =
             sbx_stall_take_watches(stall, payload->watches != NULL ? payload->watches : &no_watches, why, why_bytes);
+    }
+    if (result == 0) {
+        result = sbx_stall_take_queues(stall, payload->queues != NULL ? payload->queues : &no_queues, why, why_bytes);
     }
     if (result == 0) {
         result = take_trigger(stall, payload->trigger, why, why_bytes);
@@ -366,5 +370,6 @@ void sbx_stall_destroy(struct sbx_stall *stall)
     free(stall->records);
     free(stall->counts);
     free(stall->tasks);
+    free(stall->queues);
     free(stall);
 }

@@ -509,6 +509,31 @@ int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records 
     return part_counts(stall);
 }
 
+int sbx_stall_take_queues(struct sbx_stall *stall, const Stallbox__V1__Queues *columns, char *why, size_t why_bytes)
+{
+    const size_t lengths[] = {columns->n_object, columns->n_op,    columns->n_pending,
+                              columns->n_queued, columns->n_begun, columns->n_window_ms};
+    if (!are_equal(lengths, sizeof lengths / sizeof lengths[0])) {
+        return refuse(why, why_bytes, "the columns of Queues differ in length");
+    }
+    stall->queues = rows_of(columns->n_op, sizeof *stall->queues);
+    if (stall->queues == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < columns->n_op; i++) {
+        if (columns->op[i] > UINT8_MAX) {
+            return refuse(why, why_bytes, "queue %zu has op %u", i, columns->op[i]);
+        }
+        stall->queues[stall->queue_count++] = (struct sbx_stall_queue){.pending = columns->pending[i],
+                                                                       .queued = columns->queued[i],
+                                                                       .begun = columns->begun[i],
+                                                                       .window_ms = columns->window_ms[i],
+                                                                       .object = columns->object[i],
+                                                                       .op = (uint8_t)columns->op[i]};
+    }
+    return 0;
+}
+
 int sbx_stall_take_watches(struct sbx_stall *stall, const Stallbox__V1__Watches *columns, char *why, size_t why_bytes)
 {
     const size_t lengths[] = {columns->n_kind, columns->n_state,      columns->n_thread,

@@ -23,6 +23,7 @@ int sbx_stall_take_processes(struct sbx_stall *stall, const Stallbox__V1__Proces
                              size_t why_bytes);
 int sbx_stall_take_threads(struct sbx_stall *stall, const Stallbox__V1__Threads *columns, char *why, size_t why_bytes);
 int sbx_stall_take_records(struct sbx_stall *stall, const Stallbox__V1__Records *columns, char *why, size_t why_bytes);
+int sbx_stall_take_queues(struct sbx_stall *stall, const Stallbox__V1__Queues *columns, char *why, size_t why_bytes);
 int sbx_stall_take_watches(struct sbx_stall *stall, const Stallbox__V1__Watches *columns, char *why, size_t why_bytes);
 
 #endif

@@ -459,6 +459,42 @@ static int print_wakes(struct printer *printer)
     return result;
 }
 
+/* An arrow from where a task was queued to where it began. What was queued before the records begin would only stretch the picture. */
+static void print_task(struct printer *printer, const struct sbx_stall_task *task)
+{
+    struct sbx_perfetto *trace = &printer->trace;
+    const struct sbx_stall *stall = printer->report->stall;
+    char runner[LABEL_BYTES], submitter[LABEL_BYTES];
+    if (task->runner < 0 || task->from < 0 || task->queued_ns < -stall->trigger.history_ns) {
+        return;
+    }
+    sbx_thread_label(stall, (uint32_t)task->runner, runner, sizeof runner);
+    sbx_thread_label(stall, (uint32_t)task->from, submitter, sizeof submitter);
+    uint64_t flow = ++printer->flows;
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)task->from, OF_CALLS), task->queued_ns,
+                             "queues a task");
+    sbx_perfetto_flow(trace, flow, false);
+    sbx_perfetto_note_text(trace, "by", sbx_op_name(task->op));
+    sbx_perfetto_note_text(trace, "runner", runner);
+    sbx_perfetto_note_count(trace, "before", task->before);
+    sbx_perfetto_callstack(trace, task->stack);
+    sbx_perfetto_event_end(trace);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)task->runner, OF_CALLS), task->begun_ns,
+                             "begins a task");
+    sbx_perfetto_flow(trace, flow, true);
+    sbx_perfetto_note_text(trace, "queued by", submitter);
+    sbx_perfetto_note_number(trace, "lay_ms", ms_of(task->begun_ns - task->queued_ns));
+    sbx_perfetto_event_end(trace);
+}
+
+static void print_tasks(struct printer *printer)
+{
+    const struct sbx_stall *stall = printer->report->stall;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        print_task(printer, &stall->tasks[i]);
+    }
+}
+
 /* One sample a look. Of a run's looks only the last has a time of its own, the first is a record before; the others are
  * put between them at even gaps. */
 static void print_looks(struct printer *printer, uint32_t thread, const struct sbx_stall_record *record)
@@ -610,6 +646,7 @@ int sbx_print_perfetto(const struct sbx_report *report, FILE *out)
     if (result == 0) {
         print_kernel_counts(&printer);
         result = print_wakes(&printer);
+        print_tasks(&printer);
     }
     print_verdict(&printer); /* last, because it also says what had to be left out */
     int written = sbx_perfetto_finish(&printer.trace);

@@ -32,6 +32,7 @@
 #include "record_kinds.h"
 #include "runtime_stop.h"
 #include "pressure.h"
+#include "queue_wait.h"
 #include "thread_judge.h"
 #include "usage.h"
 #include "verdict_words.h"
@@ -124,7 +125,7 @@ static double confidence_of(const struct sbx_report *report, const struct sbx_ju
     bool is_nearest = judgement->class_ != SBX_CLASS_OFF_CPU ? judgement->path.unnamed_share > 0.5
                                                              : judgement->unnamed_module != NULL;
     confidence *= judgement->location == NULL || !judgement->location->named ? 0.6 : is_nearest ? 0.95 : 1;
-    if (verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_WAIT) {
+    if (verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_WAIT || verdict->cause == SBX_CAUSE_QUEUE) {
         bool is_one_of_several = sbx_has_evidence_value(verdict, "inferred");
         confidence *= source == SBX_CULPRIT_NAMED  ? 1
                       : source == SBX_CULPRIT_NONE ? 0.85
@@ -343,6 +344,8 @@ static int name_culprit(struct sbx_report *report, struct sbx_judgement *judgeme
         return sbx_culprit_of_wait(report, judgement);
     case SBX_CAUSE_CPU_CONTENTION:
         return sbx_culprit_of_contention(report, judgement);
+    case SBX_CAUSE_QUEUE:
+        return sbx_queue_wait_tell(report, judgement);
     case SBX_CAUSE_IO:
     case SBX_CAUSE_NETWORK:
         return sbx_culprit_is_told(judgement) ? sbx_culprit_of_wait(report, judgement) : 0;
@@ -383,9 +386,11 @@ static int rank_of_evidence(const char *kind)
     static const struct {
         const char *kind;
         int rank;
-    } ranks[] = {{"signal", 0},   {"crash", 0},     {"blocked", 1},   {"samples", 1}, {"callers", 1},   {"cycle", 2},
-                 {"holder", 2},   {"inferred", 2},  {"waker", 2},     {"peer", 2},    {"meanwhile", 2}, {"rival", 2},
-                 {"external", 2}, {"operation", 2}, {"queued_by", 2}, {"loss", 4}};
+    } ranks[] = {{"signal", 0},     {"crash", 0},  {"blocked", 1},  {"samples", 1},   {"callers", 1},
+                 {"cycle", 2},      {"holder", 2}, {"inferred", 2}, {"waker", 2},     {"peer", 2},
+                 {"meanwhile", 2},  {"rival", 2},  {"external", 2}, {"operation", 2}, {"queued_by", 2},
+                 {"started_by", 2}, {"queue", 1},  {"blocker", 2},  {"filled", 2},    {"rate", 2},
+                 {"loss", 4}};
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         if (strcmp(kind, ranks[i].kind) == 0) {
             return ranks[i].rank;
@@ -454,8 +459,10 @@ int sbx_attribute(struct sbx_report *report)
     if (verdict->cause == SBX_CAUSE_GC) {
         sbx_runtime_stop_tell(report, interval);
     }
+    (void)sbx_queue_wait_judge(report, &judgement);
     int source = result == 0 ? name_culprit(report, &judgement) : result;
     sbx_origin_tell(report, &judgement);
+    sbx_queue_tell_pending(report);
     sbx_pressure_tell(stall, &judgement, verdict);
     tell_usage(&usage, verdict);
     tell_losses(report, &judgement, verdict);

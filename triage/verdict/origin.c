@@ -86,7 +86,7 @@ static const struct sbx_stall_task *outer_of(const struct sbx_stall *stall, cons
 {
     const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
     return outer == NULL || outer == task || outer->stack == task->stack || outer->op == SBX_OP_G_TIMEOUT_ADD ||
-                   outer->op == SBX_OP_UV_TIMER_START
+                   outer->op == SBX_OP_UV_TIMER_START || outer->op == SBX_OP_PTHREAD_CREATE
                ? NULL
                : outer;
 }
@@ -126,9 +126,22 @@ static const struct sbx_stall_task *named_for(const struct sbx_report *report, c
     return task;
 }
 
+/* Who started the thread: no task of a queue is known that it ran. */
+static void tell_start(struct sbx_report *report, const struct sbx_stall_task *start, const char *whose)
+{
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
+    thread_text(report->stall, start->from, thread);
+    sbx_evidence_add(&report->verdict, "started_by", (double)-start->begun_ns / 1e6, "%s was started by %s on %s",
+                     whose, submitter_text(report, start, function), thread);
+}
+
 static void tell_task(struct sbx_report *report, const struct sbx_stall_task *task)
 {
     struct sbx_verdict *verdict = &report->verdict;
+    if (task->op == SBX_OP_PTHREAD_CREATE) {
+        tell_start(report, task, "the thread");
+        return;
+    }
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES], before[64] = "";
     const struct sbx_stall_task *named = named_for(report, task);
     const struct sbx_location *location = sbx_blame_submitter(report, named->stack);
@@ -212,6 +225,10 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
         char culprit[SBX_THREAD_TEXT_BYTES];
         thread_text(stall, others->from, thread);
         sbx_thread_text(stall, (uint32_t)verdict->culprit_thread, culprit);
+        if (others->op == SBX_OP_PTHREAD_CREATE) {
+            tell_start(report, others, culprit);
+            return;
+        }
         sbx_duration_text(lay_ns(others), lay);
         sbx_evidence_add(verdict, "queued_by", lay_ns(others) / 1e6,
                          "what %s did was queued by %s on %s %s before it began (%s)", culprit,

@@ -499,6 +499,14 @@ void sbx_headline_write(const struct sbx_report *report, const struct sbx_judgem
         write_culprit(verdict, culprit, "; for ", behind, sizeof behind);
         say(verdict, "%s waited %s%s %s (%s)%s", thread, spent, so_far, place, call, behind);
         break;
+    case SBX_CAUSE_QUEUE: {
+        char lay[SBX_DURATION_TEXT_BYTES];
+        sbx_duration_text(verdict->lay_ns, lay);
+        write_culprit(verdict, culprit, ", behind ", behind, sizeof behind);
+        say(verdict, "%s waited %s%s %s for a task that lay in its queue for %s%s", thread, spent, so_far, place, lay,
+            behind);
+        break;
+    }
     case SBX_CAUSE_GC:
         say(verdict, "%s was stopped for %s by the garbage collector%s%s %s", thread, spent,
             judgement->collector != NULL ? " of " : "", judgement->collector != NULL ? judgement->collector : "",

@@ -12,7 +12,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 60,
+    COLUMNS_MAX = 66,
     FORMAT = 1
 };
 
@@ -233,6 +233,26 @@ static void encode_watches(const struct sbx_redacted *redacted, Stallbox__V1__Wa
     }
 }
 
+static void encode_queues(const struct sbx_redacted *redacted, Stallbox__V1__Queues *out, struct columns *columns)
+{
+    size_t rows = redacted->queue_count;
+    COLUMN(out, object, rows);
+    COLUMN(out, op, rows);
+    COLUMN(out, pending, rows);
+    COLUMN(out, queued, rows);
+    COLUMN(out, begun, rows);
+    COLUMN(out, window_ms, rows);
+    for (size_t i = 0; i < rows && !columns->failed; i++) {
+        const struct sbx_redacted_queue *queue = &redacted->queues[i];
+        out->object[i] = queue->object;
+        out->op[i] = queue->op;
+        out->pending[i] = queue->pending;
+        out->queued[i] = queue->queued;
+        out->begun[i] = queue->begun;
+        out->window_ms[i] = queue->window_ms;
+    }
+}
+
 static uint32_t at_most(uint64_t value, uint32_t max)
 {
     return value < max ? (uint32_t)value : max;
@@ -353,6 +373,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     Stallbox__V1__Functions functions = STALLBOX__V1__FUNCTIONS__INIT;
     Stallbox__V1__Redactions redactions = STALLBOX__V1__REDACTIONS__INIT;
     Stallbox__V1__Watches watches = STALLBOX__V1__WATCHES__INIT;
+    Stallbox__V1__Queues queues = STALLBOX__V1__QUEUES__INIT;
     Stallbox__V1__Overhead overhead = STALLBOX__V1__OVERHEAD__INIT;
     Stallbox__V1__Sampling sampling = STALLBOX__V1__SAMPLING__INIT;
     Stallbox__V1__Processes processes = STALLBOX__V1__PROCESSES__INIT;
@@ -377,6 +398,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     encode_callstacks(redacted, &callstacks, &columns);
     encode_records(redacted, &records, &columns);
     encode_watches(redacted, &watches, &columns);
+    encode_queues(redacted, &queues, &columns);
 
     uint8_t ids[6][SBX_PAYLOAD_ID_BYTES]; /* protobuf-c wants them writable */
     memcpy(ids[0], snapshot->header.snapshot_id, sizeof ids[0]);
@@ -434,6 +456,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
     payload.records = &records;
     payload.redactions = &redactions;
     payload.watches = &watches;
+    payload.queues = redacted->queue_count != 0 ? &queues : NULL;
     payload.overhead = &overhead;
     payload.processes = redacted->process_count != 0 ? &processes : NULL;
     payload.sampling = sampled != NULL ? &sampling : NULL;

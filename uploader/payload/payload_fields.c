@@ -156,6 +156,13 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     NUMBER(SBX_IN_OVERHEAD, 6, "gap_us", MICROSECONDS_MAX, "gap it came to"),
     NUMBER(SBX_IN_OVERHEAD, 7, "shed", SBX_POINTS_KNOWN, "kinds of calls no longer observed, as bits"),
     NUMBER(SBX_IN_OVERHEAD, 8, "changes", UINT32_MAX, "how often one of these was changed"),
+    CHILD(31, SBX_IN_QUEUES, "queues", "framing of the group below"),
+    COLUMN(SBX_IN_QUEUES, 1, SBX_FIELD_UINT, "object", ROWS_MAX, "which queue, by order"),
+    COLUMN(SBX_IN_QUEUES, 2, SBX_FIELD_UINT, "op", SBX_OP_MAX - 1, "how tasks come into it: a function, by number"),
+    COLUMN(SBX_IN_QUEUES, 3, SBX_FIELD_UINT, "pending", SBX_NUMBER_MAX, "tasks that lay in it"),
+    COLUMN(SBX_IN_QUEUES, 4, SBX_FIELD_UINT, "queued", SBX_NUMBER_MAX, "tasks that came in the last seconds"),
+    COLUMN(SBX_IN_QUEUES, 5, SBX_FIELD_UINT, "begun", SBX_NUMBER_MAX, "tasks that were begun in the last seconds"),
+    COLUMN(SBX_IN_QUEUES, 6, SBX_FIELD_UINT, "window_ms", MILLISECONDS_MAX, "how many seconds those are"),
     CHILD(21, SBX_IN_SAMPLING, "sampling", "framing of the group below"),
     NUMBER(SBX_IN_SAMPLING, 1, "weight", SBX_WEIGHT_MAX, "how many stalls this one stands for"),
     NUMBER(SBX_IN_SAMPLING, 2, "one_in", SBX_WEIGHT_MAX, "it was picked with the chance of one in so many"),
@@ -197,6 +204,7 @@ const char *sbx_payload_message_name(enum sbx_payload_message message)
         [SBX_IN_FRAMES] = "frames",         [SBX_IN_CALLSTACKS] = "callstacks", [SBX_IN_RECORDS] = "records",
         [SBX_IN_REDACTIONS] = "redactions", [SBX_IN_WATCHES] = "watches",       [SBX_IN_FUNCTIONS] = "functions",
         [SBX_IN_OVERHEAD] = "overhead",     [SBX_IN_SAMPLING] = "sampling",     [SBX_IN_PROCESSES] = "processes",
+        [SBX_IN_QUEUES] = "queues",
     };
     return names[message];
 }

@@ -26,6 +26,7 @@ enum sbx_payload_message {
     SBX_IN_OVERHEAD,
     SBX_IN_SAMPLING,
     SBX_IN_PROCESSES,
+    SBX_IN_QUEUES,
     SBX_PAYLOAD_MESSAGES
 };
 
@@ -52,7 +53,7 @@ struct sbx_payload_field {
 };
 
 enum {
-    SBX_PAYLOAD_FIELDS_MAX = 128
+    SBX_PAYLOAD_FIELDS_MAX = 160
 };
 
 extern const struct sbx_payload_field sbx_payload_fields[];

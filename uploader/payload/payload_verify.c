@@ -262,12 +262,13 @@ static int check_reference(const struct walk *walk, enum sbx_payload_message mes
 }
 
 struct rows {
-    uint64_t modules, threads, frames, callstacks, records, watches, functions, processes;
+    uint64_t modules, threads, frames, callstacks, records, watches, functions, processes, queues;
 };
 
 static int check_references(const struct walk *walk, const struct rows *rows)
 {
-    const uint64_t objects = rows->records + rows->threads; /* there cannot be more than places that name one */
+    const uint64_t objects =
+        rows->records + rows->threads + rows->queues; /* there cannot be more than places that name one */
     const struct {
         uint8_t message, number;
         uint64_t limit;
@@ -281,6 +282,7 @@ static int check_references(const struct walk *walk, const struct rows *rows)
         {SBX_IN_THREADS, 9, rows->processes},
         {SBX_IN_FRAMES, 1, rows->modules + 2},
         {SBX_IN_CALLSTACKS, 1, rows->frames == 0 ? 0 : rows->frames - 1},
+        {SBX_IN_QUEUES, 1, objects},
         {SBX_IN_RECORDS, 11, rows->callstacks + 1},
         {SBX_IN_RECORDS, 13, objects},
         {SBX_IN_RECORDS, 15, rows->threads},
@@ -469,7 +471,7 @@ static int check_end(const struct walk *walk, const struct rows *rows)
         return refuse(walk, "field payload.completes: is there without the end of a stall, or not with one");
     }
     if (is_end && (rows->modules > 1 || rows->threads + rows->frames + rows->callstacks + rows->records +
-                                                rows->watches + rows->functions + rows->processes !=
+                                                rows->watches + rows->functions + rows->processes + rows->queues !=
                                             0)) {
         return refuse(walk, "payload: the end of a stall tells more than that");
     }
@@ -485,7 +487,7 @@ static int check_whole(const struct walk *walk)
     } tables[] = {
         {SBX_IN_MODULES, &rows.modules},       {SBX_IN_THREADS, &rows.threads},     {SBX_IN_FRAMES, &rows.frames},
         {SBX_IN_CALLSTACKS, &rows.callstacks}, {SBX_IN_RECORDS, &rows.records},     {SBX_IN_WATCHES, &rows.watches},
-        {SBX_IN_FUNCTIONS, &rows.functions},   {SBX_IN_PROCESSES, &rows.processes},
+        {SBX_IN_FUNCTIONS, &rows.functions},   {SBX_IN_PROCESSES, &rows.processes}, {SBX_IN_QUEUES, &rows.queues},
     };
     int result = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++) {
@@ -501,7 +503,8 @@ static int check_whole(const struct walk *walk)
     for (size_t i = 0; i < sbx_payload_field_count; i++) {
         uint8_t child = sbx_payload_fields[i].child;
         bool is_needed = sbx_payload_fields[i].type == SBX_FIELD_MESSAGE && child != SBX_IN_FUNCTIONS &&
-                         child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES; /* which not all have */
+                         child != SBX_IN_SAMPLING && child != SBX_IN_PROCESSES &&
+                         child != SBX_IN_QUEUES; /* which not all have */
         if (is_needed && walk->survey->fields[i].at == NULL) {
             return refuse_field(walk, &sbx_payload_fields[i], "is not there");
         }

@@ -92,6 +92,9 @@ static bool is_in_time(const struct work *work, const struct sbx_record *record)
     if (record->flags & SBX_FLAG_AT_TRIGGER) {
         return true;
     }
+    if (record->kind == SBX_RECORD_HOP && record->begin_ns <= work->now_ns) {
+        return true; /* its task may run still, or the thread that was started: what is older is told as as old as the history */
+    }
     uint64_t history_ns = (uint64_t)work->redaction->history_ms * 1000000u;
     uint64_t oldest_ns = work->now_ns > history_ns ? work->now_ns - history_ns : 0;
     uint64_t newest_ns = work->now_ns + (uint64_t)work->snapshot->header.trigger.after_ms * 1000000u;
@@ -353,6 +356,10 @@ static int fill_record(struct work *work, const struct sbx_record *record, struc
         row->flags |= (uint32_t)record->fd_class << 8;
     }
     row->end_us = relative_us(work, record->end_ns);
+    const int64_t history_us = (int64_t)work->redaction->history_ms * 1000;
+    if (record->kind == SBX_RECORD_HOP && row->end_us < -history_us) {
+        row->end_us = -history_us;
+    }
     int64_t begin_us = relative_us(work, record->begin_ns < record->end_ns ? record->begin_ns : record->end_ns);
     row->duration_us =
         (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
@@ -461,6 +468,44 @@ static int fill_watches(struct work *work)
             .age_us = begin_ns < work->now_ns ? longest_us(work->now_ns - begin_ns) : 0,
         };
         redacted->trigger.watch = is_triggers ? redacted->watch_count : redacted->trigger.watch;
+    }
+    return 0;
+}
+
+/* ---- queues ---- */
+
+/* How many tasks came and went is told for the last seconds only: totals would tell how long the process has run. */
+static int fill_queues(struct work *work)
+{
+    const struct sbx_snapshot *snapshot = work->snapshot;
+    struct sbx_redacted *redacted = work->redacted;
+    const uint32_t now = (uint32_t)(work->now_ns >> SBX_QUEUE_WINDOW_SHIFT);
+    const uint32_t window_ms = (uint32_t)((UINT64_C(1) << SBX_QUEUE_WINDOW_SHIFT) / 1000000u);
+    redacted->queues = calloc((size_t)snapshot->queue_count + 1, sizeof *redacted->queues);
+    if (redacted->queues == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < snapshot->queue_count; i++) {
+        const struct sbx_queue_entry *queue = &snapshot->queues[i];
+        struct sbx_redacted_queue row = {.op = queue->op};
+        uint64_t gone = queue->begun + queue->cancelled;
+        row.pending = bounded(queue->queued > gone ? queue->queued - gone : 0);
+        for (uint32_t k = 0; k < SBX_QUEUE_WINDOWS; k++) {
+            const struct sbx_queue_window *window = &queue->windows[k];
+            if (now - window->number < SBX_QUEUE_WINDOWS && window->queued + window->begun != 0) {
+                row.queued += window->queued;
+                row.begun += window->begun;
+                row.window_ms = SBX_QUEUE_WINDOWS * window_ms;
+            }
+        }
+        if (row.pending == 0 && row.window_ms == 0) {
+            continue;
+        }
+        int result = object_of(work, queue->queue, &row.object);
+        if (result != 0) {
+            return result;
+        }
+        redacted->queues[redacted->queue_count++] = row;
     }
     return 0;
 }
@@ -579,6 +624,9 @@ static int redact(struct work *work, size_t records_max)
     if (result == 0) {
         result = fill_watches(work);
     }
+    if (result == 0) {
+        result = fill_queues(work);
+    }
     for (uint32_t i = 0; i < redacted->thread_count && result == 0; i++) {
         result = fill_thread(work, i);
     }
@@ -647,5 +695,6 @@ void sbx_redacted_destroy(struct sbx_redacted *redacted)
     free(redacted->callstacks);
     free(redacted->records);
     free(redacted->watches);
+    free(redacted->queues);
     free(redacted);
 }

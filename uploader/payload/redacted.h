@@ -55,6 +55,11 @@ struct sbx_redacted_watch {
     uint64_t what, age_us;
 };
 
+struct sbx_redacted_queue {
+    uint32_t object, op, window_ms; /* object: ordinal + 1; 0 none */
+    uint64_t pending, queued, begun;
+};
+
 struct sbx_redacted_record {
     int64_t end_us;
     uint64_t duration_us;
@@ -78,7 +83,8 @@ struct sbx_redacted {
     struct sbx_redacted_callstack *callstacks;
     struct sbx_redacted_record *records; /* by thread, then by end */
     struct sbx_redacted_watch *watches;
-    uint32_t watch_count;
+    struct sbx_redacted_queue *queues;
+    uint32_t watch_count, queue_count;
     uint32_t module_count, thread_count, frame_count, function_count, callstack_count;
     size_t record_count;
     uint64_t drops[SBX_DROP_COUNT];

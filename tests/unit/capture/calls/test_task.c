@@ -28,7 +28,8 @@ static __attribute__((noinline)) void queue_from_here(int which)
 static const struct sbx_record *record_of(const struct sbx_snapshot *snapshot, uint8_t kind, uint32_t hop)
 {
     for (size_t i = 0; i < snapshot->record_count; i++) {
-        if (snapshot->records[i].kind == kind && (hop == 0 || snapshot->records[i].wait == hop)) {
+        if (snapshot->records[i].kind == kind && snapshot->records[i].op == SBX_OP_TASK &&
+            (hop == 0 || snapshot->records[i].wait == hop)) {
             return &snapshot->records[i];
         }
     }
@@ -39,7 +40,7 @@ static int count_records(const struct sbx_snapshot *snapshot, uint8_t kind)
 {
     int count = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
-        count += snapshot->records[i].kind == kind;
+        count += snapshot->records[i].kind == kind && snapshot->records[i].op == SBX_OP_TASK;
     }
     return count;
 }
@@ -78,7 +79,7 @@ static void test_a_task_is_told_with_who_queued_it_how_long_it_lay_and_how_many_
     uint64_t before = 0;
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *ran = &snapshot->records[i];
-        if (ran->kind != SBX_RECORD_TASK) {
+        if (ran->kind != SBX_RECORD_TASK || ran->op != SBX_OP_TASK) {
             continue;
         }
         const struct sbx_record *hop = record_of(snapshot, SBX_RECORD_HOP, ran->wait);
@@ -96,6 +97,46 @@ static void test_a_task_is_told_with_who_queued_it_how_long_it_lay_and_how_many_
     assert_int_equal(snapshot->queue_count, 1);
     assert_int_equal(snapshot->queues[0].queued, 2);
     assert_int_equal(snapshot->queues[0].begun, 2);
+    sbx_snapshot_destroy(snapshot);
+}
+
+/* ---- a thread that is started ---- */
+
+static void *stay(void *unused)
+{
+    child_pause_ms(200);
+    return unused;
+}
+
+static __attribute__((noinline, aligned(512))) void start_here(void)
+{
+    pthread_t thread;
+    child_expect(pthread_create(&thread, NULL, stay, NULL) == 0, "a thread starts");
+    child_expect(pthread_detach(thread) == 0, "nobody joins it");
+    KEEP_FRAME();
+}
+
+static void child_starts_a_thread(void)
+{
+    start_here();
+    child_pause_ms(20);
+}
+
+static void test_a_thread_that_lives_is_told_with_who_started_it(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_starts_a_thread);
+    const struct sbx_record *start = NULL;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->kind == SBX_RECORD_TASK && record->op == SBX_OP_PTHREAD_CREATE &&
+            passes_through(snapshot, record, (void *)start_here)) {
+            start = record;
+        }
+    }
+    assert_non_null(start);
+    assert_int_equal(start->flags, SBX_FLAG_OPEN);
+    assert_int_not_equal(tid_of_record(snapshot, start), snapshot->header.pid);
     sbx_snapshot_destroy(snapshot);
 }
 
@@ -335,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_task_is_told_with_who_queued_it_how_long_it_lay_and_how_many_lay_before),
+        cmocka_unit_test(test_a_thread_that_lives_is_told_with_who_started_it),
         cmocka_unit_test(test_what_runs_and_what_lies_there_at_the_snapshot_is_told),
         cmocka_unit_test(test_mistakes_do_no_harm_and_a_task_that_is_left_ends_with_the_next),
         cmocka_unit_test(test_of_many_tasks_some_are_followed_and_all_are_counted),

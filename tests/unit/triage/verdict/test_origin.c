@@ -185,6 +185,82 @@ static void test_the_work_of_the_holder_is_followed_to_who_queued_it(void **stat
     assert_false(report->verdict.queued_by.is_known); /* that is of the thread that did not answer */
 }
 
+/* ---- a wait for a task (queue_wait.c) ---- */
+
+/* Main waits for 950 ms, until thread 1 lets it go in the task that main had queued just before. */
+static void wait_for_own_task(int64_t begun_us)
+{
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    row_count = 0;
+    add((struct sbx_build_record){.kind = SBX_RECORD_COND,
+                                  .op = SBX_OP_COND_WAIT,
+                                  .begin_us = MS(-990),
+                                  .end_us = MS(-20),
+                                  .cpu_us = 1,
+                                  .stack = sbx_scene_stack(scene, "show_thumbnail < main"),
+                                  .peer = 2,
+                                  .wait = 40});
+    put_task(1, begun_us, MS(-19), begun_us - MS(-995), 0, "show_thumbnail < main", 5);
+    add((struct sbx_build_record){.thread = 1,
+                                  .kind = SBX_RECORD_WAKE,
+                                  .op = SBX_OP_COND_SIGNAL,
+                                  .begin_us = MS(-20),
+                                  .end_us = MS(-20),
+                                  .stack = sbx_scene_stack(scene, "decode < run"),
+                                  .peer = 1,
+                                  .wait = 40});
+    compute(1, "decode < run");
+}
+
+static void test_a_wait_for_a_task_that_lay_behind_another_is_the_queues(void **state)
+{
+    (void)state;
+    wait_for_own_task(MS(-60));
+    put_task(1, MS(-999), MS(-61), MS(3), 2, "prefetch_album < run", 6);
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_string_equal(report->verdict.culprit_function, "decode");
+    assert_string_equal(report->verdict.location.function, "show_thumbnail");
+    assert_non_null(strstr(sbx_scene_evidence(report, "blocker"), "queued by prefetch_album"));
+    assert_non_null(strstr(sbx_scene_evidence(report, "filled"), "prefetch_album"));
+    assert_non_null(strstr(report->verdict.headline, "for a task that lay in its queue"));
+    assert_true(report->verdict.confidence > 0.8);
+}
+
+static void test_a_wait_for_a_task_that_was_slow_itself_is_a_wait(void **state)
+{
+    (void)state;
+    wait_for_own_task(MS(-980));
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_null(sbx_scene_evidence(report, "blocker"));
+}
+
+static void test_a_wait_for_a_task_of_somebody_else_is_a_wait(void **state)
+{
+    (void)state;
+    wait_for_own_task(MS(-60));
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].peer = rows[i].kind == SBX_RECORD_HOP ? 4 : rows[i].peer;
+    }
+    assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_WAIT);
+}
+
+static void test_who_started_a_thread_is_evidence_and_no_task(void **state)
+{
+    (void)state;
+    put_task(0, MS(-5000), MS(0), 0, 2, "spawn_workers < main", 5);
+    for (size_t i = 0; i < row_count; i++) {
+        bool is_of_task = rows[i].kind == SBX_RECORD_HOP || rows[i].kind == SBX_RECORD_TASK;
+        rows[i].op = is_of_task ? SBX_OP_PTHREAD_CREATE : rows[i].op;
+    }
+    const struct sbx_report *report = report_of_rows();
+    assert_false(report->verdict.queued_by.is_known);
+    assert_non_null(strstr(sbx_scene_evidence(report, "started_by"), "was started by spawn_workers"));
+}
+
 static void test_halves_of_tasks_that_fit_to_nothing_are_left_out(void **state)
 {
     (void)state;
@@ -223,6 +299,10 @@ int main(void)
         SCENE(test_without_a_task_nothing_is_said),
         SCENE(test_the_work_of_the_holder_is_followed_to_who_queued_it),
         SCENE(test_halves_of_tasks_that_fit_to_nothing_are_left_out),
+        SCENE(test_a_wait_for_a_task_that_lay_behind_another_is_the_queues),
+        SCENE(test_a_wait_for_a_task_that_was_slow_itself_is_a_wait),
+        SCENE(test_a_wait_for_a_task_of_somebody_else_is_a_wait),
+        SCENE(test_who_started_a_thread_is_evidence_and_no_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_tasks.c - what following a task costs: queued, begun and ended, by GLib and by an application that tells of it.
+ *
+ * usage: bench_tasks [--json] [--rounds N]
+ * One process, whose points are taken out and put in again from round to round, as in bench_points. Why it matters: a program may hand over a hundred thousand
+ * tasks a second; the second group of lines says what that is of 10 us, the time between two of them. */
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control.h"
+#include "rounds.h"
+#include "stallbox/stallbox.h"
+
+enum {
+    ROUNDS_DEFAULT = 21,
+    TASKS = 2000,
+    PAUSE_NS = 10000, /* between two tasks at 100,000 a second */
+};
+
+static volatile unsigned sink;
+static GThreadPool *pool;
+static gint taken;
+
+static gboolean take_idle(gpointer unused)
+{
+    sink++;
+    return unused != NULL;
+}
+
+/* The time of one, paced: what lies between two tasks is waiting, and is taken off. */
+static double paced(void (*one)(void))
+{
+    double spent_ns = 0, next_ns = bench_now_ns();
+    for (int i = 0; i < TASKS; i++) {
+        while (bench_now_ns() < next_ns) {
+        }
+        double begin_ns = bench_now_ns();
+        one();
+        spent_ns += bench_now_ns() - begin_ns;
+        next_ns += PAUSE_NS;
+    }
+    return spent_ns / TASKS;
+}
+
+static void idle_and_run(void)
+{
+    g_idle_add(take_idle, NULL);
+    g_main_context_iteration(NULL, FALSE);
+}
+
+static void take_item(gpointer item, gpointer unused)
+{
+    (void)item;
+    (void)unused;
+    g_atomic_int_inc(&taken);
+}
+
+static void push_and_take(void)
+{
+    gint before = g_atomic_int_get(&taken);
+    g_thread_pool_push(pool, GINT_TO_POINTER(1), NULL);
+    while (g_atomic_int_get(&taken) == before) {
+    }
+}
+
+static void tell_of_one(void)
+{
+    uint64_t id = stallbox_task_queued();
+    stallbox_task_begin(id);
+    sink++;
+    stallbox_task_end(id);
+}
+
+static const struct {
+    const char *name;
+    void (*one)(void);
+} tasks[] = {
+    {"g_idle_add + run", idle_and_run},
+    {"g_thread_pool_push + taken by a worker that is awake", push_and_take},
+    {"stallbox_task_queued + begin + end", tell_of_one},
+};
+enum {
+    KINDS = sizeof tasks / sizeof tasks[0]
+};
+
+int main(int count, char **arguments)
+{
+    struct bench_options options = {.rounds = ROUNDS_DEFAULT};
+    static struct bench_series bare[KINDS], hooked[KINDS], bare_period[KINDS], period[KINDS];
+    if (!bench_read_options(count, arguments, &options) || stallbox_start(NULL) != STALLBOX_OK) {
+        return 2;
+    }
+    struct sbx_recording_header *header = bench_control_open(NULL, (uint32_t)getpid());
+    if (header == NULL) {
+        return 1;
+    }
+    struct sbx_capture_settings settings = bench_control_page(header)->in_force;
+    settings.max_cpu_permille = 0;
+    const uint32_t with = SBX_POINTS_ALL,
+                   without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB));
+    settings.points = with;
+    if (!bench_control_order(header, &settings)) {
+        return 1;
+    }
+    pool = g_thread_pool_new(take_item, NULL, 1, TRUE, NULL); /* while the points are in: it is followed */
+    for (int round = -1; round < options.rounds; round++) {
+        for (int k = 0; k < 2; k++) {
+            bool is_with = (k == 0) == (round % 2 == 0);
+            settings.points = is_with ? with : without;
+            if (!bench_control_order(header, &settings)) {
+                return 1;
+            }
+            for (int i = 0; i < KINDS; i++) {
+                double each_ns = paced(tasks[i].one);
+                if (round >= 0) {
+                    bench_series_add(is_with ? &hooked[i] : &bare[i], each_ns);
+                    bench_series_add(is_with ? &period[i] : &bare_period[i], PAUSE_NS);
+                }
+            }
+        }
+    }
+    for (int i = 0; i < KINDS; i++) { /* a period holds the task and what following it adds */
+        for (int round = 0; round < hooked[i].count; round++) {
+            period[i].values[round] += hooked[i].values[round] - bare[i].values[round];
+        }
+    }
+    stallbox_stop(1000);
+    bench_print_heading(options.json, "a task that is followed");
+    for (int i = 0; i < KINDS; i++) {
+        struct bench_line line = {"tasks", tasks[i].name, "ns", "the points out", NULL};
+        bench_print(options.json, &line, &hooked[i], &bare[i]);
+    }
+    for (int i = 0; i < KINDS; i++) {
+        char metric[128];
+        snprintf(metric, sizeof metric, "%s, a period of 10 us", tasks[i].name);
+        struct bench_line line = {"tasks", metric, "ns", "the points out", "ratio <= 1.05"};
+        bench_print(options.json, &line, &period[i], &bare_period[i]);
+    }
+    return 0;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glib_tasks.c - work that GLib's queues hand over: what stalls was queued by somebody else. */
+#include <gio/gio.h>
+#include <glib.h>
+
+#include "stall.h"
+
+/* Inlined: it is nobody's part of a stall. */
+static inline __attribute__((always_inline)) void compute_ms(int ms)
+{
+    for (int64_t until_ns = stall_now_ns() + ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
+        for (int i = 0; i < 2000; i++) {
+            stall_sink += (uint64_t)i * 3;
+        }
+    }
+}
+
+/* ---- one hop to the loop ---- */
+
+static STALL_FUNCTION gboolean index_photo(gpointer unused)
+{
+    compute_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION void on_folder_opened(int n)
+{
+    g_idle_add(index_photo, NULL);
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION gboolean save_draft(gpointer unused)
+{
+    stall_pause_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION void arm_autosave(int n)
+{
+    g_timeout_add(40, save_draft, NULL);
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION gboolean show_result(gpointer unused)
+{
+    compute_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION gpointer finish_download(gpointer unused)
+{
+    stall_pause_ms(30);
+    g_main_context_invoke(NULL, show_result, NULL);
+    STALL_STAY();
+    return unused;
+}
+
+static STALL_FUNCTION void start_download(int n)
+{
+    g_thread_unref(g_thread_new("download", finish_download, NULL));
+    stall_sink += (uint64_t)n;
+}
+
+static STALL_FUNCTION gboolean apply_theme(gpointer unused)
+{
+    compute_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION void request_theme(int n)
+{
+    GSource *source = g_idle_source_new();
+    g_source_set_callback(source, apply_theme, NULL, NULL);
+    g_source_attach(source, NULL);
+    g_source_unref(source);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- the answer of what ran in a thread ---- */
+
+static void load(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+    (void)source;
+    (void)data;
+    (void)cancellable;
+    stall_pause_ms(20);
+    g_task_return_boolean(task, TRUE);
+}
+
+static STALL_FUNCTION void on_loaded(GObject *source, GAsyncResult *result, gpointer unused)
+{
+    (void)source;
+    (void)result;
+    compute_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+}
+
+static STALL_FUNCTION void load_playlist(int n)
+{
+    GTask *task = g_task_new(NULL, NULL, on_loaded, NULL);
+    g_task_run_in_thread(task, load);
+    g_object_unref(task);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- two hops: a pool's item adds to the loop ---- */
+
+static GThreadPool *pool;
+
+static STALL_FUNCTION gboolean paint_tile(gpointer unused)
+{
+    compute_ms(1500);
+    stall_sink += (uint64_t)(unused != NULL);
+    return G_SOURCE_REMOVE;
+}
+
+static STALL_FUNCTION void decode_tile(gpointer item, gpointer unused)
+{
+    (void)unused;
+    stall_pause_ms(10);
+    g_idle_add(paint_tile, item);
+    STALL_STAY();
+}
+
+static void prepare_tiles(void)
+{
+    pool = g_thread_pool_new(decode_tile, NULL, 1, TRUE, NULL);
+}
+
+static STALL_FUNCTION void scroll_view(int n)
+{
+    g_thread_pool_push(pool, GINT_TO_POINTER(n), NULL);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- a result that is waited for ---- */
+
+static GMutex lock;
+static GCond is_done;
+static int wanted_done;
+
+enum {
+    HUGE_ITEM = 1,
+    WANTED_ITEM = 2
+};
+
+static STALL_FUNCTION void decode_huge(void)
+{
+    compute_ms(1700);
+    STALL_STAY();
+}
+
+static STALL_FUNCTION void decode_one(gpointer item, gpointer unused)
+{
+    (void)unused;
+    if (GPOINTER_TO_INT(item) == HUGE_ITEM) {
+        decode_huge();
+        return;
+    }
+    compute_ms(5);
+    g_mutex_lock(&lock);
+    wanted_done = 1;
+    g_cond_signal(&is_done);
+    g_mutex_unlock(&lock);
+}
+
+static void prepare_decoder(void)
+{
+    pool = g_thread_pool_new(decode_one, NULL, 1, TRUE, NULL);
+}
+
+static STALL_FUNCTION void prefetch_album(void)
+{
+    g_thread_pool_push(pool, GINT_TO_POINTER(HUGE_ITEM), NULL);
+    STALL_STAY();
+}
+
+static STALL_FUNCTION void show_thumbnail(int n)
+{
+    prefetch_album();
+    g_thread_pool_push(pool, GINT_TO_POINTER(WANTED_ITEM), NULL);
+    g_mutex_lock(&lock);
+    while (!wanted_done) {
+        g_cond_wait(&is_done, &lock);
+    }
+    g_mutex_unlock(&lock);
+    stall_sink += (uint64_t)n;
+}
+
+/* ---- a pool that has much to do, and does it ---- */
+
+static void take_briefly(gpointer item, gpointer unused)
+{
+    (void)item;
+    (void)unused;
+    for (int i = 0; i < 2000; i++) {
+        stall_sink += (uint64_t)i;
+    }
+}
+
+static gboolean do_nothing(gpointer unused)
+{
+    (void)unused;
+    return G_SOURCE_REMOVE;
+}
+
+static void prepare_busy_pool(void)
+{
+    pool = g_thread_pool_new(take_briefly, NULL, 2, TRUE, NULL);
+}
+
+static void fill_busy_pool(int n)
+{
+    for (int i = 1; i <= 200; i++) {
+        g_thread_pool_push(pool, GINT_TO_POINTER(i), NULL);
+        g_idle_add(do_nothing, GINT_TO_POINTER(i));
+    }
+    stall_sink += (uint64_t)n;
+}
+
+const struct stall stalls_glib_tasks[] = {
+    {.name = "task_idle", .message = on_folder_opened},
+    {.name = "task_timeout", .message = arm_autosave},
+    {.name = "task_invoke", .message = start_download},
+    {.name = "task_attach", .message = request_theme},
+    {.name = "task_answer", .message = load_playlist},
+    {.name = "task_two_hops", .prepare = prepare_tiles, .message = scroll_view},
+    {.name = "task_queue", .prepare = prepare_decoder, .message = show_thumbnail},
+    {.name = "healthy_pool",
+     .prepare = prepare_busy_pool,
+     .message = fill_busy_pool,
+     .every = true,
+     .delay_ms = 20,
+     .messages = 80},
+    {.name = NULL},
+};

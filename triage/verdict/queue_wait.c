@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue_wait.c - a wait for what a queued task does.
+ *
+ * Who waits for a result has mostly queued the task that makes it. The thread that ended the wait ran that task when it did so, or a task that was queued in
+ * it; of a wait that goes on, the task runs still or lies in its queue. */
+#include "queue_wait.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "culprit.h"
+#include "names.h"
+#include "origin.h"
+#include "verdict_words.h"
+
+enum {
+    HOPS_MAX = 4,
+    SUBMITTERS_MAX = 16,
+    PENDING_MIN = 2 /* fewer lie in any queue at any time */
+};
+#define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* between queueing a task and waiting for it */
+#define PENDING_OLD_NS  (INT64_C(100) * 1000 * 1000)
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The task, or one of those in which it was queued in turn, that `thread` itself queued after `from_ns`. */
+static const struct sbx_stall_task *asked_by(const struct sbx_stall *stall, const struct sbx_stall_task *task,
+                                             int32_t thread, int64_t from_ns)
+{
+    for (int hop = 0; hop < HOPS_MAX && task != NULL; hop++) {
+        if (task->from == thread && task->queued_ns >= from_ns) {
+            return task;
+        }
+        const struct sbx_stall_task *outer = sbx_origin_at(stall, task->from, task->queued_ns);
+        task = outer != task ? outer : NULL;
+    }
+    return NULL;
+}
+
+/* The task that the thread which ended the wait ran at that moment. */
+static const struct sbx_stall_task *of_waker(const struct sbx_stall *stall, uint32_t wait, int32_t waiter,
+                                             int64_t from_ns)
+{
+    for (size_t i = 0; i < stall->record_count && wait != 0; i++) {
+        const struct sbx_stall_record *record = &stall->records[i];
+        if (record->kind != SBX_RECORD_WAKE || record->wait != wait) {
+            continue;
+        }
+        const struct sbx_stall_task *found = NULL;
+        for (size_t k = 0; k < stall->task_count; k++) { /* the innermost that leads to who waits */
+            const struct sbx_stall_task *task = &stall->tasks[k];
+            bool runs = task->runner == (int32_t)record->thread && task->begun_ns <= record->end_ns &&
+                        (task->runs || task->ended_ns >= record->end_ns);
+            const struct sbx_stall_task *asked = runs ? asked_by(stall, task, waiter, from_ns) : NULL;
+            found = asked != NULL && (found == NULL || task->begun_ns > found->begun_ns) ? asked : found;
+        }
+        return found;
+    }
+    return NULL;
+}
+
+/* Of a wait that goes on: the last task that the thread queued before it, of those that lie or run still. */
+static const struct sbx_stall_task *of_open_wait(const struct sbx_stall *stall, int32_t waiter, int64_t begin_ns,
+                                                 int64_t from_ns)
+{
+    const struct sbx_stall_task *found = NULL;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if ((task->lies || task->runs) && task->from == waiter && task->queued_ns >= from_ns &&
+            task->queued_ns <= begin_ns + ASKED_BEFORE_NS && task->runner != waiter &&
+            (found == NULL || task->queued_ns > found->queued_ns)) {
+            found = task;
+        }
+    }
+    return found;
+}
+
+struct waited {
+    const struct sbx_stall_task *task;
+    struct sbx_interval lay; /* the part of the wait in which it lay in its queue */
+};
+
+/* What was waited for; task NULL: it was no task, or none that is known. */
+static struct waited find_waited(const struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct sbx_interval wait = judgement->waited;
+    int32_t waiter = (int32_t)stall->trigger.thread;
+    int64_t from_ns = earlier(judgement->split.interval.begin_ns, wait.begin_ns) - ASKED_BEFORE_NS;
+    struct waited it = {.task = judgement->wait.open ? of_open_wait(stall, waiter, wait.begin_ns, from_ns)
+                                                     : of_waker(stall, judgement->wait.waker, waiter, from_ns)};
+    if (it.task != NULL) {
+        it.lay.begin_ns = later(it.task->queued_ns, wait.begin_ns);
+        it.lay.end_ns = it.task->lies ? wait.end_ns : earlier(it.task->begun_ns, wait.end_ns);
+    }
+    return it;
+}
+
+bool sbx_queue_wait_judge(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    if (verdict->cause != SBX_CAUSE_WAIT || judgement->class_ != SBX_CLASS_OFF_CPU) {
+        return false;
+    }
+    struct waited it = find_waited(report, judgement);
+    if (it.task == NULL ||
+        (it.lay.end_ns - it.lay.begin_ns) * 2 <= judgement->waited.end_ns - judgement->waited.begin_ns) {
+        return false;
+    }
+    verdict->cause = SBX_CAUSE_QUEUE;
+    verdict->lay_ns = (double)(it.lay.end_ns - it.lay.begin_ns);
+    return true;
+}
+
+/* Do both lie in one queue? Where privacy rules hide which, in one of the same sort. */
+static bool is_same_queue(const struct sbx_stall_task *one, const struct sbx_stall_task *other)
+{
+    return one->op == other->op && one->queue == other->queue;
+}
+
+static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval span)
+{
+    int64_t end_ns = task->runs ? span.end_ns : earlier(task->ended_ns, span.end_ns);
+    return task->runner >= 0 ? end_ns - later(task->begun_ns, span.begin_ns) : 0;
+}
+
+/* The task of the same queue that ran for the longest time while this one lay there. */
+static const struct sbx_stall_task *find_blocker(const struct sbx_stall *stall, const struct waited *it)
+{
+    const struct sbx_stall_task *found = NULL;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if (task != it->task && is_same_queue(task, it->task) && common_ns(task, it->lay) > 0 &&
+            (found == NULL || common_ns(task, it->lay) > common_ns(found, it->lay))) {
+            found = task;
+        }
+    }
+    return found;
+}
+
+/* Who queued most of what lay before it, of those tasks that were seen. */
+static void tell_filler(struct sbx_report *report, const struct waited *it)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct {
+        const struct sbx_location *location;
+        int32_t thread;
+        size_t tasks;
+    } submitters[SUBMITTERS_MAX];
+    size_t count = 0, tasks = 0, most = 0;
+    for (size_t i = 0; i < stall->task_count; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
+        bool is_before = task != it->task && is_same_queue(task, it->task) && task->queued_ns <= it->task->queued_ns &&
+                         !task->cancelled && (task->lies || task->runs || task->ended_ns > it->task->queued_ns);
+        if (!is_before || location == NULL) {
+            continue;
+        }
+        size_t at = 0;
+        while (at < count && strcmp(submitters[at].location->function, location->function) != 0) {
+            at++;
+        }
+        tasks++;
+        if (at == count) {
+            if (count == SUBMITTERS_MAX) {
+                continue;
+            }
+            submitters[count].location = location;
+            submitters[count].thread = task->from;
+            submitters[count++].tasks = 0;
+        }
+        most = ++submitters[at].tasks > submitters[most].tasks ? at : most;
+    }
+    if (tasks == 0) {
+        return;
+    }
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES] = "a thread that is gone";
+    if (submitters[most].thread >= 0) {
+        sbx_thread_text(stall, (uint32_t)submitters[most].thread, thread);
+    }
+    sbx_evidence_add(&report->verdict, "filled", (double)submitters[most].tasks,
+                     "%zu of %zu tasks that were seen before it were queued by %s on %s", submitters[most].tasks, tasks,
+                     sbx_location_text(submitters[most].location, function), thread);
+}
+
+static const struct sbx_stall_queue *queue_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
+{
+    for (uint32_t i = 0; i < stall->queue_count; i++) {
+        const struct sbx_stall_queue *queue = &stall->queues[i];
+        if (task->queue != 0 && queue->object == task->queue && queue->op == task->op) {
+            return queue;
+        }
+    }
+    return NULL;
+}
+
+static void tell_rate(struct sbx_report *report, const struct sbx_stall_queue *queue)
+{
+    if (queue == NULL || queue->window_ms == 0) {
+        return;
+    }
+    sbx_evidence_add(&report->verdict, "rate", (double)queue->queued - (double)queue->begun,
+                     "in the last %.1f s %llu tasks came into that queue, and %llu were begun", queue->window_ms / 1e3,
+                     (unsigned long long)queue->queued, (unsigned long long)queue->begun);
+}
+
+int sbx_queue_wait_tell(struct sbx_report *report, const struct sbx_judgement *judgement)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct sbx_verdict *verdict = &report->verdict;
+    struct waited it = find_waited(report, judgement);
+    if (it.task == NULL) {
+        return SBX_CULPRIT_NONE;
+    }
+    char lay[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES];
+    sbx_duration_text((double)(it.lay.end_ns - it.lay.begin_ns), lay);
+    sbx_evidence_add(
+        verdict, "queue", (double)(it.lay.end_ns - it.lay.begin_ns) / 1e6,
+        "what it waited for is a task that it had queued itself in %s (%s): it lay there for %s%s, %llu before it",
+        sbx_location_text(sbx_blame_submitter(report, it.task->stack), function), sbx_op_name(it.task->op), lay,
+        it.task->lies ? " so far" : "", (unsigned long long)it.task->before);
+    const struct sbx_stall_task *blocker = find_blocker(stall, &it);
+    int source = SBX_CULPRIT_NONE;
+    if (blocker != NULL) {
+        char ran[SBX_DURATION_TEXT_BYTES], by[SBX_SHORT_NAME_BYTES];
+        struct sbx_judgement other;
+        int result = sbx_judge_thread(report, (uint32_t)blocker->runner, it.lay, &other);
+        if (result != 0) {
+            return result;
+        }
+        verdict->culprit_thread = blocker->runner;
+        verdict->culprit_function = other.location != NULL ? other.location->function : "";
+        snprintf(verdict->culprit_doing, sizeof verdict->culprit_doing, "%s",
+                 other.class_ == SBX_CLASS_ON_CPU ? "computed" : "");
+        sbx_thread_text(stall, (uint32_t)blocker->runner, thread);
+        sbx_duration_text((double)common_ns(blocker, it.lay), ran);
+        sbx_evidence_add(verdict, "blocker", (double)common_ns(blocker, it.lay) / 1e6,
+                         "meanwhile %s ran one task for %s, in %s; queued by %s", thread, ran,
+                         sbx_location_text(other.location, function),
+                         sbx_location_text(sbx_blame_submitter(report, blocker->stack), by));
+        sbx_judgement_finish(&other);
+        source = SBX_CULPRIT_NAMED;
+    }
+    tell_filler(report, &it);
+    tell_rate(report, queue_of(stall, it.task));
+    return source;
+}
+
+void sbx_queue_tell_pending(struct sbx_report *report)
+{
+    const struct sbx_stall *stall = report->stall;
+    const struct sbx_stall_queue *fullest = NULL;
+    const struct sbx_stall_task *oldest = NULL;
+    for (uint32_t i = 0; i < stall->queue_count; i++) {
+        const struct sbx_stall_queue *queue = &stall->queues[i];
+        fullest = fullest == NULL || queue->pending > fullest->pending ? queue : fullest;
+    }
+    for (size_t i = 0; i < stall->task_count && fullest != NULL; i++) {
+        const struct sbx_stall_task *task = &stall->tasks[i];
+        if (task->lies && task->queue == fullest->object && task->op == fullest->op &&
+            (oldest == NULL || task->queued_ns < oldest->queued_ns)) {
+            oldest = task;
+        }
+    }
+    if (fullest == NULL || fullest->pending < PENDING_MIN || oldest == NULL || -oldest->queued_ns < PENDING_OLD_NS) {
+        return;
+    }
+    char age[SBX_DURATION_TEXT_BYTES], function[SBX_SHORT_NAME_BYTES];
+    sbx_duration_text((double)-oldest->queued_ns, age);
+    sbx_evidence_add(&report->verdict, "pending", (double)fullest->pending,
+                     "%llu tasks lay in one queue at the trigger (%s), the oldest for %s, queued by %s",
+                     (unsigned long long)fullest->pending, sbx_op_name(fullest->op), age,
+                     sbx_location_text(sbx_blame_submitter(report, oldest->stack), function));
+}
