@@ -130,6 +130,8 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
         snprintf(why, why_bytes, "a data folder and an address to listen on are needed");
         return -EINVAL;
     }
+    if (options->database && !sbx_store_is_database(options->database, why, why_bytes))
+        return -EINVAL;
     int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
     for (size_t i = 0; i < options->proxy_count && result == 0; i++) {
         struct sbx_proxies proxies = {.count = i};
@@ -252,13 +254,18 @@ static int start_triager(struct sbx_server *server, const struct sbx_server_opti
     return result;
 }
 
+static const char *place_of(const struct sbx_server_options *options)
+{
+    return options->database ? options->database : options->data_dir;
+}
+
 /* The store, and where the bytes of its payloads go. */
 static int open_store(struct sbx_server *server, const struct sbx_server_options *options, char *why, size_t why_bytes)
 {
     int result =
         options->blobs ? sbx_blobs_open(options->blobs, options->blobs_secret, &server->blobs, why, why_bytes) : 0;
     if (result == 0)
-        result = sbx_store_open(options->data_dir, STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
+        result = sbx_store_open(place_of(options), STALLBOX_SERVER_VERSION, &server->store, why, why_bytes);
     if (result < 0)
         return result;
     result = sbx_store_use_blobs(server->store, server->blobs, options->log);
@@ -284,7 +291,7 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
                                   : options->renderings_bytes_max;
     result = open_store(server, options, why, why_bytes);
     if (result == 0)
-        result = sbx_sealed_store_open(options->data_dir, STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
+        result = sbx_sealed_store_open(place_of(options), STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
     if (result == 0)
         result = sbx_change_log_open(options->data_dir, &server->changes, why, why_bytes);

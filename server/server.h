@@ -41,7 +41,8 @@ struct sbx_server_options {
     const char *const *symbols_tokens; /* to send symbols */
     const char *const *read_tokens;    /* to look at pages and lists */
     size_t send_token_count, symbols_token_count, read_token_count;
-    const char *blobs; /* where the bytes of payloads go: a folder or a bucket (blobs.h); NULL: into the database */
+    const char *database; /* postgresql://HOST/DATABASE, which several servers may share; NULL: SQLite, DATA/store.db */
+    const char *blobs;    /* where the bytes of payloads go: a folder or a bucket (blobs.h); NULL: into the database */
     const char *blobs_secret; /* of a bucket: "ACCESS-KEY SECRET-KEY" */
     const char *token_book;   /* the file of `stallbox token`; NULL: DATA/tokens. It may come later, and change */
     uint32_t token_rate;      /* payloads and symbol files of one token in an hour; 3,600,000 */

@@ -23,6 +23,7 @@ enum {
     OPTION_SEND_TOKEN,
     OPTION_SYMBOLS_TOKEN,
     OPTION_READ_TOKEN,
+    OPTION_DATABASE,
     OPTION_BLOBS,
     OPTION_BLOBS_KEY,
     OPTION_TOKENS,
@@ -57,6 +58,9 @@ static const struct sbx_option options[OPTION_COUNT] = {
                            "a secret for delivering payloads, and nothing else; may be\nrepeated"},
     [OPTION_SYMBOLS_TOKEN] = {"--symbols-token-file", 0, "FILE", "one for sending symbols; may be repeated"},
     [OPTION_READ_TOKEN] = {"--read-token-file", 0, "FILE", "one for looking at pages and lists; may be repeated"},
+    [OPTION_DATABASE] = {"--database", 0, "URL",
+                         "PostgreSQL instead of a file: postgresql://[USER@]HOST/NAME, with\nthe password in "
+                         "~/.pgpass; several servers may share it"},
     [OPTION_BLOBS] = {"--blobs", 0, "DIR|URL",
                       "where the bytes of payloads go instead of the database: a folder\n(/DIR), or a bucket of an "
                       "S3-compatible store\n(https://HOST/BUCKET[?region=NAME])"},
@@ -255,6 +259,9 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             break;
         case OPTION_READ_TOKEN:
             lists->tokens[2].paths[lists->tokens[2].count++] = reader.value;
+            break;
+        case OPTION_DATABASE:
+            server_options->database = reader.value;
             break;
         case OPTION_BLOBS:
             server_options->blobs = reader.value;

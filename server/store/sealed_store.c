@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql_postgres.h"
 #include "store_handle.h"
+#include "store_schema.h"
 
 /* How long an opened one is remembered: longer than any deliverer keeps a payload. */
 #define REMEMBERED_MS (INT64_C(40) * 86400 * 1000)
@@ -66,18 +68,20 @@ struct sbx_sealed_store {
     char version[32];
 };
 
-int sbx_sealed_store_open(const char *data_dir, const char *version, int64_t now_ms,
-                          struct sbx_sealed_store **store_out, char *why, size_t why_bytes)
+int sbx_sealed_store_open(const char *where, const char *version, int64_t now_ms, struct sbx_sealed_store **store_out,
+                          char *why, size_t why_bytes)
 {
     char *path;
+    bool is_postgres = sbx_sql_is_postgres(where);
     struct sbx_sealed_store *store = calloc(1, sizeof(*store));
-    if (!store || asprintf(&path, "%s/store.db", data_dir) < 0) {
+    if (!store || asprintf(&path, is_postgres ? "%s" : "%s/store.db", where) < 0) {
         free(store);
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
     snprintf(store->version, sizeof(store->version), "%s", version);
-    int result = sbx_store_handle_open(&store->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    int result = sbx_store_handle_open(&store->handle, path, is_postgres ? sbx_store_postgres_setup : setup, sql,
+                                       STATEMENTS, why, why_bytes);
     free(path);
     if (result == 0) {
         sbx_store_handle_lock(&store->handle);

@@ -19,10 +19,10 @@ struct sbx_sealed_counts {
     int64_t failed;  /* opened to nothing that is a payload */
 };
 
-/* Open it beside a store that is open. `version` (copied): what another version failed to open is tried again.
+/* Open it beside a store that is open at the same place. `version` (copied): what another version failed to open is tried again.
  * `now_ms`: what was opened long before is forgotten. */
-int sbx_sealed_store_open(const char *data_dir, const char *version, int64_t now_ms,
-                          struct sbx_sealed_store **store_out, char *why, size_t why_bytes);
+int sbx_sealed_store_open(const char *where, const char *version, int64_t now_ms, struct sbx_sealed_store **store_out,
+                          char *why, size_t why_bytes);
 void sbx_sealed_store_close(struct sbx_sealed_store *store); /* NULL is fine */
 
 /* Is it known? NEW: no. */

@@ -12,6 +12,7 @@
 #include "interval.h"
 #include "names.h"
 #include "blobs.h"
+#include "sql_postgres.h"
 #include "store_blobs.h"
 #include "store_inside.h"
 #include "store_schema.h"
@@ -36,21 +37,40 @@ enum {
     READERS = 8 /* pages, lists and triage, at a time */
 };
 
-int sbx_store_open(const char *data_dir, const char *version, struct sbx_store **store_out, char *why, size_t why_bytes)
+bool sbx_store_is_database(const char *url, char *why, size_t why_bytes)
+{
+    const char *host = strstr(url, "://"), *slash = host ? strchr(host + 3, '/') : NULL;
+    const char *at = host ? strchr(host + 3, '@') : NULL, *colon = host ? strchr(host + 3, ':') : NULL;
+    if (!sbx_sql_is_postgres(url)) {
+        snprintf(why, why_bytes, "a database is postgresql://[USER@]HOST[:PORT]/NAME");
+        return false;
+    }
+    if ((at && (!slash || at < slash) && colon && colon < at) || strstr(url, "password=")) {
+        snprintf(why, why_bytes, "a password in a command line is seen by everybody: put it into ~/.pgpass (0600)");
+        return false;
+    }
+    return true;
+}
+
+int sbx_store_open(const char *where, const char *version, struct sbx_store **store_out, char *why, size_t why_bytes)
 {
     struct sbx_store *store = calloc(1, sizeof(*store));
-    if (!store || asprintf(&store->path, "%s/store.db", data_dir) < 0) {
+    bool is_postgres = sbx_sql_is_postgres(where);
+    if (!store || asprintf(&store->path, is_postgres ? "%s" : "%s/store.db", where) < 0) {
         free(store);
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
     snprintf(store->version, sizeof(store->version), "%s", version);
-    int result = sbx_store_renew_schema(store, why, why_bytes);
+    int result = is_postgres ? sbx_store_renew_schema_postgres(where, why, why_bytes)
+                             : sbx_store_renew_schema(store, why, why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open(&store->writer, store->path, sbx_store_writer_setup, sbx_store_writer_sql,
-                                       WRITER_STATEMENTS, why, why_bytes);
+        result = sbx_store_handle_open(&store->writer, store->path,
+                                       is_postgres ? sbx_store_postgres_setup : sbx_store_writer_setup,
+                                       sbx_store_writer_sql, WRITER_STATEMENTS, why, why_bytes);
     if (result == 0)
-        result = sbx_store_handle_open_readers(&store->reader, READERS, store->path, sbx_store_reader_setup,
+        result = sbx_store_handle_open_readers(&store->reader, READERS, store->path,
+                                               is_postgres ? sbx_store_postgres_setup : sbx_store_reader_setup,
                                                sbx_store_reader_sql, SBX_READER_STATEMENTS, why, why_bytes);
     if (result == 0)
         result = retry_failures(store, why, why_bytes);

@@ -127,10 +127,12 @@ struct sbx_verdict_row {
     const char *profile; /* stall_profile.h; NULL or "": none */
 };
 
-/* Opens DATA/store.db. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another
+/* Is that the URL of a database, without a secret in it? Else the reason is in `why`. */
+bool sbx_store_is_database(const char *url, char *why, size_t why_bytes);
+
+/* Opens WHERE/store.db, or the tables in PostgreSQL at postgresql://HOST/DATABASE. A file of a newer server is refused (-EPROTO). `version` (copied) is this server's: what another
  * version failed to triage waits for triage again. */
-int sbx_store_open(const char *data_dir, const char *version, struct sbx_store **store_out, char *why,
-                   size_t why_bytes);
+int sbx_store_open(const char *where, const char *version, struct sbx_store **store_out, char *why, size_t why_bytes);
 void sbx_store_close(struct sbx_store *store);
 
 /* Keep a payload. How a stall ended is no snapshot: it is joined to its stall, whichever comes first, once, and the stall is
@@ -191,6 +193,14 @@ int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 int sbx_store_each_pending(struct sbx_store *store, size_t max,
                            void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
                            void *context);
+/* The same of those that this server is to triage now. Where several share a database each is told to one of them (FOR UPDATE SKIP LOCKED),
+ * for half a minute: what a server that was killed had, another takes then. So has the server that stored a payload. A few hundred at a
+ * time; *more_out: there may be more. */
+int sbx_store_take_pending(struct sbx_store *store, size_t max,
+                           void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
+                           void *context, bool *more_out);
+/* Do others write to it too? Then there may be something pending without a word. */
+bool sbx_store_is_shared(const struct sbx_store *store);
 /* Say that triage of it begins (durable, so that a crash counts). -EDEADLK when it has begun too often already. */
 int sbx_store_begin_triage(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES]);
 int sbx_store_put_verdict(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES],

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sql_postgres.h"
+
 /* The connection that this thread holds of a handle of several. */
 static _Thread_local struct sbx_store_connection *held;
 
@@ -13,7 +15,8 @@ static _Thread_local struct sbx_store_connection *held;
 static int open_connection(struct sbx_store_connection *connection, const char *path, const char *setup,
                            const char *const *sql, size_t sql_count, char *why, size_t why_bytes)
 {
-    int result = sbx_sql_open_sqlite(path, setup, &connection->db, why, why_bytes);
+    int result = (sbx_sql_is_postgres(path) ? sbx_sql_open_postgres : sbx_sql_open_sqlite)(path, setup, &connection->db,
+                                                                                           why, why_bytes);
     if (result < 0)
         return result;
     connection->statements = calloc(sql_count ? sql_count : 1, sizeof(*connection->statements));

@@ -274,7 +274,7 @@ static const struct {
      " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
      take_version},
     {"SELECT l.kind, w.text, SUM(l.hits), SUM(l.weight), SUM(l.us) FROM label l JOIN word w ON w.num = l.word "
-     "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word ORDER BY 1, 5 DESC, 4 DESC, 2",
+     "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word, w.text ORDER BY 1, 5 DESC, 4 DESC, 2",
      take_label},
 };
 
@@ -315,14 +315,17 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
     if (sbx_store_min_machines(view->store) > 1)
         return 0;
     sbx_store_handle_lock(&view->store->reader);
-    int result = prepare(view->store,
-                         "SELECT s.app, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines),"
-                         " COUNT(DISTINCT p.issue), COUNT(DISTINCT b.version), b.version, MAX(b.rank) FROM place p"
-                         " JOIN snapshot s ON s.seq = p.newest JOIN fact f ON f.place = p.num"
-                         " JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2 AND s.app IS NOT NULL"
-                         " AND (?4 = 0 OR p.tenant = ?4)"
-                         " GROUP BY s.app ORDER BY 3 DESC, 1 LIMIT ?3",
-                         &statement);
+    int result =
+        prepare(view->store,
+                "SELECT t.app, t.hits, t.weight, t.variance, t.machines, t.issues, t.versions,"
+                " (SELECT MIN(c.version) FROM build c WHERE c.rank = t.rank) FROM (SELECT s.app AS app,"
+                " SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance, SUM(f.machines) AS"
+                " machines, COUNT(DISTINCT p.issue) AS issues, COUNT(DISTINCT b.version) AS versions,"
+                " MAX(b.rank) AS rank FROM place p"
+                " JOIN snapshot s ON s.seq = p.newest JOIN fact f ON f.place = p.num"
+                " JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2 AND s.app IS NOT NULL"
+                " AND (?4 = 0 OR p.tenant = ?4) GROUP BY s.app) t ORDER BY 3 DESC, 1 LIMIT ?3",
+                &statement);
     if (result == 0) {
         sbx_bind_integer(statement, 1, span->from_day);
         sbx_bind_integer(statement, 2, span->to_day);

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 
 #include "blobs.h"
+#include "sql_postgres.h"
 #include "store_inside.h"
+#include "store_schema.h"
 #include "store_symbols.h"
 
 /* ?9 is k: how many machines must have sent what is shown; 1 shows everything. */
@@ -119,7 +121,7 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
         " (SELECT s.received_ms FROM snapshot s WHERE s.seq = (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id))"
         " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
-        "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9)) >= ?9)"
+        "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9) x) >= ?9)"
         " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
     /* Counted, because what is kept is of all applications. */
     [MISSING_OF_APP] =
@@ -249,6 +251,58 @@ int sbx_store_each_pending(struct sbx_store *store, size_t max,
     }
     sbx_store_handle_unlock(&store->reader);
     return result < 0 ? result : count;
+}
+
+bool sbx_store_is_shared(const struct sbx_store *store)
+{
+    return sbx_sql_is_postgres(store->path);
+}
+
+/* Rows of id and machine. */
+static int tell_each(struct sbx_statement *statement,
+                     void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
+                     void *context)
+{
+    int result, count = 0;
+    while ((result = sbx_store_step(statement)) > 0) {
+        if (sbx_column_bytes(statement, 0) != SBX_ID_BYTES || sbx_column_bytes(statement, 1) < 8)
+            continue;
+        each(context, sbx_column_blob(statement, 0), sbx_column_blob(statement, 1));
+        count++;
+    }
+    return result < 0 ? result : count;
+}
+
+int sbx_store_take_pending(struct sbx_store *store, size_t max,
+                           void (*each)(void *context, const uint8_t id[SBX_ID_BYTES], const uint8_t machine[8]),
+                           void *context, bool *more_out)
+{
+    enum {
+        BATCH = 200
+    };
+    struct sbx_statement *statement = NULL;
+    if (!sbx_store_is_shared(store)) {
+        int count = sbx_store_each_pending(store, max, each, context);
+        *more_out = count < 0 || (size_t)count >= max;
+        return count;
+    }
+    size_t batch = max < BATCH ? max : BATCH;
+    sbx_store_handle_lock(&store->reader); /* a connection that waits for no transaction of ours */
+    int result =
+        sbx_sql_prepare(sbx_store_handle_db(&store->reader),
+                        "UPDATE snapshot s SET lease_ms = " SBX_POSTGRES_LEASE
+                        " FROM (SELECT p.seq FROM snapshot p WHERE p.state = 0 AND p.lease_ms < " SBX_POSTGRES_NOW
+                        " ORDER BY p.attempts, p.seq LIMIT ?1 FOR UPDATE SKIP LOCKED) c WHERE s.seq = c.seq"
+                        " RETURNING s.id, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)",
+                        &statement);
+    if (result == 0) {
+        sbx_bind_integer(statement, 1, (int64_t)batch);
+        result = tell_each(statement, each, context);
+    }
+    sbx_statement_finalize(statement);
+    sbx_store_handle_unlock(&store->reader);
+    *more_out = result < 0 || (size_t)result >= batch;
+    return result;
 }
 
 /* ---- the pages' side ---- */
@@ -473,6 +527,22 @@ int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issu
     return result < 0 ? result : 0;
 }
 
+/* Bytes of the tables, where they lie in a server. */
+static int64_t bytes_in_postgres(struct sbx_store *store)
+{
+    struct sbx_statement *statement;
+    int64_t bytes = 0;
+    if (sbx_sql_prepare(sbx_store_handle_db(&store->reader),
+                        "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace ="
+                        " 'stallbox'::regnamespace",
+                        &statement) < 0)
+        return 0;
+    if (sbx_store_step(statement) > 0)
+        bytes = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
+    return bytes;
+}
+
 /* Bytes of the database and its journals; a missing one counts nothing. */
 static int64_t bytes_on_disk(const char *path)
 {
@@ -502,7 +572,9 @@ static int count_rows(const struct sbx_store_view *view, enum reader_statement i
             .pending = sbx_column_integer(statement, 1),
             .failed = sbx_column_integer(statement, 2),
             .issues = sbx_column_integer(statement, 3),
-            .bytes = view->app ? 0 : bytes_on_disk(view->store->path),
+            .bytes = view->app                                ? 0
+                     : sbx_sql_is_postgres(view->store->path) ? bytes_in_postgres(view->store)
+                                                              : bytes_on_disk(view->store->path),
         };
         sbx_statement_reset(statement);
     }

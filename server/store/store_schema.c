@@ -177,7 +177,7 @@ enum {
     "AND " condition ")"
 #define SUM_MET(sign, condition)                                                             \
     "INSERT INTO met(kind, of, who, count) SELECT kind, of, who, " sign " FROM " WHO_IS_MET( \
-        condition) " WHERE of IS NOT NULL ON CONFLICT(kind, of, who) DO UPDATE SET count = count + excluded.count"
+        condition) " w WHERE of IS NOT NULL ON CONFLICT(kind, of, who) DO UPDATE SET count = count + excluded.count"
 #define SUM_MET_DAY(sign, condition)                                                                       \
     "INSERT INTO met_day(place, day, build, who, count) SELECT s.place, s.day, s.build,"                   \
     " COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session), " sign " FROM snapshot s"    \
@@ -450,7 +450,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [READ_ID] = "SELECT id FROM snapshot WHERE seq = ?1",
     [READ_TENANT] = "SELECT tenant FROM snapshot WHERE seq = ?1",
     [END_RENAMED] = "UPDATE module SET next_seq = ?3 WHERE id = ?1 AND next_seq = ?2",
-    [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE NOT is_runtime AND EXISTS(SELECT 1 FROM gap g WHERE"
+    [ALL_GAPS] = "SELECT build_id, made_s FROM module m WHERE is_runtime = 0 AND EXISTS(SELECT 1 FROM gap g WHERE"
                  " g.module = m.id)",
     [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
                        " g.module = module.id)",

@@ -12,6 +12,7 @@
 #include "triager_inside.h"
 
 enum {
+    SHARED_LOOK_MS = 2000, /* between two looks for what other servers stored, or left */
     WISHES_MAX = 64,       /* renderings that somebody waits for */
     STORE_PAUSE_MS = 2000, /* after something was short (disk full): try again, but not in a loop */
     /* Stalls that are triaged anew because symbols came leave the machine to everybody else: some 20 a second. */
@@ -155,8 +156,8 @@ static void put_pending(void *context, const uint8_t id[SBX_ID_BYTES], const uin
 static int refill(struct sbx_triager *triager)
 {
     pthread_mutex_lock(&triager->lock);
-    int result = sbx_store_each_pending(triager->settings.store, triager->settings.pending_max, put_pending, triager);
-    triager->has_more = result < 0 || (size_t)result >= triager->settings.pending_max;
+    int result = sbx_store_take_pending(triager->settings.store, triager->settings.pending_max, put_pending, triager,
+                                        &triager->has_more);
     pthread_cond_broadcast(&triager->changed);
     pthread_mutex_unlock(&triager->lock);
     return result < 0 ? result : 0;
@@ -201,7 +202,12 @@ static bool wait_for_work(struct sbx_triage_hand *hand, struct sbx_wish **wish_o
         bool is_for_first = hand->is_first && (triager->is_woken || triager->has_more);
         if (triager->stopping || *wish_out || *is_waiting_out || is_for_first || !may_sleep)
             break;
-        pthread_cond_wait(&triager->changed, &triager->lock);
+        if (!hand->is_first || !sbx_store_is_shared(triager->settings.store)) {
+            pthread_cond_wait(&triager->changed, &triager->lock);
+            continue;
+        }
+        struct timespec until = sbx_monotonic_in_ms(SHARED_LOOK_MS);
+        triager->has_more |= pthread_cond_timedwait(&triager->changed, &triager->lock, &until) == ETIMEDOUT;
     }
     if (hand->is_first)
         triager->is_woken = false;

@@ -13,6 +13,7 @@
 
 #include "envelope_format.h"
 #include "snapshot_id.h"
+#include "sql_postgres.h"
 #include "unseal.h"
 
 static void die(const char *what)
@@ -27,6 +28,16 @@ void sleep_ms(unsigned ms)
     nanosleep(&pause, NULL);
 }
 
+static void clear_database(const char *url)
+{
+    struct sbx_sql *sql;
+    char why[300] = "";
+    if (sbx_sql_open_postgres(url, "SET client_min_messages = error; DROP SCHEMA IF EXISTS stallbox CASCADE", &sql, why,
+                              sizeof(why)) < 0)
+        die(why);
+    sbx_sql_close(sql);
+}
+
 void fixture_init(struct server_fixture *fixture)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -36,6 +47,9 @@ void fixture_init(struct server_fixture *fixture)
         die("mkdtemp");
     fixture->options.data_dir = fixture->data_dir;
     fixture->options.listen = "127.0.0.1:0";
+    fixture->options.database = getenv("STALLBOX_TEST_DATABASE"); /* of tests/integration/database */
+    if (fixture->options.database)
+        clear_database(fixture->options.database);
 }
 
 void fixture_start(struct server_fixture *fixture)

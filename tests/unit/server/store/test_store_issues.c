@@ -14,6 +14,7 @@
 #include "started_server.h"
 #include "store_compare.h"
 #include "store_issues.h"
+#include "store_place.h"
 
 enum {
     DAY = 20001
@@ -24,15 +25,18 @@ static struct sbx_store *store;
 static struct sbx_issue_row rows[8];
 static struct sbx_issue_sums sums;
 
+static const char *where;
+
 static int open_store(void)
 {
     char why[200] = "";
-    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why));
+    return sbx_store_open(where, "1", &store, why, sizeof(why));
 }
 
 static int set_up(void **state)
 {
     prepare_server(state);
+    where = store_place_of(fixture.data_dir);
     return open_store();
 }
 

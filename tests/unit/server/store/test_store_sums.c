@@ -14,16 +14,15 @@
 #include "stall_facts.h"
 #include "started_server.h"
 #include "store.h"
+#include "store_place.h"
 
 static struct sbx_store *store;
-static char path[100];
 
 static int set_up(void **state)
 {
     char why[200] = "";
     prepare_server(state);
-    snprintf(path, sizeof(path), "%s/store.db", fixture.data_dir);
-    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why));
+    return sbx_store_open(store_place_of(fixture.data_dir), "1", &store, why, sizeof(why));
 }
 
 static int tear_down(void **state)
@@ -32,29 +31,21 @@ static int tear_down(void **state)
     return remove_server(state);
 }
 
-/* One number of the file. */
+/* One number of the store. */
 static int64_t number_of(const char *sql)
 {
-    sqlite3 *db;
-    sqlite3_stmt *statement;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s", sqlite3_errmsg(db));
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    int64_t number = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    sqlite3_close(db);
-    return number;
+    return store_number(fixture.data_dir, sql);
 }
 
 /* Rows that only one of two queries gives. */
 static void assert_same(const char *sums, const char *counted)
 {
     char sql[2000];
-    snprintf(sql, sizeof(sql),
-             "SELECT (SELECT COUNT(*) FROM (SELECT * FROM (%s) EXCEPT SELECT * FROM (%s))) + (SELECT COUNT(*) FROM "
-             "(SELECT * FROM (%s) EXCEPT SELECT * FROM (%s)))",
-             sums, counted, counted, sums);
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT (SELECT COUNT(*) FROM (SELECT * FROM (%s) a EXCEPT SELECT * FROM (%s) b) x) + (SELECT COUNT(*) FROM "
+        "(SELECT * FROM (%s) c EXCEPT SELECT * FROM (%s) d) y)",
+        sums, counted, counted, sums);
     if (number_of(sql) != 0)
         fail_msg("%s is not %s", sums, counted);
 }

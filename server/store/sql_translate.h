@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sql_translate.h - statements as the store has them, in PostgreSQL's words. Pure.
+ *
+ *   ?7                                    $7
+ *   INSERT OR IGNORE INTO t ...           INSERT INTO t ... ON CONFLICT DO NOTHING
+ *   INSERT OR REPLACE INTO t(k, v) ...    INSERT INTO t(k, v) ... ON CONFLICT(k) DO UPDATE SET v = excluded.v, for the tables that have it
+ *   SET n = n + excluded.n                SET n = t.n + excluded.n
+ *   a IS NOT ?1                           a IS DISTINCT FROM $1
+ *   TOTAL(n)                              COALESCE(SUM(n), 0)
+ *
+ * and a few phrases that are told apart by their words. The functions instr() and max() of two are made with the tables. */
+#ifndef SBX_SQL_TRANSLATE_H
+#define SBX_SQL_TRANSLATE_H
+
+#include <stdint.h>
+
+/* Given: free(). *parameters_out: the highest number of one; *used_out: a bit for each that there is, 1 << number. NULL without memory. */
+char *sbx_sql_translate(const char *text, int *parameters_out, uint32_t *used_out);
+
+#endif

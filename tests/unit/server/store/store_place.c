@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_place.c - looks at a store from beside it. */
+#include "store_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sql_postgres.h"
+
+static const char *database(void)
+{
+    return getenv("STALLBOX_TEST_DATABASE");
+}
+
+bool store_is_postgres(void)
+{
+    return database() != NULL;
+}
+
+static struct sbx_sql *look_at(const char *data_dir, const char *setup)
+{
+    struct sbx_sql *sql;
+    char path[200], why[300] = "";
+    snprintf(path, sizeof(path), "%s/store.db", data_dir);
+    if ((database() ? sbx_sql_open_postgres(database(), setup, &sql, why, sizeof(why))
+                    : sbx_sql_open_sqlite(path, "", &sql, why, sizeof(why))) < 0) {
+        fprintf(stderr, "store_place: %s\n", why);
+        abort();
+    }
+    return sql;
+}
+
+const char *store_place_of(const char *data_dir)
+{
+    if (!database())
+        return data_dir;
+    sbx_sql_close(look_at(data_dir, "SET client_min_messages = error; DROP SCHEMA IF EXISTS stallbox CASCADE"));
+    return database();
+}
+
+int64_t store_number(const char *data_dir, const char *text)
+{
+    struct sbx_sql *sql = look_at(data_dir, "SET search_path = stallbox");
+    struct sbx_statement *statement;
+    if (sbx_sql_prepare(sql, text, &statement) < 0 || sbx_store_step(statement) <= 0) {
+        fprintf(stderr, "store_place: %s: %s\n", text, sbx_sql_error(sql));
+        abort();
+    }
+    int64_t number = sbx_column_integer(statement, 0);
+    sbx_statement_finalize(statement);
+    sbx_sql_close(sql);
+    return number;
+}
+
+void store_run(const char *data_dir, const char *text)
+{
+    struct sbx_sql *sql = look_at(data_dir, "SET search_path = stallbox");
+    if (sbx_sql_execute(sql, text) < 0) {
+        fprintf(stderr, "store_place: %s: %s\n", text, sbx_sql_error(sql));
+        abort();
+    }
+    sbx_sql_close(sql);
+}
