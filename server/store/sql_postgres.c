@@ -255,6 +255,13 @@ static int make_ready(struct statement *statement)
             statement->prepared[i] = TYPE_INT8;
     PGresult *result =
         PQprepare(connection->pg, statement->name, statement->text, statement->count, statement->prepared);
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state && strcmp(state, "42P18") == 0 && !connection->is_in_transaction) { /* a NULL that fits anything */
+        for (int i = 0; i < statement->count; i++)
+            statement->prepared[i] = statement->prepared[i] ? statement->prepared[i] : TYPE_TEXT;
+        PQclear(result);
+        result = PQprepare(connection->pg, statement->name, statement->text, statement->count, statement->prepared);
+    }
     int outcome = result_of(connection, result);
     PQclear(result);
     statement->generation = outcome == 0 ? connection->generation + 1 : 0;

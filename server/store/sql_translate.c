@@ -20,6 +20,7 @@ static const struct {
     /* Who was met is bytes here: of a build its number. */
     {"SELECT 2, s.place, s.build FROM", "SELECT 2, s.place, int8send(s.build) FROM"},
     {"ON c.num = m.who", "ON int8send(c.num) = m.who"},
+    {"ON b.num = o.who", "ON int8send(b.num) = o.who"},
 };
 
 static const struct {
@@ -27,6 +28,7 @@ static const struct {
 } replaced[] = {
     {"INSERT OR REPLACE INTO alias(", " ON CONFLICT(id) DO UPDATE SET issue = excluded.issue"},
     {"INSERT OR REPLACE INTO blob_debt(", " ON CONFLICT(key) DO UPDATE SET at_ms = excluded.at_ms"},
+    {"INSERT OR REPLACE INTO profile(", " ON CONFLICT(seq) DO UPDATE SET text = excluded.text"},
     {"INSERT OR REPLACE INTO was_in(", " ON CONFLICT(issue, seq) DO UPDATE SET at_ms = excluded.at_ms"},
 };
 

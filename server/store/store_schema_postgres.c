@@ -57,6 +57,7 @@ static const char tables[] =
     "CREATE TABLE blob_debt(key text PRIMARY KEY, at_ms bigint NOT NULL);"
     "CREATE INDEX blob_debt_at ON blob_debt(at_ms);"
     "CREATE TABLE payload(seq bigint PRIMARY KEY, envelope bytea NOT NULL);"
+    "CREATE TABLE profile(seq bigint PRIMARY KEY, text text NOT NULL);"
     "CREATE TABLE rotating(seq bigint PRIMARY KEY, id bytea NOT NULL);"
     "CREATE INDEX rotating_id ON rotating(id);"
     "CREATE TABLE stall_end(first bytea PRIMARY KEY, id bytea NOT NULL, session bytea NOT NULL, how bigint NOT NULL,"
@@ -109,11 +110,11 @@ static const char tables[] =
 
 static const char triggers[] = FUNCTION(
     "gap_comes", "IF new.unnamed > 0 THEN UPDATE module SET stalls = stalls + 1, frames = frames + new.unnamed WHERE"
-                 " id = new.module; END IF;")
-    FUNCTION("gap_goes",
-             "IF old.unnamed > 0 THEN UPDATE module SET stalls = stalls - 1, frames = frames - old.unnamed WHERE"
-             " id = old.module; END IF;") FUNCTION("word_comes",
-                                                   "UPDATE word SET used = used + 1 WHERE num = new.word;")
+                 " id = new.module; END IF;") FUNCTION("gap_goes", "IF old.unnamed > 0 THEN UPDATE module SET stalls = "
+                                                                   "stalls - 1, frames = frames - old.unnamed WHERE"
+                                                                   " id = old.module; END IF;")
+    FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq = old.seq;") FUNCTION(
+        "word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
         FUNCTION("word_goes", "UPDATE word SET used = used - 1 WHERE num = old.word;") FUNCTION(
             "met_comes",
             "IF new.kind < 4 THEN UPDATE place SET sessions = sessions + (new.kind = 0)::int, machines = machines +"
@@ -132,9 +133,9 @@ static const char triggers[] = FUNCTION(
                         "met_day_goes",
                         "UPDATE fact SET machines = machines - 1 WHERE place = old.place AND day = old.day AND build ="
                         " old.build;") ON_ROWS("gap_comes", "gap", "INSERT") ON_ROWS("gap_goes", "gap", "DELETE")
-                        ON_ROWS("word_comes", "said", "INSERT") ON_ROWS("word_goes", "said", "DELETE")
-                            ON_ROWS("met_comes", "met", "INSERT") ON_ROWS("met_goes", "met", "DELETE")
-                                ON_ROWS("met_day_comes", "met_day", "INSERT")
+                        ON_ROWS("snapshot_goes", "snapshot", "DELETE") ON_ROWS("word_comes", "said", "INSERT")
+                            ON_ROWS("word_goes", "said", "DELETE") ON_ROWS("met_comes", "met", "INSERT")
+                                ON_ROWS("met_goes", "met", "DELETE") ON_ROWS("met_day_comes", "met_day", "INSERT")
                                     ON_ROWS("met_day_goes", "met_day", "DELETE");
 
 static int read_version(struct sbx_sql *sql, int64_t *version_out)
