@@ -234,6 +234,14 @@ static void clear(struct sbx_statement *it)
         statement->values[i].type = 0;
 }
 
+/* "$7 IS NULL" alone does not say what it is; those that may be missing are ids. */
+static bool is_asked_for_null(const struct statement *statement, int number)
+{
+    char phrase[24];
+    snprintf(phrase, sizeof(phrase), "$%d IS NULL", number);
+    return strstr(statement->text, phrase) != NULL;
+}
+
 /* Prepared for these types, on this connection. */
 static int make_ready(struct statement *statement)
 {
@@ -253,15 +261,10 @@ static int make_ready(struct statement *statement)
             statement->prepared[i] = statement->values[i].type;
         else if (!(statement->used >> (i + 1) & 1)) /* a gap in the numbers has to have some type */
             statement->prepared[i] = TYPE_INT8;
+        else if (statement->prepared[i] == 0 && is_asked_for_null(statement, i + 1))
+            statement->prepared[i] = TYPE_BYTEA;
     PGresult *result =
         PQprepare(connection->pg, statement->name, statement->text, statement->count, statement->prepared);
-    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    if (state && strcmp(state, "42P18") == 0 && !connection->is_in_transaction) { /* a NULL that fits anything */
-        for (int i = 0; i < statement->count; i++)
-            statement->prepared[i] = statement->prepared[i] ? statement->prepared[i] : TYPE_TEXT;
-        PQclear(result);
-        result = PQprepare(connection->pg, statement->name, statement->text, statement->count, statement->prepared);
-    }
     int outcome = result_of(connection, result);
     PQclear(result);
     statement->generation = outcome == 0 ? connection->generation + 1 : 0;

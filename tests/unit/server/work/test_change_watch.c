@@ -30,7 +30,8 @@ static int set_up(void **state)
     char why[200] = "";
     prepare_server(state);
     stall_count = 0;
-    return sbx_store_open(fixture.data_dir, "1", &store, why, sizeof(why)) +
+    return sbx_store_open(fixture.options.database ? fixture.options.database : fixture.data_dir, "1", &store, why,
+                          sizeof(why)) +
            sbx_change_log_open(fixture.data_dir, &change_log, why, sizeof(why));
 }
 
