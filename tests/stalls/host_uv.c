@@ -105,7 +105,32 @@ static STALL_FUNCTION void read_table(int n)
     uv_rwlock_rdunlock(&table_lock);
 }
 
+/* ---- the answer of what ran in the pool ---- */
+
+static void read_cover(uv_work_t *job)
+{
+    (void)job;
+    stall_pause_ms(20);
+}
+
+static STALL_FUNCTION void paint_cover(uv_work_t *job, int status)
+{
+    for (int64_t until_ns = stall_now_ns() + 1500000000; stall_now_ns() < until_ns;) {
+        for (int i = 0; i < 2000; i++) {
+            stall_sink += (uint64_t)i * 3;
+        }
+    }
+    stall_sink += (uint64_t)(job != NULL) + (uint64_t)status;
+}
+
+static STALL_FUNCTION void load_cover(int n)
+{
+    uv_queue_work(uv_default_loop(), &jobs[1], read_cover, paint_cover);
+    stall_sink += (uint64_t)n;
+}
+
 const struct stall stalls_uv[] = {
+    {.name = "task_answer", .message = load_cover},
     {.name = "uv_sem", .message = await_image},
     {.name = "uv_fs_sync", .message = save_document},
     {.name = "uv_rwlock", .message = read_table},

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_point_uv.c - libuv's pool: what is recorded of it, and that a program sees none of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <uv.h>
+
+#include "capture_settings.h"
+#include "recorded_process.h"
+
+/* stack_passes() takes what lies within 512 bytes for the function. */
+#define OWN_PLACE __attribute__((noinline, aligned(512)))
+
+static int worked, followed, cancelled, again;
+static uv_loop_t loop;
+
+static void work(uv_work_t *request)
+{
+    child_expect(request->data == &loop, "the request is the program's");
+    __atomic_add_fetch(&worked, 1, __ATOMIC_SEQ_CST);
+    child_pause_ms(5);
+}
+
+static void follow(uv_work_t *request, int status)
+{
+    child_expect(request->data == &loop, "the request is the program's");
+    followed += status == 0;
+    cancelled += status == UV_ECANCELED;
+    child_pause_ms(3);
+    if (again > 0) {
+        again--;
+        child_expect(uv_queue_work(&loop, request, work, follow) == 0, "it is queued again in its own answer");
+    }
+}
+
+OWN_PLACE static void queue_here(uv_work_t *request)
+{
+    request->data = &loop;
+    child_expect(uv_queue_work(&loop, request, work, follow) == 0, "it is queued");
+    KEEP_FRAME();
+}
+
+static void child_queues_work(void)
+{
+    enum {
+        MANY = 40
+    };
+    static uv_work_t requests[MANY], alone;
+    child_expect(uv_loop_init(&loop) == 0, "a loop");
+    child_expect(uv_queue_work(&loop, &requests[0], NULL, follow) == UV_EINVAL, "without work it is refused");
+    again = 2;
+    queue_here(&requests[0]);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    child_expect(worked == 3 && followed == 3, "each is worked at and answered once");
+    for (int i = 0; i < MANY; i++) {
+        queue_here(&requests[i]);
+    }
+    int gone = 0;
+    for (int i = MANY - 1; i > 0; i--) {
+        gone += uv_cancel((uv_req_t *)&requests[i]) == 0;
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    child_expect(gone > 0 && cancelled == gone, "what is cancelled is told so");
+    child_expect(worked == 3 + MANY - gone && followed == worked, "and the rest is worked at");
+    alone.data = &loop;
+    child_expect(uv_queue_work(&loop, &alone, work, NULL) == 0, "without an answer");
+    uv_run(&loop, UV_RUN_DEFAULT);
+    child_expect(worked == 4 + MANY - gone, "it is worked at");
+    child_expect(uv_loop_close(&loop) == 0, "nothing is left in the loop");
+}
+
+static void test_work_is_done_and_told_with_who_queued_it(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_queues_work);
+    bool in_pool = false, on_loop = false;
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        const struct sbx_record *record = &snapshot->records[i];
+        if (record->op != SBX_OP_UV_QUEUE_WORK) {
+            continue;
+        }
+        assert_int_equal(record->kind == SBX_RECORD_HOP ? record->flags & SBX_FLAG_OPEN : 0, 0);
+        if (record->kind == SBX_RECORD_TASK && passes_through(snapshot, record, (void *)queue_here)) {
+            bool is_main = tid_of_record(snapshot, record) == snapshot->header.pid;
+            in_pool |= !is_main;
+            on_loop |= is_main;
+        }
+    }
+    assert_true(in_pool);
+    assert_true(on_loop);
+    assert_int_equal(snapshot->queues[0].queued, snapshot->queues[0].begun + snapshot->queues[0].cancelled);
+    sbx_snapshot_destroy(snapshot);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_work_is_done_and_told_with_who_queued_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
