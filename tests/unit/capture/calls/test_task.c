@@ -104,7 +104,7 @@ static void test_a_task_is_told_with_who_queued_it_how_long_it_lay_and_how_many_
 
 static void *stay(void *unused)
 {
-    child_pause_ms(200);
+    child_pause_ms(60000); /* until the process ends */
     return unused;
 }
 
