@@ -191,15 +191,20 @@ static void tell_filler(struct sbx_report *report, const struct waited *it)
                      sbx_location_text(submitters[most].location, function), thread);
 }
 
+/* The queue that a task lay in. Where privacy rules hide which, the only one of its sort. */
 static const struct sbx_stall_queue *queue_of(const struct sbx_stall *stall, const struct sbx_stall_task *task)
 {
+    const struct sbx_stall_queue *found = NULL;
     for (uint32_t i = 0; i < stall->queue_count; i++) {
         const struct sbx_stall_queue *queue = &stall->queues[i];
-        if (task->queue != 0 && queue->object == task->queue && queue->op == task->op) {
-            return queue;
+        if (queue->op == task->op && queue->object == task->queue) {
+            if (found != NULL) {
+                return NULL;
+            }
+            found = queue;
         }
     }
-    return NULL;
+    return found;
 }
 
 static void tell_rate(struct sbx_report *report, const struct sbx_stall_queue *queue)
