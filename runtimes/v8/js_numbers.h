@@ -19,18 +19,28 @@ struct js_numbers {
     } entries[JS_NUMBERS_ENTRIES];
 };
 
-/* `key` is not 0 and well mixed; a value is not 0. 0: it is not there. */
-static inline uint64_t js_numbers_find(struct js_numbers *numbers, uint64_t key)
+/* The value of `key` at one place; 0: it is not there. */
+static inline uint64_t js_numbers_at(const struct js_numbers *numbers, uint64_t at, uint64_t key)
 {
-    uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES;
     uint64_t check = __atomic_load_n(&numbers->entries[at].check, __ATOMIC_RELAXED);
     uint64_t value = __atomic_load_n(&numbers->entries[at].value, __ATOMIC_RELAXED);
     return (check ^ value) == key ? value : 0;
 }
 
+/* `key` is not 0 and well mixed; a value is not 0. 0: it is not there. Each key has two places, so that two that are asked for in turns do
+ * not drive each other out. */
+static inline uint64_t js_numbers_find(const struct js_numbers *numbers, uint64_t key)
+{
+    uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES, value = js_numbers_at(numbers, at, key);
+    return value != 0 ? value : js_numbers_at(numbers, at ^ 1, key);
+}
+
 static inline void js_numbers_put(struct js_numbers *numbers, uint64_t key, uint64_t value)
 {
     uint64_t at = (key >> 1) % JS_NUMBERS_ENTRIES;
+    if (__atomic_load_n(&numbers->entries[at].value, __ATOMIC_RELAXED) != 0 && js_numbers_at(numbers, at, key) == 0) {
+        at ^= 1; /* somebody else's */
+    }
     __atomic_store_n(&numbers->entries[at].check, key ^ value, __ATOMIC_RELAXED);
     __atomic_store_n(&numbers->entries[at].value, value, __ATOMIC_RELAXED);
 }

@@ -37,6 +37,15 @@ static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, co
     return id;
 }
 
+#define LINE_LOOKED_UP (UINT64_C(1) << 32) /* what the table has for the place is known, if anything */
+
+/* Before V8 was asked for a stack there is no table. */
+static bool is_table(struct js_pages *pages, uint64_t positions)
+{
+    struct js_object object;
+    return js_object_open(pages, positions, JS_ARRAY_ITEMS, &object) && object.type == the_v8.layout.type_bytes;
+}
+
 /* The line that runs, where V8 knows it; else that of the definition. */
 static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint32_t *budget)
 {
@@ -45,13 +54,16 @@ static uint32_t line_of(struct js_pages *pages, const struct v8_told *told, uint
     uint32_t line = 0;
     if (told->positions != 0) {
         uint64_t key = ((function->key ^ (told->offset + UINT64_C(1))) * UINT64_C(0x9e3779b97f4a7c15)) | 1;
-        line = (uint32_t)js_numbers_find(&the_v8.lines, key);
-        if (line == 0 && js_positions_find(pages, &the_v8.layout, told->positions, told->offset, &position) &&
-            js_position_script(position) >= 0) {
-            line = js_line_of(pages, &the_v8.layout, function, &the_v8.counted, (uint32_t)js_position_script(position),
-                              budget);
-            if (line != 0) {
-                js_numbers_put(&the_v8.lines, key, line);
+        uint64_t known = js_numbers_find(&the_v8.lines, key);
+        line = (uint32_t)known;
+        if (known == 0 && is_table(pages, told->positions)) {
+            bool has_place = js_positions_find(pages, &the_v8.layout, told->positions, told->offset, &position) &&
+                             js_position_script(position) >= 0;
+            line = has_place ? js_line_of(pages, &the_v8.layout, function, &the_v8.counted,
+                                          (uint32_t)js_position_script(position), budget)
+                             : 0;
+            if (line != 0 || !has_place) { /* else it is not counted yet */
+                js_numbers_put(&the_v8.lines, key, line | LINE_LOOKED_UP);
             }
         }
     }
