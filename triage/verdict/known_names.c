@@ -127,7 +127,11 @@ bool sbx_only_queues(const char *function)
         "on",   "into",   "for",      "pool", "thread",  "threads",  "main",    "loop",    "ui",
         "gui",  "worker", "later",    "soon", "delayed", "after",    "back",    "front",   "new",
         "the",  "my",     "do",       "and",  "impl",    "internal", NULL};
+    static const char own[] = "stallbox::"; /* the C++ wrapper of our interface, compiled into the program */
     const char *part;
+    if (strncmp(function, own, sizeof own - 1) == 0) {
+        return true;
+    }
     size_t bytes = find_last_part(function, &part);
     bool has_verb = false;
     for (size_t at = 0; at < bytes;) {

@@ -106,7 +106,8 @@ static void test_a_slow_message_names_the_place_that_queued_it(void **state)
 static void test_a_function_that_only_queues_is_passed_over(void **state)
 {
     (void)state;
-    put_task(0, MS(-990), MS(0), MS(40), 2, "ThreadPool::enqueue < post_task < on_folder_opened < run", 5);
+    put_task(0, MS(-990), MS(0), MS(40), 2,
+             "stallbox::task::task(void const*) < ThreadPool::enqueue < post_task < on_folder_opened < run", 5);
     assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_folder_opened");
 }
 
