@@ -320,6 +320,7 @@ static void put_more(FILE *text)
 enum {
     SCREEN_LINES = 24,
     SCREEN_FRAMES = 12,
+    SCREEN_LEAVES = 2,     /* of them when the blamed function is too far out */
     SCREEN_FRAMES_MIN = 5, /* of the stack, whatever there is to say */
     SCREEN_TAIL_LINES = 4  /* empty, the stack's heading, "... more", what there is to ask for */
 };
@@ -387,6 +388,35 @@ static int put_time_line(FILE *text, const struct sbx_verdict *verdict)
     return used > 0 ? sbx_text_wrapped(text, "time", line) : 0;
 }
 
+/* As many frames of a stack as there is room for: from the leaf on, and where the blamed function is further out than that, as below a
+ * runtime's own, the innermost ones, a gap, and then from that function on. */
+static void put_some_frames(FILE *text, const struct sbx_verdict *verdict, const struct sbx_location **locations,
+                            size_t count, size_t room)
+{
+    size_t blamed = 0;
+    while (blamed < count && strcmp(locations[blamed]->function, verdict->location.function) != 0) {
+        blamed++;
+    }
+    size_t innermost = blamed < count && blamed + 1 >= room ? SCREEN_LEAVES : 0;
+    size_t first = innermost != 0 ? blamed : 0,
+           left = innermost != 0 ? room - innermost - 1 : room; /* the gap is a line, too */
+    if (count == 0) {
+        fputs("      no stack was recorded\n", text);
+    }
+    for (size_t i = 0; i < innermost; i++) {
+        sbx_text_frame(text, i, locations[i], true);
+    }
+    if (innermost != 0) {
+        fprintf(text, "        ... %zu more\n", blamed - innermost);
+    }
+    for (size_t i = first; i < count && i < first + left; i++) {
+        sbx_text_frame(text, i, locations[i], true);
+    }
+    if (count > first + left) {
+        fprintf(text, "        ... %zu more\n", count - first - left);
+    }
+}
+
 static void put_first_screen(FILE *text, const struct sbx_report *report, const struct sbx_location **locations)
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -407,15 +437,7 @@ static void put_first_screen(FILE *text, const struct sbx_report *report, const 
     size_t count = sbx_report_callstack(report, stack, locations, SBX_TEXT_STACK_MAX);
     int room = SCREEN_LINES - SCREEN_TAIL_LINES - lines;
     size_t frames = room < SCREEN_FRAMES_MIN ? SCREEN_FRAMES_MIN : room > SCREEN_FRAMES ? SCREEN_FRAMES : (size_t)room;
-    if (count == 0) {
-        fputs("      no stack was recorded\n", text);
-    }
-    for (size_t i = 0; i < count && i < frames; i++) {
-        sbx_text_frame(text, i, locations[i], true);
-    }
-    if (count > frames) {
-        fprintf(text, "        ... %zu more\n", count - frames);
-    }
+    put_some_frames(text, verdict, locations, count, frames);
     fputs(FAINT "More: --all tells all evidence, the history, all threads, and what recording cost" PLAIN "\n", text);
 }
 

@@ -281,6 +281,25 @@ static void test_first_screen_holds_verdict_evidence_time_and_stack(void **state
     sbx_scene_destroy(scene);
 }
 
+static void test_first_screen_has_the_blamed_function_however_far_out_it_is(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    char stack[1024] = "clock_read";
+    for (int i = 0; i < 30; i++) {
+        strcat(stack, " < now_ms");
+    }
+    strcat(stack, " < spin < handle < main");
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, stack, MS(-1000), 0, MS(10), 900);
+    print_screen(scene);
+    assert_fits_a_screen();
+    assert_contains(" in spin");
+    assert_contains("\n     1  now_ms");
+    assert_contains("\n        ... 29 more\n    31  spin ");
+    assert_contains("\n    32  handle ");
+    sbx_scene_destroy(scene);
+}
+
 static void test_first_screen_tells_who_held_the_lock(void **state)
 {
     (void)state;
@@ -326,6 +345,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_step_repeated_a_thousand_times_is_one_line_with_its_time, free_text),
         cmocka_unit_test_teardown(test_what_came_once_stands_outside_of_a_fold, free_text),
         cmocka_unit_test_teardown(test_first_screen_holds_verdict_evidence_time_and_stack, free_text),
+        cmocka_unit_test_teardown(test_first_screen_has_the_blamed_function_however_far_out_it_is, free_text),
         cmocka_unit_test_teardown(test_first_screen_tells_who_held_the_lock, free_text),
         cmocka_unit_test_teardown(test_a_stripped_program_is_told_once_how_to_get_names, free_text),
         cmocka_unit_test_teardown(test_deep_recursion_shows_both_ends, free_text),
