@@ -175,7 +175,7 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
     }
     struct sbx_open_view view = view_of(look->gaps, begin_ns, look->now_ns, false);
     bool is_long = sbx_is_over(&view, look->settings->note_ms) || sbx_is_over(&view, look->settings->anr_ms);
-    if (is_long && (sbx_message_loop_was_left(thread, look->now_ns) || sbx_message_is_paced(thread, look->now_ns))) {
+    if (is_long && (sbx_message_loop_was_left(thread) || sbx_message_is_paced(thread, look->now_ns))) {
         return; /* what follows a loop is no message, nor is what has its pace from elsewhere */
     }
     view.late_ns += is_long ? sbx_message_awaited_ns(thread, look->now_ns) : 0;
@@ -187,6 +187,9 @@ static void judge_open_message(struct look *look, struct sbx_thread *thread)
         look->noted_begin_ns = begin_ns;
     }
     view.has_fired = thread->loop.anr_message == message;
+    if (is_long && sbx_message_may_have_turned(thread, look->now_ns, (uint64_t)look->settings->anr_ms * 1000000u)) {
+        return;
+    }
     if (is_over(&view, look->settings->anr_ms, look->now_ns)) {
         struct sbx_trigger_entry trigger = {.kind = SBX_TRIGGER_ANR,
                                             .thread = thread->index,

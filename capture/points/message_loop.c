@@ -26,21 +26,16 @@
 #include "thread_registry.h"
 #include "thread_stack.h"
 
-/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on. Nor when such a call
- * has just returned: a turn of that loop would be shorter than the limit.
+/* While the thread is in a call that may be the first of another loop, nobody knows whether the message goes on.
  *
  * Else the stack is not walked for it: the watch thread asks, and the place of the return address tells. It has been left when
  * it lies beyond the stack pointer of the call that the thread is in, or holds something else. */
-SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread, uint64_t now_ns)
+SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread)
 {
     const struct sbx_message_loop *loop = &thread->loop;
     uint32_t kind = sbx_load_relaxed(&thread->entry->call_kind); /* relaxed: it may be wrong by one look */
-    if (sbx_load_relaxed(&loop->maybe_pc) != 0) {
-        uint64_t limit_ns = (uint64_t)sbx_load_relaxed(&sbx_the_capture.control->in_force.anr_ms) * 1000000u;
-        if (kind == SBX_RECORD_POLL || kind == SBX_RECORD_SOCKET ||
-            now_ns < sbx_load_relaxed(&loop->maybe_ns) + limit_ns) {
-            return true;
-        }
+    if (sbx_load_relaxed(&loop->maybe_pc) != 0 && (kind == SBX_RECORD_POLL || kind == SBX_RECORD_SOCKET)) {
+        return true;
     }
     if (loop->slot_count == 0 || loop->poller_returns || loop->is_entered ||
         sbx_load_relaxed(&loop->poller_kept) < SBX_POLLER_KEPT_ENOUGH) {
@@ -57,6 +52,13 @@ SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread, ui
     }
     return slot < sp || (sbx_copy_stack(slot, sizeof word, (uint8_t *)&word) == sizeof word &&
                          sbx_plain_address(word) != loop->callers[0]);
+}
+
+/* Between two such calls a look would take the turn of another loop for a hang: a turn is shorter than the limit. */
+SBX_HOOK_SAFE bool sbx_message_may_have_turned(const struct sbx_thread *thread, uint64_t now_ns, uint64_t limit_ns)
+{
+    const struct sbx_message_loop *loop = &thread->loop;
+    return sbx_load_relaxed(&loop->maybe_pc) != 0 && now_ns < sbx_load_relaxed(&loop->maybe_ns) + limit_ns;
 }
 
 SBX_HOOK_SAFE uint64_t sbx_message_awaited_ns(const struct sbx_thread *thread, uint64_t now_ns)

@@ -34,7 +34,11 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_signal_wait_begin(struct sbx_blocking *call,
  * loop has probably ended, and what the program does now is no message. Nor is it known to be one while the thread waits in what may
  * be the first call of another loop. For the watch thread, which may be wrong by one
  * look. */
-SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread, uint64_t now_ns);
+SBX_HOOK_SAFE bool sbx_message_loop_was_left(const struct sbx_thread *thread);
+
+/* Has `thread` begun a call less than `limit_ns` ago that may be another loop's? Then its message has perhaps ended there. For the watch
+ * thread, as above. */
+SBX_HOOK_SAFE bool sbx_message_may_have_turned(const struct sbx_thread *thread, uint64_t now_ns, uint64_t limit_ns);
 
 /* For how long of the open message of `thread` somebody at a terminal was awaited, or a connection by accept(), for the watch thread. That is
  * nobody's stall. */
