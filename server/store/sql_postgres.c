@@ -104,6 +104,12 @@ static int keep_up(struct connection *connection)
     return PQstatus(connection->pg) == CONNECTION_OK ? run(connection, connection->setup) : -EIO;
 }
 
+/* That a connection is gone is seen when it is used. Outside of a transaction nothing was begun then, and it can be made anew. */
+static bool is_lost(const struct connection *connection)
+{
+    return PQstatus(connection->pg) != CONNECTION_OK && !connection->is_in_transaction;
+}
+
 static void close_connection(struct sbx_sql *sql)
 {
     struct connection *connection = (struct connection *)sql;
@@ -122,9 +128,12 @@ static int execute(struct sbx_sql *sql, const char *text)
 static int begin(struct sbx_sql *sql, bool is_unhurried)
 {
     struct connection *connection = (struct connection *)sql;
+    const char *text = is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off" : "BEGIN";
     int result = keep_up(connection);
     if (result == 0)
-        result = run(connection, is_unhurried ? "BEGIN; SET LOCAL synchronous_commit = off" : "BEGIN");
+        result = run(connection, text);
+    if (result < 0 && is_lost(connection) && (result = keep_up(connection)) == 0)
+        result = run(connection, text);
     connection->is_in_transaction = result == 0;
     if (result == 0)
         result = run(connection, WRITERS_LOCK);
@@ -298,6 +307,10 @@ static int step(struct sbx_statement *it)
 {
     struct statement *statement = (struct statement *)it;
     int result = statement->result ? 0 : run_statement(statement);
+    if (result < 0 && is_lost(statement->connection)) {
+        reset(it);
+        result = run_statement(statement);
+    }
     drop_blobs(statement);
     if (result == 0 && ++statement->row < PQntuples(statement->result))
         return 1;
