@@ -19,7 +19,7 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 
 struct stall {
-    uint64_t begin_ns, end_ns;
+    uint64_t begin_ns, end_ns, moment;
     uint32_t pid, reserved;
 };
 
@@ -141,7 +141,7 @@ bool sbx_family_may_tell(uint64_t now_ns)
     return family == NULL || count_in(&family->snapshots, now_ns / (60 * SECOND_NS), SBX_FAMILY_SNAPSHOTS_A_MINUTE);
 }
 
-uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns)
+uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns, uint64_t *moment_inout)
 {
     if (family == NULL) {
         return 0;
@@ -151,8 +151,10 @@ uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns)
         /* relaxed: words that another process may be changing; what comes of it is a number for people */
         struct stall it = {.begin_ns = sbx_load_relaxed(&family->stalls[i].begin_ns),
                            .end_ns = sbx_load_relaxed(&family->stalls[i].end_ns),
+                           .moment = sbx_load_relaxed(&family->stalls[i].moment),
                            .pid = sbx_load_relaxed(&family->stalls[i].pid)};
         bool is_counted = it.pid == 0 || it.pid == pid || it.end_ns < begin_ns || it.begin_ns > end_ns;
+        *moment_inout = is_counted || it.moment == 0 || count > 0 ? *moment_inout : it.moment;
         for (uint32_t k = 0; k < count && !is_counted; k++) {
             is_counted = others[k] == it.pid;
         }
@@ -164,6 +166,7 @@ uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns)
     sbx_store_relaxed(&mine->pid, 0);
     sbx_store_relaxed(&mine->begin_ns, begin_ns);
     sbx_store_relaxed(&mine->end_ns, end_ns);
+    sbx_store_relaxed(&mine->moment, *moment_inout);
     sbx_store_relaxed(&mine->pid, pid);
     return count;
 }

@@ -38,7 +38,8 @@ uint32_t sbx_family_members(uint32_t *pids_out, uint32_t max);
 /* May a child make a snapshot now? Counts it. */
 bool sbx_family_may_tell(uint64_t now_ns);
 
-/* Process `pid` stalled from `begin_ns` to `end_ns`. Returns how many others did meanwhile, as far as they have said so. */
-uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns);
+/* Process `pid` stalled from `begin_ns` to `end_ns`. Returns how many others did meanwhile, as far as they have said so. *moment_inout:
+ * a random number comes in, and that of the first of them goes out: stalls of one moment have it in common. */
+uint32_t sbx_family_note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns, uint64_t *moment_inout);
 
 #endif

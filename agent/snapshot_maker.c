@@ -212,6 +212,10 @@ static int conclude(int result)
         header->last_error = (uint32_t)-result;
         sbx_count_drop(SBX_DROP_SNAPSHOT_FAILED);
     }
+    if (!is_end) { /* it was of that stall: what comes next may be a crash */
+        header->family.stalled_beside = 0;
+        header->family.moment = 0;
+    }
     maker.is_pending = maker.is_handed_over = false;
     sbx_store_release(&sbx_the_agent.snapshot_active, 0); /* order: release snapshot_active */
     syscall(SYS_futex, &sbx_the_agent.snapshot_active, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
@@ -299,7 +303,14 @@ int sbx_snapshot_maker_fire(const struct sbx_trigger_entry *trigger, const struc
                             uint64_t now_ns)
 {
     struct sbx_family_entry *family = &sbx_the_capture.header->family;
-    family->stalled_beside = sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns);
+    uint64_t moment = 0;
+    uint8_t random[16];
+    make_id(random);
+    memcpy(&moment, random, sizeof moment);
+    moment = family->role != SBX_ROLE_NONE ? moment >> 24 | 1 : 0; /* 40 bits: no number that leaves has more */
+    family->stalled_beside =
+        sbx_family_note_stall(sbx_the_capture.header->pid, trigger->begin_ns, trigger->end_ns, &moment);
+    family->moment = moment;
     int result = ask_leave(trigger->kind, settings->min_gap_ms, now_ns);
     if (result == 0 && family->role == SBX_ROLE_WORKER && !sbx_family_may_tell(now_ns)) {
         sbx_count_drop(SBX_DROP_SNAPSHOT_RATE);

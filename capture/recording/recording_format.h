@@ -257,6 +257,7 @@ struct sbx_family_entry {
     uint32_t parent_pid;        /* local only; 0: none */
     uint32_t stalled_beside;    /* of a snapshot: others of the family that stalled at the same time */
     uint32_t reserved;
+    uint64_t moment; /* of a snapshot: random, and the same for stalls of the family that overlapped; 0: none */
 };
 
 enum sbx_holder_kind {

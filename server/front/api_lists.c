@@ -38,6 +38,11 @@ static void put_snapshot(struct sbx_document *json, const char *name, const stru
     sbx_document_integer(json, "bytes", row->bytes);
     sbx_document_string(json, "trigger", row->trigger);
     sbx_document_number(json, "duration_ms", (double)row->duration_ns / 1e6);
+    if (row->kin > 1) {
+        sbx_document_integer(json, "family_stalls", row->kin);
+        sbx_document_integer(json, "family_first", row->kin_first);
+        sbx_document_integer(json, "family_held", row->kin_held);
+    }
     if (row->end_how != SBX_END_NONE)
         sbx_document_string(json, "end", sbx_stall_end_name(row->end_how));
     if (row->end_signal != 0)

@@ -262,9 +262,18 @@ static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_
     }
     bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
                      sbx_store_issue(&request->view, issue_id, &issue) == 0;
+    enum {
+        KIN_MAX = 64 /* as many as a family has seats */
+    };
+    size_t kin_count = 0;
+    struct sbx_snapshot_row *kin = row.kin > 1 ? calloc(KIN_MAX, sizeof(*kin)) : NULL;
+    if (kin && sbx_store_kin(&request->view, target->id, kin, KIN_MAX, &kin_count) < 0)
+        kin_count = 0; /* the stall itself is what was asked for */
     give_html(reply);
-    sbx_page_stall(&row, has_issue ? &issue : NULL, has_report ? &report : NULL, now_ms(), &reply->body);
+    sbx_page_stall(&row, has_issue ? &issue : NULL, kin, kin_count, has_report ? &report : NULL, now_ms(),
+                   &reply->body);
     sbx_byte_buffer_finish(&report);
+    free(kin);
 }
 
 /* ---- lists for programs ---- */

@@ -174,6 +174,45 @@ static void put_ended(struct sbx_byte_buffer *page, const struct sbx_snapshot_ro
     }
 }
 
+static void put_held(struct sbx_byte_buffer *page, uint32_t count)
+{
+    SBX_FILL(page, list_held, at) {
+    case LIST_HELD_COUNT:
+        sbx_fill_textf(&at, "%u", count);
+        break;
+    }
+}
+
+/* It stands for all stalls of its family at that moment. */
+static void put_kin(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row)
+{
+    SBX_FILL(page, list_kin, at) {
+    case LIST_KIN_COUNT:
+        sbx_fill_textf(&at, "%u", row->kin);
+        break;
+    case LIST_KIN_HELD:
+        if (row->kin_held > 0)
+            put_held(page, row->kin_held);
+        break;
+    }
+}
+
+/* Of the stalls of a family at one moment a list shows one, where the newest of them stands: the one whose process most others waited
+ * for. NULL: it was shown already. */
+static const struct sbx_snapshot_row *stands_for(const struct sbx_list_page *list, size_t index)
+{
+    const struct sbx_snapshot_row *row = &list->snapshots[index], *best = row;
+    for (size_t i = 0; i < list->snapshot_count && row->kin > 1; i++) {
+        const struct sbx_snapshot_row *other = &list->snapshots[i];
+        if (other->kin <= 1 || other->kin_first != row->kin_first)
+            continue;
+        if (i < index)
+            return NULL;
+        best = other->kin_held > best->kin_held ? other : best;
+    }
+    return best;
+}
+
 static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row, int64_t now_ms)
 {
     bool is_done = row->state == SBX_TRIAGE_DONE, has_failed = row->state == SBX_TRIAGE_FAILED;
@@ -197,6 +236,10 @@ static void put_snapshot_row(struct sbx_byte_buffer *page, const struct sbx_snap
             sbx_fill_text(&at, row->headline);
         else
             sbx_fill_textf(&at, "%.12s", row->id_text);
+        break;
+    case LIST_SNAPSHOT_KIN:
+        if (row->kin > 1)
+            put_kin(page, row);
         break;
     case LIST_SNAPSHOT_WHERE:
         /* The headline mostly names the function: then a second line would only repeat it. */
@@ -240,8 +283,11 @@ void sbx_page_snapshots(struct sbx_byte_buffer *page, const struct sbx_list_page
 {
     SBX_FILL(page, list_snapshots, at) {
     case LIST_SNAPSHOTS_SNAPSHOT:
-        for (size_t i = 0; i < list->snapshot_count; i++)
-            put_snapshot_row(page, &list->snapshots[i], list->now_ms);
+        for (size_t i = 0; i < list->snapshot_count; i++) {
+            const struct sbx_snapshot_row *row = stands_for(list, i);
+            if (row)
+                put_snapshot_row(page, row, list->now_ms);
+        }
         break;
     case LIST_SNAPSHOTS_MORE:
         if (list->older_seq)

@@ -148,8 +148,61 @@ static void put_pending(struct sbx_byte_buffer *page, const struct sbx_snapshot_
     }
 }
 
+/* ---- stalls of its family at that moment ---- */
+
+static void put_held(struct sbx_byte_buffer *page, uint32_t count)
+{
+    SBX_FILL(page, stall_held, at) {
+    case STALL_HELD_COUNT:
+        sbx_fill_textf(&at, "%u", count);
+        break;
+    }
+}
+
+static void put_beside(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *one, bool is_self)
+{
+    SBX_FILL(page, stall_beside, at) {
+    case STALL_BESIDE_CAUSE:
+        if (*one->cause)
+            sbx_page_badge(page, one->cause);
+        break;
+    case STALL_BESIDE_ID:
+        sbx_fill_text(&at, one->id_text);
+        break;
+    case STALL_BESIDE_HEADLINE:
+        sbx_fill_text(&at, *one->headline ? one->headline : one->id_text);
+        break;
+    case STALL_BESIDE_HELD:
+        if (one->kin_held > 0)
+            put_held(page, one->kin_held);
+        break;
+    case STALL_BESIDE_SELF:
+        if (is_self)
+            sbx_fill_markup(page, &stall_self_markup);
+        break;
+    case STALL_BESIDE_TOOK:
+        sbx_page_duration(&at, one->duration_ns);
+        break;
+    }
+}
+
+static void put_kin(struct sbx_byte_buffer *page, const struct sbx_snapshot_row *row,
+                    const struct sbx_snapshot_row *kin, size_t kin_count)
+{
+    SBX_FILL(page, stall_kin, at) {
+    case STALL_KIN_COUNT:
+        sbx_fill_textf(&at, "%u", row->kin);
+        break;
+    case STALL_KIN_BESIDE:
+        for (size_t i = 0; i < kin_count; i++)
+            put_beside(page, &kin[i], kin[i].seq == row->seq);
+        break;
+    }
+}
+
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
-                    const struct sbx_byte_buffer *report, int64_t now_ms, struct sbx_byte_buffer *page)
+                    const struct sbx_snapshot_row *kin, size_t kin_count, const struct sbx_byte_buffer *report,
+                    int64_t now_ms, struct sbx_byte_buffer *page)
 {
     bool has_failed = row->state == SBX_TRIAGE_FAILED;
     bool is_aged = row->state == SBX_TRIAGE_DONE && !report && row->bytes == 0;
@@ -170,6 +223,10 @@ void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_r
         break;
     case STALL_DOWNLOAD:
         put_downloads(page, row->id_text);
+        break;
+    case STALL_KIN:
+        if (kin_count > 1)
+            put_kin(page, row, kin, kin_count);
         break;
     case STALL_FAILED:
         if (has_failed)

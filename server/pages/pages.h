@@ -76,9 +76,10 @@ void sbx_page_overview(const struct sbx_overview_page *overview, struct sbx_byte
 void sbx_page_apps(struct sbx_byte_buffer *page, const struct sbx_app_sum *rows, size_t count,
                    const struct sbx_issues_ask *ask);
 
-/* `/stalls/ID`: `issue` may be NULL; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
+/* `/stalls/ID`: `issue` may be NULL; `kin` are the `kin_count` stalls of its family at that moment, it among them; `report` is SBX_RENDERING_PAGE, or NULL while it is being made. */
 void sbx_page_stall(const struct sbx_snapshot_row *row, const struct sbx_issue_row *issue,
-                    const struct sbx_byte_buffer *report, int64_t now_ms, struct sbx_byte_buffer *page);
+                    const struct sbx_snapshot_row *kin, size_t kin_count, const struct sbx_byte_buffer *report,
+                    int64_t now_ms, struct sbx_byte_buffer *page);
 
 /* `/symbols`: what stalls lack, and what is there. */
 struct sbx_symbols_page {

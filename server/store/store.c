@@ -193,6 +193,26 @@ static int add_bytes(struct sbx_store *store, int64_t seq, const void *envelope,
     return result == 0 && key ? sbx_store_blob_keep(store, key) : result;
 }
 
+/* Which stalls of its family it overlapped with, and which processes its threads waited for. */
+static int add_kin(struct sbx_store *store, int64_t seq, const struct sbx_stall *stall)
+{
+    struct sbx_statement *statement = sbx_store_handle_use(&store->writer, ADD_KIN);
+    const uint8_t *family = stall->family.is_worker ? stall->family.id : stall->session_id;
+    sbx_bind_integer(statement, 1, seq);
+    sbx_bind_blob(statement, 2, family, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 3, (int64_t)stall->family.moment);
+    int result = sbx_store_step(statement);
+    for (uint32_t i = 0; i < stall->process_count && result == 0; i++) {
+        if (!stall->processes[i].is_recorded)
+            continue;
+        statement = sbx_store_handle_use(&store->writer, ADD_KIN_HOLDER);
+        sbx_bind_integer(statement, 1, seq);
+        sbx_bind_blob(statement, 2, stall->processes[i].session_id, SBX_ID_BYTES);
+        result = sbx_store_step(statement);
+    }
+    return result;
+}
+
 /* `key`: under which its bytes lie outside; NULL: they are to lie here. */
 static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, const void *envelope, size_t bytes,
                        int64_t received_ms, const char *key)
@@ -240,6 +260,8 @@ static int add_payload(struct sbx_store *store, const struct sbx_stall *stall, c
         sbx_bind_blob(statement, 2, stall->rotating_id, SBX_ROTATING_ID_BYTES);
         result = sbx_store_step(statement);
     }
+    if (result == 0 && stall->family.moment != 0)
+        result = add_kin(store, seq, stall);
     return result == 0 ? complete(store, stall->payload_id) : result;
 }
 

@@ -55,6 +55,9 @@ struct sbx_snapshot_row {
     uint32_t threshold_ms;
     uint32_t end_how,
         end_signal; /* how it ended, if it was told while it went on: enum sbx_stall_end. 0: not told, or it had ended */
+    uint32_t kin,
+        kin_held; /* stalls of its family at that moment, it among them; how many of these waited for its process */
+    int64_t kin_first;       /* seq of the first of them; 0: it has none */
     uint32_t weight, one_in; /* how many stalls it stands for; it was told with the chance 1 / one_in */
     char app_build_id[65];   /* hex; "" when hidden */
     char app_version[40];    /* "" when the application told none */
@@ -222,6 +225,9 @@ int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue,
                         struct sbx_snapshot_row *rows, size_t max, size_t *count_out);
 int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES],
                        struct sbx_snapshot_row *row_out);
+/* The stalls of the same family at the same moment as stall `id`, this one among them; whose process most others waited for first. */
+int sbx_store_kin(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *rows,
+                  size_t max, size_t *count_out);
 /* Those of the most stalls first, as estimated. */
 int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *rows, size_t max, size_t *count_out);
 int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],

@@ -61,6 +61,8 @@ enum writer_statement {
     SET_BUCKET,
     READ_DURATION,
     ADD_ROTATING,
+    ADD_KIN,
+    ADD_KIN_HOLDER,
     ADD_ERASED,
     IS_ERASED,
     NEXT_ERASED,
@@ -108,7 +110,7 @@ enum writer_statement {
 
 /* Of the reader, in store_rows.c. */
 enum {
-    SBX_READER_STATEMENTS = 18
+    SBX_READER_STATEMENTS = 19
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 

@@ -27,6 +27,12 @@
 #define IS_SEEN       "(?8 = 0 OR s.tenant = ?8)"
 #define IS_SEEN_ISSUE "(?8 = 0 OR NOT EXISTS(SELECT 1 FROM place x WHERE x.issue = i.num AND x.tenant IS NOT ?8))"
 
+/* Stalls of one family at one moment; those that waited for the process of this one. */
+#define KIN_OF "kin k JOIN kin o ON o.family = k.family AND o.moment = k.moment WHERE k.seq = s.seq"
+#define KIN_OF_HOLDER                                                                                          \
+    "kin k JOIN kin o ON o.family = k.family AND o.moment = k.moment JOIN kin_holder h ON h.seq = o.seq WHERE" \
+    " k.seq = s.seq AND h.session = s.session"
+
 #define SNAPSHOT_COLUMNS                                                                                            \
     "s.seq, s.id, s.received_ms, s.created_day, s.bytes, s.trigger, s.duration_ns, s.threshold_ms, s.app_build_id," \
     " s.app_version, s.state, s.failure,"                                                                           \
@@ -34,7 +40,9 @@
     "s.function, s.module, s.headline,"                                                                             \
     " s.confidence, s.weight, s.one_in,"                                                                            \
     " (SELECT w.issue FROM was_in w WHERE w.seq = s.seq ORDER BY w.at_ms DESC LIMIT 1),"                            \
-    " (SELECT e.how + (e.signal << 8) FROM stall_end e WHERE e.first = s.id AND e.session = s.session)"
+    " (SELECT e.how + (e.signal << 8) FROM stall_end e WHERE e.first = s.id AND e.session = s.session),"            \
+    " (SELECT COUNT(*) FROM " KIN_OF "), (SELECT MIN(o.seq) FROM " KIN_OF                                           \
+    "), (SELECT COUNT(DISTINCT h.seq) FROM " KIN_OF_HOLDER ")"
 
 /* An issue is the sum of its places. Sessions and the like of several places are counted, so that none counts twice. New in its
  * build: seen in one build only, and another build of the application had been heard of before, that is of no later version. */
@@ -64,6 +72,7 @@ enum reader_statement {
     EACH_PENDING,
     TRIAGE_INPUT,
     ONE_SNAPSHOT,
+    KIN_OF_ONE,
     NEWEST_SNAPSHOTS,
     NEWEST_OF_APP,
     SNAPSHOTS_OF_ISSUE,
@@ -93,6 +102,10 @@ const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
         " LEFT JOIN payload p ON p.seq = s.seq"
         " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1 AND s.bytes > 0",
     [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_SEEN " AND " IS_COMMON,
+    [KIN_OF_ONE] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq IN (SELECT o.seq FROM kin k JOIN kin o ON"
+                   " o.family = k.family AND o.moment = k.moment WHERE k.seq = (SELECT f.seq FROM snapshot f WHERE"
+                   " f.id = ?1)) AND " IS_SEEN " AND " IS_COMMON " ORDER BY (SELECT COUNT(*) FROM kin_holder h WHERE"
+                   " h.session = s.session AND h.seq IN (SELECT o.seq FROM " KIN_OF ")) DESC, s.seq LIMIT ?2",
     [NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
     [NEWEST_OF_APP] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.tenant = ?8 AND s.seq < ?1 AND " IS_COMMON
@@ -308,7 +321,7 @@ int sbx_store_take_pending(struct sbx_store *store, size_t max,
 /* ---- the pages' side ---- */
 
 enum {
-    SNAPSHOT_COLUMN_COUNT = 24
+    SNAPSHOT_COLUMN_COUNT = 27
 };
 
 static void print_column_id(struct sbx_statement *statement, int column, char text_out[SBX_ID_TEXT_BYTES])
@@ -349,6 +362,9 @@ static void read_snapshot(struct sbx_statement *statement, struct sbx_snapshot_r
     print_column_id(statement, 22, row->was_in_text);
     row->end_how = (uint32_t)sbx_column_integer(statement, 23) & 0xff;
     row->end_signal = (uint32_t)sbx_column_integer(statement, 23) >> 8;
+    row->kin = (uint32_t)sbx_column_integer(statement, 24);
+    row->kin_first = sbx_column_integer(statement, 25);
+    row->kin_held = (uint32_t)sbx_column_integer(statement, 26);
 }
 
 static void read_issue(struct sbx_statement *statement, struct sbx_issue_row *row)
@@ -413,6 +429,23 @@ int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_I
     }
     sbx_store_handle_unlock(&view->store->reader);
     return result > 0 ? 0 : result < 0 ? result : -ENOENT;
+}
+
+int sbx_store_kin(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYTES], struct sbx_snapshot_row *rows,
+                  size_t max, size_t *count_out)
+{
+    size_t count = 0;
+    int result = 0;
+    sbx_store_handle_lock(&view->store->reader);
+    struct sbx_statement *statement = use_to_show(view, KIN_OF_ONE);
+    sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
+    sbx_bind_integer(statement, 2, (int64_t)max);
+    while (count < max && (result = sbx_store_step(statement)) > 0)
+        read_snapshot(statement, &rows[count++]);
+    sbx_statement_reset(statement);
+    sbx_store_handle_unlock(&view->store->reader);
+    *count_out = count;
+    return result < 0 ? result : 0;
 }
 
 int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *rows, size_t max, size_t *count_out)

@@ -29,6 +29,11 @@
  *     first         BLOB(16) PRIMARY KEY        payload id of the stall
  *     id, session   BLOB(16)                    of the payload that told the end; joined where the session is the stall's
  *     how, signal, duration_ns, received_ms; rotating BLOB(16) or NULL
+ *   kin                                         whose process it was, of those that fork from one another, and which moment it was: stalls
+ *     seq INTEGER PRIMARY KEY                   of both alike overlapped
+ *     family BLOB(16), moment
+ *   kin_holder                                  by session, the other processes that its threads waited for
+ *     seq, session BLOB(16)
  *   erased                                      ids whose machine wants to be forgotten
  *     id BLOB(16) PRIMARY KEY, at_ms
  *   build                                       a version of an application
@@ -228,6 +233,13 @@ const char sbx_store_writer_setup[] =
     "CREATE INDEX IF NOT EXISTS stall_end_received ON stall_end(received_ms);"
     "CREATE TABLE IF NOT EXISTS symbol_sender(build_id BLOB NOT NULL, tenant INTEGER NOT NULL, PRIMARY KEY(build_id,"
     " tenant)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS kin(seq INTEGER PRIMARY KEY, family BLOB NOT NULL, moment INTEGER NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS kin_of_moment ON kin(family, moment);"
+    "CREATE TABLE IF NOT EXISTS kin_holder(seq INTEGER NOT NULL, session BLOB NOT NULL, PRIMARY KEY(seq, session)) "
+    "WITHOUT"
+    " ROWID;"
+    "CREATE TRIGGER IF NOT EXISTS kin_goes AFTER DELETE ON snapshot BEGIN DELETE FROM kin WHERE seq = old.seq;"
+    " DELETE FROM kin_holder WHERE seq = old.seq; END;"
     "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
         SUM_TABLES "COMMIT;";
 
@@ -398,6 +410,8 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [SET_BUCKET] = "UPDATE snapshot SET bucket = ?2 WHERE seq = ?1",
     [READ_DURATION] = "SELECT duration_ns FROM snapshot WHERE seq = ?1",
     [ADD_ROTATING] = "INSERT INTO rotating(seq, id) VALUES(?1, ?2)",
+    [ADD_KIN] = "INSERT INTO kin(seq, family, moment) VALUES(?1, ?2, ?3)",
+    [ADD_KIN_HOLDER] = "INSERT OR IGNORE INTO kin_holder(seq, session) VALUES(?1, ?2)",
     [ADD_ERASED] = "INSERT OR IGNORE INTO erased(id, at_ms) VALUES(?1, ?2)",
     [IS_ERASED] = "SELECT 1 FROM erased WHERE id = ?1",
     [NEXT_ERASED] =

@@ -172,6 +172,7 @@ struct sbx_stall {
     struct {
         bool is_worker;             /* a child of fork() that is no program of its own */
         uint32_t stalled_beside;    /* others of the family that stalled at the same time */
+        uint64_t moment;            /* stalls of the family that overlapped have it in common; 0: none */
         uint8_t id[16], parent[16]; /* of a worker: session ids of the family's first process, and of its parent */
     } family;
     uint8_t completes[16]; /* SBX_TRIGGER_END alone: the payload_id of the stall. There are no threads then */

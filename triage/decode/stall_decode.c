@@ -79,6 +79,7 @@ static int take_identity(struct sbx_stall *stall, const Stallbox__V1__Payload *p
     }
     stall->family.is_worker = payload->family_role != 0;
     stall->family.stalled_beside = payload->stalled_beside < 64 ? payload->stalled_beside : 64;
+    stall->family.moment = payload->moment & ((UINT64_C(1) << 40) - 1);
     if (stall->family.is_worker) {
         memcpy(stall->family.id, payload->family_id.data, sizeof stall->family.id);
         memcpy(stall->family.parent, payload->parent_session.data, sizeof stall->family.parent);

@@ -87,6 +87,11 @@ static void put_family(struct sbx_json *json, const struct sbx_stall *stall)
         put_id(json, "id", stall->session_id);
     }
     sbx_json_put_unsigned(json, "siblings", stall->family.stalled_beside);
+    if (stall->family.moment != 0) {
+        char moment[11];
+        snprintf(moment, sizeof moment, "%010llx", (unsigned long long)stall->family.moment & 0xffffffffff);
+        sbx_json_put_text(json, "moment", moment);
+    }
     sbx_json_end_object(json);
 }
 

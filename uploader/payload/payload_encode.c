@@ -436,6 +436,7 @@ int sbx_payload_encode(const struct sbx_redacted *redacted, const struct sbx_sna
         payload.completes = (ProtobufCBinaryData){.len = sizeof ids[3], .data = ids[3]};
     }
     const struct sbx_family_entry *family = &snapshot->header.family;
+    payload.moment = is_end ? 0 : family->moment & ((UINT64_C(1) << 40) - 1);
     payload.stalled_beside = is_end ? 0 : at_most(family->stalled_beside, SIBLINGS_MAX);
     if (family->role == SBX_ROLE_WORKER && !is_end) {
         payload.family_role = SBX_ROLE_WORKER;

@@ -19,6 +19,12 @@
 static const uint8_t session[16] = {1, 2, 3};
 static const uint32_t self = 1000000000; /* no process has such a number */
 
+static uint32_t note_stall(uint32_t pid, uint64_t begin_ns, uint64_t end_ns)
+{
+    uint64_t moment = pid;
+    return sbx_family_note_stall(pid, begin_ns, end_ns, &moment);
+}
+
 static int found(void **state)
 {
     (void)state;
@@ -75,11 +81,25 @@ static void test_children_make_four_snapshots_a_minute(void **state)
 static void test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not(void **state)
 {
     (void)state;
-    assert_int_equal(sbx_family_note_stall(11, 10, 20), 0);
-    assert_int_equal(sbx_family_note_stall(12, 15, 30), 1);
-    assert_int_equal(sbx_family_note_stall(12, 31, 40), 0);
-    assert_int_equal(sbx_family_note_stall(13, 18, 35), 2); /* 11, and 12 once */
-    assert_int_equal(sbx_family_note_stall(14, 100, 110), 0);
+    assert_int_equal(note_stall(11, 10, 20), 0);
+    assert_int_equal(note_stall(12, 15, 30), 1);
+    assert_int_equal(note_stall(12, 31, 40), 0);
+    assert_int_equal(note_stall(13, 18, 35), 2); /* 11, and 12 once */
+    assert_int_equal(note_stall(14, 100, 110), 0);
+}
+
+static void test_stalls_that_overlap_have_a_moment_in_common(void **state)
+{
+    (void)state;
+    uint64_t first = 71, second = 72, third = 73, later = 74;
+    (void)sbx_family_note_stall(31, 10000, 20000, &first);
+    (void)sbx_family_note_stall(32, 15000, 30000, &second);
+    (void)sbx_family_note_stall(33, 25000, 35000, &third); /* by way of the second */
+    (void)sbx_family_note_stall(31, 40000, 50000, &later);
+    assert_int_equal(first, 71);
+    assert_int_equal(second, 71);
+    assert_int_equal(third, 71);
+    assert_int_equal(later, 74);
 }
 
 static void test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne(void **state)
@@ -89,13 +109,13 @@ static void test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne
     pid_t pid = fork();
     if (pid == 0) {
         for (uint32_t i = 0; i < 200; i++) {
-            (void)sbx_family_note_stall(5000 + i, 1000, 2000);
+            (void)note_stall(5000 + i, 1000, 2000);
         }
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(sbx_family_note_stall(9, 1500, 1600), 64);
+    assert_int_equal(note_stall(9, 1500, 1600), 64);
 }
 
 int main(void)
@@ -106,6 +126,7 @@ int main(void)
         cmocka_unit_test_setup(test_seats_of_the_living_stay_taken_and_those_of_the_dead_are_given_on, found),
         cmocka_unit_test_setup(test_children_make_four_snapshots_a_minute, found),
         cmocka_unit_test_setup(test_who_stalled_meanwhile_is_counted_once_and_who_did_before_is_not, found),
+        cmocka_unit_test_setup(test_stalls_that_overlap_have_a_moment_in_common, found),
         cmocka_unit_test_setup(test_a_child_shares_the_page_and_more_stalls_than_it_holds_are_borne, found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,19 +389,25 @@ static void test_pages_around_a_report_are_the_same_to_the_byte(void **state)
     const struct sbx_snapshot_row *rows = snapshot_rows();
     struct sbx_snapshot_row aged = triaged_row();
     struct sbx_byte_buffer page = {0};
-    sbx_page_stall(&rows[0], &issue_rows()[0], &report, NOW_MS, &page);
+    sbx_page_stall(&rows[0], &issue_rows()[0], NULL, 0, &report, NOW_MS, &page);
     assert_page_is(&page, "stall.html");
-    sbx_page_stall(&rows[0], &issue_rows()[1], &report, NOW_MS, &page);
+    sbx_page_stall(&rows[0], &issue_rows()[1], NULL, 0, &report, NOW_MS, &page);
     assert_page_is(&page, "stall_new_in_build.html");
-    sbx_page_stall(&rows[3], NULL, NULL, NOW_MS, &page);
+    struct sbx_snapshot_row kin[3] = {rows[0], triaged_row(), rows[3]};
+    kin[0].kin = kin[1].kin = kin[2].kin = 3;
+    kin[1].seq = 4711;
+    kin[1].kin_held = 2;
+    sbx_page_stall(&kin[0], &issue_rows()[0], kin, 3, &report, NOW_MS, &page);
+    assert_page_is(&page, "stall_with_kin.html");
+    sbx_page_stall(&rows[3], NULL, NULL, 0, NULL, NOW_MS, &page);
     assert_page_is(&page, "stall_in_triage.html");
-    sbx_page_stall(&rows[2], NULL, NULL, NOW_MS, &page);
+    sbx_page_stall(&rows[2], NULL, NULL, 0, NULL, NOW_MS, &page);
     assert_page_is(&page, "stall_failed.html");
     aged.bytes = 0;
-    sbx_page_stall(&aged, NULL, NULL, NOW_MS, &page);
+    sbx_page_stall(&aged, NULL, NULL, 0, NULL, NOW_MS, &page);
     assert_page_is(&page, "stall_aged.html");
     aged.state = SBX_TRIAGE_FAILED;
-    sbx_page_stall(&aged, NULL, NULL, NOW_MS, &page);
+    sbx_page_stall(&aged, NULL, NULL, 0, NULL, NOW_MS, &page);
     assert_page_is(&page, "stall_failed_aged.html");
     sbx_page_error(404, "There is no <page> here.", &page);
     assert_page_is(&page, "error.html");
@@ -584,7 +590,7 @@ static void test_pages_of_symbols_are_the_same_to_the_byte(void **state)
     assert_page_is(&page, "issue_moved_in_part.html");
     struct sbx_snapshot_row row = triaged_row();
     snprintf(row.was_in_text, sizeof(row.was_in_text), "00112233445566778899aabbccddee00");
-    sbx_page_stall(&row, NULL, NULL, NOW_MS, &page);
+    sbx_page_stall(&row, NULL, NULL, 0, NULL, NOW_MS, &page);
     assert_page_is(&page, "stall_was_in_another.html");
 }
 

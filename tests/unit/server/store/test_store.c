@@ -235,6 +235,59 @@ static void test_an_end_goes_with_its_stall_its_machine_or_its_age(void **state)
     assert_false(has_end(7));
 }
 
+/* A stall of a worker of family 9, told at that moment; `holder` is the session that its thread waited for, 0: none. */
+static void put_kin(uint8_t name, uint8_t session, uint64_t moment, uint8_t holder)
+{
+    struct sbx_stall_process process = {.is_recorded = true, .is_worker = true, .session_id = {holder}};
+    struct sbx_stall stall = stall_of(name, session, 1);
+    enum sbx_stored stored;
+    stall.family.is_worker = true;
+    stall.family.id[0] = 9;
+    stall.family.moment = moment;
+    stall.processes = &process;
+    stall.process_count = holder != 0;
+    assert_int_equal(sbx_store_put(store, &stall, "bytes", 5, 1000 + name, &stored), 0);
+    assert_int_equal(stored, SBX_STORED_NEW);
+    judge(name, holder != 0 ? "lock" : "cpu", holder != 0 ? "ask" : "dig");
+}
+
+static void test_stalls_of_one_family_at_one_moment_are_kin_and_who_held_them_comes_first(void **state)
+{
+    (void)state;
+    struct sbx_snapshot_row rows[8];
+    size_t count;
+    put_kin(1, 11, 77, 13);
+    put_kin(2, 12, 77, 13);
+    put_kin(3, 13, 77, 0);
+    put_kin(4, 14, 78, 13); /* at another moment */
+    const uint8_t id[SBX_ID_BYTES] = {1}, alone[SBX_ID_BYTES] = {4};
+    assert_int_equal(sbx_store_kin(ALL, id, rows, 8, &count), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(rows[0].id[0], 3);
+    assert_int_equal(rows[0].kin, 3);
+    assert_int_equal(rows[0].kin_held, 2);
+    assert_int_equal(rows[1].kin_held, 0);
+    assert_int_equal(rows[1].kin_first, rows[0].kin_first);
+    assert_int_equal(sbx_store_snapshot(ALL, alone, rows), 0);
+    assert_int_equal(rows[0].kin, 1);
+    assert_int_equal(sbx_store_kin(ALL, alone, rows, 8, &count), 0);
+    assert_int_equal(count, 1);
+}
+
+static void test_a_stall_that_goes_leaves_no_kin_behind(void **state)
+{
+    (void)state;
+    struct sbx_snapshot_row row;
+    uint8_t gone[SBX_ID_BYTES];
+    put_kin(1, 11, 77, 13);
+    put_kin(2, 13, 77, 0);
+    const uint8_t id[SBX_ID_BYTES] = {2};
+    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, 1002, gone), 1);
+    assert_int_equal(sbx_store_snapshot(ALL, id, &row), 0);
+    assert_int_equal(row.kin, 1);
+    assert_int_equal(row.kin_held, 0);
+}
+
 static void test_rows_and_bytes_are_there_after_reopening(void **state)
 {
     (void)state;
@@ -602,6 +655,8 @@ int main(void)
         STORE_TEST(test_the_end_of_a_stall_completes_it_once_and_is_no_snapshot),
         STORE_TEST(test_an_end_that_comes_before_its_stall_waits_for_it),
         STORE_TEST(test_an_end_goes_with_its_stall_its_machine_or_its_age),
+        STORE_TEST(test_stalls_of_one_family_at_one_moment_are_kin_and_who_held_them_comes_first),
+        STORE_TEST(test_a_stall_that_goes_leaves_no_kin_behind),
         STORE_TEST(test_rows_and_bytes_are_there_after_reopening),
         STORE_TEST(test_what_is_not_there_is_not_found),
         STORE_TEST(test_snapshots_are_listed_newest_first_page_by_page),
