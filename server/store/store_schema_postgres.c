@@ -64,6 +64,9 @@ static const char tables[] =
     " signal bigint NOT NULL, duration_ns bigint NOT NULL, received_ms bigint NOT NULL, rotating bytea);"
     "CREATE INDEX stall_end_rotating ON stall_end(rotating) WHERE rotating IS NOT NULL;"
     "CREATE INDEX stall_end_received ON stall_end(received_ms);"
+    "CREATE TABLE kin(seq bigint PRIMARY KEY, family bytea NOT NULL, moment bigint NOT NULL);"
+    "CREATE INDEX kin_of_moment ON kin(family, moment);"
+    "CREATE TABLE kin_holder(seq bigint NOT NULL, session bytea NOT NULL, PRIMARY KEY(seq, session));"
     "CREATE TABLE erased(id bytea PRIMARY KEY, at_ms bigint NOT NULL);"
     "CREATE TABLE symbol_sender(build_id bytea NOT NULL, tenant bigint NOT NULL, PRIMARY KEY(build_id, tenant));"
     "CREATE TABLE module(id" ROW_ID ", build_id bytea NOT NULL UNIQUE, name" TEXT ", is_runtime" NUMBER
@@ -113,8 +116,10 @@ static const char triggers[] = FUNCTION(
                  " id = new.module; END IF;") FUNCTION("gap_goes", "IF old.unnamed > 0 THEN UPDATE module SET stalls = "
                                                                    "stalls - 1, frames = frames - old.unnamed WHERE"
                                                                    " id = old.module; END IF;")
-    FUNCTION("snapshot_goes", "DELETE FROM profile WHERE seq = old.seq;") FUNCTION(
-        "word_comes", "UPDATE word SET used = used + 1 WHERE num = new.word;")
+    FUNCTION("snapshot_goes",
+             "DELETE FROM profile WHERE seq = old.seq; DELETE FROM kin WHERE seq = old.seq; DELETE"
+             " FROM kin_holder WHERE seq = old.seq;") FUNCTION("word_comes",
+                                                               "UPDATE word SET used = used + 1 WHERE num = new.word;")
         FUNCTION("word_goes", "UPDATE word SET used = used - 1 WHERE num = old.word;") FUNCTION(
             "met_comes",
             "IF new.kind < 4 THEN UPDATE place SET sessions = sessions + (new.kind = 0)::int, machines = machines +"
