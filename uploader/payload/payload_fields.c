@@ -94,7 +94,7 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_THREADS, 6, SBX_FIELD_UINT, "call_peer", ROWS_MAX, "which thread it waited for, by order"),
     COLUMN(SBX_IN_THREADS, 7, SBX_FIELD_UINT, "call_object", ROWS_MAX, "which lock or descriptor, by order"),
     COLUMN(SBX_IN_THREADS, 8, SBX_FIELD_UINT, "last_stack", ROWS_MAX, "its newest stack: a row of callstacks"),
-    NUMBER(SBX_IN_PAYLOAD, 31, "moment", SBX_NUMBER_MAX, "random; the same for stalls of the family that overlapped"),
+    NUMBER(SBX_IN_PAYLOAD, 32, "moment", SBX_NUMBER_MAX, "random; the same for stalls of the family that overlapped"),
     LIST(SBX_IN_THREADS, 9, "process", ROWS_MAX, "whose it is: 0 this process's, else a row of processes"),
     CHILD(29, SBX_IN_PROCESSES, "processes", "framing of the group below"),
     COLUMN(SBX_IN_PROCESSES, 1, SBX_FIELD_UINT, "role", SBX_ROLE_WORKER, "main, worker, or not recorded"),

@@ -115,7 +115,7 @@ static void test_unknown_fields_are_refused(void **state)
     append_and_expect("\xa2\x06\x04name", 7, "#100");                    /* a string, field 100 */
     append_and_expect("\xf8\xff\xff\xff\x0f\x01", 6, "not in the list"); /* the largest field number */
     append_and_expect("\x00\x01", 2, "#0");
-    append_and_expect("\x82\x02\x02\x08\x01", 5, "#32");
+    append_and_expect("\x8a\x02\x02\x08\x01", 5, "#33");
 }
 
 static void test_known_fields_in_another_shape_are_refused(void **state)
