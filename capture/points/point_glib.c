@@ -297,18 +297,27 @@ static bool is_writable(const void *word)
                            (long)(uintptr_t)word, operation) >= 0;
 }
 
+/* What is there the first time is what our functions call for good. Who has put a function of their own there since may call ours from it:
+ * to call theirs from ours would never end. So theirs stays. */
 static void put_in(struct dispatched *what, struct source_funcs *funcs,
                    int (*ours)(struct source *, source_function *, void *), void (*our_finalize)(struct source *))
 {
-    if (funcs == NULL || !is_writable(funcs) || sbx_load_relaxed(&funcs->dispatch) == ours || funcs->dispatch == NULL) {
+    if (funcs == NULL || !is_writable(funcs) || funcs->dispatch == NULL) {
+        return;
+    }
+    if (what->dispatch == NULL) {
+        what->dispatch = funcs->dispatch;
+        what->finalize = funcs->finalize;
+    }
+    if (sbx_load_relaxed(&funcs->dispatch) != what->dispatch) {
         return;
     }
     what->funcs = funcs;
-    what->dispatch = funcs->dispatch;
-    what->finalize = funcs->finalize != our_finalize ? funcs->finalize : what->finalize;
     /* Released, and GLib loads it as code does: whoever is led to our function finds the one it calls. */
     sbx_store_release(&funcs->dispatch, ours);
-    sbx_store_release(&funcs->finalize, our_finalize);
+    if (sbx_load_relaxed(&funcs->finalize) == what->finalize) {
+        sbx_store_release(&funcs->finalize, our_finalize);
+    }
 }
 
 static void take_out(struct dispatched *what, int (*ours)(struct source *, source_function *, void *),

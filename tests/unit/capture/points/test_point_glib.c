@@ -470,6 +470,64 @@ static void test_the_group_is_switched_by_itself_and_leaves_nothing(void **state
     sbx_snapshot_destroy(snapshot);
 }
 
+static gboolean (*dispatch_before)(GSource *, GSourceFunc, gpointer);
+static void (*finalize_before)(GSource *);
+static int wrapped_dispatches, wrapped_finalizes;
+
+static gboolean wrap_dispatch(GSource *source, GSourceFunc function, gpointer data)
+{
+    child_expect(++wrapped_dispatches < 100, "what is called there does not call itself");
+    return dispatch_before(source, function, data);
+}
+
+static void wrap_finalize(GSource *source)
+{
+    child_expect(++wrapped_finalizes < 100, "nor does what is told of its end");
+    if (finalize_before != NULL) {
+        finalize_before(source);
+    }
+}
+
+/* Two programs that put functions of their own around what they find there, as we do: around both, and around one. */
+static void child_wraps_the_dispatch(void)
+{
+    dispatch_before = g_idle_funcs.dispatch;
+    finalize_before = g_idle_funcs.finalize;
+    g_idle_funcs.dispatch = wrap_dispatch;
+    g_idle_funcs.finalize = wrap_finalize;
+    calls = 0;
+    for (int i = 0; i < 3; i++) {
+        child_set_points(i == 1 ? SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_GLIB)
+                                : SBX_POINTS_ALL); /* looked at anew */
+        child_expect(g_idle_funcs.dispatch == wrap_dispatch, "what the program has put there stays");
+        g_idle_add(count_call, NULL);
+        run_dry();
+        child_expect(calls == i + 1 && wrapped_dispatches == i + 1, "each is dispatched once, by way of the program's");
+    }
+    child_expect(wrapped_finalizes == 3, "and ends once");
+}
+
+static void child_wraps_what_is_told_of_the_end(void)
+{
+    finalize_before = g_idle_funcs.finalize;
+    g_idle_funcs.finalize = wrap_finalize;
+    calls = 0;
+    for (int i = 0; i < 3; i++) {
+        child_set_points(i == 1 ? SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_GLIB) : SBX_POINTS_ALL);
+        child_expect(g_idle_funcs.finalize == wrap_finalize, "what the program has put there stays");
+        g_idle_add(count_call, NULL);
+        run_dry();
+        child_expect(calls == i + 1 && wrapped_finalizes == i + 1, "each is dispatched once, and ends once");
+    }
+}
+
+static void test_a_program_that_wraps_the_dispatch_of_idle_sources_is_not_wrapped_again(void **state)
+{
+    (void)state;
+    sbx_snapshot_destroy(run_recorded(child_wraps_the_dispatch));
+    sbx_snapshot_destroy(run_recorded(child_wraps_what_is_told_of_the_end));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +539,7 @@ int main(void)
         cmocka_unit_test(test_a_source_that_is_dispatched_before_its_number_is_known_is_found_all_the_same),
         cmocka_unit_test(test_what_a_worker_works_at_is_told_with_who_pushed_it),
         cmocka_unit_test(test_the_group_is_switched_by_itself_and_leaves_nothing),
+        cmocka_unit_test(test_a_program_that_wraps_the_dispatch_of_idle_sources_is_not_wrapped_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
