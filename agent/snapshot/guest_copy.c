@@ -47,24 +47,6 @@ static int read_all(int file, uint64_t at, void *to, size_t bytes)
     return got < 0 ? (int)got : (size_t)got < bytes ? -ENODATA : 0;
 }
 
-static int write_all(int file, uint64_t at, const void *bytes, size_t count)
-{
-    const uint8_t *from = bytes;
-    while (count > 0) {
-        long wrote = sbx_raw_pwrite(file, from, count, at);
-        if (wrote == -EINTR) {
-            continue;
-        }
-        if (wrote <= 0) {
-            return wrote == 0 ? -EIO : (int)wrote;
-        }
-        from += wrote;
-        at += (uint64_t)wrote;
-        count -= (size_t)wrote;
-    }
-    return 0;
-}
-
 static bool is_zero(const uint8_t *bytes, size_t count)
 {
     return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
@@ -77,7 +59,7 @@ static int write_sparse(const struct copy *copy, uint64_t at, const uint8_t *byt
     for (size_t done = 0; done < count && error == 0; done += PAGE) {
         size_t part = count - done < PAGE ? count - done : PAGE;
         if (!is_zero(bytes + done, part)) {
-            error = write_all(copy->to, copy->at + at + done, bytes + done, part);
+            error = sbx_file_write(copy->to, copy->at + at + done, bytes + done, part);
         }
     }
     return error;
@@ -171,8 +153,8 @@ static int copy_threads(const struct copy *copy, bool runs_only)
             if (batch[i].last_record_ns < copy->since_ns) {
                 batch[i].last_stack = SBX_STACK_NONE;
             }
-            error = write_all(copy->to, copy->at + at + (uint64_t)i * sizeof *batch, &batch[i],
-                              offsetof(struct sbx_thread_entry, own));
+            error = sbx_file_write(copy->to, copy->at + at + (uint64_t)i * sizeof *batch, &batch[i],
+                                   offsetof(struct sbx_thread_entry, own));
         }
         if (runs_only && error == 0) {
             error = write_sparse(copy, at, copy->one, count * sizeof *batch);
@@ -213,7 +195,7 @@ static int copy_header(const struct copy *copy)
     header->module_count = copy->module_count;
     header->drops[SBX_DROP_TORN_CHUNK] += copy->torn_chunks;
     memset(header->guests, 0, sizeof header->guests);
-    return write_all(copy->to, copy->at, header, sizeof *header);
+    return sbx_file_write(copy->to, copy->at, header, sizeof *header);
 }
 
 /* From what refers to what is referred to. Watches, message kinds and tasks are left out. */
@@ -359,7 +341,7 @@ int sbx_guests_copy(const struct sbx_recording_header *host, uint64_t key, const
         close(copy.from);
     }
     if (count > 0) {
-        int wrote = write_all(out_fd, offsetof(struct sbx_recording_header, guests), guests, sizeof guests);
+        int wrote = sbx_file_write(out_fd, offsetof(struct sbx_recording_header, guests), guests, sizeof guests);
         error = error == 0 ? wrote : error;
     }
     return error != 0 ? error : count;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "file_bytes.h"
 #include "order.h"
 #include "raw_syscall.h"
 #include "recording_check.h"
@@ -62,24 +63,6 @@ static bool is_zero(const uint64_t *words, size_t count)
     return any == 0;
 }
 
-static int write_all(int fd, const void *bytes, size_t count, uint64_t at)
-{
-    const uint8_t *from = bytes;
-    while (count > 0) {
-        long wrote = sbx_raw_pwrite(fd, from, count, at);
-        if (wrote == -EINTR) {
-            continue;
-        }
-        if (wrote <= 0) {
-            return wrote == 0 ? -EIO : (int)wrote;
-        }
-        from += wrote;
-        at += (uint64_t)wrote;
-        count -= (size_t)wrote;
-    }
-    return 0;
-}
-
 /* Write `count` bytes of scratch (a multiple of 8) to place `at`, leaving out the pages that are zero: the file is a
  * hole there already. Neighbouring pages go out in one call. */
 static int write_scratch(const struct copy *copy, size_t count, uint64_t at)
@@ -92,14 +75,14 @@ static int write_scratch(const struct copy *copy, size_t count, uint64_t at)
             continue;
         }
         if (page > from) {
-            int error = write_all(copy->fd, bytes + from, page - from, at + from);
+            int error = sbx_file_write(copy->fd, at + from, bytes + from, page - from);
             if (error != 0) {
                 return error;
             }
         }
         from = page + length;
     }
-    return from < count ? write_all(copy->fd, bytes + from, count - from, at + from) : 0;
+    return from < count ? sbx_file_write(copy->fd, at + from, bytes + from, count - from) : 0;
 }
 
 static int copy_words(const struct copy *copy, uint64_t at, uint64_t bytes)
@@ -293,7 +276,7 @@ static int copy_threads(struct copy *copy, const struct sbx_recording_header *he
         if (copied->last_record_ns < copy->since_ns) {
             copied->last_stack = SBX_STACK_NONE;
         }
-        int error = write_all(copy->fd, copy->scratch, PART, at);
+        int error = sbx_file_write(copy->fd, at, copy->scratch, PART);
         if (error != 0) {
             return error;
         }
@@ -339,7 +322,7 @@ static int write_header(const struct copy *copy, const struct sbx_trigger_entry 
     for (unsigned i = 0; i < sizeof header->snapshot_id; i++) {
         header->snapshot_id[i] = snapshot_id[i];
     }
-    return write_all(copy->fd, header, sizeof *header, 0);
+    return sbx_file_write(copy->fd, 0, header, sizeof *header);
 }
 
 int sbx_snapshot_copy_bounded(const struct sbx_recording_header *live, uint64_t live_bytes, int out_fd,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_bytes.h - what a regular file has at a place: read(2) may give less than was asked for, and be interrupted. */
+/* file_bytes.h - bytes of a regular file at a place: read(2) and write(2) may do less than was asked for, and be interrupted. */
 #ifndef SBX_FILE_BYTES_H
 #define SBX_FILE_BYTES_H
 
@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "raw_syscall.h"
 
 /* Read `bytes` bytes of a file from `at` on, or as many as it has there. Returns the count or -errno. */
 static inline ssize_t sbx_file_bytes(int file, off_t at, void *to, size_t bytes)
@@ -26,6 +28,25 @@ static inline ssize_t sbx_file_bytes(int file, off_t at, void *to, size_t bytes)
         have += (size_t)got;
     }
     return (ssize_t)have;
+}
+
+/* Write all of it at `at`, by system calls of our own: for threads of the agent. Returns 0 or -errno; errno is left alone. */
+static inline int sbx_file_write(int file, uint64_t at, const void *bytes, size_t count)
+{
+    const uint8_t *from = (const uint8_t *)bytes;
+    while (count > 0) {
+        long wrote = sbx_raw_pwrite(file, from, count, at);
+        if (wrote == -EINTR) {
+            continue;
+        }
+        if (wrote <= 0) {
+            return wrote == 0 ? -EIO : (int)wrote;
+        }
+        from += wrote;
+        at += (uint64_t)wrote;
+        count -= (size_t)wrote;
+    }
+    return 0;
 }
 
 #endif
