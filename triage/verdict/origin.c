@@ -3,15 +3,14 @@
 #include "origin.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "names.h"
+#include "submitters.h"
 #include "verdict_words.h"
 
 enum {
     HOPS_MAX = 3,    /* so far back a task is followed from queue to queue */
     FLOOD_TASKS = 8, /* fewer seen tasks say nothing of who queued most of them */
-    SUBMITTERS_MAX = 16
 };
 
 static int64_t end_of(const struct sbx_stall_task *task)
@@ -165,44 +164,27 @@ static void tell_task(struct sbx_report *report, const struct sbx_stall_task *ta
 static void tell_flood(struct sbx_report *report, uint32_t thread, struct sbx_interval span)
 {
     const struct sbx_stall *stall = report->stall;
-    struct {
-        const struct sbx_location *location;
-        const struct sbx_stall_task *newest;
-        size_t tasks;
-    } submitters[SUBMITTERS_MAX];
-    size_t count = 0, tasks = 0, most = 0;
+    struct sbx_submitters submitters = {.count = 0};
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
         const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
         if (task->runner != (int32_t)thread || common_ns(task, span) == 0 || location == NULL) {
             continue;
         }
-        size_t at = 0;
-        while (at < count && strcmp(submitters[at].location->function, location->function) != 0) {
-            at++;
-        }
-        tasks++;
-        if (at == count) {
-            if (count == SUBMITTERS_MAX) {
-                continue;
-            }
-            submitters[count].location = location;
-            submitters[count++].tasks = 0;
-        }
-        submitters[at].newest = task;
-        most = ++submitters[at].tasks > submitters[most].tasks ? at : most;
+        sbx_submitters_add(&submitters, location, task);
     }
-    if (tasks < FLOOD_TASKS || submitters[most].tasks * 2 <= tasks) {
+    const struct sbx_submitter *most = &submitters.of[submitters.most];
+    if (submitters.tasks < FLOOD_TASKS || most->tasks * 2 <= submitters.tasks) {
         return;
     }
-    const struct sbx_stall_task *task = submitters[most].newest;
+    const struct sbx_stall_task *task = most->newest;
     char function[SBX_SHORT_NAME_BYTES], by[SBX_THREAD_TEXT_BYTES];
     thread_text(stall, task->from, by);
     report->verdict.queued_by = (struct sbx_queued_by){
-        .is_known = true, .thread = task->from, .lay_ms = lay_ns(task) / 1e6, .location = *submitters[most].location};
-    sbx_evidence_add(&report->verdict, "queued_by", (double)submitters[most].tasks,
-                     "%zu of %zu tasks that were seen there were queued by %s on %s (%s)", submitters[most].tasks,
-                     tasks, sbx_location_text(submitters[most].location, function), by, sbx_op_name(task->op));
+        .is_known = true, .thread = task->from, .lay_ms = lay_ns(task) / 1e6, .location = *most->location};
+    sbx_evidence_add(&report->verdict, "queued_by", (double)most->tasks,
+                     "%zu of %zu tasks that were seen there were queued by %s on %s (%s)", most->tasks,
+                     submitters.tasks, sbx_location_text(most->location, function), by, sbx_op_name(task->op));
 }
 
 void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judgement)

@@ -6,16 +6,15 @@
 #include "queue_wait.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "culprit.h"
 #include "names.h"
 #include "origin.h"
+#include "submitters.h"
 #include "verdict_words.h"
 
 enum {
     HOPS_MAX = 4,
-    SUBMITTERS_MAX = 16,
     PENDING_MIN = 2 /* fewer lie in any queue at any time */
 };
 #define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* between queueing a task and waiting for it */
@@ -150,45 +149,27 @@ static const struct sbx_stall_task *find_blocker(const struct sbx_stall *stall, 
 static void tell_filler(struct sbx_report *report, const struct waited *it)
 {
     const struct sbx_stall *stall = report->stall;
-    struct {
-        const struct sbx_location *location;
-        int32_t thread;
-        size_t tasks;
-    } submitters[SUBMITTERS_MAX];
-    size_t count = 0, tasks = 0, most = 0;
+    struct sbx_submitters submitters = {.count = 0};
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
         const struct sbx_location *location = sbx_blame_submitter(report, task->stack);
         bool is_before = task != it->task && is_same_queue(task, it->task) && task->queued_ns <= it->task->queued_ns &&
                          !task->cancelled && (task->lies || task->runs || task->ended_ns > it->task->queued_ns);
-        if (!is_before || location == NULL) {
-            continue;
+        if (is_before && location != NULL) {
+            sbx_submitters_add(&submitters, location, task);
         }
-        size_t at = 0;
-        while (at < count && strcmp(submitters[at].location->function, location->function) != 0) {
-            at++;
-        }
-        tasks++;
-        if (at == count) {
-            if (count == SUBMITTERS_MAX) {
-                continue;
-            }
-            submitters[count].location = location;
-            submitters[count].thread = task->from;
-            submitters[count++].tasks = 0;
-        }
-        most = ++submitters[at].tasks > submitters[most].tasks ? at : most;
     }
-    if (tasks == 0) {
+    if (submitters.tasks == 0) {
         return;
     }
+    const struct sbx_submitter *most = &submitters.of[submitters.most];
     char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES] = "a thread that is gone";
-    if (submitters[most].thread >= 0) {
-        sbx_thread_text(stall, (uint32_t)submitters[most].thread, thread);
+    if (most->first->from >= 0) {
+        sbx_thread_text(stall, (uint32_t)most->first->from, thread);
     }
-    sbx_evidence_add(&report->verdict, "filled", (double)submitters[most].tasks,
-                     "%zu of %zu tasks that were seen before it were queued by %s on %s", submitters[most].tasks, tasks,
-                     sbx_location_text(submitters[most].location, function), thread);
+    sbx_evidence_add(&report->verdict, "filled", (double)most->tasks,
+                     "%zu of %zu tasks that were seen before it were queued by %s on %s", most->tasks, submitters.tasks,
+                     sbx_location_text(most->location, function), thread);
 }
 
 /* The queue that a task lay in. Where privacy rules hide which, the only one of its sort. */
