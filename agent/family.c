@@ -49,6 +49,11 @@ bool sbx_family_found(const uint8_t session_id[16])
     return true;
 }
 
+bool sbx_family_is_of(uint32_t pid)
+{
+    return family != NULL && sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were others */
+}
+
 const uint8_t *sbx_family_id(void)
 {
     static const uint8_t nobody[16];

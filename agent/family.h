@@ -23,6 +23,9 @@ enum {
  * no memory; then no child is recorded. */
 bool sbx_family_found(const uint8_t session_id[16]);
 
+/* Has this process founded the family that it is in? */
+bool sbx_family_is_of(uint32_t pid);
+
 /* The family's id; zeroes when there is none. */
 const uint8_t *sbx_family_id(void);
 

@@ -10,6 +10,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,12 +18,14 @@
 #include "agent.h"
 #include "attendance.h"
 #include "clock.h"
+#include "consent.h"
 #include "family.h"
 #include "handler_above.h"
 #include "handover.h"
 #include "libc_symbols.h"
 #include "loader_visit.h"
 #include "module_map.h"
+#include "process_barrier.h"
 #include "process_state.h"
 #include "raw_syscall.h"
 #include "service_pings.h"
@@ -58,6 +61,9 @@ static struct {
     struct sbx_capture_settings settings;
     enum sbx_consent consent;
     bool is_consent_required;
+    /* Of a process whose recorder has not begun, and of its children: the start is not under way. NULL: it has begun, or never will. */
+    bool (*is_untouched)(void);
+    uint8_t unstarted_id[16]; /* of the family that such a process founds */
     struct sbx_family_entry family;
     uint32_t modules;
     char folder[SBX_RECORDING_PATH_MAX], spool[SBX_PATH_MAX];
@@ -99,10 +105,11 @@ static bool is_daemon(void)
 static bool lead(void)
 {
     struct sbx_recording_header *header = sbx_the_capture.header;
-    if (!sbx_family_found(header->session_id)) {
+    bool has_family = sbx_family_is_of((uint32_t)getpid()); /* it has forked before it was recorded */
+    if (!has_family && !sbx_family_found(header->session_id)) {
         return false;
     }
-    memcpy(header->family.id, header->session_id, sizeof header->family.id);
+    memcpy(header->family.id, sbx_family_id(), sizeof header->family.id);
     header->family.role = SBX_ROLE_MAIN;
     return true;
 }
@@ -115,6 +122,11 @@ static void *start(void *unused)
     sbx_the_agent.family = child.family;
     sbx_the_agent.family.role = is_daemon() ? SBX_ROLE_MAIN : SBX_ROLE_WORKER;
     sbx_the_agent.parent_modules = child.modules;
+    if (child.is_untouched != NULL) { /* what its parent would have done at its own start */
+        child.is_untouched = NULL;
+        child.consent = sbx_consent_read(child.spool);
+        (void)sbx_process_barrier_start();
+    }
     int result = sbx_agent_start(child.folder, child.spool, &child.settings, child.consent, child.is_consent_required);
     if (result != 0) {
         sbx_family_give_seat(child.pid);
@@ -236,7 +248,8 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     int saved_errno = errno;
     uint32_t expected = PENDING;
     if (what == SBX_SETTLE_SANDBOX) {
-        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) {    /* order: acq_rel child.state */
+        if (sbx_cas_acq_rel(&child.state, &expected, OFF)) { /* order: acq_rel child.state */
+            child.is_untouched = NULL;
             sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: not one more call of ours */
         }
     } else if (what == SBX_SETTLE_RIGHTS && may_make_thread(sbx_now_ns()) && begin(sbx_now_ns(), true)) {
@@ -306,6 +319,26 @@ static bool take_over(void)
     return true;
 }
 
+/* In a process whose recorder has not begun: its first fork founds the family. It may be in a handler. */
+static void found_family(void)
+{
+    if (child.state == OFF && child.is_untouched != NULL && child.is_untouched() && !sbx_family_is_of(child.pid)) {
+        int saved_errno = errno;
+        (void)sbx_family_found(child.unstarted_id);
+        errno = saved_errno;
+    }
+}
+
+/* A child of a program whose recorder has not begun. */
+static bool take_over_from_unstarted(void)
+{
+    if (!sbx_loader_was_left() || !child.is_untouched()) {
+        return false;
+    }
+    memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
+    return true;
+}
+
 /* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
 static void begin_pending(void)
 {
@@ -321,12 +354,16 @@ static void begin_pending(void)
         uint64_t handler_at = sbx_handler_find_above(0);
         child.handler_at = handler_at != SBX_HANDLER_PERHAPS ? handler_at : 0;
     }
+    if (child.state == OFF && !has_mapping && child.is_untouched != NULL) {
+        may_begin = take_over_from_unstarted();
+    }
     if (child.state != PENDING && has_mapping) { /* one that was pending itself has shut its parent's out already */
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
     }
     may_begin = may_begin && child.settings.enabled != 0 && child.settings.follow_forks != 0 &&
                 child.consent != SBX_CONSENT_DENIED;
+    child.is_untouched = may_begin ? child.is_untouched : NULL;
     sbx_store_relaxed(&child.state, may_begin ? PENDING : OFF); /* relaxed: a child has one thread */
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_the_capture.settle = may_begin ? settle : NULL;
@@ -334,14 +371,35 @@ static void begin_pending(void)
     errno = saved_errno;
 }
 
-void sbx_forked_child_look_out(void)
+static void watch_forks(void)
 {
     static bool is_at_fork;
     child.pid = (uint32_t)getpid();
-    if (!lead()) {
+    if (!is_at_fork) {
+        is_at_fork = sbx_at_fork(found_family, NULL, begin_pending) == 0; /* without it children are not recorded */
+    }
+}
+
+void sbx_forked_child_look_out(void)
+{
+    if (lead()) {
+        watch_forks();
+    }
+    child.is_untouched = NULL;
+}
+
+void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
+                                         bool (*is_untouched)(void))
+{
+    if (strlen(folder) >= sizeof child.folder || strlen(spool) >= sizeof child.spool) {
         return;
     }
-    if (!is_at_fork) {
-        is_at_fork = sbx_at_fork(NULL, NULL, begin_pending) == 0; /* without it children are not recorded */
+    memcpy(child.folder, folder, strlen(folder) + 1);
+    memcpy(child.spool, spool, strlen(spool) + 1);
+    child.settings = orders->settings;
+    if (getrandom(child.unstarted_id, sizeof child.unstarted_id, GRND_NONBLOCK) != (ssize_t)sizeof child.unstarted_id) {
+        return;
     }
+    child.is_untouched = is_untouched;
+    watch_forks();
 }

@@ -12,13 +12,26 @@
  *                                     |  ^----- no seat: asks again a second later
  *                                     `--> OFF: a sandbox
  *
+ * A program whose own recorder has not begun yet (late_start.h) can fork as well: a shell, a server that has just put another version of itself in its
+ * place. Its children are recorded like those of a recorded one, but have nothing to inherit: no map, no rows, hooks of the waits alone.
+ *
  * Orders come from memory: a worker may have no environment any more. Its recording is an eighth of a program's, its seat is one
  * of its family's (family.h). One whose parent has ended is a daemon, and recorded as the program that it is. */
 #ifndef SBX_FORKED_CHILD_H
 #define SBX_FORKED_CHILD_H
 
+#include <stdbool.h>
+
+#include "preload.h"
+
 /* The recorder of this process has started: from here on its children are to be recorded. */
 void sbx_forked_child_look_out(void);
+
+/* The recorder of this process has not started, and has what it will start with; its children are to be recorded all the same. All is
+ * copied. `is_untouched` says in a child whether the start had not begun at the fork: one that had been under way leaves nothing that could be
+ * relied on. Before main(). */
+void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
+                                         bool (*is_untouched)(void));
 
 /* Begin now, by the calling thread's wish: stallbox_start() in a child. Returns 0; -ESRCH where this process is no child of a
  * recorded one; -EALREADY; -ENOTSUP where it is not to be recorded, or has no seat; -ETIMEDOUT where it takes its time. */

@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "attendance.h"
 #include "clock.h"
+#include "forked_child.h"
 #include "got_hook.h"
 #include "handler_above.h"
 #include "loader_visit.h"
@@ -101,7 +102,7 @@ SBX_HOOK_SAFE static void ask(uint8_t group, uint8_t op)
         (group != SBX_GROUP_POLL && !is_load && sbx_now_ns() - late.armed_ns < SBX_OLD_ENOUGH_NS)) {
         return;
     }
-    /* A forked child records nothing, and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
+    /* A forked child has a start of its own (forked_child.h), and a vforked one lives in its parent's memory. Nobody calls dlopen() in a handler. */
     if ((uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) != late.pid ||
         (!is_load && sbx_handler_find_above(0) != SBX_HANDLER_NONE) ||
         /* order: acq_rel late.state - one starter */
@@ -172,6 +173,12 @@ SBX_HOOK_SAFE static void settle(enum sbx_settle what)
     errno = saved_errno;
 }
 
+/* In a forked child: was nothing under way at the fork? */
+static bool is_untouched(void)
+{
+    return sbx_load_relaxed(&late.state) == ARMED; /* relaxed: a child has one thread */
+}
+
 bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, const struct sbx_preload_orders *orders)
 {
     struct stat root;
@@ -192,6 +199,8 @@ bool sbx_late_start_arm(const char *recordings_folder, const char *spool_path, c
     sbx_loader_visit_start();
     sbx_got_hook_resolve();
     late.armed_ns = sbx_now_ns();
+    sbx_ordered_start_prepare(orders);
+    sbx_forked_child_look_out_unstarted(late.folder, late.spool, &late.orders, is_untouched);
     sbx_the_capture.settle = settle;
     sbx_the_capture.late_ask = ask;
     sbx_store_release(&late.state, ARMED); /* order: release late.state */

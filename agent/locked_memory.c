@@ -4,6 +4,8 @@
 
 #include <link.h>
 #include <linux/capability.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -38,18 +40,35 @@ static int look_at_module(struct dl_phdr_info *info, size_t bytes, void *unused)
     struct sbx_elf_image image;
     (void)bytes;
     (void)unused;
-    return sbx_elf_image_read(&image, info) && (names_it(&image, image.jump_relocations, image.jump_bytes) ||
-                                                names_it(&image, image.relocations, image.relocation_bytes));
+    return sbx_elf_image_read(&image, info) &&
+           (names_it(&image, image.jump_relocations, image.jump_bytes) ||
+            names_it(&image, image.relocations + image.relative_count, /* the others have no names */
+                     image.relocation_bytes - image.relative_count * sizeof *image.relocations));
+}
+
+/* How many modules were ever loaded; 0: the C library does not say. */
+static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
+{
+    *(uint64_t *)loads =
+        bytes >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof info->dlpi_adds ? info->dlpi_adds : 0;
+    return 1;
 }
 
 bool sbx_may_lock_all_memory(void)
 {
+    static uint64_t loads_then; /* the modules of a forked worker are its parent's, most of the time */
+    static bool is_called;
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= LARGE_LIMIT || may_lock_without_limit()) {
         return false;
     }
+    uint64_t loads = 0;
     sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
-    bool is_called = sbx_loader_visit_each(look_at_module, NULL) != 0;
+    (void)sbx_loader_visit_each(count_loads, &loads);
+    if (loads == 0 || loads != loads_then) {
+        is_called = sbx_loader_visit_each(look_at_module, NULL) != 0;
+        loads_then = loads;
+    }
     sbx_loader_visit_end();
     return is_called;
 }

@@ -30,6 +30,7 @@
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
+#include "untried_allocator.h"
 #include "watch_table.h"
 
 enum {
@@ -442,7 +443,7 @@ __attribute__((constructor)) static void start_when_preloaded(void)
         orders.companion_key = orders.roster = 0;
     }
     if (folder_path != NULL && !is_zygote()) {
-        if (is_to_start_at_once(whose)) {
+        if (is_to_start_at_once(whose) && !sbx_has_untried_allocator()) {
             sbx_ordered_start(folder_path, spool, &orders);
         } else {
             (void)sbx_late_start_arm(folder_path, spool, &orders);

@@ -19,6 +19,7 @@
 #include "attendance.h"
 #include "clock.h"
 #include "crash_signals.h"
+#include "family.h"
 #include "governor.h"
 #include "handover.h"
 #include "last_thread.h"
@@ -413,6 +414,10 @@ static void tick(uint64_t now_ns)
         watch.last_scan_ns = now_ns;
         sbx_thread_registry_scan(sbx_the_agent.watch_tid, sbx_the_agent.module_tid);
         sbx_sample_show_frame();
+        uint32_t members[2];
+        if (sbx_family_members(members, SBX_COUNT_OF(members)) > 1) {
+            sbx_sample_learn_place(now_ns); /* once for all of its workers to come */
+        }
     }
     watch.tick_gaps = gaps_to_next_tick(sbx_watchdog_look(&watch.settings, &watch.gaps, now_ns));
     /* order: acquire agent.hurry - from here on nobody sees how told stalls end. Behind the look: what has ended has */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,6 +32,7 @@ enum {
     SENDERS_DEFAULT = 4,
     ROUNDS_DEFAULT = 3,
     SENDERS_MAX = 64,
+    OPTIONS_MAX = 16,
     PAGES = 20, /* looks at each page */
     WAITS_S = 3600
 };
@@ -54,6 +56,9 @@ static struct {
     pid_t server;
     uint16_t port;
     char folder[64];
+    char **options;         /* of the server; NULL: none */
+    double cpu_ms, data_kb; /* of the last round */
+    const char *keep;       /* where the data folder of the last round goes; NULL: nowhere */
 } bench;
 
 enum measure {
@@ -62,10 +67,19 @@ enum measure {
     MEASURE_P50,   /* of answers, ms */
     MEASURE_P99,
     MEASURE_RSS,  /* MB of the server and its processes at the end */
+    MEASURE_CPU,  /* ms of processor time of the server and its processes, a payload; the looks at pages are in it */
+    MEASURE_DATA, /* bytes of its data folder, a payload */
     MEASURE_LIST, /* ms of a page, while nothing else goes on */
     MEASURE_STALL,
     MEASURES
 };
+
+static int add_size(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)path, (void)place;
+    bench.data_kb += kind == FTW_F ? (double)status->st_size / 1000 : 0;
+    return 0;
+}
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
@@ -264,11 +278,19 @@ static void start_server(const char *program, const char *workers)
     if (bench.server == 0) {
         int file = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         dup2(file, 2);
+        char program_name[] = "stallbox", verb[] = "serve", data_name[] = "--data", listen_name[] = "--listen",
+             workers_name[] = "--workers", count[16];
+        char *arguments[OPTIONS_MAX + 8] = {program_name, verb, data_name, data, listen_name, listen};
+        int used = 6;
         if (workers != NULL) {
-            execl(program, program, "serve", "--data", data, "--listen", listen, "--workers", workers, (char *)NULL);
-        } else {
-            execl(program, program, "serve", "--data", data, "--listen", listen, (char *)NULL);
+            snprintf(count, sizeof count, "%s", workers);
+            arguments[used++] = workers_name;
+            arguments[used++] = count;
         }
+        for (int i = 0; bench.options != NULL && bench.options[i] != NULL && i < OPTIONS_MAX; i++) {
+            arguments[used++] = bench.options[i];
+        }
+        execv(program, arguments);
         _exit(127);
     }
     for (int i = 0; get("/healthz", NULL, 0) != 200; i++) {
@@ -282,9 +304,19 @@ static void start_server(const char *program, const char *workers)
 
 static void stop_server(void)
 {
+    char data[100];
+    struct rusage used;
     kill(bench.server, SIGTERM);
-    waitpid(bench.server, NULL, 0);
+    wait4(bench.server, NULL, 0, &used);
     bench.server = 0;
+    bench.cpu_ms = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+                   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
+    bench.data_kb = 0;
+    nftw(bench.folder, add_size, 16, FTW_PHYS);
+    snprintf(data, sizeof data, "%s/data", bench.folder);
+    if (bench.keep != NULL && rename(data, bench.keep) != 0) {
+        give_up(bench.keep);
+    }
     nftw(bench.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -381,6 +413,8 @@ static void run(const char *program, const char *workers, struct bench_series se
     snprintf(path + 8, sizeof path - 8, "%.32s", id + 6);
     bench_series_add(&series[MEASURE_STALL], page_ms(path));
     stop_server();
+    bench_series_add(&series[MEASURE_CPU], bench.cpu_ms / bench.stalls);
+    bench_series_add(&series[MEASURE_DATA], bench.data_kb * 1000 / bench.stalls);
 }
 
 int main(int argc, char **argv)
@@ -394,12 +428,19 @@ int main(int argc, char **argv)
     bench.rounds = ROUNDS_DEFAULT;
     for (int i = 1; i < argc; i++) {
         bool has_value = i + 1 < argc;
+        if (strcmp(argv[i], "--") == 0) {
+            bench.options = &argv[i + 1];
+            break;
+        }
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
         } else if (strcmp(argv[i], "--peer") == 0 && has_value) {
             peer = argv[++i];
         } else if (strcmp(argv[i], "--peer-name") == 0 && has_value) {
             peer_name = argv[++i];
+        } else if (strcmp(argv[i], "--keep") == 0 && has_value) {
+            bench.keep = argv[++i];
+            bench.rounds = 1;
         } else if (strcmp(argv[i], "--workers") == 0 && has_value) {
             workers = argv[++i];
         } else if (strcmp(argv[i], "--stalls") == 0 && has_value && atoi(argv[i + 1]) > 0) {
@@ -411,7 +452,7 @@ int main(int argc, char **argv)
             bench.senders = atoi(argv[++i]);
         } else {
             fprintf(stderr, "usage: bench_intake [--json] [--stalls N] [--senders N] [--rounds N] [--workers N]"
-                            " [--peer PROGRAM [--peer-name TEXT]]\n");
+                            " [--keep FOLDER] [--peer PROGRAM [--peer-name TEXT]] [-- OPTION-OF-THE-SERVER...]\n");
             return 2;
         }
     }
@@ -431,6 +472,8 @@ int main(int argc, char **argv)
         [MEASURE_P50] = {"answer to a post, p50", "ms", NULL},
         [MEASURE_P99] = {"answer to a post, p99", "ms", NULL},
         [MEASURE_RSS] = {"memory of all its processes", "MB", "value <= 200"},
+        [MEASURE_CPU] = {"processor time a payload", "ms", NULL},
+        [MEASURE_DATA] = {"data folder, a payload", "bytes", NULL},
         [MEASURE_LIST] = {"first page", "ms", "value <= 200"},
         [MEASURE_STALL] = {"page of a stall", "ms", NULL},
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_symbols.c - names for code: a lookup in the store against a warm llvm-symbolizer pipe, at equal work (the whole
- * chain of inlined calls, names demangled); and parsing a program completely against llvm-gsymutil.
+/* bench_symbols.c - names for code: a lookup in the store against a warm llvm-symbolizer pipe and against addr2line, which is
+ * asked about all addresses at once, at equal work (the whole chain of inlined calls, names demangled); and parsing a program completely against llvm-gsymutil.
  *
  * The program looked up is the `stallbox` of the same build, or the one that STALLBOX_BENCH_PROGRAM names. */
 #include <errno.h>
@@ -190,6 +190,7 @@ static double p99_theirs(struct pipe_pair *pair, double *mean_out)
 enum {
     MEAN,
     MEAN_PEER,
+    MEAN_BATCH,
     P99,
     P99_PEER,
     NEIGHBOUR,
@@ -218,6 +219,19 @@ static void measure_round(const char *program, struct sbx_symbol_file *file, str
     bench_series_add(&series[P99], p99_ours(file));
     bench_series_add(&series[P99_PEER], p99_theirs(pair, &mean));
     bench_series_add(&series[MEAN_PEER], mean);
+
+    static char texts[ADDRESSES][20], *batch[ADDRESSES + 5];
+    size_t words = 0;
+    batch[words++] = "addr2line";
+    batch[words++] = "-fiC";
+    batch[words++] = "-e";
+    batch[words++] = (char *)program;
+    for (size_t i = 0; i < ADDRESSES; i++) {
+        snprintf(texts[i], sizeof texts[i], "%llx", (unsigned long long)addresses[i]);
+        batch[words++] = texts[i];
+    }
+    run(batch, &ms, &mib);
+    bench_series_add(&series[MEAN_BATCH], ms * 1e6 / ADDRESSES);
 
     uint64_t bytes;
     struct sbx_symbol_file *cold = sbx_symbol_file_of_image(open_image(program, &bytes));
@@ -282,6 +296,7 @@ int main(int count, char **arguments)
         int ours, peer;
     } lines[] = {
         {{"symbols", "lookup, warm, mean", "ns", pipe, "ratio <= 0.01"}, MEAN, MEAN_PEER},
+        {{"symbols", "lookup, warm, mean", "ns", "addr2line, all at once", "ratio <= 0.01"}, MEAN, MEAN_BATCH},
         {{"symbols", "lookup, not asked before, chunk warm, mean", "ns", pipe, NULL}, NEIGHBOUR, MEAN_PEER},
         {{"symbols", "lookup, warm, p99", "ns", pipe, NULL}, P99, P99_PEER},
         {{"symbols", "2,000 frames, warm", "ms", NULL, "value <= 5"}, PAYLOAD, -1},

@@ -34,7 +34,9 @@ def own_folders():
     with tempfile.TemporaryDirectory(prefix="stallbox-bench.") as work:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else work
         recordings = os.path.join(memory, "stallbox-bench-%d" % os.getpid())
-        os.environ["STALLBOX_RECORDINGS"] = recordings
+        os.chmod(work, 0o755) # a server may run as another user
+        os.mkdir(recordings, 0o755)
+        os.environ["STALLBOX_RECORDINGS"] = os.path.join(recordings, "own")
         os.environ["STALLBOX_ROWS"] = os.path.join(work, "rows")
         try:
             yield work

@@ -180,17 +180,50 @@ static uint32_t patch_of_slot(const struct hooked_module *module, const uintptr_
     return at;
 }
 
+/* A word of a table in pages that are not made read-only after relocation may be in some that always were. */
+static bool may_be_stored(const struct sbx_elf_image *image, const uintptr_t *slot, uint32_t point)
+{
+    uint64_t address = (uint64_t)(uintptr_t)slot;
+    uint64_t begin = image->relro_begin & ~(page_bytes - 1), end = image->relro_end & ~(page_bytes - 1);
+    return sbx_point_at(point)->table == NULL || (address >= begin && address < end) || is_writable(slot);
+}
+
+/* Lead a slot that holds the point's original to its hook. */
+static void patch_slot(struct hooked_module *module, struct pass *pass, uintptr_t *slot, uint32_t point)
+{
+    uintptr_t hook = (uintptr_t)sbx_point_at(point)->hook, now = sbx_load_relaxed(slot);
+    uint32_t known = patch_of_slot(module, slot);
+    if (known != NOTHING) { /* bound again behind us */
+        memory->patches[known].before = now;
+        module->foreign_slots += !store_slot(&module->image, pass, slot, hook);
+        return;
+    }
+    uint32_t taken = take_patch();
+    if (taken == NOTHING) {
+        module->foreign_slots++; /* no room to remember it: left alone, and counted as such */
+        return;
+    }
+    memory->patches[taken] = (struct patch){slot, now, (uint16_t)point, 0, module->first};
+    if (may_be_stored(&module->image, slot, point) && store_slot(&module->image, pass, slot, hook)) {
+        module->first = taken;
+    } else {
+        give_patch_back(taken);
+        module->foreign_slots++; /* its pages cannot be written to */
+    }
+}
+
 static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, size_t count, struct pass *pass)
 {
     const struct sbx_elf_image *image = &module->image;
     for (size_t i = 0; i < count; i++) {
         uint32_t type = (uint32_t)ELF64_R_TYPE(table[i].r_info);
-        if (type != SBX_RELOCATION_JUMP && type != SBX_RELOCATION_DATA) {
+        if (type != SBX_RELOCATION_JUMP && type != SBX_RELOCATION_DATA && type != SBX_RELOCATION_WORD) {
             continue;
         }
         uint32_t point = sbx_point_named(image->strings + image->symbols[ELF64_R_SYM(table[i].r_info)].st_name);
         if (point == SBX_NO_POINT || !is_point_wanted(sbx_point_at(point), pass->wanted) ||
-            *sbx_point_at(point)->original == NULL || sbx_point_at(point)->hook == NULL) {
+            *sbx_point_at(point)->original == NULL || sbx_point_at(point)->hook == NULL ||
+            (type == SBX_RELOCATION_WORD && (sbx_point_at(point)->table == NULL || table[i].r_addend != 0))) {
             continue;
         }
         uintptr_t *slot = (uintptr_t *)(image->bias + table[i].r_offset), hook = (uintptr_t)sbx_point_at(point)->hook;
@@ -204,23 +237,35 @@ static void patch_table(struct hooked_module *module, const ElfW(Rela) * table, 
             module->is_undecided |= binding == SBX_BINDING_OPEN;
             continue;
         }
-        uint32_t known = patch_of_slot(module, slot);
-        if (known != NOTHING) { /* bound again behind us */
-            memory->patches[known].before = now;
-            module->foreign_slots += !store_slot(image, pass, slot, hook);
-            continue;
+        patch_slot(module, pass, slot, point);
+    }
+}
+
+/* The words of a point's own vtable, in the module that has its original. Its linker has bound them, and no relocation names what
+ * they lead to. */
+static void patch_vtable(struct hooked_module *module, uint32_t point, struct pass *pass)
+{
+    const struct sbx_elf_image *image = &module->image;
+    const char *table = sbx_point_at(point)->table;
+    uintptr_t original = (uintptr_t)*sbx_point_at(point)->original;
+    uint64_t bytes;
+    if (original < image->code_begin || original >= image->code_end) {
+        return;
+    }
+    uintptr_t *words = (uintptr_t *)sbx_elf_image_find_table(image, table, sbx_gnu_hash(table), &bytes);
+    for (uint64_t i = 0; words != NULL && i < bytes / sizeof *words; i++) {
+        if (sbx_load_relaxed(&words[i]) == original) {
+            patch_slot(module, pass, &words[i], point);
         }
-        uint32_t taken = take_patch();
-        if (taken == NOTHING) {
-            module->foreign_slots++; /* no room to remember it: left alone, and counted as such */
-            continue;
-        }
-        memory->patches[taken] = (struct patch){slot, now, (uint16_t)point, 0, module->first};
-        if (store_slot(image, pass, slot, hook)) {
-            module->first = taken;
-        } else {
-            give_patch_back(taken);
-            module->foreign_slots++; /* its pages cannot be written to */
+    }
+}
+
+static void patch_vtables(struct hooked_module *module, struct pass *pass)
+{
+    for (uint32_t point = 0; point < sbx_point_count(); point++) {
+        if (sbx_point_at(point)->table != NULL && sbx_point_at(point)->hook != NULL &&
+            is_point_wanted(sbx_point_at(point), pass->wanted) && *sbx_point_at(point)->original != NULL) {
+            patch_vtable(module, point, pass);
         }
     }
 }
@@ -317,6 +362,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *context)
         patch_table(module, image.jump_relocations, image.jump_bytes / sizeof *image.relocations, pass);
         patch_table(module, image.relocations + image.relative_count,
                     image.relocation_bytes / sizeof *image.relocations - image.relative_count, pass);
+        patch_vtables(module, pass);
         module->walked_finds = sbx_point_finds();
     }
     module->walked_points = pass->wanted;
@@ -350,7 +396,8 @@ uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettle
     if (memory == NULL) {
         return 0;
     }
-    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB))) != 0) {
+    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT))) !=
+        0) {
         sbx_points_find_late();
     }
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};

@@ -8,6 +8,7 @@
 
 #include "libc_symbols.h"
 #include "loader_visit.h"
+#include "untried_allocator.h"
 
 #if defined(__x86_64__)
 #define OLDEST_VERSION "GLIBC_2.2.5"
@@ -22,6 +23,7 @@ enum {
 
 static const struct sbx_point *points[SBX_POINTS_MAX];
 static uint32_t point_hashes[SBX_POINTS_MAX];
+static bool is_allocator_untried;
 static uint32_t point_count;
 static uint16_t point_seats[POINT_SEATS];           /* index + 1 */
 static uint64_t name_filter[NAME_FILTER_BITS / 64]; /* of the first characters: most names end here */
@@ -29,11 +31,12 @@ static uint32_t finds = 1;                          /* bumped when an original i
 
 static uint64_t vdso_header; /* 0: there is none */
 
-/* Our names begin with few prefixes, C++ names with none of them: four characters decide nearly always. */
+/* Our names begin with few prefixes: four characters decide nearly always. Of C++ names we have some of Qt's, and a
+ * module may have ten thousand that begin as those do. */
 static uint32_t filter_bit(const char *name)
 {
-    uint32_t mix = 0;
-    for (unsigned i = 0; i < 4 && name[i] != 0; i++) {
+    uint32_t mix = 0, count = name[0] == '_' && name[1] == 'Z' ? 20 : 4;
+    for (uint32_t i = 0; i < count && name[i] != 0; i++) {
         mix = mix * 33 + (unsigned char)name[i];
     }
     return mix % NAME_FILTER_BITS;
@@ -70,12 +73,17 @@ uint32_t sbx_point_named(const char *name)
 
 bool sbx_point_may_come_late(const struct sbx_point *point)
 {
-    return point->group == SBX_GROUP_FRAME || point->group == SBX_GROUP_GLIB;
+    return point->group == SBX_GROUP_FRAME || point->group == SBX_GROUP_GLIB || point->group == SBX_GROUP_QT;
 }
 
 const struct sbx_point *sbx_point_at(uint32_t point)
 {
     return points[point];
+}
+
+uint32_t sbx_point_count(void)
+{
+    return point_count;
 }
 
 uint32_t sbx_point_hash(uint32_t point)
@@ -120,15 +128,42 @@ static bool is_plt_entry(const struct sbx_elf_image *executable, uint64_t addres
     return false;
 }
 
+struct definition {
+    const char *symbol, *version; /* NULL: the default one */
+    uint32_t hash;
+    bool is_there;
+};
+
+static int look_for_definition(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct definition *definition = context;
+    struct sbx_elf_image image;
+    (void)bytes;
+    if (sbx_elf_image_read(&image, info) && !sbx_is_vdso(&image)) {
+        definition->is_there =
+            image.gnu_hash == NULL || /* it cannot be told */
+            sbx_elf_image_symbol(&image, definition->symbol, definition->hash, definition->version) != NULL;
+    }
+    return definition->is_there;
+}
+
+/* Does asking for it allocate nothing? A lookup that fails makes its error of malloc(), and in some programs that may not be called
+ * before main(). */
+static bool may_look_up(const char *symbol, const char *version)
+{
+    struct definition definition = {.symbol = symbol, .version = version, .hash = sbx_gnu_hash(symbol)};
+    return !is_allocator_untried || sbx_loader_visit_each(look_for_definition, &definition) != 0;
+}
+
 /* What a caller of the point's name should get that is no hook of ours; NULL: nobody has it. A PLT entry of the executable
  * jumps through the slot that we patch: forwarding there would come back to the hook, for ever. Then it is what comes
  * after us in the loader's order, and where nothing does, the point is left out. */
 static void *find_original(const struct sbx_point *point, const struct sbx_elf_image *executable)
 {
-    void *original = dlsym(RTLD_DEFAULT, point->symbol);
+    void *original = may_look_up(point->symbol, NULL) ? dlsym(RTLD_DEFAULT, point->symbol) : NULL;
     bool is_versioned = false;
 #ifdef __GLIBC__ /* where symbols have versions */
-    if (original == NULL && !sbx_point_may_come_late(point)) {
+    if (original == NULL && !sbx_point_may_come_late(point) && may_look_up(point->symbol, OLDEST_VERSION)) {
         /* What only programs built against an old libc still call (__xstat) has no default version. */
         original = dlvsym(RTLD_DEFAULT, point->symbol, OLDEST_VERSION);
         is_versioned = original != NULL;
@@ -151,6 +186,7 @@ void sbx_points_resolve(void)
         return;
     }
     vdso_header = getauxval(AT_SYSINFO_EHDR);
+    is_allocator_untried = sbx_has_untried_allocator();
     struct sbx_elf_image executable = {0};
     sbx_loader_visit_each(read_executable, &executable);
     for (size_t list = 0; list < sbx_point_list_count; list++) {
@@ -219,12 +255,19 @@ bool sbx_find_definition(uint32_t point, struct sbx_elf_image *image_out, uintpt
  * which sees no library that was loaded with RTLD_LOCAL, and allocates. Forget those whose library is gone. */
 void sbx_points_find_late(void)
 {
-    bool has_glib = true;
+    bool is_absent[SBX_GROUP_COUNT] = {false}; /* a library whose first function is not there has none of them */
+    bool was_asked[SBX_GROUP_COUNT] = {false};
     for (uint32_t i = 0; i < point_count; i++) {
         struct sbx_elf_image image;
+        uint32_t group = points[i]->group;
         uintptr_t address = (uintptr_t)*points[i]->original, found;
-        if (address == 0 && points[i]->group == SBX_GROUP_GLIB && !has_glib) {
-            continue; /* without the first of them there are none: one search instead of thirty */
+        bool is_of_one_library = group == SBX_GROUP_GLIB || group == SBX_GROUP_QT;
+        bool is_first = is_of_one_library && !was_asked[group];
+        if (is_of_one_library) {
+            was_asked[group] = true;
+        }
+        if (address == 0 && is_absent[group]) {
+            continue; /* one search instead of thirty */
         }
         if (points[i]->is_variable && address != 0) {
             continue; /* it is GLib's, which is never unloaded */
@@ -233,9 +276,7 @@ void sbx_points_find_late(void)
             continue; /* it is still there */
         }
         (void)sbx_find_definition(i, &image, &found);
-        has_glib = points[i]->group != SBX_GROUP_GLIB || found != 0 || !has_glib
-                       ? has_glib
-                       : strcmp(points[i]->symbol, "g_idle_add") != 0;
+        is_absent[group] |= is_first && found == 0;
         if (found != address) {
             *points[i]->original = (void *)found;
             finds++;

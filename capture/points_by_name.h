@@ -24,6 +24,7 @@ void sbx_points_resolve(void);
 /* The point that hooks the function `name`, or SBX_NO_POINT. */
 uint32_t sbx_point_named(const char *name);
 const struct sbx_point *sbx_point_at(uint32_t point);
+uint32_t sbx_point_count(void);
 uint32_t sbx_point_hash(uint32_t point); /* sbx_gnu_hash() of its name */
 
 /* Lies the original in a library that may be loaded, and unloaded, at any time? */

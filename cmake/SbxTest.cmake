@@ -41,7 +41,7 @@ function(sbx_add_test)
     sbx_find_timed(is_timed "${arg_LABEL}" "${arg_SOURCES}" "${arg_LINKS}")
     if(is_timed)
         list(APPEND arg_LABEL timed)
-        set(timeout 60)
+        set(timeout 180) # where forty others want the processor, what computes for two seconds takes a minute
     elseif(STALLBOX_SANITIZE STREQUAL thread)
         set_target_properties(${arg_NAME} PROPERTIES EXCLUDE_FROM_ALL TRUE) # one thread: nothing to find
         return()
@@ -53,6 +53,14 @@ function(sbx_add_test)
     endif()
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
     set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABEL}")
+endfunction()
+
+# sbx_run_alone(TEST...): nothing else runs beside them: no other test (RUN_SERIAL), and no other preset's (label "alone", scripts/test).
+function(sbx_run_alone)
+    foreach(name IN LISTS ARGN)
+        set_property(TEST ${name} PROPERTY RUN_SERIAL TRUE)
+        set_property(TEST ${name} APPEND PROPERTY LABELS alone)
+    endforeach()
 endfunction()
 
 # sbx_add_fuzz_target(NAME n LINKS ...): tests/fuzz/n/fuzz.c with LLVMFuzzerTestOneInput and tests/fuzz/n/corpus.

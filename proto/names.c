@@ -496,6 +496,8 @@ const char *sbx_op_name(uint32_t op)
         [SBX_OP_UV_FS] = "uv_fs",
         [SBX_OP_QT_POST_EVENT] = "QCoreApplication::postEvent",
         [SBX_OP_EVENT_ACTIVE] = "event_active",
+        [SBX_OP_QT_TIMER] = "QTimer",
+        [SBX_OP_QT_THREAD_POOL] = "QThreadPool::start",
     };
     return name_at(table, ENTRIES(table), op);
 }
@@ -518,7 +520,7 @@ const char *sbx_point_name(uint32_t group)
         [SBX_GROUP_LOOKUP] = "lookup",       [SBX_GROUP_PROCESS] = "process",
         [SBX_GROUP_LOADER] = "loader",       [SBX_GROUP_CLOCK] = "clock",
         [SBX_GROUP_FRAME] = "frame",         [SBX_GROUP_TASK] = "task",
-        [SBX_GROUP_GLIB] = "glib",
+        [SBX_GROUP_GLIB] = "glib",           [SBX_GROUP_QT] = "qt",
     };
     return name_at(table, ENTRIES(table), group);
 }

@@ -45,8 +45,9 @@ enum sbx_drop {
     SBX_DROP_NO_WATCH = 22,         /* a watch or a deadline that found no free entry: nobody looks after it */
     SBX_DROP_NO_CONSENT = 23,       /* a trigger fired while the user's consent was not given */
     SBX_DROP_LOGICAL_SKIPPED = 24,  /* stacks of a runtime that could not be asked where it was: perhaps in a handler */
-    SBX_DROP_SIGNAL_DEAF = 25, /* threads not sampled by signal: they block it, have no room for it, or are strangers */
-    SBX_DROP_CALL_CUT = 26,    /* calls that a sample's signal ended with EINTR: on kernels before 5.11 only */
+    SBX_DROP_SIGNAL_DEAF =
+        25, /* threads not sampled by signal: they block it, have no room for it, or are strangers; once for all of a traced program */
+    SBX_DROP_CALL_CUT = 26,     /* calls that a sample's signal ended with EINTR: on kernels before 5.11 only */
     SBX_DROP_THREAD_UNMET = 27, /* threads whose beginning was not met: no seat for it was free */
     SBX_DROP_CALL_MOVED = 28, /* calls that ended elsewhere than they began: their stack was left or switched inside */
     SBX_DROP_STALL_END = 29,  /* stalls told while they went on whose end could not be kept or written */
@@ -252,7 +253,7 @@ enum sbx_op {
     SBX_OP_G_MAIN_CONTEXT_INVOKE = 200, SBX_OP_G_THREAD_POOL_PUSH = 201, SBX_OP_G_TASK_RUN_IN_THREAD = 202,
     SBX_OP_G_ASYNC_QUEUE_PUSH = 203, SBX_OP_PTHREAD_CREATE = 204, SBX_OP_UV_QUEUE_WORK = 205,
     SBX_OP_UV_ASYNC_SEND = 206, SBX_OP_UV_TIMER_START = 207, SBX_OP_UV_FS = 208, SBX_OP_QT_POST_EVENT = 209,
-    SBX_OP_EVENT_ACTIVE = 210,
+    SBX_OP_EVENT_ACTIVE = 210, SBX_OP_QT_TIMER = 211, SBX_OP_QT_THREAD_POOL = 212,
     SBX_OP_MAX = 224
 };
 /* clang-format on */
@@ -279,6 +280,13 @@ enum sbx_record_flag {
     SBX_FLAG_OPEN = 16,      /* of HOP and TASK: not over at the trigger */
     SBX_FLAG_CANCELLED = 32, /* of HOP: taken out of the queue, never run */
     SBX_FLAG_MERGED = 64,    /* of HOP: queued once more while it lay there, and run once for all */
+};
+
+/* What Frames.function says of a frame; from BEGINS on so many bytes before its offset. */
+enum sbx_frame_function {
+    SBX_FUNCTION_UNKNOWN = 0,
+    SBX_FUNCTION_SAME = 1, /* it begins where that of the row before does */
+    SBX_FUNCTION_BEGINS = 2,
 };
 
 enum sbx_family_role {
@@ -321,9 +329,10 @@ enum sbx_point_group {
     SBX_GROUP_FRAME = 28,   /* presents: frame boundaries */
     SBX_GROUP_TASK = 29,    /* tasks that the application tells of, and who started a thread */
     SBX_GROUP_GLIB = 30,    /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
-    SBX_GROUP_COUNT = 31
+    SBX_GROUP_QT = 31,      /* tasks of Qt: posted events, queued signals and calls, timers */
+    SBX_GROUP_COUNT = 32    /* a mask has room for no more */
 };
 
-#define SBX_POINTS_KNOWN ((UINT32_C(1) << SBX_GROUP_COUNT) - 1) /* a mask with every group */
+#define SBX_POINTS_KNOWN (UINT32_MAX >> (32 - SBX_GROUP_COUNT)) /* a mask with every group */
 
 #endif

@@ -18,6 +18,8 @@
 #include "change_watch.h"
 #include "blobs.h"
 #include "collector.h"
+#include "debuginfod.h"
+#include "fetch_helper.h"
 #include "gate.h"
 #include "http.h"
 #include "listener.h"
@@ -29,6 +31,7 @@
 #include "sealed_store.h"
 #include "store.h"
 #include "store_blobs.h"
+#include "symbol_fetcher.h"
 #include "symbol_helper.h"
 #include "symbol_intake.h"
 #include "symbol_store.h"
@@ -66,8 +69,10 @@ struct sbx_server {
     int lock_fd; /* DATA/lock, held: one server a data folder */
     struct sbx_token_ring *tokens;
     struct sbx_symbol_helper *own_helper;   /* NULL: the caller has one */
+    struct sbx_fetch_helper *own_fetcher;   /* likewise */
     struct sbx_triage_nursery *own_nursery; /* likewise */
     struct sbx_symbol_intake *intake;
+    struct sbx_symbol_fetcher *fetcher; /* NULL: debuginfod is not asked */
     struct sbx_metrics *metrics;
     struct sbx_blobs *blobs;
     struct sbx_store *store;
@@ -132,6 +137,18 @@ static int check_options(const struct sbx_server *server, const struct sbx_serve
     }
     if (options->database && !sbx_store_is_database(options->database, why, why_bytes))
         return -EINVAL;
+    if (options->debuginfod_url && !sbx_debuginfod_is_url(options->debuginfod_url)) {
+        snprintf(why, why_bytes, "'%.200s' is no URL of a debuginfod server: http:// or https:// is wanted",
+                 options->debuginfod_url);
+        return -EINVAL;
+    }
+    if (options->webhook_changes && sbx_change_rules_kinds(options->webhook_changes) == 0) {
+        snprintf(why, why_bytes,
+                 "the webhook is told of new, regressed, slower, surging, improved or gone (words with a comma "
+                 "between), not of \"%.100s\"",
+                 options->webhook_changes);
+        return -EINVAL;
+    }
     int result = sbx_listen_is_loopback(options->listen, &is_loopback, why, why_bytes);
     for (size_t i = 0; i < options->proxy_count && result == 0; i++) {
         struct sbx_proxies proxies = {.count = i};
@@ -294,14 +311,14 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = sbx_sealed_store_open(place_of(options), STALLBOX_SERVER_VERSION, (int64_t)time(NULL) * 1000,
                                        &server->sealed, why, why_bytes);
     if (result == 0)
-        result = sbx_change_log_open(options->data_dir, &server->changes, why, why_bytes);
+        result = sbx_change_log_open(place_of(options), &server->changes, why, why_bytes);
     if (result == 0)
         result = sbx_renderings_open(options->data_dir, STALLBOX_SERVER_VERSION, renderings_max, &server->renderings,
                                      why, why_bytes);
     if (result < 0)
         return result;
 
-    result = sbx_policy_shelf_open(options->data_dir, &server->policies);
+    result = sbx_policy_shelf_open(options->data_dir, options->database, &server->policies, why, why_bytes);
     if (result == 0 && !(server->metrics = sbx_metrics_create()))
         result = -ENOMEM;
     if (result == 0)
@@ -337,14 +354,31 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         };
         result = sbx_symbol_intake_start(&intake, &server->intake);
     }
+    if (result == 0 && options->debuginfod_url) {
+        const struct sbx_fetcher_settings fetcher = {
+            .url = options->debuginfod_url,
+            .data_dir = options->data_dir,
+            .store = server->store,
+            .intake = server->intake,
+            .helper = options->fetch_helper ? options->fetch_helper : server->own_fetcher,
+            .metrics = server->metrics,
+            .log = options->log,
+            .every_ms = options->fetch_every_ms,
+        };
+        result = sbx_symbol_fetcher_start(&fetcher, &server->fetcher);
+    }
     if (result == 0) {
-        const struct sbx_change_watch_settings changes = {.store = server->store,
-                                                          .log = server->changes,
-                                                          .webhook_url = options->webhook_url,
-                                                          .webhook_secret = options->webhook_secret,
-                                                          .is_otlp = options->webhook_is_otlp,
-                                                          .every_ms = options->changes_every_ms,
-                                                          .say = options->log};
+        const struct sbx_change_watch_settings changes = {
+            .store = server->store,
+            .log = server->changes,
+            .webhook_url = options->webhook_url,
+            .webhook_secret = options->webhook_secret,
+            .is_otlp = options->webhook_is_otlp,
+            .rules = {.kinds = options->webhook_changes ? sbx_change_rules_kinds(options->webhook_changes) : 0,
+                      .apps = options->webhook_apps,
+                      .app_count = options->webhook_app_count},
+            .every_ms = options->changes_every_ms,
+            .say = options->log};
         result = sbx_change_watch_start(&changes, &server->change_watch);
     }
     if (result < 0)
@@ -435,6 +469,9 @@ int sbx_server_start(const struct sbx_server_options *options, struct sbx_server
         result = check_options(server, options, why, why_bytes);
     if (result == 0 && !options->symbol_helper && (result = sbx_symbol_helper_start(&server->own_helper)) < 0)
         snprintf(why, why_bytes, "no process to read symbol files in: %s", strerror(-result));
+    if (result == 0 && options->debuginfod_url && !options->fetch_helper &&
+        (result = sbx_fetch_helper_start(&server->own_fetcher)) < 0)
+        snprintf(why, why_bytes, "no process to ask debuginfod from: %s", strerror(-result));
     if (result == 0 && !options->nursery && (result = sbx_triage_nursery_start(&server->own_nursery)) < 0)
         snprintf(why, why_bytes, "no process to triage in: %s", strerror(-result));
     if (result == 0)
@@ -461,10 +498,12 @@ void sbx_server_stop(struct sbx_server *server)
     if (!server)
         return;
     sbx_symbol_intake_end(server->intake); /* first: connections wait for it */
+    sbx_symbol_fetcher_stop(server->fetcher);
     sbx_triager_end_wishes(server->triager);
     sbx_http_stop(server->http);
     sbx_symbol_intake_destroy(server->intake);
     sbx_symbol_helper_stop(server->own_helper);
+    sbx_fetch_helper_stop(server->own_fetcher);
     sbx_change_watch_stop(server->change_watch);
     sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);

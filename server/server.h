@@ -18,6 +18,7 @@
 
 #include "unseal.h"
 
+struct sbx_fetch_helper;
 struct sbx_symbol_helper;
 struct sbx_triage_nursery;
 
@@ -64,12 +65,18 @@ struct sbx_server_options {
     uint64_t
         renderings_bytes_max; /* what reports that somebody asked for may take on disk; 256 MiB. SBX_RENDERINGS_NOT_KEPT */
     uint32_t payload_days;    /* payloads as they came, and reports made of them, go after so many; 30 */
-    uint32_t retention_days;    /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
-    const char *webhook_url;    /* told of changes (docs/REGRESSIONS.md); NULL: nobody is */
-    bool webhook_is_otlp;       /* it takes logs of OpenTelemetry */
-    const char *webhook_secret; /* signs what it is told; NULL: nothing does */
-    uint32_t changes_every_ms;  /* between looks for changes; an hour */
-    uint32_t min_machines;      /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
+    uint32_t retention_days;               /* and what was said of them; 90. SBX_KEEP_FOR_EVER: never, of either */
+    const char *debuginfod_url;            /* asked for symbols that stalls lack (symbol_fetcher.h); NULL: nobody is */
+    struct sbx_fetch_helper *fetch_helper; /* fetch_helper.h, borrowed until stop; NULL: as symbol_helper */
+    uint32_t fetch_every_ms;               /* between looks for what is missing; half a minute */
+    const char *webhook_url;               /* told of changes (docs/REGRESSIONS.md); NULL: nobody is */
+    bool webhook_is_otlp;                  /* it takes logs of OpenTelemetry */
+    const char *webhook_changes;           /* it is told of these alone: "new,regressed"; NULL: of all */
+    const char *const *webhook_apps;       /* and of these applications; borrowed until stop */
+    size_t webhook_app_count;              /* 0: of all */
+    const char *webhook_secret;            /* signs what it is told; NULL: nothing does */
+    uint32_t changes_every_ms;             /* between looks for changes; an hour */
+    uint32_t min_machines;                 /* show nothing that fewer machines sent (docs/PRIVACY.md); 1: everything */
     FILE *log; /* borrowed until stop: one line per thing an operator must know (never an address); NULL: silent */
 };
 

@@ -13,6 +13,8 @@
 
 #include <zstd.h>
 
+#include "nameless_file.h"
+
 enum {
     LEVEL = 3,
     PART_BYTES = 256 << 10
@@ -80,23 +82,6 @@ static int compress(int in, int out, uint64_t *plain_out)
     return result;
 }
 
-/* In the folder for temporary files: it may be large, and memory is dearer than a disk. */
-static int open_nameless(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/stallbox-send.XXXXXX",
-                         folder != NULL && folder[0] == '/' ? folder : "/tmp") >= sizeof path) {
-        return -ENAMETOOLONG;
-    }
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0) {
-        return -errno;
-    }
-    unlink(path);
-    return fd;
-}
-
 int sbx_compressed_file_make(const char *path, struct sbx_compressed_file *file_out)
 {
     struct stat status;
@@ -105,7 +90,7 @@ int sbx_compressed_file_make(const char *path, struct sbx_compressed_file *file_
     if (result == 0 && (!S_ISREG(status.st_mode) || status.st_size == 0)) {
         result = -ENOEXEC;
     }
-    int out = result == 0 ? open_nameless() : -1;
+    int out = result == 0 ? sbx_nameless_file_open() : -1;
     result = result == 0 && out < 0 ? out : result;
     *file_out = (struct sbx_compressed_file){0};
     if (result == 0) {

@@ -430,7 +430,9 @@ static int report_all(const struct request *request, const struct sbx_payload_li
         status = sbx_failure("report", "%s", strerror(ENOMEM));
         goto free_both;
     }
-    if (sbx_symbol_store_option_open("report", request->store, SBX_SYMBOL_TENANT, false, &store) != SBX_EXIT_DONE) {
+    bool may_create = request->store != NULL && request->debuginfod != NULL; /* for what is fetched */
+    if (sbx_symbol_store_option_open("report", request->store, SBX_SYMBOL_TENANT, may_create, &store) !=
+        SBX_EXIT_DONE) {
         status = SBX_EXIT_FAILED; /* named; names may be missing, the report is wanted all the same */
     }
     if (store != NULL) {

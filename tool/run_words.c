@@ -73,9 +73,10 @@ bool sbx_run_tell_state(const struct sbx_run_told *told, const struct sbx_roster
         return has_ended;
     case SBX_ROSTER_UNTOLD:
         if (has_ended && !is_switched_off()) {
-            sbx_run_tell_off(told->program, "the recorder is not loaded into it",
-                             "a static or set-user-id program, one of another C library and one under Valgrind are not "
-                             "recorded (docs/LIMITS.md)");
+            sbx_run_tell_off(
+                told->program, "the recorder is not loaded into it",
+                "a static or set-user-id program, one of another C library, one under Valgrind, and one with an "
+                "allocator of its own that ends before it waits, are not recorded (docs/LIMITS.md)");
         }
         return has_ended;
     default:

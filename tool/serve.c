@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "fetch_helper.h"
 #include "options.h"
 #include "server.h"
 #include "symbol_helper.h"
@@ -31,6 +32,7 @@ enum {
     OPTION_SYMBOL_STORE,
     OPTION_SYMBOL_MB,
     OPTION_SYMBOLS,
+    OPTION_DEBUGINFOD,
     OPTION_MODULES,
     OPTION_UNSEAL_KEY,
     OPTION_RETENTION,
@@ -43,6 +45,8 @@ enum {
     OPTION_MACHINE_RATE,
     OPTION_BEHIND_PROXY,
     OPTION_WEBHOOK,
+    OPTION_WEBHOOK_CHANGES,
+    OPTION_WEBHOOK_APP,
     OPTION_WEBHOOK_SECRET,
     OPTION_WEBHOOK_FORMAT,
     OPTION_COUNT
@@ -77,6 +81,9 @@ static const struct sbx_option options[OPTION_COUNT] = {
                              "Redis, as symbols add has it"},
     [OPTION_SYMBOL_MB] = {"--symbol-mb", 0, "N", "take files of symbols of at most N MiB (default 2048)"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "look for ELF and debug files here; may be repeated"},
+    [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL",
+                           "ask this debuginfod server for symbols that stalls lack: it learns\ntheir build-ids "
+                           "(docs/SYMBOLS.md)"},
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "a spool's list of where modules lie (SPOOL/modules);\nmay be repeated, and may appear later"},
     [OPTION_UNSEAL_KEY] = {"--unseal-key", 'k', "FILE",
@@ -108,6 +115,10 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_WEBHOOK_FORMAT] =
         {"--webhook-format", 0, "WORD",
          "stallbox (default), or otlp: log records of OpenTelemetry, for an\naddress that ends in /v1/logs"},
+    [OPTION_WEBHOOK_CHANGES] = {"--webhook-changes", 0, "WORD,...",
+                                "only of these: new, regressed, slower, surging, improved, gone"},
+    [OPTION_WEBHOOK_APP] = {"--webhook-app", 0, "NAME",
+                            "only of this application, by the name on pages; may be repeated"},
     [OPTION_WEBHOOK_SECRET] = {"--webhook-secret-file", 0, "FILE",
                                "sign what it is told with the secret in this file, which only\nits owner may read"},
     [OPTION_MIN_MACHINES] = {"--min-machines", 0, "N",
@@ -169,7 +180,7 @@ enum {
 
 /* What options say that may be repeated: no more of each than there are arguments. */
 struct lists {
-    const char **symbol_dirs, **index_paths, **proxies;
+    const char **symbol_dirs, **index_paths, **proxies, **webhook_apps;
     const char *webhook_secret_path; /* NULL: none */
     struct {
         const char **paths; /* the file's; once read, the token's text, which is then given */
@@ -182,7 +193,9 @@ static bool lists_create(struct lists *lists, int argc)
     lists->symbol_dirs = calloc((size_t)argc, sizeof *lists->symbol_dirs);
     lists->index_paths = calloc((size_t)argc, sizeof *lists->index_paths);
     lists->proxies = calloc((size_t)argc, sizeof *lists->proxies);
-    bool has_all = lists->symbol_dirs != NULL && lists->index_paths != NULL && lists->proxies != NULL;
+    lists->webhook_apps = calloc((size_t)argc, sizeof *lists->webhook_apps);
+    bool has_all = lists->symbol_dirs != NULL && lists->index_paths != NULL && lists->proxies != NULL &&
+                   lists->webhook_apps != NULL;
     for (int role = 0; role < TOKEN_ROLES; role++) {
         lists->tokens[role].paths = calloc((size_t)argc, sizeof *lists->tokens[role].paths);
         has_all = has_all && lists->tokens[role].paths != NULL;
@@ -202,6 +215,7 @@ static void lists_finish(struct lists *lists)
     }
     free(lists->index_paths);
     free(lists->proxies);
+    free(lists->webhook_apps);
     free(lists->symbol_dirs);
 }
 
@@ -293,6 +307,9 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
         case OPTION_MODULES:
             lists->index_paths[server_options->index_path_count++] = reader.value;
             break;
+        case OPTION_DEBUGINFOD:
+            server_options->debuginfod_url = reader.value;
+            break;
         case OPTION_UNSEAL_KEY:
             if (sbx_unseal_key_file_add(keys, reader.value, why, sizeof why) != 0) {
                 return sbx_failure("serve", "%s", why);
@@ -354,6 +371,12 @@ static int read_options(int argc, char **argv, struct sbx_server_options *server
             }
             server_options->webhook_is_otlp = strcmp(reader.value, "otlp") == 0;
             break;
+        case OPTION_WEBHOOK_CHANGES:
+            server_options->webhook_changes = reader.value;
+            break;
+        case OPTION_WEBHOOK_APP:
+            lists->webhook_apps[server_options->webhook_app_count++] = reader.value;
+            break;
         case OPTION_WEBHOOK_SECRET:
             lists->webhook_secret_path = reader.value;
             break;
@@ -385,6 +408,7 @@ int sbx_command_serve(int argc, char **argv)
     struct lists lists = {0};
     struct sbx_server_options server_options = {.listen = DEFAULT_LISTEN, .log = stderr};
     struct sbx_symbol_helper *helper = NULL;
+    struct sbx_fetch_helper *fetcher = NULL;
     struct sbx_triage_nursery *nursery = NULL;
     const char *token_path = NULL;
     char webhook_secret[SBX_TOKEN_MAX + 1];
@@ -396,6 +420,11 @@ int sbx_command_serve(int argc, char **argv)
     if (result != 0) {
         return sbx_failure("serve", "no process to read symbol files in: %s", strerror(-result));
     }
+    result = sbx_fetch_helper_start(&fetcher);
+    if (result != 0) {
+        sbx_failure("serve", "no process to ask debuginfod from: %s", strerror(-result));
+        goto free_lists;
+    }
     result = sbx_server_prepare(&nursery);
     if (result != 0) {
         sbx_failure("serve", "no process to triage in: %s", strerror(-result));
@@ -406,10 +435,12 @@ int sbx_command_serve(int argc, char **argv)
         goto free_lists;
     }
     server_options.symbol_helper = helper;
+    server_options.fetch_helper = fetcher;
     server_options.nursery = nursery;
     server_options.symbol_dirs = lists.symbol_dirs;
     server_options.index_paths = lists.index_paths;
     server_options.proxies = lists.proxies;
+    server_options.webhook_apps = lists.webhook_apps;
     status = read_options(argc, argv, &server_options, &lists, &keys, &token_path, &help);
     if (help) {
         sbx_usage_serve(stdout);
@@ -439,6 +470,10 @@ int sbx_command_serve(int argc, char **argv)
         }
         server_options.webhook_secret = webhook_secret;
     }
+    if (server_options.debuginfod_url == NULL) { /* it is not needed */
+        sbx_fetch_helper_stop(fetcher);
+        server_options.fetch_helper = fetcher = NULL;
+    }
     status = read_role_tokens(&lists, &server_options);
     if (status == SBX_EXIT_DONE) {
         status = serve_until_signal(&server_options);
@@ -451,6 +486,7 @@ free_lists:
     explicit_bzero(webhook_secret, sizeof webhook_secret);
     lists_finish(&lists);
     sbx_server_unprepare(nursery);
+    sbx_fetch_helper_stop(fetcher);
     sbx_symbol_helper_stop(helper);
     return status;
 }

@@ -15,6 +15,8 @@
 
 #include "debug_link.h"
 #include "file_ids.h"
+#include "nameless_file.h"
+#include "symbol_bundle.h"
 
 enum {
     COMPANIONS_MAX = 64 /* files of a dSYM that are looked at */
@@ -145,8 +147,8 @@ static int add_part(struct sbx_symbol_groups *groups, const char *path)
     return groups->part_paths[groups->part_count] == NULL ? -ENOMEM : (groups->part_count++, 0);
 }
 
-void sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
-                                  struct sbx_split_files *files)
+static void take_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
+                       struct sbx_split_files *files)
 {
     files->count = 0;
     for (size_t i = 0; i < group->path_count; i++) {
@@ -155,6 +157,83 @@ void sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const 
     for (size_t i = 0; i < groups->part_count; i++) {
         sbx_split_files_open(files, groups->part_paths[i]);
     }
+}
+
+int sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
+                                 struct sbx_split_files *files)
+{
+    files->bundle = NULL;
+    take_parts(groups, group, files);
+    if (files->count < SBX_SPLIT_PARTS_MAX) {
+        return 0;
+    }
+    while (files->count > 0) {
+        close(files->descriptors[--files->count]);
+    }
+    int fd = sbx_nameless_file_open();
+    files->bundle = fd < 0 ? NULL : sbx_bundle_begin(fd, SBX_BUNDLE_MEMBERS_MAX);
+    if (files->bundle == NULL) {
+        return fd < 0 ? fd : (close(fd), -ENOMEM);
+    }
+    take_parts(groups, group, files);
+    int result = sbx_bundle_end(files->bundle);
+    files->bundle = NULL;
+    if (result != 0) {
+        close(fd);
+        return result;
+    }
+    files->descriptors[files->count++] = fd;
+    return 0;
+}
+
+int sbx_symbol_groups_bundle(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group, int *fd_out)
+{
+    int files[SBX_ELF_PATHS_MAX], alternate = -1, fd = -1, result = 0;
+    struct sbx_split_files parts = {.count = 0};
+    bool is_split = false, needs_more = false;
+    *fd_out = -1;
+    for (size_t i = 0; i < group->path_count; i++) {
+        files[i] = open_file(group->paths[i]);
+        if (files[i] >= 0) {
+            alternate = alternate < 0 ? sbx_debug_alternate_open(group->paths[i], files[i]) : alternate;
+            is_split = is_split || sbx_debug_may_be_split(files[i]);
+        }
+    }
+    if (alternate >= 0 || is_split) {
+        fd = sbx_nameless_file_open();
+        parts.bundle = fd < 0 ? NULL : sbx_bundle_begin(fd, SBX_BUNDLE_MEMBERS_MAX);
+        result = fd < 0 ? fd : parts.bundle == NULL ? -ENOMEM : 0;
+    }
+    for (size_t i = 0; i < group->path_count && parts.bundle != NULL; i++) {
+        if (files[i] >= 0) {
+            (void)sbx_bundle_add(parts.bundle, SBX_BUNDLE_PROGRAM, files[i]);
+        }
+    }
+    if (parts.bundle != NULL) {
+        size_t before = sbx_bundle_count(parts.bundle);
+        if (alternate >= 0) {
+            (void)sbx_bundle_add(parts.bundle, SBX_BUNDLE_ALTERNATE, alternate);
+        }
+        if (is_split) {
+            take_parts(groups, group, &parts);
+        }
+        needs_more = sbx_bundle_count(parts.bundle) > before;
+        result = sbx_bundle_end(parts.bundle);
+    }
+    for (size_t i = 0; i < group->path_count; i++) {
+        if (files[i] >= 0) {
+            close(files[i]);
+        }
+    }
+    if (alternate >= 0) {
+        close(alternate);
+    }
+    if (fd >= 0 && (result != 0 || !needs_more)) {
+        close(fd);
+        fd = -1;
+    }
+    *fd_out = fd;
+    return result;
 }
 
 static int add_file(struct sbx_symbol_groups *groups, const char *path, const char **why_out)

@@ -33,9 +33,14 @@ struct sbx_symbol_groups {
 int sbx_symbol_groups_add(struct sbx_symbol_groups *groups, const char *path, const char **why_out);
 void sbx_symbol_groups_finish(struct sbx_symbol_groups *groups);
 
-/* Open what may have been split off the files of a group: what lies beside them, then the parts. Descriptors are given. */
-void sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
-                                  struct sbx_split_files *files);
+/* Open what may have been split off the files of a group: what lies beside them, then the parts. Descriptors are given. More than may be
+ * open are copied into a bundle. Returns 0, or -errno when that could not be. */
+int sbx_symbol_groups_open_parts(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group,
+                                 struct sbx_split_files *files);
+
+/* The files of a group, what dwz moved out of them and what was split off them, as one file without a name (symbol_bundle.h) at
+ * *fd_out (given); -1 where there is nothing but the files. Returns 0 or -errno. */
+int sbx_symbol_groups_bundle(const struct sbx_symbol_groups *groups, const struct sbx_symbol_group *group, int *fd_out);
 
 /* What a person calls what the files are of: the base name of the one that is no debug file, without ".debug" where
  * there is no other; "" when none tells. */

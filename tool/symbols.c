@@ -21,6 +21,8 @@ enum {
     OPTION_TOKEN_FILE,
     OPTION_CA_FILE,
     OPTION_DEBUGINFOD,
+    OPTION_OUTPUT,
+    OPTION_MAPPING,
     OPTION_COUNT
 };
 static const struct sbx_option options[OPTION_COUNT] = {
@@ -35,11 +37,16 @@ static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_MODULES] = {"--modules", 'm', "FILE",
                         "lookup: a spool's list of where modules lie (SPOOL/modules);\nmay be repeated"},
     [OPTION_JSON] = {"--json", 'j', NULL, "list: one JSON object a line"},
-    [OPTION_SERVER] = {"--server", 'u', "URL", "add: send them to this server instead (stallbox serve)"},
-    [OPTION_TOKEN_FILE] = {"--token-file", 'T', "FILE", "add: its first line is the secret the server wants to hear"},
+    [OPTION_SERVER] = {"--server", 'u', "URL", "add, names: send them to this server instead (stallbox serve)"},
+    [OPTION_TOKEN_FILE] = {"--token-file", 'T', "FILE",
+                           "add, names: its first line is the secret the server wants to hear"},
     [OPTION_CA_FILE] = {"--ca-file", 0, "FILE",
-                        "add: believe only servers whose certificate an authority in\nFILE (PEM) has signed"},
+                        "add, names: believe only servers whose certificate an authority in\nFILE (PEM) has signed"},
     [OPTION_DEBUGINFOD] = {"--debuginfod", 0, "URL", "lookup: ask this debuginfod server for what is not here"},
+    [OPTION_OUTPUT] = {"--output", 'o', "DIR", "names: write the maps into this folder (default: the current one)"},
+    [OPTION_MAPPING] =
+        {"--mapping", 0, "FILE",
+         "names: classes were obfuscated, and this says what they were called (mapping.txt of\nR8 or ProGuard)"},
 };
 
 struct verb {
@@ -54,6 +61,9 @@ static const struct verb verbs[] = {
     {"add", sbx_symbols_add,
      BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_SERVER) | BIT(OPTION_TOKEN_FILE) | BIT(OPTION_CA_FILE), 1,
      SIZE_MAX, "symbols add FILE|DIR..."},
+    {"names", sbx_symbols_names,
+     BIT(OPTION_OUTPUT) | BIT(OPTION_MAPPING) | BIT(OPTION_SERVER) | BIT(OPTION_TOKEN_FILE) | BIT(OPTION_CA_FILE), 1,
+     SIZE_MAX, "symbols names FILE|DIR..."},
     {"list", sbx_symbols_list, BIT(OPTION_STORE) | BIT(OPTION_TENANT) | BIT(OPTION_JSON), 0, 0, "symbols list"},
     {"remove", sbx_symbols_remove, BIT(OPTION_STORE) | BIT(OPTION_TENANT), 1, SIZE_MAX, "symbols remove BUILD-ID..."},
     {"lookup", sbx_symbols_lookup,
@@ -66,6 +76,7 @@ void sbx_usage_symbols(FILE *out)
     fputs(
         "usage: stallbox symbols add [OPTION]... FILE|DIR...\n"
         "       stallbox symbols add --server URL [OPTION]... FILE|DIR...\n"
+        "       stallbox symbols names [OPTION]... FILE|DIR...\n"
         "       stallbox symbols list [OPTION]...\n"
         "       stallbox symbols remove [OPTION]... BUILD-ID...\n"
         "       stallbox symbols lookup [OPTION]... BUILD-ID OFFSET...\n"
@@ -78,6 +89,12 @@ void sbx_usage_symbols(FILE *out)
         "\n"
         "add --server sends the files, compressed, to a server, which reads them; also a runtime's map of names\n"
         "(provider-NAME.map). Stalls that lacked them are named anew there.\n"
+        "\n"
+        "names reads sources of Python and writes what their functions are called in stalls, without the program "
+        "having "
+        "run, into a map\n"
+        "of names for report and serve (--symbols), or sends it to a server. DIR is what an entry of sys.path is "
+        "to the program.\n"
         "\n"
         "lookup prints one JSON object a line for each OFFSET, a file-relative virtual address in hex, as addr2line "
         "takes it:\n"
@@ -99,14 +116,14 @@ static int choose_verb(const char *name, const struct verb **verb_out)
             return SBX_EXIT_DONE;
         }
     }
-    return sbx_usage_error("symbols", "unknown verb '%s'; there are add, list, remove and lookup", name);
+    return sbx_usage_error("symbols", "unknown verb '%s'; there are add, names, list, remove and lookup", name);
 }
 
 /* Whether the whole is what the verb wants. */
 static int check(const struct verb *verb, const struct sbx_symbols_request *request, unsigned given)
 {
     if (verb == NULL) {
-        return sbx_usage_error("symbols", "it wants a verb: add, list, remove or lookup");
+        return sbx_usage_error("symbols", "it wants a verb: add, names, list, remove or lookup");
     }
     for (unsigned option = 0; option < OPTION_COUNT; option++) {
         if ((given & ~verb->options & BIT(option)) != 0) {
@@ -117,6 +134,9 @@ static int check(const struct verb *verb, const struct sbx_symbols_request *requ
              of_server = BIT(OPTION_TOKEN_FILE) | BIT(OPTION_CA_FILE);
     if (request->server_url != NULL && (given & of_store) != 0) {
         return sbx_usage_error("symbols", "symbols go to a server or into a store: --server or --store");
+    }
+    if (request->server_url != NULL && request->output != NULL) {
+        return sbx_usage_error("symbols", "maps go to a server or into a folder: --server or --output");
     }
     if (request->server_url == NULL && (given & of_server) != 0) {
         return sbx_usage_error("symbols", "--token-file and --ca-file are for a --server");
@@ -164,6 +184,12 @@ static int read_options(int argc, char **argv, struct sbx_symbols_request *reque
             break;
         case OPTION_DEBUGINFOD:
             request->debuginfod = reader.value;
+            break;
+        case OPTION_MAPPING:
+            request->mapping = reader.value;
+            break;
+        case OPTION_OUTPUT:
+            request->output = reader.value;
             break;
         case SBX_OPTION_OPERAND:
             if (*verb_out == NULL) {

@@ -87,7 +87,10 @@ static int add_group(struct adding *adding, const struct sbx_symbol_group *group
     }
     int alternate;
     size_t count = (size_t)open_paths(group, descriptors, &alternate);
-    sbx_symbol_groups_open_parts(&adding->groups, group, &adding->parts);
+    result = sbx_symbol_groups_open_parts(&adding->groups, group, &adding->parts);
+    if (result != 0) { /* the rest of it is worth having */
+        sbx_failure("symbols", "%s: its .dwo files cannot be put together: %s", adding->path, strerror(-result));
+    }
     struct sbx_making making = {.descriptors = descriptors,
                                 .descriptor_count = count,
                                 .alternate = alternate,

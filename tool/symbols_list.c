@@ -32,17 +32,27 @@ static const char *day_of(uint64_t seconds, char out[16])
     return out;
 }
 
+static const char *size_of(uint64_t bytes, char text[16])
+{
+    if (bytes < 1000000) {
+        snprintf(text, 16, "%u kB", (unsigned)(bytes + 999) / 1000);
+    } else {
+        snprintf(text, 16, "%.1f MB", (double)bytes / 1e6);
+    }
+    return text;
+}
+
 static void print_text(const struct sbx_store_entry *entry)
 {
-    char added[16], used[16];
+    char added[16], used[16], stored[16], code[16];
     if (entry->is_damaged) {
         printf("%-40s  damaged; add it again\n", entry->build_id);
         return;
     }
-    printf("%-40s  %-5s  %-6s  %s  %s  %8" PRIu64 "  %6.1f MB of %.1f MB  ", entry->build_id,
+    printf("%-40s  %-5s  %-6s  %s  %s  %8" PRIu64 "  %9s of %s  ", entry->build_id,
            sbx_image_kind_name(entry->facts.kind), sbx_symbol_source_name(entry->facts.best),
            day_of(entry->facts.made_s, added), day_of(entry->used_s, used), entry->facts.function_count,
-           (double)entry->file_bytes / 1e6, (double)entry->facts.code_bytes / 1e6);
+           size_of(entry->file_bytes, stored), size_of(entry->facts.code_bytes, code));
     put_clean(entry->facts.name[0] == '\0' ? "-" : entry->facts.name);
     putchar('\n');
 }

@@ -139,7 +139,8 @@ int sbx_symbols_lookup(const struct sbx_symbols_request *request)
     }
     int status = read_operands(request, &lookup);
     if (status == SBX_EXIT_DONE) {
-        status = sbx_symbol_store_option_open("symbols", request->store, request->tenant, false, &store);
+        bool may_create = request->store != NULL && request->debuginfod != NULL; /* for what is fetched */
+        status = sbx_symbol_store_option_open("symbols", request->store, request->tenant, may_create, &store);
     }
     if (status == SBX_EXIT_DONE) {
         status = look_up(request, &lookup, store);

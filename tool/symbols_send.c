@@ -118,15 +118,16 @@ static int send_bytes(struct sending *sending, const char *path, const char *que
     }
 }
 
-static int send_file(struct sending *sending, const char *path, const char *query)
+/* Send the file at `path`, which messages call `name`. */
+static int send_file(struct sending *sending, const char *path, const char *name, const char *query)
 {
     struct sbx_compressed_file file;
     int result = sbx_compressed_file_make(path, &file);
     if (result != 0) {
-        return sbx_failure("symbols", "%s: %s", path,
+        return sbx_failure("symbols", "%s: %s", name,
                            result == -ENOEXEC ? "not a file with anything in it" : strerror(-result));
     }
-    int status = send_bytes(sending, path, query, &file);
+    int status = send_bytes(sending, name, query, &file);
     sbx_compressed_file_finish(&file);
     return status;
 }
@@ -163,7 +164,7 @@ static off_t size_of(const char *path)
 
 /* The files of one build-id, the largest first: mostly that is the one with the debug information. The others may name what
  * it does not. */
-static int send_group(struct sending *sending, struct sbx_symbol_group *group)
+static int send_group(struct sending *sending, const struct sbx_symbol_groups *groups, struct sbx_symbol_group *group)
 {
     char hex[2 * SBX_BUILD_ID_BYTES_MAX + 1], name[64], name_part[200], query[400];
     int status = SBX_EXIT_DONE;
@@ -178,8 +179,20 @@ static int send_group(struct sending *sending, struct sbx_symbol_group *group)
     sbx_symbol_group_name(group, name, sizeof name);
     print_name(name, name_part, sizeof name_part);
     snprintf(query, sizeof query, "/v1/symbols?build-id=%s%s", hex, name_part);
+    int bundle, result = sbx_symbol_groups_bundle(groups, group, &bundle);
+    if (result != 0) { /* the rest of it is worth having */
+        status = sbx_failure("symbols", "%s: the parts of its debug information cannot be put together: %s",
+                             group->paths[0], strerror(-result));
+    }
+    if (bundle >= 0) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", bundle);
+        status = send_file(sending, path, group->paths[0], query);
+        close(bundle);
+        return status;
+    }
     for (size_t i = 0; i < group->path_count && !sending->is_over; i++) {
-        if (send_file(sending, group->paths[i], query) != SBX_EXIT_DONE) {
+        if (send_file(sending, group->paths[i], group->paths[i], query) != SBX_EXIT_DONE) {
             status = SBX_EXIT_FAILED;
         }
     }
@@ -197,7 +210,7 @@ static size_t send_maps(struct sending *sending, const char *folder, int *status
         int length = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (is_map_name(entries[i]->d_name) && length > 0 && (size_t)length < sizeof path && !sending->is_over) {
             sent++;
-            if (send_file(sending, path, "/v1/symbols") != SBX_EXIT_DONE) {
+            if (send_file(sending, path, path, "/v1/symbols") != SBX_EXIT_DONE) {
                 *status = SBX_EXIT_FAILED;
             }
         }
@@ -214,7 +227,7 @@ static int take_operand(struct sending *sending, const char *path, struct sbx_sy
     int status = SBX_EXIT_DONE;
     size_t before = groups->count, maps = 0;
     if (stat(path, &entry) == 0 && S_ISREG(entry.st_mode) && is_map_name(path)) {
-        return send_file(sending, path, "/v1/symbols");
+        return send_file(sending, path, path, "/v1/symbols");
     }
     const char *why = NULL;
     int result = sbx_symbol_groups_add(groups, path, &why);
@@ -252,8 +265,12 @@ int sbx_symbols_send(const struct sbx_symbols_request *request)
             status = SBX_EXIT_FAILED;
         }
     }
+    if (groups.count == 0 && groups.part_count > 0 && status == SBX_EXIT_DONE) {
+        status =
+            sbx_failure("symbols", "%s: the program that it was split off has to be given too", groups.part_paths[0]);
+    }
     for (size_t i = 0; i < groups.count && !sending.is_over; i++) {
-        if (send_group(&sending, &groups.groups[i]) != SBX_EXIT_DONE) {
+        if (send_group(&sending, &groups, &groups.groups[i]) != SBX_EXIT_DONE) {
             status = SBX_EXIT_FAILED;
         }
     }

@@ -16,12 +16,15 @@ struct sbx_symbols_request {
     bool json;
     const char *server_url, *token_path, *ca_path; /* add: to a server instead of a store; NULL: none */
     const char *debuginfod;                        /* URL; NULL: none is asked */
+    const char *output;                            /* names: folder for the maps; NULL: this one */
+    const char *mapping;                           /* names: what an obfuscator of classes wrote down; NULL: none */
 };
 
 /* Each does its verb and returns the exit status; everything of the request is borrowed. */
 int sbx_symbols_lookup(const struct sbx_symbols_request *request);
 int sbx_symbols_add(const struct sbx_symbols_request *request);
 int sbx_symbols_send(const struct sbx_symbols_request *request); /* add, to a server */
+int sbx_symbols_names(const struct sbx_symbols_request *request);
 int sbx_symbols_list(const struct sbx_symbols_request *request);
 int sbx_symbols_remove(const struct sbx_symbols_request *request);
 

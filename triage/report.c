@@ -145,7 +145,7 @@ static int name_logical(struct naming *naming, const struct sbx_stall_frame *fra
         location.source = "runtime";
         location.function = intern(naming, found->function);
         location.file = found->file[0] == '\0' ? NULL : intern(naming, found->file);
-        location.line = frame->line != 0 ? frame->line : found->line;
+        location.line = sbx_provider_line(found, frame->line);
     } else if (frame->offset == 0) {
         location.function = intern(naming, "[unknown function]");
     } else {
@@ -169,7 +169,8 @@ static int name_code(struct naming *naming, const struct sbx_stall_frame *frame,
         .module = naming->module_names[frame->module], .app = module->kind == SBX_MODULE_KIND_APP, .source = no_source};
     uint64_t address = address_of(frame);
     char unnamed[SBX_NAME_BYTES_MAX];
-    snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)frame->offset);
+    uint64_t place = frame->function != 0 ? frame->function : frame->offset; /* places of one function are one */
+    snprintf(unnamed, sizeof unnamed, "%.200s+0x%llx", location.module, (unsigned long long)place);
     enum sbx_symbol_source source;
     size_t count = file == NULL ? 0 : sbx_symbol_file_find(file, address, naming->found, NAMING_FRAMES, &source);
     if (module->kind == SBX_MODULE_KIND_OTHER) {

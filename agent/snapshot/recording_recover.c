@@ -177,14 +177,34 @@ static struct sbx_recording_header *load(struct recovery *recovery, const struct
     return data;
 }
 
+/* A process that died before any of its threads came to a point has none in its recording. Its first thread is put there: what is told
+ * of a death is told of a thread. */
+static void show_first_thread(struct sbx_recording_header *data, struct sbx_trigger_entry *trigger)
+{
+    struct sbx_thread_entry *entries = (struct sbx_thread_entry *)(void *)((uint8_t *)data + data->threads.at);
+    for (uint32_t i = 0; i < data->thread_count && i < data->threads.count; i++) {
+        if (entries[i].generation != 0) {
+            return;
+        }
+    }
+    if (data->threads.count == 0) {
+        return;
+    }
+    entries[0] = (struct sbx_thread_entry){
+        .state = SBX_THREAD_LIVE, .tid = data->pid, .generation = 1, .born_ns = trigger->begin_ns};
+    data->thread_count = 1;
+    trigger->thread = 0;
+}
+
 /* Make the snapshot of a dead process's recording. False when it could not be made (told). */
-static bool save(struct recovery *recovery, const struct dead *dead, const struct sbx_recording_header *data,
+static bool save(struct recovery *recovery, const struct dead *dead, struct sbx_recording_header *data,
                  const union head *head, enum sbx_recovery verdict)
 {
     int error = 0;
     bool has_named;
     struct sbx_trigger_entry trigger =
         sbx_recovery_trigger(data, settings_of(head), verdict, &dead->facts, sbx_recovery_last_sign_ns(data));
+    show_first_thread(data, &trigger);
     error = sbx_recovery_place_open(&recovery->place);
     if (error == 0) {
         error = sbx_recovery_place_write(&recovery->place, data, dead->id, &trigger);

@@ -218,7 +218,7 @@ SBX_SIGNAL_SAFE static bool write_down(int number, const siginfo_t *info, const 
 
 /* May run at any instruction of any thread, in the middle of anything that went wrong: on the alternate stack if the
  * thread has one. A fault of our own in here is met by the kernel, which ends the process by the default action of SIGSEGV. */
-SBX_SIGNAL_SAFE void sbx_on_fatal_signal(int number, siginfo_t *info, void *context)
+SBX_SIGNAL_SAFE SBX_CALLED_BY_KERNEL void sbx_on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
     bool is_ours = sbx_capture_is_ours() && sbx_capture_is_open() &&

@@ -166,7 +166,7 @@ SBX_SIGNAL_SAFE static void tell_cut_call(struct sbx_thread *thread, const ucont
 /* May run at any instruction of any thread. Allowed: loads and stores in memory mapped before, clock_gettime, the walk,
  * the ring. Forbidden: everything else (docs/SIGNAL_SAFETY.md). If what you want to add is not on that list, count it
  * and do it in the watch thread. */
-SBX_SIGNAL_SAFE void sbx_on_sample_signal(int number, siginfo_t *info, void *context)
+SBX_SIGNAL_SAFE SBX_CALLED_BY_KERNEL void sbx_on_sample_signal(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
     if (SBX_HAS_LINK_REGISTER && SBX_UNLIKELY(sbx_load_relaxed(&sbx_the_capture.signal_return) == 0)) {

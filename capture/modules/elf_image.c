@@ -231,6 +231,14 @@ uint64_t sbx_elf_image_find_variable(const struct sbx_elf_image *image, const ch
     return symbol != NULL ? image->bias + symbol->st_value : 0;
 }
 
+uint64_t sbx_elf_image_find_table(const struct sbx_elf_image *image, const char *name, uint32_t hash,
+                                  uint64_t *bytes_out)
+{
+    const ElfW(Sym) *symbol = find_symbol(image, name, hash, NULL, true);
+    *bytes_out = symbol != NULL ? symbol->st_size : 0;
+    return symbol != NULL ? image->bias + symbol->st_value : 0;
+}
+
 uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name, uint32_t hash, const char *version)
 {
     const ElfW(Sym) *symbol = sbx_elf_image_symbol(image, name, hash, version);

@@ -14,14 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The two kinds of relocation that put a function's address into a slot. */
+/* The two kinds of relocation that put a function's address into a slot, and the one that puts it into any word, as one of a C++ vtable. */
 enum {
 #if defined(__x86_64__)
     SBX_RELOCATION_JUMP = R_X86_64_JUMP_SLOT,
-    SBX_RELOCATION_DATA = R_X86_64_GLOB_DAT
+    SBX_RELOCATION_DATA = R_X86_64_GLOB_DAT,
+    SBX_RELOCATION_WORD = R_X86_64_64
 #elif defined(__aarch64__)
     SBX_RELOCATION_JUMP = R_AARCH64_JUMP_SLOT,
-    SBX_RELOCATION_DATA = R_AARCH64_GLOB_DAT
+    SBX_RELOCATION_DATA = R_AARCH64_GLOB_DAT,
+    SBX_RELOCATION_WORD = R_AARCH64_ABS64
 #endif
 };
 
@@ -66,6 +68,10 @@ uint64_t sbx_elf_image_find(const struct sbx_elf_image *image, const char *name,
 
 /* The same of a variable, in whatever version is the default. */
 uint64_t sbx_elf_image_find_variable(const struct sbx_elf_image *image, const char *name, uint32_t hash);
+
+/* The same, and how many bytes it has. */
+uint64_t sbx_elf_image_find_table(const struct sbx_elf_image *image, const char *name, uint32_t hash,
+                                  uint64_t *bytes_out);
 
 /* The hash of DT_GNU_HASH tables. */
 static inline uint32_t sbx_gnu_hash(const char *name)

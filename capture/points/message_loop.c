@@ -243,8 +243,13 @@ SBX_HOOK_SAFE SBX_NOINLINE void sbx_message_leave(void)
 SBX_HOOK_SAFE void sbx_message_exit(void)
 {
     struct sbx_thread *thread = sbx_self;
-    if (sbx_thread_is_registered(thread) && sbx_load_relaxed(&thread->entry->message_begin_ns) != 0 &&
-        sbx_load_relaxed(&thread->loop.anr_message) == thread->entry->message) {
+    if (!sbx_thread_is_registered(thread) || sbx_load_relaxed(&thread->entry->message_begin_ns) == 0) {
+        return;
+    }
+    if (sbx_load_relaxed(&thread->loop.question_in) == thread->entry->message) {
+        /* A client waits for an answer: that took as long as any other that is slow. gunicorn's workers leave so when their master ends them. */
+        sbx_message_close(thread, sbx_thread_wall_ns(thread), false);
+    } else if (sbx_load_relaxed(&thread->loop.anr_message) == thread->entry->message) {
         sbx_store_release(&thread->entry->message_begin_ns, 0); /* order: release entry.message_begin_ns */
         sbx_message_tell_end(thread, sbx_thread_wall_ns(thread));
     }

@@ -361,7 +361,7 @@ static const struct sbx_point points[] = {
     POINT(g_main_context_invoke),
     POINT(g_main_context_invoke_full),
     WANTED(g_main_context_default),
-    {"g_idle_funcs", NULL, (void **)&idle_funcs, SBX_GROUP_GLIB, false, true},
-    {"g_timeout_funcs", NULL, (void **)&timeout_funcs, SBX_GROUP_GLIB, false, true},
+    {"g_idle_funcs", NULL, (void **)&idle_funcs, SBX_GROUP_GLIB, false, true, NULL},
+    {"g_timeout_funcs", NULL, (void **)&timeout_funcs, SBX_GROUP_GLIB, false, true, NULL},
 };
 const struct sbx_point_list sbx_points_glib = SBX_POINT_LIST(points);

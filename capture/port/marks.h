@@ -14,10 +14,17 @@
  * the saved original; guarded against re-entry; may itself be interrupted by the sampler. Signal safe implies it. */
 #define SBX_HOOK_SAFE
 
-#define SBX_MUST_CHECK      __attribute__((warn_unused_result))
-#define SBX_LIKELY(x)       __builtin_expect(!!(x), 1)
-#define SBX_UNLIKELY(x)     __builtin_expect(!!(x), 0)
-#define SBX_NOINLINE        __attribute__((noinline))
+#define SBX_MUST_CHECK  __attribute__((warn_unused_result))
+#define SBX_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define SBX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SBX_NOINLINE    __attribute__((noinline))
+/* Called by the kernel, or by what stands in for it: QEMU 7.2 calls handlers of x86-64 programs with a stack that is 8 bytes off the
+ * 16 that the ABI promises, and an aligned store of the compiler's would end the program. */
+#if defined(__x86_64__)
+#define SBX_CALLED_BY_KERNEL __attribute__((force_align_arg_pointer))
+#else
+#define SBX_CALLED_BY_KERNEL
+#endif
 #define SBX_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

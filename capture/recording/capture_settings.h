@@ -12,7 +12,7 @@
 
 /* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
 #define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
-#define SBX_POINTS_ALL       (SBX_POINT_BIT(SBX_GROUP_COUNT) - 1)
+#define SBX_POINTS_ALL       SBX_POINTS_KNOWN
 /* Those that are on unless somebody asks otherwise. Not free(): who counts what is freed pays at every call for a number that no report
  * has, only `stallbox ctl PID status`. */
 #define SBX_POINTS_DEFAULT (SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_FREE))
@@ -24,7 +24,7 @@
      SBX_POINT_BIT(SBX_GROUP_STDIO) | SBX_POINT_BIT(SBX_GROUP_LOOKUP) | SBX_POINT_BIT(SBX_GROUP_PROCESS))
 
 enum {
-    SBX_POINT_GROUPS_MAX = 32
+    SBX_POINT_GROUPS_MAX = 32 /* all are taken: a table by group has no entry without one */
 };
 
 /* What a group may have of its own; 0: as everybody. */

@@ -25,6 +25,7 @@
 #include "signal_stack.h"
 #include "the_capture.h"
 #include "thread_seats.h"
+#include "tracer.h"
 
 enum {
     TIMERS_MOST = 32,           /* out at a time: each takes one of the signals that a user may queue */
@@ -47,7 +48,10 @@ enum {
 #define ASK_PAUSE_MOST_NS  UINT64_C(10000000000)
 #define PROBE_MOST_NS      UINT64_C(30000000) /* at a time: nothing else is done by the watch thread meanwhile */
 #define PROBE_PAUSE_NS     UINT64_C(20000000)
-#define PAUSE_NS           UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
+#define TRACER_EVERY_NS    UINT64_C(100000000) /* while threads are asked */
+#define TRACER_PAUSE_NS \
+    UINT64_C(20000000)                /* nobody was asked for so long: a debugger may have come and stopped us all */
+#define PAUSE_NS UINT64_C(1000000000) /* the kernel refused: everybody is left in peace */
 
 static int number;      /* the signal; 0: none */
 static bool is_checked; /* it was looked whether it still is ours since the step began */
@@ -58,10 +62,13 @@ static bool is_probed;       /* where signals are made is known */
 static uint32_t timers_most; /* of this process */
 static uint32_t timers_out;  /* met in this step, and armed in it */
 static uint64_t silent_until_ns;
-static uint64_t host_stack_asked_ns; /* when the host's handlers were looked at */
-static unsigned host_handlers_deep;  /* of those that need not end the process, so many at once on an alternate stack */
+static bool is_traced;
+static uint64_t tracer_asked_ns, tracer_told_ns; /* when it was looked for, and when somebody wanted to know */
+static uint64_t host_stack_asked_ns;             /* when the host's handlers were looked at */
+static unsigned host_handlers_deep; /* of those that need not end the process, so many at once on an alternate stack */
 SBX_OF_ONE_PROCESS(timers_out);
 SBX_OF_ONE_PROCESS(silent_until_ns);
+SBX_OF_ONE_PROCESS(tracer_asked_ns);
 SBX_OF_ONE_PROCESS(host_stack_asked_ns);
 
 /* On the calling thread, for nobody's sample. */
@@ -147,13 +154,31 @@ static bool check_number(void)
     return number != 0;
 }
 
+/* A tracer is told of each signal before the thread is, and gdb stops the whole program at one that the user has not named: nobody is
+ * asked while one is attached. */
+static bool has_tracer(uint64_t now_ns)
+{
+    bool may_have_come = tracer_asked_ns == 0 || now_ns - tracer_asked_ns >= TRACER_EVERY_NS ||
+                         now_ns - tracer_told_ns >= TRACER_PAUSE_NS;
+    tracer_told_ns = now_ns;
+    if (may_have_come) {
+        bool was_traced = is_traced;
+        tracer_asked_ns = now_ns;
+        is_traced = sbx_tracer_is_attached();
+        if (is_traced && !was_traced) {
+            sbx_count_drop(SBX_DROP_SIGNAL_DEAF);
+        }
+    }
+    return is_traced;
+}
+
 void sbx_sample_show_frame(void)
 {
     if (sbx_load_relaxed(&sbx_seats_are_scarce) == 0 || sbx_load_relaxed(&sbx_signal_frames_are_known) != 0) {
         return; /* relaxed: hints, both; asked again after the next scan */
     }
     is_checked = false;
-    if (!check_number() || !sbx_sample_number_try(number)) {
+    if (has_tracer(sbx_now_ns()) || !check_number() || !sbx_sample_number_try(number)) {
         return;
     }
     uint64_t blocked = 0, ours = UINT64_C(1) << (number - 1);
@@ -407,11 +432,20 @@ static bool may_still_be_asked(const struct sbx_thread *thread)
            sbx_load_seq_cst(&sbx_asking_is_forbidden) == 0;
 }
 
+void sbx_sample_learn_place(uint64_t now_ns)
+{
+    /* The last try, which would settle for the worse, is left to who needs to know. */
+    if (!is_probed && number != 0 && probes + 1 < PROBES && now_ns >= silent_until_ns &&
+        sbx_load_relaxed(&sbx_asking_is_forbidden) == 0 && check_number()) {
+        (void)knows_place(now_ns);
+    }
+}
+
 bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags)
 {
     if (timers_out >= timers_most || now_ns < silent_until_ns || now_ns < thread->ask_again_ns ||
         sbx_load_relaxed(&thread->sample_timer) != 0 || sbx_load_relaxed(&sbx_asking_is_forbidden) != 0 ||
-        !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
+        has_tracer(now_ns) || !check_number() || !may_ask(thread, now_ns) || !knows_place(now_ns)) {
         return false;
     }
     uint32_t question = (sbx_load_relaxed(&thread->question) + 1) & UINT16_MAX;

@@ -36,6 +36,10 @@ void sbx_sample_review(struct sbx_thread *thread, uint64_t now_ns);
  * all (counted). `cpu_ns` 0: to be asked for. */
 bool sbx_sample_ask(struct sbx_thread *thread, uint64_t now_ns, uint64_t cpu_ns, uint32_t flags);
 
+/* Find out where this kernel makes signals, if that is not known: forked children know what their parent knew, and each would pay two ticks
+ * of CPU time for it. Watch thread. */
+void sbx_sample_learn_place(uint64_t now_ns);
+
 /* Is a timer out for it that was not answered yet? */
 static inline bool sbx_sample_is_awaited(const struct sbx_thread *thread)
 {

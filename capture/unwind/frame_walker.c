@@ -6,12 +6,10 @@
  * words say, sp rises with each step (but across a signal frame) and a walk has at most SBX_WALK_STEPS, so it ends. */
 #include "frame_walker.h"
 
+#include "code_lookup.h"
 #include "generated_code.h"
 #include "order.h"
 #include "stack_replay.h"
-
-#define EXACT_KEY (UINT64_C(1) << 63)
-#define SKIP_BIT  (UINT32_C(1) << 31)
 
 enum {
     STEPPED = UINT32_MAX, /* a step's result beside enum sbx_walk_end */
@@ -54,67 +52,7 @@ READS_FOREIGN_STACKS static uint64_t read_context(const stack_word *context, uin
     return context[word];
 }
 
-const struct sbx_code_range *sbx_code_map_find(const struct sbx_code_map *map, uint64_t address)
-{
-    uint32_t low = 0;
-    uint32_t high = map->count;
-    while (low < high) { /* the first range that begins behind the address */
-        uint32_t middle = low + (high - low) / 2;
-        if (map->ranges[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || address >= map->ranges[low - 1].end) {
-        return NULL;
-    }
-    return &map->ranges[low - 1];
-}
-
-/* A return address is looked up by the call before it: the next instruction may belong to another row or function. */
-static uint64_t lookup_address(uint64_t pc, bool exact)
-{
-    return exact ? pc : pc - 1;
-}
-
 /* ---- what is known about a pc ---- */
-
-/* Its two instructions, in neither of which anything has changed yet. */
-static bool is_signal_return(const struct sbx_code_map *map, uint64_t pc)
-{
-    return SBX_HAS_LINK_REGISTER && map->signal_return != 0 && pc - map->signal_return < 8;
-}
-
-/* Find out what the cache does not know. Returns the slot's content; *pending_out: the rows are not there yet. */
-SBX_NOINLINE static struct sbx_walk_cache_slot look_up(const struct sbx_code_map *map,
-                                                       struct sbx_callstack_table *table, uint32_t epoch, uint64_t pc,
-                                                       bool exact, bool *pending_out)
-{
-    struct sbx_walk_cache_slot found = {.pc = pc | (exact ? EXACT_KEY : 0), .rule = SBX_RULE_NO_MODULE};
-    const struct sbx_code_range *range = sbx_code_map_find(map, lookup_address(pc, exact));
-    *pending_out = false;
-    if (range == NULL) {
-        if (is_signal_return(map, pc)) {
-            found.rule = SBX_RULE_SIGNAL;
-        }
-        found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(SBX_MODULE_NONE, 0, 0));
-        return found;
-    }
-    found.rule = SBX_RULE_NONE;
-    if (is_signal_return(map, pc)) {
-        found.rule = SBX_RULE_SIGNAL; /* aarch64's kernel says nothing about it in rows */
-    } else if (range->rows != NULL) {
-        found.rule = sbx_unwind_rows_find(range->rows, lookup_address(pc, exact) - range->bias);
-    } else if (range->flags & SBX_CODE_ROWS_PENDING) {
-        *pending_out = true;
-    }
-    found.frame_id = sbx_frame_intern(table, epoch, sbx_frame_word(range->module, pc - range->bias, exact));
-    if (found.frame_id != 0 && (range->flags & SBX_CODE_SKIP)) {
-        found.frame_id |= SKIP_BIT;
-    }
-    return found;
-}
 
 SBX_NOINLINE static void clear_cache(struct sbx_walk_cache *cache, uint32_t generation, uint32_t epoch)
 {
@@ -385,7 +323,7 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
                                                   bool exact, bool *pending_out)
 {
     struct sbx_walk_cache_slot *set = &cache->slots[(pc % CACHE_SETS) * 2];
-    uint64_t key = pc | (exact ? EXACT_KEY : 0);
+    uint64_t key = pc | (exact ? SBX_EXACT_KEY : 0);
     bool cacheable = (pc - 1) >> SBX_USER_ADDRESS_BITS == 0; /* neither 0 nor beyond user space */
     if (SBX_LIKELY(cacheable && set[0].pc == key)) {
         return set[0];
@@ -394,7 +332,7 @@ static inline struct sbx_walk_cache_slot find_out(const struct sbx_code_map *map
         return set[1];
     }
     bool pending;
-    struct sbx_walk_cache_slot found = look_up(map, table, epoch, pc, exact, &pending);
+    struct sbx_walk_cache_slot found = sbx_code_look_up(map, table, epoch, pc, exact, &pending);
     if (cacheable && !pending && found.frame_id != 0) {
         remember(set, &found);
     }
@@ -460,7 +398,7 @@ walk_ordinary(const struct sbx_walk_cache *cache, const struct sbx_stack_window 
         out->fp = fp;
         out->slot = slot;
         out->fp_slot = fp_slot;
-        out->frame_id = found->frame_id & ~SKIP_BIT;
+        out->frame_id = found->frame_id & ~SBX_SKIP_BIT;
         out->flags = SBX_FRAME_FP_KNOWN | (found->frame_id >> 31) * SBX_FRAME_SKIPPED |
                      (kind == SBX_RULE_FROM_SP) * SBX_FRAME_FP_IDLE;
         pc = next_pc;
@@ -539,7 +477,7 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
         }
         const struct sbx_generated_range *range = NULL;
         if (SBX_UNLIKELY(found.rule == SBX_RULE_NO_MODULE || found.rule == SBX_RULE_NONE)) {
-            range = sbx_generated_find(lookup_address(frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0));
+            range = sbx_generated_find(sbx_lookup_address(frame.pc, (frame.flags & SBX_FRAME_IS_EXACT) != 0));
         }
         if (SBX_UNLIKELY(range != NULL)) { /* may have been announced since this pc was first seen */
             found.frame_id = sbx_frame_intern(table, epoch, sbx_generated_word(range->provider));
@@ -550,7 +488,7 @@ walk_frames(const struct sbx_code_map *map, struct sbx_walk_cache *cache, struct
         out->fp = frame.fp;
         out->slot = frame.slot;
         out->fp_slot = frame.fp_slot;
-        out->frame_id = found.frame_id & ~SKIP_BIT;
+        out->frame_id = found.frame_id & ~SBX_SKIP_BIT;
         out->flags = (frame.flags & (SBX_FRAME_SEEN_FLAGS | SBX_FRAME_OPAQUE)) |
                      (found.frame_id >> 31) * SBX_FRAME_SKIPPED |
                      leaves_fp_alone(found.rule, frame.flags) * SBX_FRAME_FP_IDLE;

@@ -138,6 +138,12 @@ bool js_function_describe(struct js_pages *pages, const struct js_layout *layout
     if (!js_string_append(pages, js_word_at(function->script + JS_SCRIPT_NAME), &file) || file.bytes == 0) {
         memcpy(file.to, no_script, file.bytes = sizeof no_script - 1); /* source that a program made up */
     }
+    struct js_text begin = {.to = description_out->begin, .room = sizeof description_out->begin};
+    if (!js_string_part(pages, js_word_at(function->script + JS_SCRIPT_SOURCE), description_out->position,
+                        JS_BEGIN_UNITS, &begin)) {
+        memcpy(begin.to, name.to, begin.bytes = name.bytes);
+    }
+    description_out->begin_bytes = begin.bytes;
     description_out->name_bytes = name.bytes;
     description_out->file_bytes = file.bytes;
     return true;

@@ -26,7 +26,10 @@ enum js_sort js_function_look(struct js_pages *pages, const struct js_layout *la
 
 enum {
     JS_NAME_BYTES = 96,
-    JS_FILE_BYTES = 512
+    JS_FILE_BYTES = 512,
+    JS_BEGIN_UNITS =
+        48, /* of the source, by which a function's id tells it from what another version has at its place */
+    JS_BEGIN_BYTES = 3 * JS_BEGIN_UNITS
 };
 
 struct js_description {
@@ -34,6 +37,8 @@ struct js_description {
     size_t name_bytes, file_bytes;
     char name[JS_NAME_BYTES]; /* as it was written, or "(anonymous)"; not terminated */
     char file[JS_FILE_BYTES]; /* as V8 calls the script */
+    size_t begin_bytes;
+    char begin[JS_BEGIN_BYTES]; /* its source from its place on; its name, where the source lies in parts */
 };
 
 /* Its name, script and place. False: they could not be read. */

@@ -142,3 +142,14 @@ bool js_string_append(struct js_pages *pages, uint64_t string, struct js_text *t
 {
     return append(pages, string, text, PARTS_DEPTH);
 }
+
+bool js_string_part(struct js_pages *pages, uint64_t string, uint32_t from, uint32_t count, struct js_text *text)
+{
+    struct js_characters characters;
+    if (!js_string_open(pages, string, &characters) || from > characters.count) {
+        return false;
+    }
+    characters.at += (uint64_t)from * characters.width;
+    characters.count = characters.count - from < count ? characters.count - from : count;
+    return put_characters(pages, &characters, text);
+}

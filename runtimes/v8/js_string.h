@@ -26,4 +26,7 @@ struct js_text {
 /* Append a string, also one of many parts (those deeper than a few are left out). False: it is none, or could not be read. */
 bool js_string_append(struct js_pages *pages, uint64_t string, struct js_text *text);
 
+/* Append `count` characters (units of UTF-16) of a string from one of them on, fewer at its end. False: its parts lie apart, or it could not be read. */
+bool js_string_part(struct js_pages *pages, uint64_t string, uint32_t from, uint32_t count, struct js_text *text);
+
 #endif

@@ -50,4 +50,7 @@ uint32_t v8_functions_of(struct js_pages *pages, uint64_t isolate, const struct 
 /* Where the code of an isolate lies. */
 struct js_code v8_code_of(void *isolate);
 
+/* The number that stands for a function everywhere: of its file less the first `skip` bytes, its place and the begin of its source. Signal safe. */
+uint64_t v8_id_of(const struct js_description *it, size_t skip);
+
 #endif

@@ -13,6 +13,14 @@ struct v8 the_v8;
 
 /* ---- names ---- */
 
+uint64_t v8_id_of(const struct js_description *it, size_t skip)
+{
+    char begin[JS_BEGIN_BYTES + 1];
+    memcpy(begin, it->begin, it->begin_bytes);
+    begin[it->begin_bytes] = '\0';
+    return stallbox_function_id(it->file + skip, it->file_bytes - skip, it->position, begin);
+}
+
 /* A function that was not seen before: its name goes to the map now. 0: it cannot be read. */
 static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, const struct js_function *function,
                                                       uint32_t *budget)
@@ -22,10 +30,7 @@ static __attribute__((noinline)) uint64_t first_sight(struct js_pages *pages, co
         return 0;
     }
     size_t skip = js_path_prefix_bytes(&the_v8.roots, it.file, it.file_bytes);
-    char name[JS_NAME_BYTES + 1];
-    memcpy(name, it.name, it.name_bytes);
-    name[it.name_bytes] = '\0';
-    uint64_t id = stallbox_function_id(it.file + skip, it.file_bytes - skip, it.position, name);
+    uint64_t id = v8_id_of(&it, skip);
     uint32_t line = js_line_of(pages, &the_v8.layout, function, &the_v8.counted, it.position, budget);
     if (line != 0) {
         js_numbers_put(&the_v8.definitions, function->key, line);

@@ -12,6 +12,7 @@
 #include "envelope_format.h"
 #include "rate_limit.h"
 #include "stall.h"
+#include "wall_clock.h"
 
 enum {
     /* Bodies in memory at a time, all uploads together: 64 of the largest. Real ones are some 20 KiB. */
@@ -142,13 +143,6 @@ void sbx_upload_append(struct sbx_upload *upload, const void *bytes, size_t coun
         sbx_byte_buffer_finish(&upload->body);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
-
 /* Answer what a store said of the payload with this id. */
 static void answer_stored(struct sbx_collector *collector, int result, enum sbx_stored stored, const char *id_text,
                           struct sbx_reply *reply)
@@ -206,8 +200,8 @@ static void store_stall(struct sbx_upload *upload, struct sbx_stall *stall, stru
         return;
     if (stall->sampling.weight > WEIGHT_MAX) /* what one payload claims to stand for is its word alone */
         stall->sampling.weight = WEIGHT_MAX;
-    int result =
-        sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used, now_ms(), &stored);
+    int result = sbx_store_put(upload->collector->store, stall, upload->body.data, upload->body.used,
+                               sbx_wall_clock_ms(), &stored);
     answer_stored(upload->collector, result, stored, stall->payload_id_text, reply);
     if (result == 0 && stored == SBX_STORED_NEW)
         sbx_triager_came(upload->collector->triager, stall);
@@ -272,7 +266,7 @@ static void end_sealed(struct sbx_upload *upload, struct sbx_reply *reply)
             return;
         }
         result = sbx_sealed_store_put(collector->sealed, &sealed, upload->app, upload->body.data, upload->body.used,
-                                      now_ms(), &stored);
+                                      sbx_wall_clock_ms(), &stored);
     }
     answer_stored(collector, result, stored, id_text, reply);
     if (result == 0 && stored == SBX_STORED_NEW)

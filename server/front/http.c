@@ -17,7 +17,9 @@
 #include <time.h>
 
 #include "deadlines.h"
+#include "erasure_replies.h"
 #include "login.h"
+#include "policy_replies.h"
 #include "rate_limit.h"
 #include "symbol_replies.h"
 
@@ -502,11 +504,13 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         return;
     }
     if (exchange->is_policy) {
-        sbx_route_put_policy(&http->settings.routes, exchange->app_id, &exchange->body, &exchange->reply);
+        sbx_policy_reply_put(http->settings.routes.policies, exchange->app_id, &exchange->body, &exchange->reply);
         return;
     }
     if (exchange->is_erasures) {
-        sbx_route_post_erasures(&http->settings.routes, &exchange->body, &exchange->reply);
+        const struct sbx_routes *routes = &http->settings.routes;
+        sbx_erasure_reply(&(struct sbx_erasure_places){routes->store, routes->renderings, routes->metrics},
+                          &exchange->body, &exchange->reply);
         return;
     }
     if (exchange->is_issue) {

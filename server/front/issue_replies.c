@@ -18,7 +18,7 @@ enum {
     SKIP_MAX = 1000000,
 };
 
-static const int64_t first_day = 0, last_day = 1000000;
+static const int64_t first_day = 0, last_day = SBX_LAST_DAY;
 
 static int refuse(struct sbx_reply *reply, const char *argument, const char *why)
 {

@@ -6,18 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api_lists.h"
 #include "assets.h"
 #include "change_replies.h"
 #include "compare_replies.h"
-#include "erasure_request.h"
 #include "fleet_replies.h"
 #include "gate.h"
 #include "pages.h"
+#include "policy_replies.h"
 #include "profile_replies.h"
+#include "stall_replies.h"
 #include "symbol_replies.h"
+#include "wall_clock.h"
 
 enum {
     PAGE_ISSUES = 25, /* on the first page; ?limit=N for more */
@@ -27,8 +28,6 @@ enum {
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
     ISSUES_AFTER_MAX = 8,
-    RENDER_AGAIN_S = 1,
-    STORE_AGAIN_S = 5,
 };
 
 /* What a path names behind its prefix. */
@@ -39,51 +38,6 @@ struct target {
 
 typedef void (*answer_function)(const struct sbx_routes *routes, const struct sbx_request *request,
                                 const struct target *target, struct sbx_reply *reply);
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
-
-/* A whole number in [0, max]; `otherwise` for anything else. */
-static int64_t read_number(const char *text, int64_t max, int64_t otherwise)
-{
-    char *end;
-    if (!text || *text < '0' || *text > '9')
-        return otherwise;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    return errno || *end || number > max ? otherwise : number;
-}
-
-static bool is_page(const struct sbx_request *request)
-{
-    return strncmp(request->path, "/v1/", 4) != 0;
-}
-
-/* A refusal in the form of its path: a page for people, a line for programs. */
-static void refuse(const struct sbx_request *request, struct sbx_reply *reply, unsigned status, const char *sentence)
-{
-    sbx_reply_text(reply, status, "%s", sentence);
-    if (is_page(request)) {
-        sbx_byte_buffer_finish(&reply->body);
-        reply->content_type = SBX_TEXT_HTML;
-        sbx_page_error(status, sentence, &reply->body);
-    }
-}
-
-/* What to answer when the store gave -errno instead of rows. */
-static void refuse_for(const struct sbx_request *request, struct sbx_reply *reply, int result)
-{
-    if (result == -ENOENT) {
-        refuse(request, reply, 404, "nothing here has this id");
-        return;
-    }
-    refuse(request, reply, 503, "the store does not answer");
-    reply->retry_after_s = STORE_AGAIN_S;
-}
 
 static void give_html(struct sbx_reply *reply)
 {
@@ -97,12 +51,12 @@ static void give_html(struct sbx_reply *reply)
 static int fill_snapshots(const struct sbx_request *request, const uint8_t *issue, struct sbx_snapshot_row *rows,
                           struct sbx_list_page *list)
 {
-    int64_t before = read_number(request->before, INT64_MAX, 0);
+    int64_t before = sbx_request_number(request->before, INT64_MAX, 0);
     int result =
         sbx_store_snapshots(&request->view, issue, before, rows, PAGE_SNAPSHOTS_MAX + 1, &list->snapshot_count);
     list->snapshots = rows;
     list->is_first = before == 0;
-    list->now_ms = now_ms();
+    list->now_ms = sbx_wall_clock_ms();
     if (list->snapshot_count > PAGE_SNAPSHOTS_MAX) {
         list->snapshot_count = PAGE_SNAPSHOTS_MAX;
         list->older_seq = rows[PAGE_SNAPSHOTS_MAX - 1].seq;
@@ -116,7 +70,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
     (void)target;
     struct sbx_list_page list = {0};
     struct sbx_snapshot_row *rows = calloc(PAGE_SNAPSHOTS_MAX + 1, sizeof(*rows));
-    int64_t limit = read_number(request->limit, PAGE_ISSUES_MAX, PAGE_ISSUES);
+    int64_t limit = sbx_request_number(request->limit, PAGE_ISSUES_MAX, PAGE_ISSUES);
     size_t issues_max = limit > 0 ? (size_t)limit : PAGE_ISSUES;
     struct sbx_issue_row *issues = calloc(issues_max, sizeof(*issues));
     int result = rows && issues ? fill_snapshots(request, NULL, rows, &list) : -ENOMEM;
@@ -140,7 +94,7 @@ static void answer_list_page(const struct sbx_routes *routes, const struct sbx_r
         give_html(reply);
         sbx_page_list(&list, &reply->body);
     } else {
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
     }
     free(rows);
     free(issues);
@@ -152,15 +106,16 @@ static void answer_moved(const struct sbx_request *request, const struct target 
 {
     uint8_t issue[SBX_ID_BYTES];
     char text[SBX_ID_TEXT_BYTES];
-    int result = sbx_symbol_reply_moved(&request->view, target->id, is_page(request), reply);
+    int result = sbx_symbol_reply_moved(&request->view, target->id, sbx_request_is_page(request), reply);
     if (result == -ENOENT && sbx_store_find_address(&request->view, target->id, issue) == 0) {
         sbx_id_print(issue, text);
         sbx_reply_text(reply, 308, "this issue is %s now", text);
-        snprintf(reply->location, sizeof(reply->location), "%s%s", is_page(request) ? "/issues/" : "/v1/issues/", text);
+        snprintf(reply->location, sizeof(reply->location), "%s%s",
+                 sbx_request_is_page(request) ? "/issues/" : "/v1/issues/", text);
         return;
     }
     if (result < 0)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 /* One issue's row and its sums of the stalls that were asked for. 0; -EINVAL: the refusal is in `reply`; or -errno. */
@@ -205,75 +160,17 @@ static void answer_issue_page(const struct sbx_routes *routes, const struct sbx_
     } else if (result == -ENOENT) {
         answer_moved(request, target, reply);
     } else if (result != -EINVAL) {
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
     }
     sbx_merged_profile_finish(&profile);
     free(rows);
     free(sums);
 }
 
-/* A rendering: the one that lies here, or that was made for this request. Returns 0 and its bytes; -EINPROGRESS when it is to
- * be made first, as the request's need says; -ENOENT when it cannot be made any more; or -errno. `bytes`: of the payload. */
-static int find_rendering(const struct sbx_routes *routes, const struct sbx_request *request,
-                          const uint8_t id[SBX_ID_BYTES], enum sbx_rendering kind, int64_t bytes,
-                          struct sbx_byte_buffer *body)
-{
-    if (request->made) {
-        if (request->made->result == 0)
-            sbx_byte_buffer_append(body, request->made->body.data, request->made->body.used);
-        return request->made->result;
-    }
-    int result = sbx_renderings_get(routes->renderings, id, kind, body);
-    if (result == 0 || bytes == 0 || !request->need)
-        return result;
-    *request->need = (struct sbx_need){.is_there = true, .kind = kind};
-    memcpy(request->need->id, id, SBX_ID_BYTES);
-    return -EINPROGRESS;
-}
-
-static const char *why_not(const struct sbx_request *request, int result)
-{
-    return request->made && *request->made->why ? request->made->why : strerror(-result);
-}
-
 static void answer_stall_page(const struct sbx_routes *routes, const struct sbx_request *request,
                               const struct target *target, struct sbx_reply *reply)
 {
-    struct sbx_snapshot_row row;
-    struct sbx_issue_row issue;
-    struct sbx_byte_buffer report = {0};
-    uint8_t issue_id[SBX_ID_BYTES];
-    int result = sbx_store_snapshot(&request->view, target->id, &row);
-    if (result < 0) {
-        refuse_for(request, reply, result);
-        return;
-    }
-    bool has_report = false;
-    if (row.state == SBX_TRIAGE_DONE) {
-        result = find_rendering(routes, request, target->id, SBX_RENDERING_PAGE, row.bytes, &report);
-        if (result == -EINPROGRESS)
-            return;
-        has_report = result == 0;
-        if (result < 0 && result != -ENOENT && result != -EAGAIN &&
-            result != -ECANCELED) { /* a page that says so, beside what is known of it */
-            row.state = SBX_TRIAGE_FAILED;
-            snprintf(row.failure, sizeof(row.failure), "its report cannot be made: %.160s", why_not(request, result));
-        }
-    }
-    bool has_issue = sbx_id_parse(row.issue_text, strlen(row.issue_text), issue_id) &&
-                     sbx_store_issue(&request->view, issue_id, &issue) == 0;
-    enum {
-        KIN_MAX = 64 /* as many as a family has seats */
-    };
-    size_t kin_count = 0;
-    struct sbx_snapshot_row *kin = row.kin > 1 ? calloc(KIN_MAX, sizeof(*kin)) : NULL;
-    if (kin && sbx_store_kin(&request->view, target->id, kin, KIN_MAX, &kin_count) < 0)
-        kin_count = 0; /* the stall itself is what was asked for */
-    give_html(reply);
-    sbx_page_stall(&row, has_issue ? &issue : NULL, kin, kin_count, has_report ? &report : NULL, now_ms(),
-                   &reply->body);
-    sbx_byte_buffer_finish(&report);
-    free(kin);
+    sbx_stall_reply_page(routes->renderings, request, target->id, reply);
 }
 
 /* ---- lists for programs ---- */
@@ -282,37 +179,35 @@ static void answer_snapshots(const struct sbx_routes *routes, const struct sbx_r
                              const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    size_t max = (size_t)read_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
+    size_t max = (size_t)sbx_request_number(request->limit, LIST_MAX, LIST_DEFAULT), count;
     struct sbx_snapshot_row *rows = calloc(max + 1, sizeof(*rows));
-    int result =
-        rows ? sbx_store_snapshots(&request->view, NULL, read_number(request->before, INT64_MAX, 0), rows, max, &count)
-             : -ENOMEM;
+    int result = rows ? sbx_store_snapshots(&request->view, NULL, sbx_request_number(request->before, INT64_MAX, 0),
+                                            rows, max, &count)
+                      : -ENOMEM;
     if (result == 0)
         sbx_api_snapshots(rows, count, sbx_store_min_machines(request->view.store), reply);
     else
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
     free(rows);
 }
 
 static void answer_snapshot(const struct sbx_routes *routes, const struct sbx_request *request,
                             const struct target *target, struct sbx_reply *reply)
 {
-    (void)routes;
-    struct sbx_snapshot_row row;
-    int result = sbx_store_snapshot(&request->view, target->id, &row);
-    if (result == 0)
-        sbx_api_snapshot(&row, reply);
+    if (*target->suffix)
+        sbx_stall_reply_download(routes->renderings, request, target->id, target->suffix, reply);
     else
-        refuse_for(request, reply, result);
+        sbx_stall_reply_json(request, target->id, reply);
 }
 
 static void answer_issues(const struct sbx_routes *routes, const struct sbx_request *request,
                           const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    int result = sbx_issue_reply_list(&request->view, &request->arguments, is_page(request), now_ms(), reply);
+    int result = sbx_issue_reply_list(&request->view, &request->arguments, sbx_request_is_page(request),
+                                      sbx_wall_clock_ms(), reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 static void answer_issue(const struct sbx_routes *routes, const struct sbx_request *request,
@@ -326,14 +221,14 @@ static void answer_issue(const struct sbx_routes *routes, const struct sbx_reque
     struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
     int result = rows ? sum_issue(request, target->id, &issue, &text, sums, reply) : -ENOMEM;
     if (result == 0)
-        result = sbx_store_snapshots(&request->view, target->id, read_number(request->before, INT64_MAX, 0), rows,
-                                     LIST_DEFAULT, &count);
+        result = sbx_store_snapshots(&request->view, target->id, sbx_request_number(request->before, INT64_MAX, 0),
+                                     rows, LIST_DEFAULT, &count);
     if (result == 0)
         sbx_api_issue(&issue, sums, rows, count, reply);
     else if (result == -ENOENT)
         answer_moved(request, target, reply);
     else if (result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
     free(rows);
     free(sums);
 }
@@ -350,7 +245,7 @@ static void answer_sums(const struct sbx_routes *routes, const struct sbx_reques
     if (result == 0)
         sbx_api_sums(sums, reply);
     else if (result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
     free(sums);
 }
 
@@ -358,9 +253,9 @@ static void answer_overview(const struct sbx_routes *routes, const struct sbx_re
                             const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    int result = sbx_fleet_reply_overview(&request->view, &request->arguments, now_ms(), reply);
+    int result = sbx_fleet_reply_overview(&request->view, &request->arguments, sbx_wall_clock_ms(), reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 static void answer_apps(const struct sbx_routes *routes, const struct sbx_request *request, const struct target *target,
@@ -369,25 +264,26 @@ static void answer_apps(const struct sbx_routes *routes, const struct sbx_reques
     (void)routes, (void)target;
     int result = sbx_fleet_reply_apps(&request->view, &request->arguments, reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 static void answer_compare(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    int result = sbx_compare_reply(&request->view, &request->arguments, is_page(request), reply);
+    int result = sbx_compare_reply(&request->view, &request->arguments, sbx_request_is_page(request), reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 static void answer_changes(const struct sbx_routes *routes, const struct sbx_request *request,
                            const struct target *target, struct sbx_reply *reply)
 {
     (void)target;
-    int result = sbx_change_reply(routes->changes, &request->view, &request->arguments, is_page(request), reply);
+    int result =
+        sbx_change_reply(routes->changes, &request->view, &request->arguments, sbx_request_is_page(request), reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 /* One of the forms of a profile, told apart by what is behind its path. */
@@ -405,119 +301,21 @@ static void answer_profile(const struct sbx_routes *routes, const struct sbx_req
         form++;
     int result = sbx_profile_reply(&request->view, &request->arguments, (enum sbx_profile_form)form, reply);
     if (result < 0 && result != -EINVAL)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, const uint8_t issue[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *form, struct sbx_reply *reply)
 {
-    sbx_issue_reply_words(view, issue, strncmp(path, "/v1/", 4) != 0, form, now_ms(), reply);
-}
-
-/* ---- downloads ---- */
-
-static const struct download {
-    const char *suffix, *content_type, *file_suffix;
-    int rendering; /* -1: the envelope itself */
-} downloads[] = {
-    {"json", "application/json", NULL, SBX_RENDERING_JSON},
-    {"perfetto", "application/octet-stream", "pftrace", SBX_RENDERING_PERFETTO},
-    {"pprof", "application/octet-stream", "pb.gz", SBX_RENDERING_PPROF},
-    {"folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_FOLDED},
-    {"sbx", "application/octet-stream", "sbx", -1},
-};
-
-static const struct download *find_download(const char *suffix)
-{
-    for (size_t i = 0; i < sizeof(downloads) / sizeof(downloads[0]); i++)
-        if (strcmp(downloads[i].suffix, suffix) == 0)
-            return &downloads[i];
-    return NULL;
-}
-
-/* There is no rendering: say why. */
-static void refuse_rendering(const struct sbx_request *request, const struct sbx_snapshot_row *row, int result,
-                             struct sbx_reply *reply)
-{
-    if (row->state == SBX_TRIAGE_FAILED) {
-        sbx_reply_text(reply, 404, "triage failed: %s", row->failure);
-    } else if (row->state == SBX_TRIAGE_PENDING || result == -EAGAIN || result == -ECANCELED) {
-        sbx_reply_text(reply, 503, "the report is not made yet; ask again");
-        reply->retry_after_s = RENDER_AGAIN_S;
-    } else if (row->bytes == 0 || result == -ENOENT) {
-        sbx_reply_text(reply, 410, "its payload was aged out; what was said of it is at /v1/snapshots/%s",
-                       row->id_text);
-    } else {
-        sbx_reply_text(reply, 500, "the report cannot be made: %s", why_not(request, result));
-    }
-}
-
-static void answer_download(const struct sbx_routes *routes, const struct sbx_request *request,
-                            const struct target *target, struct sbx_reply *reply)
-{
-    const struct download *download = find_download(target->suffix);
-    if (!download) {
-        refuse(request, reply, 404, "a snapshot can be had as .json, .perfetto, .pprof, .folded and .sbx");
-        return;
-    }
-    /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */
-    struct sbx_snapshot_row row;
-    int result = sbx_store_snapshot(&request->view, target->id, &row);
-    if (result == 0 && download->rendering < 0 && sbx_store_min_machines(routes->store) > 1) {
-        refuse(request, reply, 403, "payloads are not given out by a server that was told --min-machines");
-        return;
-    }
-    if (result == 0 && download->rendering >= 0) {
-        result = row.state != SBX_TRIAGE_DONE
-                     ? -EAGAIN
-                     : find_rendering(routes, request, target->id, (enum sbx_rendering)download->rendering, row.bytes,
-                                      &reply->body);
-        if (result == -EINPROGRESS)
-            return;
-        if (result < 0) {
-            refuse_rendering(request, &row, result, reply);
-            return;
-        }
-    } else if (result == 0) {
-        result = sbx_store_envelope(&request->view, target->id, &reply->body);
-    }
-    if (result < 0) {
-        refuse_for(request, reply, result);
-        return;
-    }
-    reply->status = 200;
-    reply->content_type = download->content_type;
-    if (download->file_suffix) {
-        char text[SBX_ID_TEXT_BYTES];
-        sbx_id_print(target->id, text);
-        snprintf(reply->file_name, sizeof(reply->file_name), "stall-%s.%s", text, download->file_suffix);
-    }
-}
-
-static void answer_snapshot_or_download(const struct sbx_routes *routes, const struct sbx_request *request,
-                                        const struct target *target, struct sbx_reply *reply)
-{
-    (*target->suffix ? answer_download : answer_snapshot)(routes, request, target, reply);
+    sbx_issue_reply_words(view, issue, strncmp(path, "/v1/", 4) != 0, form, sbx_wall_clock_ms(), reply);
 }
 
 /* ---- policies ---- */
 
-/* Open to anyone: it is signed, not secret, and whoever fetches it says nothing about itself. */
 static void answer_policy(const struct sbx_routes *routes, const struct sbx_request *request,
                           const struct target *target, struct sbx_reply *reply)
 {
-    int result = sbx_policy_shelf_read(routes->policies, target->id, &reply->body, reply->tag);
-    if (result < 0) {
-        sbx_byte_buffer_finish(&reply->body);
-        refuse_for(request, reply, result);
-        return;
-    }
-    reply->status = 200;
-    reply->content_type = "application/octet-stream";
-    if (request->if_none_match && strcmp(request->if_none_match, reply->tag) == 0) {
-        sbx_byte_buffer_finish(&reply->body);
-        reply->status = 304;
-    }
+    sbx_policy_reply_read(routes->policies, request, target->id, reply);
 }
 
 bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES])
@@ -525,22 +323,6 @@ bool sbx_route_is_policy(const char *path, uint8_t app_id_out[SBX_ID_BYTES])
     static const char prefix[] = "/v1/policy/";
     return strncmp(path, prefix, sizeof(prefix) - 1) == 0 &&
            sbx_id_parse(path + sizeof(prefix) - 1, strlen(path) - (sizeof(prefix) - 1), app_id_out);
-}
-
-void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
-                          const struct sbx_byte_buffer *body, struct sbx_reply *reply)
-{
-    int result = body->failed ? -EFBIG : sbx_policy_shelf_write(routes->policies, app_id, body->data, body->used);
-    if (result == -EINVAL) {
-        sbx_reply_text(reply, 400, "this is no signed document (stallbox policy sign makes one)");
-    } else if (result == -EFBIG) {
-        sbx_reply_text(reply, 413, "a policy has at most %d bytes", SBX_POLICY_FILE_MAX);
-    } else if (result < 0) {
-        sbx_reply_text(reply, 503, "the policy could not be kept: %s", strerror(-result));
-        reply->retry_after_s = STORE_AGAIN_S;
-    } else {
-        sbx_reply_text(reply, 200, "kept");
-    }
 }
 
 /* ---- symbols ---- */
@@ -565,7 +347,7 @@ static void answer_symbols_page(const struct sbx_routes *routes, const struct sb
     (void)target;
     int result = sbx_symbol_reply_page(&request->view, routes->symbols, request->host, reply);
     if (result < 0)
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
 }
 
 /* ---- erasures ---- */
@@ -575,45 +357,11 @@ bool sbx_route_is_erasures(const char *path)
     return strcmp(path, SBX_ERASURES_PATH) == 0;
 }
 
-static void forget_renderings(void *context, const uint8_t id[SBX_ID_BYTES])
-{
-    const struct sbx_routes *routes = context;
-    sbx_renderings_remove(routes->renderings,
-                          id); /* what stays for want of a disk is of a snapshot that is found no more */
-    sbx_metrics_add(routes->metrics, SBX_METRIC_ERASED, 1);
-}
-
-void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
-                             struct sbx_reply *reply)
-{
-    uint8_t proofs[SBX_ERASURES_MAX][SBX_ERASURE_PROOF_BYTES], id[SBX_ROTATING_ID_BYTES];
-    size_t count = body->failed ? 0 : sbx_erasure_request_read(body->data, body->used, proofs);
-    if (count == 0) { /* all of it is looked at before any of it is done */
-        sbx_reply_text(reply, 400, "a request to delete is 1 to %d lines of 64 hex digits", SBX_ERASURES_MAX);
-        return;
-    }
-    sbx_metrics_add(routes->metrics, SBX_METRIC_ERASURES, 1);
-    int result = 0;
-    for (size_t i = 0; i < count && result >= 0; i++) {
-        result = sbx_rotating_id_of_proof(proofs[i], id);
-        if (result == 0)
-            result = sbx_store_erase(routes->store, id, now_ms(), forget_renderings, (void *)(uintptr_t)routes);
-    }
-    if (result < 0) {
-        sbx_reply_text(reply, 503, "not all could be deleted; ask again");
-        reply->retry_after_s = STORE_AGAIN_S;
-        return;
-    }
-    reply->status = 200;
-    reply->content_type = SBX_TEXT_PLAIN;
-    sbx_byte_buffer_text(&reply->body, SBX_ERASED_ANSWER);
-}
-
 static void answer_erasures(const struct sbx_routes *routes, const struct sbx_request *request,
                             const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
-    refuse(request, reply, 405, "this path takes POST");
+    sbx_refuse(request, reply, 405, "this path takes POST");
     reply->allow = "POST";
 }
 
@@ -626,7 +374,7 @@ static void answer_health(const struct sbx_routes *routes, const struct sbx_requ
     struct sbx_store_counts counts;
     int result = sbx_store_count(&request->view, &counts);
     if (result < 0) {
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
         return;
     }
     reply->status = 200;
@@ -644,7 +392,7 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     if (result == 0)
         result = sbx_sealed_store_count(routes->sealed, request->view.app, &sealed);
     if (result < 0) {
-        refuse_for(request, reply, result);
+        sbx_refuse_for(request, reply, result);
         return;
     }
     counts.sealed = sealed.waiting;
@@ -701,7 +449,7 @@ static const struct route {
     {"/issues", false, false, "GET, HEAD", answer_issues},
     {"/issues/", true, false, "GET, HEAD, POST", answer_issue_page},
     {"/v1/snapshots", false, false, "GET, HEAD, POST", answer_snapshots},
-    {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot_or_download},
+    {"/v1/snapshots/", true, true, "GET, HEAD", answer_snapshot},
     {"/v1/issues", false, false, "GET, HEAD", answer_issues},
     {"/overview", false, false, "GET, HEAD", answer_overview},
     {"/profile", false, false, "GET, HEAD", answer_profile},
@@ -793,10 +541,10 @@ void sbx_route(const struct sbx_routes *routes, const struct sbx_request *reques
         if (is_read) {
             table[i].answer(routes, request, &target, reply);
         } else {
-            refuse(request, reply, 405, "this path does not take this method");
+            sbx_refuse(request, reply, 405, "this path does not take this method");
             reply->allow = table[i].allow;
         }
         return;
     }
-    refuse(request, reply, 404, "nothing is here");
+    sbx_refuse(request, reply, 404, "nothing is here");
 }

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 
 #include "change_log.h"
-#include "issue_replies.h"
 #include "metrics.h"
 #include "policy_shelf.h"
-#include "renderings.h"
-#include "reply.h"
+#include "request.h"
 #include "sealed_store.h"
 #include "store.h"
 #include "symbol_intake.h"
@@ -22,28 +20,9 @@ struct sbx_routes { /* all borrowed */
     struct sbx_renderings *renderings;
     struct sbx_triager *triager;
     struct sbx_metrics *metrics;
-    const struct sbx_policy_shelf *policies;
+    struct sbx_policy_shelf *policies;
     struct sbx_symbol_intake *symbols;
     struct sbx_change_log *changes;
-};
-
-/* A rendering that has to be made before a request can be answered. */
-struct sbx_need {
-    bool is_there; /* there is such a one */
-    uint8_t id[SBX_ID_BYTES];
-    enum sbx_rendering kind;
-};
-
-struct sbx_request {                /* all borrowed */
-    const char *method;             /* "GET" */
-    const char *path;               /* decoded, without the query */
-    struct sbx_store_view view;     /* who asks: all that is answered of the store comes through it */
-    const char *before, *limit;     /* query arguments as they came; NULL when missing */
-    struct sbx_arguments arguments; /* all of them */
-    const char *if_none_match;      /* header; NULL when missing */
-    const char *host;               /* likewise */
-    struct sbx_need *need;          /* filled in when `made` is missing; NULL: nobody would wait */
-    const struct sbx_wish *made;    /* what became of it; NULL: not asked for yet */
 };
 
 /* The path under which snapshots are posted. */
@@ -63,20 +42,12 @@ bool sbx_route_is_of_all(const char *path);
 /* The paths that there are, for tests; NULL behind the last. Those that end in '/' have an id behind them. */
 const char *sbx_route_path(size_t index);
 
-/* Replace an application's policy with what was put. */
-void sbx_route_put_policy(const struct sbx_routes *routes, const uint8_t app_id[SBX_ID_BYTES],
-                          const struct sbx_byte_buffer *body, struct sbx_reply *reply);
-
 /* Do what a person posts to an issue's path (issue_replies.h). */
 void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, const uint8_t issue[SBX_ID_BYTES],
                           const struct sbx_byte_buffer *form, struct sbx_reply *reply);
 
 /* A path under which a machine asks to be forgotten. */
 bool sbx_route_is_erasures(const char *path);
-/* Do it: `body` has proofs, one a line (proto/erasure_format.h). The answer does not tell whether there was anything.
- */
-void sbx_route_post_erasures(const struct sbx_routes *routes, const struct sbx_byte_buffer *body,
-                             struct sbx_reply *reply);
 
 /* Answer any request but a post to the collector or of erasures and a put of a policy or symbols: 404 and 405 included. Where
  * the reply has no status then, `need` says what is to be made first; the next call with it in `made` answers. */

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "api_lists.h"
 #include "json_document.h"
 #include "pages.h"
+#include "wall_clock.h"
 
 enum {
     MISSING_MAX = 1000,
@@ -240,13 +240,11 @@ int sbx_symbol_reply_page(const struct sbx_store_view *view, struct sbx_symbol_i
     if (result == 0)
         result = list_stored(view, intake, &stored, &page.stored_count);
     if (result == 0) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
         print_address(host, address, sizeof(address));
         page.stored = stored;
         page.stored_shown = page.stored_count < PAGE_STORED_MAX ? page.stored_count : PAGE_STORED_MAX;
         page.address = address;
-        page.now_ms = now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+        page.now_ms = sbx_wall_clock_ms();
         reply->status = 200;
         reply->content_type = SBX_TEXT_HTML;
         sbx_page_symbols(&page, &reply->body);

@@ -75,11 +75,37 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
     }
 }
 
+/* Several of these are said of one stall, so what is told is in how many stalls it was met. */
+static void put_before(const struct sums_page *to, const struct sbx_label_sum *label)
+{
+    const struct sbx_issue_sums *sums = to->sums;
+    double part = sums->weight > 0 ? 100 * (double)label->weight / (double)sums->weight : 0;
+    SBX_FILL(to->page, sums_row, at) {
+    case SUMS_ROW_NAME:
+        put_word(to, SBX_FACT_BEFORE, label->word);
+        break;
+    case SUMS_ROW_AMOUNT:
+        sbx_fill_textf(&at, "%lld of %lld", (long long)label->weight, (long long)sums->weight);
+        break;
+    case SUMS_ROW_PART:
+        sbx_fill_textf(&at, "%.1f", part);
+        break;
+    case SUMS_ROW_PERCENT:
+        sbx_fill_textf(&at, "%.0f", part);
+        break;
+    }
+}
+
 /* Shares add up: what is not among the rows is one row. */
 static void put_labels(const struct sums_page *to, enum sbx_fact_kind kind)
 {
     const struct sbx_issue_sums *sums = to->sums;
     struct sbx_label_sum rest = {.weight = sums->label_weight[kind], .us = sums->label_us[kind]};
+    if (kind == SBX_FACT_BEFORE) {
+        for (size_t i = 0; i < sums->label_count[kind]; i++)
+            put_before(to, &sums->labels[kind][i]);
+        return;
+    }
     for (size_t i = 0; i < sums->label_count[kind]; i++) {
         put_label(to, kind, &sums->labels[kind][i]);
         rest.weight -= sums->labels[kind][i].weight;
@@ -110,9 +136,10 @@ static void put_tables(const struct sums_page *to)
         const char *title;
     } tables[] = {{SBX_FACT_DETAIL, "Causes, by time"},      {SBX_FACT_TIME, "Where its time went"},
                   {SBX_FACT_FUNCTION, "Functions, by time"}, {SBX_FACT_PAIR, "Who waited for whom"},
-                  {SBX_FACT_RIVAL, "Who had the processor"}, {SBX_FACT_TRIGGER, "Triggers, by time"},
-                  {SBX_FACT_OS, "Systems, by stalls"},       {SBX_FACT_KERNEL, "Kernels, by stalls"},
-                  {SBX_FACT_CORES, "Processors, by stalls"}, {SBX_FACT_MEMORY, "Memory, by stalls"}};
+                  {SBX_FACT_RIVAL, "Who had the processor"}, {SBX_FACT_BEFORE, "In the 5 s before, in so many stalls"},
+                  {SBX_FACT_TRIGGER, "Triggers, by time"},   {SBX_FACT_OS, "Systems, by stalls"},
+                  {SBX_FACT_KERNEL, "Kernels, by stalls"},   {SBX_FACT_CORES, "Processors, by stalls"},
+                  {SBX_FACT_MEMORY, "Memory, by stalls"}};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
         put_table(to, tables[i].kind, tables[i].title);
 }

@@ -50,6 +50,19 @@ static void put_file(struct sbx_fill *at, const struct sbx_missing_row *row)
         sbx_fill_text(at, is_plain ? row->name : "FILE");
 }
 
+static void put_wanted(struct sbx_byte_buffer *page, const struct sbx_symbols_page *symbols,
+                       const struct sbx_missing_row *row)
+{
+    SBX_FILL(page, symbols_wanted, at) {
+    case SYMBOLS_WANTED_ADDRESS:
+        sbx_fill_text(&at, symbols->address);
+        break;
+    case SYMBOLS_WANTED_FILE:
+        put_file(&at, row);
+        break;
+    }
+}
+
 static void put_missing_row(struct sbx_byte_buffer *page, const struct sbx_symbols_page *symbols,
                             const struct sbx_missing_row *row)
 {
@@ -75,11 +88,9 @@ static void put_missing_row(struct sbx_byte_buffer *page, const struct sbx_symbo
         if (row->is_renamed)
             sbx_fill_markup(page, &symbols_came_markup);
         break;
-    case SYMBOLS_ROW_ADDRESS:
-        sbx_fill_text(&at, symbols->address);
-        break;
-    case SYMBOLS_ROW_FILE:
-        put_file(&at, row);
+    case SYMBOLS_ROW_WANTED:
+        if (!row->is_renamed)
+            put_wanted(page, symbols, row);
         break;
     case SYMBOLS_ROW_LAST:
         sbx_page_time(page, row->last_ms, symbols->now_ms);
@@ -115,7 +126,10 @@ static void put_image(struct sbx_byte_buffer *page, const struct sbx_stored_row 
         sbx_fill_textf(&at, "%llu", (unsigned long long)row->functions);
         break;
     case SYMBOLS_IMAGE_SIZE:
-        sbx_fill_textf(&at, "%.1f MB", (double)row->stored_bytes / 1e6);
+        if (row->stored_bytes < 1000000)
+            sbx_fill_textf(&at, "%llu kB", (unsigned long long)(row->stored_bytes + 999) / 1000);
+        else
+            sbx_fill_textf(&at, "%.1f MB", (double)row->stored_bytes / 1e6);
         break;
     case SYMBOLS_IMAGE_ADDED:
         sbx_page_time(page, row->added_ms, now_ms);

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql_postgres.h"
 #include "store_handle.h"
+#include "store_schema.h"
 
 static const char setup[] =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA journal_size_limit=1048576; PRAGMA trusted_schema=OFF;"
@@ -27,7 +29,7 @@ static const char setup[] =
     "CREATE TABLE IF NOT EXISTS look(app TEXT NOT NULL, version TEXT NOT NULL, number INTEGER NOT NULL,"
     " PRIMARY KEY(app, version)) WITHOUT ROWID;";
 
-#define COLUMNS "num, at_ms, kind, app, version, base, issue, text, chance, tries"
+#define COLUMNS "num, at_ms, kind, app, version, base, issue, text, chance, tries, next_ms"
 
 enum {
     WAS_LOOKED,
@@ -35,6 +37,7 @@ enum {
     ADD,
     LIST,
     NEXT,
+    CLAIM,
     TOLD,
     AGAIN,
     GIVE_UP,
@@ -49,10 +52,14 @@ static const char *const sql[STATEMENTS] = {
             " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [LIST] = "SELECT " COLUMNS " FROM event WHERE num < ?1 ORDER BY num DESC LIMIT ?2",
     [NEXT] = "SELECT " COLUMNS " FROM event WHERE state = 1 AND next_ms <= ?1 ORDER BY next_ms, num LIMIT 1",
+    /* Of several servers that saw it one gets it. */
+    [CLAIM] = "UPDATE event SET next_ms = ?2 WHERE num = ?1 AND state = 1 AND next_ms = ?3",
     [TOLD] = "UPDATE event SET state = 0, tries = tries + 1 WHERE num = ?1",
     [AGAIN] = "UPDATE event SET tries = tries + 1, next_ms = ?2 WHERE num = ?1",
     [GIVE_UP] = "UPDATE event SET state = 2, tries = tries + 1 WHERE num = ?1",
-    [COUNT] = "SELECT kind, COUNT(*), SUM(state = 1), SUM(state = 2) FROM event GROUP BY kind",
+    [COUNT] =
+        "SELECT kind, COUNT(*), SUM(CASE state WHEN 1 THEN 1 ELSE 0 END), SUM(CASE state WHEN 2 THEN 1 ELSE 0 END)"
+        " FROM event GROUP BY kind",
     [FORGET] = "DELETE FROM event WHERE at_ms < ?1",
 };
 
@@ -60,16 +67,18 @@ struct sbx_change_log {
     struct sbx_store_handle handle;
 };
 
-int sbx_change_log_open(const char *data_dir, struct sbx_change_log **log_out, char *why, size_t why_bytes)
+int sbx_change_log_open(const char *where, struct sbx_change_log **log_out, char *why, size_t why_bytes)
 {
     char *path;
+    bool is_postgres = sbx_sql_is_postgres(where);
     struct sbx_change_log *log = calloc(1, sizeof(*log));
-    if (!log || asprintf(&path, "%s/changes.db", data_dir) < 0) {
+    if (!log || asprintf(&path, is_postgres ? "%s" : "%s/changes.db", where) < 0) {
         free(log);
         snprintf(why, why_bytes, "no memory");
         return -ENOMEM;
     }
-    int result = sbx_store_handle_open(&log->handle, path, setup, sql, STATEMENTS, why, why_bytes);
+    int result = sbx_store_handle_open(&log->handle, path, is_postgres ? sbx_store_postgres_setup : setup, sql,
+                                       STATEMENTS, why, why_bytes);
     free(path);
     if (result < 0)
         free(log);
@@ -169,15 +178,27 @@ int sbx_change_log_list(struct sbx_change_log *log, int64_t before, struct sbx_c
 
 int sbx_change_log_next(struct sbx_change_log *log, int64_t now_ms, struct sbx_change_event *event_out)
 {
+    int result;
+    bool is_ours = false;
     sbx_store_handle_lock(&log->handle);
-    struct sbx_statement *statement = sbx_store_handle_use(&log->handle, NEXT);
-    sbx_bind_integer(statement, 1, now_ms);
-    int result = sbx_store_step(statement);
-    if (result > 0)
+    do {
+        struct sbx_statement *statement = sbx_store_handle_use(&log->handle, NEXT);
+        sbx_bind_integer(statement, 1, now_ms);
+        result = sbx_store_step(statement);
+        if (result <= 0)
+            break;
         read_event(statement, event_out);
-    sbx_statement_reset(statement);
+        int64_t next_ms = sbx_column_integer(statement, 10);
+        sbx_statement_reset(statement);
+        statement = sbx_store_handle_use(&log->handle, CLAIM);
+        sbx_bind_integer(statement, 1, event_out->num);
+        sbx_bind_integer(statement, 2, now_ms + SBX_CHANGE_TELL_MS);
+        sbx_bind_integer(statement, 3, next_ms);
+        result = sbx_store_step(statement);
+        is_ours = result == 0 && sbx_sql_changes(log->handle.db) > 0;
+    } while (result == 0 && !is_ours);
     sbx_store_handle_unlock(&log->handle);
-    return result;
+    return is_ours ? 1 : result;
 }
 
 static int run(struct sbx_change_log *log, size_t index, int64_t first, int64_t second)

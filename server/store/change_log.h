@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_log.h - what changed, as it was told: DATA/changes.db. Each change is told once, also after a restart.
+/* change_log.h - what changed, as it was told: DATA/changes.db, or the database that several servers share. Each change is told once, also
+ * after a restart, and by one server.
  *
  * It has names of functions and counts, and no id of a machine. Any thread; 0 or -errno. */
 #ifndef SBX_CHANGE_LOG_H
@@ -12,7 +13,8 @@
 #include "snapshot_id.h"
 
 enum {
-    SBX_CHANGE_KINDS = 8 /* of enum sbx_change, which are appended */
+    SBX_CHANGE_KINDS = 8, /* of enum sbx_change, which are appended */
+    SBX_CHANGE_TELL_MS = 60000,
 };
 
 struct sbx_change_event {
@@ -27,7 +29,8 @@ struct sbx_change_event {
 
 struct sbx_change_log;
 
-int sbx_change_log_open(const char *data_dir, struct sbx_change_log **log_out, char *why, size_t why_bytes);
+/* `where`: the data folder, or the URL of a database whose store was opened before (store.h). 0 or -errno with the reason. */
+int sbx_change_log_open(const char *where, struct sbx_change_log **log_out, char *why, size_t why_bytes);
 void sbx_change_log_close(struct sbx_change_log *log); /* NULL is fine */
 
 /* Has a look (regression.h) of an application's version been made? 1, 0 or -errno. And: it was. */
@@ -42,8 +45,8 @@ int sbx_change_log_add(struct sbx_change_log *log, const struct sbx_change_event
 int sbx_change_log_list(struct sbx_change_log *log, int64_t before, struct sbx_change_event *events, size_t max,
                         size_t *count_out);
 
-/* The oldest that the webhook is to be told now: 1 and the event, 0, or -errno. And what came of it: told, or again at `again_ms`, or
- * (0) given up. */
+/* The oldest that the webhook is to be told now: 1 and the event, 0, or -errno. It is the caller's to tell for SBX_CHANGE_TELL_MS; of a caller
+ * that does not say what came of it until then, another's. And what came of it: told, or again at `again_ms`, or (0) given up. */
 int sbx_change_log_next(struct sbx_change_log *log, int64_t now_ms, struct sbx_change_event *event_out);
 int sbx_change_log_told(struct sbx_change_log *log, int64_t num);
 int sbx_change_log_not_told(struct sbx_change_log *log, int64_t num, int64_t again_ms);

@@ -28,6 +28,8 @@ static const struct {
 } replaced[] = {
     {"INSERT OR REPLACE INTO alias(", " ON CONFLICT(id) DO UPDATE SET issue = excluded.issue"},
     {"INSERT OR REPLACE INTO blob_debt(", " ON CONFLICT(key) DO UPDATE SET at_ms = excluded.at_ms"},
+    {"INSERT OR REPLACE INTO look(", " ON CONFLICT(app, version) DO UPDATE SET number = excluded.number"},
+    {"INSERT OR REPLACE INTO policy(", " ON CONFLICT(app) DO UPDATE SET document = excluded.document"},
     {"INSERT OR REPLACE INTO profile(", " ON CONFLICT(seq) DO UPDATE SET text = excluded.text"},
     {"INSERT OR REPLACE INTO was_in(", " ON CONFLICT(issue, seq) DO UPDATE SET at_ms = excluded.at_ms"},
 };

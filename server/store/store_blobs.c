@@ -6,23 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "blobs.h"
 #include "envelope_format.h"
 #include "store_inside.h"
+#include "wall_clock.h"
 
 enum {
     NONCE_BYTES = 8,
     PUT_MS_MAX = 3600000, /* a put ends within a minute, or never */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
 
 /* Log a change for the worse or for the better, once. */
 static void note(struct sbx_store *store, int result, const char *why)
@@ -78,7 +71,7 @@ static int run_debt(struct sbx_store *store, enum writer_statement index, const 
 int sbx_store_blob_owe(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], char *key_out)
 {
     int result = make_key(id, key_out);
-    return result < 0 ? result : run_debt(store, ADD_DEBT, key_out, now_ms());
+    return result < 0 ? result : run_debt(store, ADD_DEBT, key_out, sbx_wall_clock_ms());
 }
 
 int sbx_store_blob_put(struct sbx_store *store, const char *key, const void *bytes, size_t count)

@@ -21,8 +21,7 @@ enum {
 #define PLACES_SEEN \
     "place p JOIN snapshot s ON s.seq = p.newest AND (?4 = '' OR s.app = ?4) AND (?5 = 0 OR p.tenant = ?5)"
 
-#define SUM_OF(column) \
-    "(SELECT SUM(f." column ") FROM place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND " IN_SPAN("f") ")"
+#define APP_IS_SEEN "(?4 = '' OR a.name = ?4) AND (?5 = 0 OR a.tenant = ?5)"
 
 static int prepare(struct sbx_store *store, const char *sql, const struct sbx_issue_span *span, uint64_t app,
                    struct sbx_statement **statement_out)
@@ -30,8 +29,9 @@ static int prepare(struct sbx_store *store, const char *sql, const struct sbx_is
     int result = sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
     if (result < 0)
         return result;
-    sbx_bind_integer(*statement_out, 1, span->from_day);
-    sbx_bind_integer(*statement_out, 2, span->to_day);
+    bool is_any_day = sbx_issue_span_has_all_days(span); /* the sums of day -1 */
+    sbx_bind_integer(*statement_out, 1, is_any_day ? -1 : span->from_day);
+    sbx_bind_integer(*statement_out, 2, is_any_day ? -1 : span->to_day);
     sbx_bind_text(*statement_out, 3, span->version);
     sbx_bind_text(*statement_out, 4, span->app ? span->app : "");
     sbx_bind_integer(*statement_out, 5, (int64_t)app);
@@ -66,13 +66,16 @@ static struct sbx_compared_issue *row_of(struct table *table, size_t sorted, int
 static int read_side(struct sbx_store *store, uint64_t app, const struct sbx_issue_span *span, int side,
                      struct table *table)
 {
-    static const char sql[] = "SELECT i.num, i.id, t.machines, " SUM_OF("hits") ", " SUM_OF("weight") ", " SUM_OF(
-        "variance") ", CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM place q JOIN fact f ON f.place = q.num WHERE"
-                    " q.issue = i.num AND f.day < ?1) ELSE EXISTS(SELECT 1 FROM place q JOIN met o ON o.kind = 2"
-                    " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END"
-                    " FROM (SELECT p.issue AS issue, COUNT(DISTINCT m.who) AS machines FROM " PLACES_SEEN
-                    " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN(
-                        "m") " GROUP BY p.issue ORDER BY 2 DESC LIMIT ?6) t JOIN issue i ON i.num = t.issue";
+    static const char sql[] =
+        "SELECT i.num, i.id, t.machines, u.hits, u.weight, u.variance, CASE WHEN ?3 = '' THEN EXISTS(SELECT 1 FROM"
+        " place q JOIN fact f ON f.place = q.num WHERE q.issue = i.num AND f.day BETWEEN 0 AND ?1 - 1) ELSE"
+        " EXISTS(SELECT 1 FROM place q JOIN met o ON o.kind = 2"
+        " AND o.of = q.num JOIN build b ON b.num = o.who WHERE q.issue = i.num AND b.rank < ?7) END"
+        " FROM (SELECT p.issue AS issue, COUNT(DISTINCT m.who) AS machines FROM " PLACES_SEEN
+        " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN(
+            "m") " GROUP BY p.issue ORDER BY 2 DESC LIMIT ?6) t JOIN issue i ON i.num = t.issue JOIN (SELECT q.issue AS"
+                 " issue, SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance FROM place q JOIN"
+                 " fact f ON f.place = q.num WHERE " IN_SPAN("f") " GROUP BY q.issue) u ON u.issue = t.issue";
     struct sbx_statement *statement = NULL;
     size_t sorted = table->count;
     int result = prepare(store, sql, span, app, &statement);
@@ -100,8 +103,8 @@ static int count_machines(struct sbx_store *store, uint64_t app, const struct sb
 {
     struct sbx_statement *statement = NULL;
     int result = prepare(store,
-                         "SELECT COUNT(DISTINCT m.who) FROM " PLACES_SEEN
-                         " JOIN met_day m ON m.place = p.num WHERE " IN_SPAN("m"),
+                         "SELECT COUNT(DISTINCT m.who) FROM app a JOIN met_day m ON m.place = -a.num WHERE " APP_IS_SEEN
+                         " AND " IN_SPAN("m"),
                          span, app, &statement);
     if (result == 0 && (result = sbx_store_step(statement)) > 0)
         *count_out = sbx_column_integer(statement, 0);
@@ -111,23 +114,21 @@ static int count_machines(struct sbx_store *store, uint64_t app, const struct sb
 
 /* ---- how long ---- */
 
-static int read_buckets(struct sbx_store *store, const struct sbx_issue_span *span, int64_t issue,
-                        struct sbx_bucket_count *counts, size_t *count_out)
+static const char buckets_sql[] =
+    "SELECT d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE p.issue = ?6"
+    " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1 ORDER BY 1";
+
+/* `statement`: buckets_sql with its span. */
+static int read_buckets(struct sbx_statement *statement, int64_t issue, struct sbx_bucket_count *counts,
+                        size_t *count_out)
 {
-    struct sbx_statement *statement = NULL;
+    int result = 0;
     *count_out = 0;
-    int result =
-        prepare(store,
-                "SELECT d.bucket, SUM(d.weight) FROM place p JOIN spread d ON d.place = p.num WHERE p.issue = ?6"
-                " AND ?4 IS NOT NULL AND ?5 IS NOT NULL AND " IN_SPAN("d") " GROUP BY 1 ORDER BY 1",
-                span, 0, &statement);
-    if (result == 0) {
-        sbx_bind_integer(statement, 6, issue);
-        while (*count_out < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
-            counts[(*count_out)++] =
-                (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
-    }
-    sbx_statement_finalize(statement);
+    sbx_bind_integer(statement, 6, issue);
+    while (*count_out < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
+        counts[(*count_out)++] =
+            (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
+    sbx_statement_reset(statement);
     return result < 0 ? result : 0;
 }
 
@@ -156,9 +157,12 @@ static double share_above(const struct sbx_bucket_count *counts, size_t count, i
 
 static int read_durations(struct sbx_store *store, const struct sbx_issue_span *spans, struct table *table)
 {
+    struct sbx_statement *statements[SBX_COMPARED_SIDES] = {NULL, NULL};
     struct sbx_bucket_count *all = calloc(4 * (size_t)BUCKETS_MAX, sizeof(*all));
     struct sbx_bucket_count *counts[SBX_COMPARED_SIDES] = {all, all + BUCKETS_MAX};
     int result = all ? 0 : -ENOMEM;
+    for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++)
+        result = prepare(store, buckets_sql, &spans[side], 0, &statements[side]);
     for (size_t i = 0; i < table->count && result == 0; i++) {
         struct sbx_compared_issue *row = &table->rows[i];
         size_t count[SBX_COMPARED_SIDES] = {0, 0};
@@ -166,7 +170,7 @@ static int read_durations(struct sbx_store *store, const struct sbx_issue_span *
             continue;
         for (int side = 0; side < SBX_COMPARED_SIDES && result == 0; side++) {
             if (row->machines[side] > 0)
-                result = read_buckets(store, &spans[side], row->num, counts[side], &count[side]);
+                result = read_buckets(statements[side], row->num, counts[side], &count[side]);
             row->p90_ns[side] = sbx_duration_quantile(counts[side], count[side], 0.9);
         }
         for (int tail = 0; tail < 2; tail++) {
@@ -175,6 +179,8 @@ static int read_durations(struct sbx_store *store, const struct sbx_issue_span *
                 row->slow[tail][side] = share_above(counts[side], count[side], threshold_ns);
         }
     }
+    for (int side = 0; side < SBX_COMPARED_SIDES; side++)
+        sbx_statement_finalize(statements[side]);
     free(all);
     return result;
 }
@@ -217,9 +223,9 @@ int sbx_store_versions(const struct sbx_store_view *view, const struct sbx_issue
     sbx_store_handle_lock(&store->reader);
     int result =
         prepare(store,
-                "SELECT b.version, SUM(f.machines), MAX(b.rank) FROM " PLACES_SEEN
-                " JOIN fact f ON f.place = p.num JOIN build b ON b.num = f.build WHERE b.version <> '' AND " IN_SPAN(
-                    "f") " GROUP BY 1 ORDER BY 3 DESC, 1 DESC LIMIT ?6",
+                "SELECT b.version, SUM(f.machine_days), MAX(b.rank) FROM app a JOIN fact f ON f.place = -a.num JOIN"
+                " build b ON b.num = f.build WHERE b.version <> '' AND " APP_IS_SEEN
+                " AND " IN_SPAN("f") " GROUP BY 1 ORDER BY 3 DESC, 1 DESC LIMIT ?6",
                 span, view->app, &statement);
     if (result == 0)
         sbx_bind_integer(statement, 6, (int64_t)max);
@@ -245,9 +251,11 @@ int sbx_store_machines_by_day(const struct sbx_store_view *view, const uint8_t *
     sbx_store_handle_lock(&store->reader);
     int result =
         prepare(store,
-                "SELECT m.day, COUNT(DISTINCT m.who) FROM " PLACES_SEEN
-                " JOIN met_day m ON m.place = p.num WHERE (?6 IS NULL OR p.issue = (SELECT i.num FROM issue i WHERE"
-                " i.id = ?6)) AND " IN_SPAN("m") " GROUP BY 1",
+                issue ? "SELECT m.day, COUNT(DISTINCT m.who) FROM " PLACES_SEEN
+                        " JOIN met_day m ON m.place = p.num WHERE p.issue = (SELECT i.num FROM issue i WHERE i.id = ?6)"
+                        " AND " IN_SPAN("m") " GROUP BY 1"
+                      : "SELECT m.day, COUNT(DISTINCT m.who) FROM app a JOIN met_day m ON m.place = -a.num WHERE"
+                        " " APP_IS_SEEN " AND " IN_SPAN("m") " GROUP BY 1",
                 span, view->app, &statement);
     if (result == 0 && issue)
         sbx_bind_blob(statement, 6, issue, SBX_ID_BYTES);

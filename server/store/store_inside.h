@@ -44,6 +44,8 @@ enum writer_statement {
     ADD_PLACE,
     NAME_PLACE,
     SET_PLACE,
+    ADD_APP,
+    FORGET_APPS,
     RENEW_PLACE,
     READ_PLACE,
     DROP_PLACE,
@@ -109,8 +111,27 @@ enum writer_statement {
 };
 
 /* Of the reader, in store_rows.c. */
-enum {
-    SBX_READER_STATEMENTS = 19
+enum sbx_reader_statement {
+    SBX_READER_READ_ENVELOPE,
+    SBX_READER_EACH_PENDING,
+    SBX_READER_TRIAGE_INPUT,
+    SBX_READER_ONE_SNAPSHOT,
+    SBX_READER_KIN_OF_ONE,
+    SBX_READER_NEWEST_SNAPSHOTS,
+    SBX_READER_NEWEST_OF_APP,
+    SBX_READER_SNAPSHOTS_OF_ISSUE,
+    SBX_READER_TOP_ISSUES,
+    SBX_READER_ONE_ISSUE,
+    SBX_READER_COUNT_ROWS,
+    SBX_READER_COUNT_OF_APP,
+    SBX_READER_COUNT_COMMON,
+    SBX_READER_READ_END,
+    SBX_READER_MISSING_MODULES,
+    SBX_READER_MISSING_OF_APP,
+    SBX_READER_IS_SENT,
+    SBX_READER_ISSUES_AFTER,
+    SBX_READER_FIND_ADDRESS,
+    SBX_READER_STATEMENTS
 };
 extern const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS];
 
@@ -168,5 +189,8 @@ int sbx_store_join_issues(struct sbx_store *store, int64_t from, const uint8_t f
 
 /* End the transaction that `result` is of: commit what went well, roll back the rest. */
 int sbx_store_end(struct sbx_store *store, int result);
+
+/* A statement that shows rows, with k and who looks. The lock is held. */
+struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index);
 
 #endif

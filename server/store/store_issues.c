@@ -20,13 +20,19 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
     return sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
 }
 
+enum days {
+    DAY_BY_DAY,
+    TOGETHER, /* day -1, where the span has all days */
+};
+
 static void bind_span(const struct sbx_store_view *view, struct sbx_statement *statement, const uint8_t *issue,
-                      const struct sbx_issue_span *span)
+                      const struct sbx_issue_span *span, enum days days)
 {
+    bool is_any_day = days == TOGETHER && sbx_issue_span_has_all_days(span);
     if (issue)
         sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
-    sbx_bind_integer(statement, 2, span->from_day);
-    sbx_bind_integer(statement, 3, span->to_day);
+    sbx_bind_integer(statement, 2, is_any_day ? -1 : span->from_day);
+    sbx_bind_integer(statement, 3, is_any_day ? -1 : span->to_day);
     sbx_bind_text(statement, 4, span->version);
     sbx_bind_text(statement, 5, span->app ? span->app : "");
     sbx_bind_integer(statement, 6, (int64_t)view->app);
@@ -35,23 +41,23 @@ static void bind_span(const struct sbx_store_view *view, struct sbx_statement *s
 #define IN_SPAN(table)                                                                                           \
     table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
           " = ?4))"
-/* Without an issue (?1 NULL) those of all, or of an application. ?6: who looks. */
-#define OF_ISSUE(table)                                                                                               \
-    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR "      \
-          "p.tenant = ?6) UNION ALL SELECT"                                                                           \
-          " p.num FROM place p JOIN snapshot s ON s.seq = p.newest WHERE ?1 IS NULL AND (?5 = '' OR s.app = ?5) AND " \
-          "(?6 = 0 OR p.tenant = ?6))"                                                                                \
+/* Without an issue (?1 NULL) that of an application, or of all. ?6: who looks. */
+#define APPS_SEEN "app a WHERE ?1 IS NULL AND (?5 = '' OR a.name = ?5) AND (?6 = 0 OR a.tenant = ?6)"
+#define OF_ISSUE(table)                                                                                          \
+    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR " \
+          "p.tenant = ?6) UNION ALL SELECT -a.num FROM " APPS_SEEN ")"                                           \
           " AND " IN_SPAN(table)
 
 /* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
  * shown: else the question would tell what one machine's was. */
 #define FIND_ISSUES                                                                                                    \
-    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM place p CROSS JOIN issue i"        \
+    "SELECT i.id, SUM(f.hits), SUM(f.weight), SUM(f.variance), SUM(f.machine_days) FROM place p CROSS JOIN issue i"    \
     " CROSS JOIN snapshot s CROSS JOIN fact f WHERE i.num = p.issue AND s.seq = p.newest AND f.place = p.num "         \
     "AND " IN_SPAN(                                                                                                    \
         "f") " AND (?5 = '' OR s.app = ?5) AND (?6 = '' OR (?9 > 1 AND s.cause = ?6) OR (?9 <= 1 AND EXISTS(SELECT 1 " \
              "FROM label l JOIN word w ON w.num ="                                                                     \
-             " l.word WHERE l.place = p.num AND l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR instr(lower(p.path),"    \
+             " l.word WHERE l.place = p.num AND l.day = -1 AND l.kind = 0 AND w.text = ?6))) AND (?7 = '' OR "         \
+             "instr(lower(p.path),"                                                                                    \
              " lower(?7)) > 0 OR instr(lower(s.function), lower(?7)) > 0 OR instr(lower(s.headline), lower(?7)) > 0 "  \
              "OR"                                                                                                      \
              " instr(lower(s.app), lower(?7)) > 0) AND (?8 < 0 OR i.state = ?8 OR (?8 = 0 AND i.state = 3))"           \
@@ -80,7 +86,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     sbx_store_handle_lock(&view->store->reader);
     int result = prepare(view->store, statements[query->order], &statement);
     if (result == 0) {
-        bind_span(view, statement, NULL, &query->span);
+        bind_span(view, statement, NULL, &query->span, TOGETHER);
         sbx_bind_text(statement, 5, query->app);
         sbx_bind_text(statement, 6, query->cause);
         sbx_bind_text(statement, 7, query->text);
@@ -122,12 +128,12 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
 typedef void (*take_row)(struct sbx_statement *statement, struct sbx_issue_sums *sums);
 
 static int read_rows(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
-                     const struct sbx_issue_span *span, take_row take, struct sbx_issue_sums *sums)
+                     const struct sbx_issue_span *span, enum days days, take_row take, struct sbx_issue_sums *sums)
 {
     struct sbx_statement *statement = NULL;
     int result = prepare(view->store, sql, &statement);
     if (result == 0) {
-        bind_span(view, statement, issue, span);
+        bind_span(view, statement, issue, span, days);
         while ((result = sbx_store_step(statement)) > 0)
             take(statement, sums);
     }
@@ -217,7 +223,7 @@ static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issu
                           "SELECT d.bucket, SUM(d.weight) FROM spread d WHERE " OF_ISSUE("d") " GROUP BY 1 ORDER BY 1",
                           &statement);
     if (result == 0) {
-        bind_span(view, statement, issue, span);
+        bind_span(view, statement, issue, span, TOGETHER);
         while (count < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
             counts[count++] =
                 (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
@@ -244,7 +250,7 @@ static int sum_durations(const struct sbx_store_view *view, const uint8_t *issue
         result = read_rows(view,
                            "SELECT f.day, SUM(f.hits), SUM(f.weight), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
                                "f") " GROUP BY 1 ORDER BY 1 DESC",
-                           issue, span, take_day, sums);
+                           issue, span, DAY_BY_DAY, take_day, sums);
     return result;
 }
 
@@ -260,23 +266,38 @@ int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t iss
 
 static const struct {
     const char *sql;
+    enum days days;
     take_row take;
 } parts[] = {
-    {"SELECT COALESCE(SUM(f.hits), 0), SUM(f.weight), SUM(f.variance), SUM(f.machines) FROM fact f WHERE " OF_ISSUE(
+    {"SELECT COALESCE(SUM(f.hits), 0), SUM(f.weight), SUM(f.variance), SUM(f.machine_days) FROM fact f WHERE " OF_ISSUE(
          "f"),
-     take_total},
-    {"SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m"), take_machines},
+     TOGETHER, take_total},
     {"SELECT p.id, p.path, p.hits FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND ?2 + ?3 + LENGTH(?4 "
      "|| ?5)"
      " IS NOT NULL AND (?6 = 0 OR p.tenant = ?6) ORDER BY p.hits DESC",
-     take_place},
+     TOGETHER, take_place},
     {"SELECT b.version, SUM(f.hits), SUM(f.weight), SUM(f.machines), COUNT(DISTINCT b.num), MIN(f.day), MAX(f.day)"
      " FROM fact f JOIN build b ON b.num = f.build WHERE " OF_ISSUE("f") " GROUP BY 1 ORDER BY MAX(b.rank) DESC",
-     take_version},
+     DAY_BY_DAY, take_version},
     {"SELECT l.kind, w.text, SUM(l.hits), SUM(l.weight), SUM(l.us) FROM label l JOIN word w ON w.num = l.word "
      "WHERE " OF_ISSUE("l") " GROUP BY l.kind, l.word, w.text ORDER BY 1, 5 DESC, 4 DESC, 2",
-     take_label},
+     TOGETHER, take_label},
 };
+
+/* Distinct ones. Of one place, or of one application, they are counted as stalls come and go; of several, of some days or of a version
+ * they are counted here, each once. */
+static int count_machines(const struct sbx_store_view *view, const uint8_t *issue, const struct sbx_issue_span *span,
+                          struct sbx_issue_sums *sums)
+{
+    static const char kept[] =
+        "SELECT COALESCE(CASE COUNT(*) WHEN 1 THEN SUM(t.machines) ELSE (SELECT COUNT(DISTINCT m.who) FROM met_day m"
+        " WHERE " OF_ISSUE("m") ") END, 0) FROM (SELECT p.machines FROM place p JOIN issue i ON i.num = p.issue WHERE"
+                                " i.id = ?1 AND (?6 = 0 OR p.tenant = ?6) AND p.hits > 0 UNION ALL SELECT a.machines"
+                                " FROM " APPS_SEEN " AND a.machines > 0) t";
+    static const char counted[] = "SELECT COUNT(DISTINCT m.who) FROM met_day m WHERE " OF_ISSUE("m");
+    bool is_kept = !*span->version && sbx_issue_span_has_all_days(span);
+    return read_rows(view, is_kept ? kept : counted, issue, span, TOGETHER, take_machines, sums);
+}
 
 int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES],
                         const struct sbx_issue_span *span, struct sbx_issue_sums *sums_out)
@@ -286,7 +307,9 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
     int result = sum_durations(view, issue, span, sums_out);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == 0; i++)
         if (!sums_out->is_withheld)
-            result = read_rows(view, parts[i].sql, issue, span, parts[i].take, sums_out);
+            result = read_rows(view, parts[i].sql, issue, span, parts[i].days, parts[i].take, sums_out);
+    if (result == 0 && !sums_out->is_withheld)
+        result = count_machines(view, issue, span, sums_out);
     for (size_t i = 0; i < sums_out->version_count && result == 0; i++) {
         struct sbx_version_sum *version = &sums_out->versions[i];
         const struct sbx_issue_span part = {version->version, span->from_day, span->to_day, span->app};
@@ -317,18 +340,20 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
     sbx_store_handle_lock(&view->store->reader);
     int result =
         prepare(view->store,
-                "SELECT t.app, t.hits, t.weight, t.variance, t.machines, t.issues, t.versions,"
-                " (SELECT MIN(c.version) FROM build c WHERE c.rank = t.rank) FROM (SELECT s.app AS app,"
-                " SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance, SUM(f.machines) AS"
-                " machines, COUNT(DISTINCT p.issue) AS issues, COUNT(DISTINCT b.version) AS versions,"
-                " MAX(b.rank) AS rank FROM place p"
-                " JOIN snapshot s ON s.seq = p.newest JOIN fact f ON f.place = p.num"
-                " JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2 AND s.app IS NOT NULL"
-                " AND (?4 = 0 OR p.tenant = ?4) GROUP BY s.app) t ORDER BY 3 DESC, 1 LIMIT ?3",
+                "SELECT t.app, t.hits, t.weight, t.variance, t.machines, COALESCE(n.issues, 0), t.versions,"
+                " (SELECT MIN(c.version) FROM build c WHERE c.rank = t.rank) FROM (SELECT a.name AS app,"
+                " SUM(f.hits) AS hits, SUM(f.weight) AS weight, SUM(f.variance) AS variance, SUM(f.machine_days) AS"
+                " machines, COUNT(DISTINCT b.version) AS versions, MAX(b.rank) AS rank FROM app a"
+                " JOIN fact f ON f.place = -a.num JOIN build b ON b.num = f.build WHERE f.day BETWEEN ?1 AND ?2"
+                " AND (?4 = 0 OR a.tenant = ?4) GROUP BY a.name) t LEFT JOIN (SELECT s.app AS app,"
+                " COUNT(DISTINCT p.issue) AS issues FROM place p JOIN snapshot s ON s.seq = p.newest WHERE"
+                " (?4 = 0 OR p.tenant = ?4) AND EXISTS(SELECT 1 FROM fact f WHERE f.place = p.num AND f.day BETWEEN ?1"
+                " AND ?2) GROUP BY s.app) n ON n.app = t.app ORDER BY 3 DESC, 1 LIMIT ?3",
                 &statement);
     if (result == 0) {
-        sbx_bind_integer(statement, 1, span->from_day);
-        sbx_bind_integer(statement, 2, span->to_day);
+        bool is_any_day = sbx_issue_span_has_all_days(span);
+        sbx_bind_integer(statement, 1, is_any_day ? -1 : span->from_day);
+        sbx_bind_integer(statement, 2, is_any_day ? -1 : span->to_day);
         sbx_bind_integer(statement, 3, (int64_t)max);
         sbx_bind_integer(statement, 4, (int64_t)view->app);
         while (count < max && (result = sbx_store_step(statement)) > 0) {

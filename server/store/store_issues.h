@@ -28,6 +28,14 @@ struct sbx_issue_span {
     const char *app; /* of sums over all issues; NULL or "" any */
 };
 
+enum {
+    SBX_LAST_DAY = 1000000 /* no stall is of a later one */
+};
+static inline bool sbx_issue_span_has_all_days(const struct sbx_issue_span *span)
+{
+    return span->from_day <= 0 && span->to_day >= SBX_LAST_DAY;
+}
+
 struct sbx_issue_query {
     struct sbx_issue_span span;
     const char *app, *cause, *text; /* text: in the path, the function, the headline or the application */

@@ -156,6 +156,10 @@ int sbx_store_end_ageing(struct sbx_store *store, int64_t now_ms, int64_t erased
         statement = sbx_store_handle_use(&store->writer, FORGET_WORDS);
         result = sbx_store_step(statement);
     }
+    if (result == 0) {
+        statement = sbx_store_handle_use(&store->writer, FORGET_APPS);
+        result = sbx_store_step(statement);
+    }
     if (result == 0 && has_removed) /* what was overwritten goes from the journal into the file; nobody is waited for */
         sbx_sql_checkpoint(store->writer.db, false);
     sbx_store_handle_unlock(&store->writer);

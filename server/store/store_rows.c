@@ -4,12 +4,10 @@
  * Where the server was told a number of machines k, a row is given only when at least k machines (rotating ids) are
  * behind what it tells: its place, and its build of the application. Their machines are counted when a stall comes or goes.
  * A view of one application has its rows only; an issue that has places of another one too is nobody's but who may see all. */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "blobs.h"
 #include "sql_postgres.h"
@@ -56,108 +54,92 @@
                              "1", "p.machines") " AS machines,"                                                       \
                                                 " MAX(p.newest) AS newest FROM place p WHERE p.hits > 0 AND (?8 = 0 " \
                                                 "OR p.tenant = ?8)"
-#define ISSUE_QUERY(sums)                                                                                             \
-    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"       \
-    " t.variance, t.builds = 1 AND EXISTS(SELECT 1 FROM snapshot o WHERE o.app = s.app AND o.tenant IS s.tenant AND " \
-    "o.received_ms <"                                                                                                 \
-    " t.first_ms AND o.app_build_id <> s.app_build_id AND (SELECT c.rank FROM build c WHERE c.num = o.build) <="      \
-    " (SELECT c.rank FROM build c WHERE c.num = s.build)), " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until,"  \
-    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"              \
-    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"   \
-    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                 \
+#define ISSUE_QUERY(sums)                                                                                              \
+    "SELECT " SNAPSHOT_COLUMNS ", t.hits, t.sessions, t.builds, t.first_ms, t.last_ms, t.longest_ns, t.weight,"        \
+    " t.variance, CASE WHEN t.builds = 1 THEN EXISTS(SELECT 1 FROM app a JOIN fact f ON f.place = -a.num AND f.day = " \
+    "-1"                                                                                                               \
+    " JOIN build h ON h.num = f.build WHERE a.name = s.app AND a.tenant = COALESCE(s.tenant, 0) AND h.build_id <>"     \
+    " s.app_build_id AND h.rank <= (SELECT c.rank FROM build c WHERE c.num = s.build) AND (SELECT o.received_ms FROM"  \
+    " snapshot o WHERE o.app_build_id = h.build_id ORDER BY o.seq LIMIT 1) < t.first_ms) ELSE 1 = 0 "                  \
+    "END, " IS_COMMON_BUILD ", t.machines, i.id, i.state, i.until,"                                                    \
+    " i.owner, i.note, (SELECT c.path FROM place c WHERE c.issue = i.num ORDER BY c.hits DESC LIMIT 1),"               \
+    " CASE WHEN ?9 <= 1 THEN (SELECT c.version FROM place o JOIN met m ON m.kind = 2 AND m.of = o.num JOIN build c"    \
+    " ON c.num = m.who WHERE o.issue = i.num ORDER BY c.rank LIMIT 1) END FROM " sums                                  \
     " t JOIN issue i ON i.num = t.issue JOIN snapshot s ON s.seq = t.newest "
 
-enum reader_statement {
-    READ_ENVELOPE,
-    EACH_PENDING,
-    TRIAGE_INPUT,
-    ONE_SNAPSHOT,
-    KIN_OF_ONE,
-    NEWEST_SNAPSHOTS,
-    NEWEST_OF_APP,
-    SNAPSHOTS_OF_ISSUE,
-    TOP_ISSUES,
-    ONE_ISSUE,
-    COUNT_ROWS,
-    COUNT_OF_APP,
-    COUNT_COMMON,
-    READ_END,
-    MISSING_MODULES,
-    MISSING_OF_APP,
-    IS_SENT,
-    ISSUES_AFTER,
-    FIND_ADDRESS,
-    READER_STATEMENTS,
-};
-static_assert((int)READER_STATEMENTS == (int)SBX_READER_STATEMENTS, "the table is whole");
-
 const char *const sbx_store_reader_sql[SBX_READER_STATEMENTS] = {
-    [READ_ENVELOPE] =
+    [SBX_READER_READ_ENVELOPE] =
         "SELECT p.envelope, s.blob FROM snapshot s LEFT JOIN payload p ON p.seq = s.seq WHERE s.id = ?1 AND s.bytes > 0"
         " AND " IS_SEEN,
-    [EACH_PENDING] = "SELECT s.id, COALESCE(r.id, s.session) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
-                     " WHERE s.state = 0 ORDER BY s.attempts, s.seq LIMIT ?1",
-    [TRIAGE_INPUT] =
+    [SBX_READER_EACH_PENDING] =
+        "SELECT s.id, COALESCE(r.id, s.session) FROM snapshot s LEFT JOIN rotating r ON r.seq = s.seq"
+        " WHERE s.state = 0 ORDER BY s.attempts, s.seq LIMIT ?1",
+    [SBX_READER_TRIAGE_INPUT] =
         "SELECT p.envelope, s.state, s.attempts, e.how, e.signal, e.duration_ns, s.blob FROM snapshot s"
         " LEFT JOIN payload p ON p.seq = s.seq"
         " LEFT JOIN stall_end e ON e.first = s.id AND e.session = s.session WHERE s.id = ?1 AND s.bytes > 0",
-    [ONE_SNAPSHOT] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_SEEN " AND " IS_COMMON,
-    [KIN_OF_ONE] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq IN (SELECT o.seq FROM kin k JOIN kin o ON"
-                   " o.family = k.family AND o.moment = k.moment WHERE k.seq = (SELECT f.seq FROM snapshot f WHERE"
-                   " f.id = ?1)) AND " IS_SEEN " AND " IS_COMMON " ORDER BY (SELECT COUNT(*) FROM kin_holder h WHERE"
-                   " h.session = s.session AND h.seq IN (SELECT o.seq FROM " KIN_OF ")) DESC, s.seq LIMIT ?2",
-    [NEWEST_SNAPSHOTS] =
+    [SBX_READER_ONE_SNAPSHOT] =
+        "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.id = ?1 AND " IS_SEEN " AND " IS_COMMON,
+    [SBX_READER_KIN_OF_ONE] =
+        "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq IN (SELECT o.seq FROM kin k JOIN kin o ON"
+        " o.family = k.family AND o.moment = k.moment WHERE k.seq = (SELECT f.seq FROM snapshot f WHERE"
+        " f.id = ?1)) AND " IS_SEEN " AND " IS_COMMON " ORDER BY (SELECT COUNT(*) FROM kin_holder h WHERE"
+        " h.session = s.session AND h.seq IN (SELECT o.seq FROM " KIN_OF ")) DESC, s.seq LIMIT ?2",
+    [SBX_READER_NEWEST_SNAPSHOTS] =
         "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.seq < ?1 AND " IS_COMMON " ORDER BY s.seq DESC LIMIT ?2",
-    [NEWEST_OF_APP] = "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.tenant = ?8 AND s.seq < ?1 AND " IS_COMMON
-                      " ORDER BY s.seq DESC LIMIT ?2",
-    [SNAPSHOTS_OF_ISSUE] =
+    [SBX_READER_NEWEST_OF_APP] =
+        "SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.tenant = ?8 AND s.seq < ?1 AND " IS_COMMON
+        " ORDER BY s.seq DESC LIMIT ?2",
+    [SBX_READER_SNAPSHOTS_OF_ISSUE] =
         ("SELECT " SNAPSHOT_COLUMNS " FROM snapshot s WHERE s.place IN (SELECT p.num FROM place p JOIN issue i ON"
          " i.num = p.issue WHERE i.id = ?3 AND " IS_SEEN_ISSUE ") AND s.seq < ?1 AND " IS_SEEN " AND " IS_COMMON
          " ORDER BY s.seq DESC LIMIT ?2"),
-    [TOP_ISSUES] = ISSUE_QUERY(
-        ISSUE_SUMS " GROUP BY p.issue)") "WHERE " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE
-                                         " ORDER BY t.weight DESC, t.sessions DESC, t.last_ms DESC LIMIT ?1",
-    [ONE_ISSUE] = ISSUE_QUERY(
+    /* What is said of an issue is asked for those that are shown alone. */
+    [SBX_READER_TOP_ISSUES] = ISSUE_QUERY("(SELECT t.* FROM " ISSUE_SUMS
+                                          " GROUP BY p.issue) t JOIN issue i ON i.num = t.issue WHERE " IS_SEEN_ISSUE
+                                          " AND " IS_COMMON_ISSUE " ORDER BY t.weight DESC, t.sessions DESC, t.last_ms"
+                                          " DESC LIMIT ?1)") "ORDER BY t.weight DESC, t.sessions DESC, t.last_ms DESC",
+    [SBX_READER_ONE_ISSUE] = ISSUE_QUERY(
         ISSUE_SUMS
         " AND p.issue = (SELECT q.num FROM issue q WHERE q.id = ?1) GROUP BY p.issue)") "WHERE " IS_SEEN_ISSUE
                                                                                         " AND " IS_COMMON_ISSUE,
-    [COUNT_ROWS] =
+    [SBX_READER_COUNT_ROWS] =
         "SELECT (SELECT COUNT(*) FROM snapshot), (SELECT COUNT(*) FROM snapshot WHERE state = 0),"
         " (SELECT COUNT(*) FROM snapshot WHERE state = 2), (SELECT COUNT(DISTINCT issue) FROM place WHERE hits > 0)",
-    [COUNT_OF_APP] =
+    [SBX_READER_COUNT_OF_APP] =
         "SELECT (SELECT COUNT(*) FROM snapshot WHERE tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 0"
         " AND tenant = ?8), (SELECT COUNT(*) FROM snapshot WHERE state = 2 AND tenant = ?8), (SELECT COUNT(*) FROM "
         "issue i"
         " WHERE EXISTS(SELECT 1 FROM place p WHERE p.issue = i.num AND p.hits > 0) AND " IS_SEEN_ISSUE ")",
     /* Where few machines may not be shown, nor is a module that only they have. */
-    [MISSING_MODULES] =
+    [SBX_READER_MISSING_MODULES] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, m.stalls, m.frames,"
         " (SELECT s.received_ms FROM snapshot s WHERE s.seq = (SELECT MAX(g.seq) FROM gap g WHERE g.module = m.id))"
         " FROM module m WHERE m.stalls > 0 AND (?9 <= 1 OR (SELECT COUNT(*) FROM (SELECT DISTINCT r.id FROM gap o"
         "  JOIN rotating r ON r.seq = o.seq WHERE o.module = m.id LIMIT ?9) x) >= ?9)"
         " ORDER BY m.stalls DESC, m.frames DESC, m.build_id LIMIT ?1",
     /* Counted, because what is kept is of all applications. */
-    [MISSING_OF_APP] =
+    [SBX_READER_MISSING_OF_APP] =
         "SELECT m.build_id, m.name, m.is_runtime, m.next_seq > 0, COUNT(*), SUM(g.unnamed), MAX(s.received_ms)"
         " FROM gap g JOIN snapshot s ON s.seq = g.seq JOIN module m ON m.id = g.module WHERE g.unnamed > 0 AND "
         "s.tenant = ?8"
         " GROUP BY m.id HAVING (?9 <= 1 OR COUNT(DISTINCT (SELECT r.id FROM rotating r WHERE r.seq = s.seq)) >= ?9)"
         " ORDER BY 5 DESC, 6 DESC, m.build_id LIMIT ?1",
-    [IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
+    [SBX_READER_IS_SENT] = "SELECT 1 FROM symbol_sender WHERE build_id = ?1 AND tenant = ?8",
     /* Where something is withheld, a total of all would tell what: the rest. */
-    [COUNT_COMMON] =
+    [SBX_READER_COUNT_COMMON] =
         "SELECT COALESCE(SUM(t.hits), 0), 0, 0, COUNT(*) FROM (SELECT SUM(p.hits) AS hits FROM issue i JOIN place p"
         " ON p.issue = i.num WHERE p.hits > 0 AND " IS_SEEN_ISSUE " AND " IS_COMMON_ISSUE " GROUP BY i.num) t",
-    [ISSUES_AFTER] =
+    [SBX_READER_ISSUES_AFTER] =
         "SELECT i.id, COUNT(*), MAX(s.headline) FROM was_in w JOIN snapshot s ON s.seq = w.seq"
         " JOIN place p ON p.num = s.place JOIN issue i ON i.num = p.issue WHERE w.issue = ?1 AND i.id <> ?1"
         " AND " IS_SEEN_ISSUE " AND " IS_SEEN " AND " IS_COMMON_ISSUE " GROUP BY i.num ORDER BY COUNT(*) DESC LIMIT ?2",
-    [FIND_ADDRESS] =
+    [SBX_READER_FIND_ADDRESS] =
         "SELECT i.id FROM alias a JOIN issue i ON i.num = a.issue WHERE a.id = ?1 AND " IS_SEEN_ISSUE
         " UNION ALL SELECT i.id FROM place p JOIN issue i ON i.num = p.issue WHERE p.id = ?1 AND i.id <> ?1"
         " AND " IS_SEEN_ISSUE " LIMIT 1",
-    [READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
-                 " AND e.session = s.session WHERE s.id = ?1",
+    [SBX_READER_READ_END] = "SELECT e.how, e.signal, e.duration_ns FROM snapshot s JOIN stall_end e ON e.first = s.id"
+                            " AND e.session = s.session WHERE s.id = ?1",
 };
 
 void sbx_store_set_min_machines(struct sbx_store *store, uint32_t machines)
@@ -170,8 +152,7 @@ uint32_t sbx_store_min_machines(const struct sbx_store *store)
     return store->min_machines > 1 ? store->min_machines : 1;
 }
 
-/* A statement that shows rows, with k and who looks. The lock is held. */
-static struct sbx_statement *use_to_show(const struct sbx_store_view *view, enum reader_statement index)
+struct sbx_statement *sbx_store_use_to_show(const struct sbx_store_view *view, enum sbx_reader_statement index)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&view->store->reader, index);
     sbx_bind_integer(statement, 8, (int64_t)view->app);
@@ -184,7 +165,7 @@ int sbx_store_envelope(const struct sbx_store_view *view, const uint8_t id[SBX_I
                        struct sbx_byte_buffer *envelope_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, READ_ENVELOPE);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_READ_ENVELOPE);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     char key[SBX_BLOB_KEY_BYTES] = "";
@@ -215,7 +196,7 @@ int sbx_store_triage_input(struct sbx_store *store, const uint8_t id[SBX_ID_BYTE
     char key[SBX_BLOB_KEY_BYTES] = "";
     *input_out = (struct sbx_triage_input){0};
     sbx_store_handle_lock(&store->reader);
-    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, TRIAGE_INPUT);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, SBX_READER_TRIAGE_INPUT);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
@@ -237,7 +218,7 @@ int sbx_store_read_end(struct sbx_store *store, const uint8_t id[SBX_ID_BYTES], 
 {
     *end_out = (struct sbx_end_row){0};
     sbx_store_handle_lock(&store->reader);
-    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, READ_END);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, SBX_READER_READ_END);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
@@ -254,7 +235,7 @@ int sbx_store_each_pending(struct sbx_store *store, size_t max,
 {
     int result, count = 0;
     sbx_store_handle_lock(&store->reader);
-    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, EACH_PENDING);
+    struct sbx_statement *statement = sbx_store_handle_use(&store->reader, SBX_READER_EACH_PENDING);
     sbx_bind_integer(statement, 1, (int64_t)max);
     while ((result = sbx_store_step(statement)) > 0) {
         if (sbx_column_bytes(statement, 0) != SBX_ID_BYTES || sbx_column_bytes(statement, 1) < 8)
@@ -401,9 +382,9 @@ int sbx_store_snapshots(const struct sbx_store_view *view, const uint8_t *issue,
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, issue       ? SNAPSHOTS_OF_ISSUE
-                                                        : view->app ? NEWEST_OF_APP
-                                                                    : NEWEST_SNAPSHOTS);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, issue       ? SBX_READER_SNAPSHOTS_OF_ISSUE
+                                                                  : view->app ? SBX_READER_NEWEST_OF_APP
+                                                                              : SBX_READER_NEWEST_SNAPSHOTS);
     sbx_bind_integer(statement, 1, before_seq > 0 ? before_seq : INT64_MAX);
     sbx_bind_integer(statement, 2, (int64_t)max);
     if (issue)
@@ -420,7 +401,7 @@ int sbx_store_snapshot(const struct sbx_store_view *view, const uint8_t id[SBX_I
                        struct sbx_snapshot_row *row_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, ONE_SNAPSHOT);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_ONE_SNAPSHOT);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
@@ -437,7 +418,7 @@ int sbx_store_kin(const struct sbx_store_view *view, const uint8_t id[SBX_ID_BYT
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, KIN_OF_ONE);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_KIN_OF_ONE);
     sbx_bind_blob(statement, 1, id, SBX_ID_BYTES);
     sbx_bind_integer(statement, 2, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0)
@@ -453,7 +434,7 @@ int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *ro
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, TOP_ISSUES);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_TOP_ISSUES);
     sbx_bind_integer(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0)
         read_issue(statement, &rows[count++]);
@@ -466,7 +447,7 @@ int sbx_store_issues(const struct sbx_store_view *view, struct sbx_issue_row *ro
 int sbx_store_issue(const struct sbx_store_view *view, const uint8_t issue[SBX_ID_BYTES], struct sbx_issue_row *row_out)
 {
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, ONE_ISSUE);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_ONE_ISSUE);
     sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0) {
@@ -481,7 +462,7 @@ int sbx_store_find_address(const struct sbx_store_view *view, const uint8_t addr
                            uint8_t issue_out[SBX_ID_BYTES])
 {
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, FIND_ADDRESS);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_FIND_ADDRESS);
     sbx_bind_blob(statement, 1, address, SBX_ID_BYTES);
     int result = sbx_store_step(statement);
     if (result > 0)
@@ -497,7 +478,8 @@ int sbx_store_missing(const struct sbx_store_view *view, struct sbx_missing_row 
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, view->app ? MISSING_OF_APP : MISSING_MODULES);
+    struct sbx_statement *statement =
+        sbx_store_use_to_show(view, view->app ? SBX_READER_MISSING_OF_APP : SBX_READER_MISSING_MODULES);
     sbx_bind_integer(statement, 1, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
         struct sbx_missing_row *row = &rows[count++];
@@ -525,7 +507,7 @@ int sbx_store_keep_sent(const struct sbx_store_view *view, struct sbx_stored_row
     for (size_t i = 0; i < *count && result >= 0; i++) {
         uint8_t build_id[32];
         size_t bytes = sbx_hex_read(rows[i].build_id, build_id, sizeof(build_id));
-        struct sbx_statement *statement = use_to_show(view, IS_SENT);
+        struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_IS_SENT);
         sbx_bind_blob(statement, 1, build_id, bytes);
         result = sbx_store_step(statement);
         sbx_statement_reset(statement);
@@ -544,7 +526,7 @@ int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issu
     size_t count = 0;
     int result = 0;
     sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, ISSUES_AFTER);
+    struct sbx_statement *statement = sbx_store_use_to_show(view, SBX_READER_ISSUES_AFTER);
     sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
     sbx_bind_integer(statement, 2, (int64_t)max);
     while (count < max && (result = sbx_store_step(statement)) > 0) {
@@ -558,70 +540,4 @@ int sbx_store_issues_after(const struct sbx_store_view *view, const uint8_t issu
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;
-}
-
-/* Bytes of the tables, where they lie in a server. */
-static int64_t bytes_in_postgres(struct sbx_store *store)
-{
-    struct sbx_statement *statement;
-    int64_t bytes = 0;
-    if (sbx_sql_prepare(sbx_store_handle_db(&store->reader),
-                        "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace ="
-                        " 'stallbox'::regnamespace",
-                        &statement) < 0)
-        return 0;
-    if (sbx_store_step(statement) > 0)
-        bytes = sbx_column_integer(statement, 0);
-    sbx_statement_finalize(statement);
-    return bytes;
-}
-
-/* Bytes of the database and its journals; a missing one counts nothing. */
-static int64_t bytes_on_disk(const char *path)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    int64_t bytes = 0;
-    for (size_t i = 0; i < 3; i++) {
-        char *file;
-        struct stat status;
-        if (asprintf(&file, "%s%s", path, suffixes[i]) < 0)
-            continue;
-        if (stat(file, &status) == 0)
-            bytes += status.st_size;
-        free(file);
-    }
-    return bytes;
-}
-
-static int count_rows(const struct sbx_store_view *view, enum reader_statement index,
-                      struct sbx_store_counts *counts_out)
-{
-    sbx_store_handle_lock(&view->store->reader);
-    struct sbx_statement *statement = use_to_show(view, index);
-    int result = sbx_store_step(statement);
-    if (result > 0) {
-        *counts_out = (struct sbx_store_counts){
-            .snapshots = sbx_column_integer(statement, 0),
-            .pending = sbx_column_integer(statement, 1),
-            .failed = sbx_column_integer(statement, 2),
-            .issues = sbx_column_integer(statement, 3),
-            .bytes = view->app                                ? 0
-                     : sbx_sql_is_postgres(view->store->path) ? bytes_in_postgres(view->store)
-                                                              : bytes_on_disk(view->store->path),
-        };
-        sbx_statement_reset(statement);
-    }
-    sbx_store_handle_unlock(&view->store->reader);
-    return result > 0 ? 0 : result < 0 ? result : -EIO;
-}
-
-int sbx_store_count(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
-{
-    return count_rows(view, view->app ? COUNT_OF_APP : COUNT_ROWS, counts_out);
-}
-
-int sbx_store_count_shown(const struct sbx_store_view *view, struct sbx_store_counts *counts_out)
-{
-    return sbx_store_min_machines(view->store) > 1 ? count_rows(view, COUNT_COMMON, counts_out)
-                                                   : sbx_store_count(view, counts_out);
 }

@@ -14,6 +14,7 @@
  *     triaged_by    TEXT                        server version that said it
  *     failure       TEXT
  *     place         INTEGER                     NULL until triaged
+ *     whole         INTEGER                     of its application: -app.num. NULL where it has no place
  *     tenant        INTEGER                     the application that it says it is of, 0 none; NULL: it came before that was kept
  *     day, build                                its rows among the sums; day: the client's where the server's clock can believe it
  *     bucket                                    of its duration (duration_sketch.h); NULL: it has none
@@ -45,9 +46,14 @@
  *     num INTEGER PRIMARY KEY, id BLOB(16) UNIQUE, state, until, until_rank, owner, note, changed_ms, is_touched (by a person)
  *   alias                                       addresses of issues that are another one now
  *     id BLOB(16) PRIMARY KEY, issue
- *   fact, spread, label                         sums of a place, day and build: all of it, by duration, by what was said of it
+ *   app                                         what its stalls say that they are of
+ *     num INTEGER PRIMARY KEY, tenant, name; machines: distinct ones
+ *   fact, spread, label                         sums of a place, day and build: all of it, by duration, by what was said of it. A place that
+ *                                               is negative is a whole application's (-app.num), and day -1 is all days together
  *   said                                        what a stall adds to label: kind, word, ns. It is taken back with the same
- *   met, met_day                                how often a place (a place, day and build) met a session, machine, build
+ *   met, met_day                                how often a place (a place, day and build) met a session, machine, build. fact.machines
+ *                                               is how many it met, fact.machine_days the sum of that over days
+ *   summed                                      a view: what each stall is in the sums as, four times
  *   profile                                     where a stall's time went (stall_profile.h); a trigger takes it away with its snapshot
  *     seq INTEGER PRIMARY KEY, text TEXT
  *   word                                        texts, as numbers
@@ -73,7 +79,7 @@
 #include "duration_sketch.h"
 
 enum {
-    SCHEMA_VERSION = 6,
+    SCHEMA_VERSION = 7,
     APPLICATION_ID = 0x53425831 /* "SBX1" */
 };
 
@@ -104,6 +110,8 @@ enum {
  * builds a place met is kept by triggers, and so is which words are used. */
 #define SUM_TABLES                                                                                                     \
     "CREATE TABLE IF NOT EXISTS build" BUILD_COLUMNS ";"                                                               \
+    "CREATE TABLE IF NOT EXISTS app(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL, name TEXT NOT NULL,"             \
+    " machines INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, name));"                                                     \
     "CREATE TABLE IF NOT EXISTS issue(num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,"                               \
     " state INTEGER NOT NULL DEFAULT 0, until TEXT NOT NULL DEFAULT '', until_rank INTEGER NOT NULL DEFAULT 0,"        \
     " owner TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', changed_ms INTEGER NOT NULL DEFAULT 0,"           \
@@ -120,7 +128,7 @@ enum {
     "CREATE INDEX IF NOT EXISTS alias_of_issue ON alias(issue);"                                                       \
     "CREATE TABLE IF NOT EXISTS fact(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"            \
     " hits INTEGER NOT NULL, weight INTEGER NOT NULL, variance INTEGER NOT NULL, machines INTEGER NOT NULL DEFAULT 0," \
-    " PRIMARY KEY(place, day, build)) WITHOUT ROWID;"                                                                  \
+    " machine_days INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(place, day, build)) WITHOUT ROWID;"                         \
     "CREATE TABLE IF NOT EXISTS spread(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"          \
     " bucket INTEGER NOT NULL, weight INTEGER NOT NULL, PRIMARY KEY(place, day, build, bucket)) WITHOUT ROWID;"        \
     "CREATE TABLE IF NOT EXISTS word(num INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, used INTEGER NOT NULL "       \
@@ -130,7 +138,7 @@ enum {
     " us INTEGER NOT NULL, PRIMARY KEY(seq, kind, word)) WITHOUT ROWID;"                                               \
     "CREATE TABLE IF NOT EXISTS label(place INTEGER NOT NULL, kind INTEGER NOT NULL, word INTEGER NOT NULL,"           \
     " day INTEGER NOT NULL, build INTEGER NOT NULL, hits INTEGER NOT NULL, weight INTEGER NOT NULL,"                   \
-    " us INTEGER NOT NULL, PRIMARY KEY(place, kind, word, day, build)) WITHOUT ROWID;"                                 \
+    " us INTEGER NOT NULL, PRIMARY KEY(place, day, build, kind, word)) WITHOUT ROWID;"                                 \
     "CREATE TABLE IF NOT EXISTS met(kind INTEGER NOT NULL, of INTEGER NOT NULL, who NOT NULL, count INTEGER NOT NULL," \
     " PRIMARY KEY(kind, of, who)) WITHOUT ROWID;"                                                                      \
     "CREATE INDEX IF NOT EXISTS met_gone ON met(kind) WHERE count <= 0;"                                               \
@@ -146,49 +154,61 @@ enum {
     "CREATE TRIGGER IF NOT EXISTS met_comes AFTER INSERT ON met BEGIN"                                                 \
     " UPDATE place SET sessions = sessions + (new.kind = 0), machines = machines + (new.kind = 1),"                    \
     " builds = builds + (new.kind = 2), sure = sure + (new.kind = 3) WHERE num = new.of AND new.kind < 4;"             \
+    " UPDATE app SET machines = machines + 1 WHERE num = -new.of AND new.kind = 1;"                                    \
     " UPDATE build SET sure = sure + 1 WHERE num = new.of AND new.kind = 4; END;"                                      \
     "CREATE TRIGGER IF NOT EXISTS met_goes AFTER DELETE ON met BEGIN"                                                  \
     " UPDATE place SET sessions = sessions - (old.kind = 0), machines = machines - (old.kind = 1),"                    \
     " builds = builds - (old.kind = 2), sure = sure - (old.kind = 3) WHERE num = old.of AND old.kind < 4;"             \
+    " UPDATE app SET machines = machines - 1 WHERE num = -old.of AND old.kind = 1;"                                    \
     " UPDATE build SET sure = sure - 1 WHERE num = old.of AND old.kind = 4; END;"                                      \
     "CREATE TRIGGER IF NOT EXISTS met_day_comes AFTER INSERT ON met_day BEGIN UPDATE fact SET machines = machines + 1" \
-    " WHERE place = new.place AND day = new.day AND build = new.build; END;"                                           \
+    " WHERE place = new.place AND day = new.day AND build = new.build; UPDATE fact SET machine_days = machine_days + " \
+    "1"                                                                                                                \
+    " WHERE new.day >= 0 AND place = new.place AND day IN (-1, new.day) AND build = new.build; END;"                   \
     "CREATE TRIGGER IF NOT EXISTS met_day_goes AFTER DELETE ON met_day BEGIN UPDATE fact SET machines = machines - 1"  \
-    " WHERE place = old.place AND day = old.day AND build = old.build; END;"
+    " WHERE place = old.place AND day = old.day AND build = old.build; UPDATE fact SET machine_days = machine_days - " \
+    "1"                                                                                                                \
+    " WHERE old.day >= 0 AND place = old.place AND day IN (-1, old.day) AND build = old.build; END;"
 
 /* ---- one stall among the sums, or all of them: `sign` is 1 or -1 ---- */
 
-#define SUM_FACT(sign, condition)                                                                                 \
+#define SUM_FACT(from, sign, condition)                                                                           \
     "INSERT INTO fact(place, day, build, hits, weight, variance) SELECT s.place, s.day, s.build, " sign ", " sign \
-    " * s.weight, " sign " * s.one_in * (s.one_in - 1) FROM snapshot s WHERE " condition                          \
+    " * s.weight, " sign " * s.one_in * (s.one_in - 1) FROM " from " s WHERE " condition                          \
     " AND s.place IS NOT NULL ON CONFLICT(place, day, build) DO UPDATE SET hits = hits + excluded.hits,"          \
     " weight = weight + excluded.weight, variance = variance + excluded.variance"
-#define SUM_SPREAD(sign, condition)                                                                                \
+#define SUM_SPREAD(from, sign, condition)                                                                          \
     "INSERT INTO spread(place, day, build, bucket, weight) SELECT s.place, s.day, s.build, s.bucket, " sign        \
-    " * s.weight FROM snapshot s WHERE " condition " AND s.place IS NOT NULL AND s.bucket IS NOT NULL ON CONFLICT" \
+    " * s.weight FROM " from " s WHERE " condition " AND s.place IS NOT NULL AND s.bucket IS NOT NULL ON CONFLICT" \
     "(place, day, build, bucket) DO UPDATE SET weight = weight + excluded.weight"
-#define SUM_LABEL(sign, condition)                                                                               \
+#define SUM_LABEL(from, sign, condition)                                                                         \
     "INSERT INTO label(place, kind, word, day, build, hits, weight, us) SELECT s.place, d.kind, d.word, s.day,"  \
-    " s.build, " sign ", " sign " * s.weight, " sign " * s.weight * d.us FROM snapshot s JOIN said d ON d.seq =" \
-    " s.seq WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, kind, word, day, build) DO UPDATE"    \
+    " s.build, " sign ", " sign " * s.weight, " sign " * s.weight * d.us FROM " from " s JOIN said d ON d.seq =" \
+    " s.seq WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, kind, word) DO UPDATE"    \
     " SET hits = hits + excluded.hits, weight = weight + excluded.weight, us = us + excluded.us"
-/* Sessions, machines, builds; machines that have an id, of the place and of the build. Without an id a process is a machine. */
-#define WHO_IS_MET(condition)                                                                                        \
-    "(SELECT 0 AS kind, s.place AS of, s.session AS who FROM snapshot s WHERE " condition                            \
-    " UNION ALL SELECT 1, s.place, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"           \
-    " FROM snapshot s WHERE " condition " UNION ALL SELECT 2, s.place, s.build FROM snapshot s WHERE " condition     \
-    " UNION ALL SELECT 3, s.place, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE " condition           \
-    " UNION ALL SELECT 4, s.build, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE s.place IS NOT NULL " \
+/* Sessions, machines, builds; machines that have an id, of the place and of the build; machines of the application. Without an id a process
+ * is a machine. */
+#define WHO_IS_MET(whole, condition)                                                                                   \
+    "(SELECT 0 AS kind, s.place AS of, s.session AS who FROM snapshot s WHERE " condition                              \
+    " UNION ALL SELECT 1, s.place, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"             \
+    " FROM snapshot s WHERE " condition whole " UNION ALL SELECT 2, s.place, s.build FROM snapshot s WHERE " condition \
+    " UNION ALL SELECT 3, s.place, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE " condition             \
+    " UNION ALL SELECT 4, s.build, r.id FROM snapshot s JOIN rotating r ON r.seq = s.seq WHERE s.place IS NOT NULL "   \
     "AND " condition ")"
-#define SUM_MET(sign, condition)                                                             \
+#define MACHINE_OF_WHOLE(condition)                                                                              \
+    " UNION ALL SELECT 1, s.whole, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session) FROM " \
+    "snapshot"                                                                                                   \
+    " s WHERE " condition
+#define SUM_MET(whole, sign, condition)                                                      \
     "INSERT INTO met(kind, of, who, count) SELECT kind, of, who, " sign " FROM " WHO_IS_MET( \
+        whole,                                                                               \
         condition) " w WHERE of IS NOT NULL ON CONFLICT(kind, of, who) DO UPDATE SET count = count + excluded.count"
-#define SUM_MET_DAY(sign, condition)                                                                       \
+#define SUM_MET_DAY(from, sign, condition)                                                                 \
     "INSERT INTO met_day(place, day, build, who, count) SELECT s.place, s.day, s.build,"                   \
-    " COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session), " sign " FROM snapshot s"    \
+    " COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session), " sign " FROM " from " s"    \
     " WHERE " condition " AND s.place IS NOT NULL ON CONFLICT(place, day, build, who) DO UPDATE SET count" \
     " = count + excluded.count"
-#define OF_STALL(columns) "(SELECT " columns " FROM snapshot s WHERE s.seq = ?1)"
+#define OF_STALL(columns) "(SELECT " columns " FROM summed s WHERE s.seq = ?1)"
 
 /* The client's day where the server can believe it: a payload waits for a month at most, and clocks differ. */
 #define DAY_OF(created, received)                                                                              \
@@ -209,7 +229,7 @@ const char sbx_store_writer_setup[] =
     " state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, triaged_by TEXT, failure TEXT,"
     " app TEXT, cause TEXT, class TEXT, function TEXT, module TEXT, headline TEXT, confidence REAL,"
     " place INTEGER, day INTEGER NOT NULL DEFAULT 0, build INTEGER NOT NULL DEFAULT 0, bucket INTEGER,"
-    " tenant INTEGER, blob TEXT, digest BLOB);"
+    " tenant INTEGER, blob TEXT, digest BLOB, whole INTEGER);"
     "CREATE INDEX IF NOT EXISTS snapshot_pending ON snapshot(attempts, seq) WHERE state = 0;"
     "CREATE INDEX IF NOT EXISTS snapshot_failed ON snapshot(seq) WHERE state = 2;"
     "CREATE INDEX IF NOT EXISTS snapshot_of_place ON snapshot(place);" /* and by seq */
@@ -241,7 +261,7 @@ const char sbx_store_writer_setup[] =
     "CREATE TRIGGER IF NOT EXISTS kin_goes AFTER DELETE ON snapshot BEGIN DELETE FROM kin WHERE seq = old.seq;"
     " DELETE FROM kin_holder WHERE seq = old.seq; END;"
     "CREATE TABLE IF NOT EXISTS erased(id BLOB PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID;" SYMBOL_TABLES
-        SUM_TABLES "COMMIT;";
+        SUM_TABLES "CREATE VIEW IF NOT EXISTS summed AS " SBX_SUMMED "COMMIT;";
 
 /* From schema 1: payloads without a weight stood for themselves. One transaction, like all of it. */
 static const char from_schema_1[] = "BEGIN IMMEDIATE;"
@@ -265,15 +285,26 @@ static const char from_schema_2[] =
     "COMMIT;";
 
 #define DAY_OF_SNAPSHOT DAY_OF("created_day", "received_ms")
-#define SUM_OF_ALL        \
-    SUM_FACT("1", "TRUE") \
-    ";" SUM_SPREAD("1", "TRUE") ";" SUM_LABEL("1", "TRUE") ";" SUM_MET("1", "TRUE") ";" SUM_MET_DAY("1", "TRUE") ";"
+#define SUM_OF_ALL                                                                              \
+    SUM_FACT("snapshot", "1", "TRUE")                                                           \
+    ";" SUM_SPREAD("snapshot", "1", "TRUE") ";" SUM_LABEL("snapshot", "1", "TRUE") ";" SUM_MET( \
+        "", "1", "TRUE") ";" SUM_MET_DAY("snapshot", "1", "TRUE") ";"
+/* Tables and triggers of schema 6 that are others now. */
+#define SUM_TABLES_OF_6                                                                                                \
+    "CREATE TABLE fact(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"                          \
+    " hits INTEGER NOT NULL, weight INTEGER NOT NULL, variance INTEGER NOT NULL, machines INTEGER NOT NULL DEFAULT 0," \
+    " PRIMARY KEY(place, day, build)) WITHOUT ROWID;"                                                                  \
+    "CREATE TABLE met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"                       \
+    " who NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"                       \
+    "CREATE TRIGGER met_day_comes AFTER INSERT ON met_day BEGIN UPDATE fact SET machines = machines + 1"               \
+    " WHERE place = new.place AND day = new.day AND build = new.build; END;"                                           \
+    "CREATE TRIGGER met_day_goes AFTER DELETE ON met_day BEGIN SELECT 1; END;"
 
 /* From schema 3: an issue was one verdict, and it is a place now. Everything is summed once; what was said before keeps its issue
  * until it is triaged anew in the background, and then leaves an alias. */
 static const char from_schema_3[] =
     "BEGIN IMMEDIATE;"
-    "DROP TABLE issue; DROP INDEX IF EXISTS snapshot_of_issue;" SUM_TABLES
+    "DROP TABLE issue; DROP INDEX IF EXISTS snapshot_of_issue;" SUM_TABLES_OF_6 SUM_TABLES
     "ALTER TABLE snapshot ADD COLUMN place INTEGER;"
     "ALTER TABLE snapshot ADD COLUMN day INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE snapshot ADD COLUMN build INTEGER NOT NULL DEFAULT 0;"
@@ -330,6 +361,22 @@ static const char from_schema_5[] = "BEGIN IMMEDIATE;"
                                     "PRAGMA user_version=6;"
                                     "COMMIT;";
 
+/* From schema 6: sums were of places by day alone. What is said of whole applications, and of all days, is summed once. */
+static const char from_schema_6[] =
+    "BEGIN IMMEDIATE;"
+    "DROP TRIGGER IF EXISTS met_comes; DROP TRIGGER IF EXISTS met_goes; DROP TRIGGER IF EXISTS met_day_comes;"
+    "DROP TRIGGER IF EXISTS met_day_goes;"
+    "ALTER TABLE snapshot ADD COLUMN whole INTEGER;"
+    "ALTER TABLE fact ADD COLUMN machine_days INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE label RENAME TO label_of_6;"
+    "CREATE TABLE label(place INTEGER NOT NULL, kind INTEGER NOT NULL, word INTEGER NOT NULL,"
+    " day INTEGER NOT NULL, build INTEGER NOT NULL, hits INTEGER NOT NULL, weight INTEGER NOT NULL,"
+    " us INTEGER NOT NULL, PRIMARY KEY(place, day, build, kind, word)) WITHOUT ROWID;"
+    "INSERT INTO label SELECT * FROM label_of_6 ORDER BY place, day, build, kind, word; DROP TABLE label_of_6;"
+    "CREATE TABLE IF NOT EXISTS app(num INTEGER PRIMARY KEY, tenant INTEGER NOT NULL, name TEXT NOT NULL,"
+    " machines INTEGER NOT NULL DEFAULT 0, UNIQUE(tenant, name));" SBX_SUM_WHOLES "PRAGMA user_version=7;"
+    "COMMIT;";
+
 const char sbx_store_reader_setup[] = "PRAGMA query_only=ON; PRAGMA trusted_schema=OFF;";
 
 const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
@@ -351,22 +398,22 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [SET_FAILURE] = "UPDATE snapshot SET state = 2, triaged_by = ?2, failure = ?3 WHERE seq = ?1",
     [RETRY_FAILURES] = "UPDATE snapshot SET state = 0, attempts = 0 WHERE state = 2 AND bytes > 0"
                        " AND triaged_by IS NOT ?1",
-    [ADD_FACT] = SUM_FACT("?2", "s.seq = ?1"),
-    [ADD_SPREAD] = SUM_SPREAD("?2", "s.seq = ?1"),
-    [ADD_LABELS] = SUM_LABEL("?2", "s.seq = ?1"),
-    [ADD_MET] = SUM_MET("?2", "s.seq = ?1"),
-    [ADD_MET_DAY] = SUM_MET_DAY("?2", "s.seq = ?1"),
+    [ADD_FACT] = SUM_FACT("summed", "?2", "s.seq = ?1"),
+    [ADD_SPREAD] = SUM_SPREAD("summed", "?2", "s.seq = ?1"),
+    [ADD_LABELS] = SUM_LABEL("summed", "?2", "s.seq = ?1"),
+    [ADD_MET] = SUM_MET(MACHINE_OF_WHOLE("s.seq = ?1"), "?2", "s.seq = ?1"),
+    [ADD_MET_DAY] = SUM_MET_DAY("summed", "?2", "s.seq = ?1"),
     [ADD_TO_PLACE] = "UPDATE place SET hits = hits + ?2, weight = place.weight + ?2 * s.weight, variance = variance +"
                      " ?2 * s.one_in * (s.one_in - 1) FROM snapshot s WHERE s.seq = ?1 AND place.num = s.place",
-    [DROP_MET_DAY] = "DELETE FROM met_day WHERE count <= 0 AND (place, day, build, who) = " OF_STALL(
+    [DROP_MET_DAY] = "DELETE FROM met_day WHERE count <= 0 AND (place, day, build, who) IN " OF_STALL(
         "s.place, s.day, s.build, COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"),
     [DROP_MET] =
         "DELETE FROM met INDEXED BY met_gone WHERE count <= 0", /* those of the stall at hand: others never are */
     [DROP_LABELS] = "DELETE FROM label WHERE hits <= 0 AND (place, kind, word, day, build) IN (SELECT s.place, d.kind,"
-                    " d.word, s.day, s.build FROM snapshot s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)",
-    [DROP_SPREAD] = "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) = " OF_STALL(
+                    " d.word, s.day, s.build FROM summed s JOIN said d ON d.seq = s.seq WHERE s.seq = ?1)",
+    [DROP_SPREAD] = "DELETE FROM spread WHERE weight <= 0 AND (place, day, build, bucket) IN " OF_STALL(
         "s.place, s.day, s.build, s.bucket"),
-    [DROP_FACT] = "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) = " OF_STALL("s.place, s.day, s.build"),
+    [DROP_FACT] = "DELETE FROM fact WHERE hits <= 0 AND (place, day, build) IN " OF_STALL("s.place, s.day, s.build"),
     [ADD_WORD] = "INSERT OR IGNORE INTO word(text) VALUES(?1)",
     [ADD_SAID] = "INSERT OR IGNORE INTO said(seq, kind, word, us) SELECT ?1, ?2, num, ?4 FROM word WHERE text = ?3",
     [DROP_SAID] = "DELETE FROM said WHERE seq = ?1",
@@ -378,7 +425,11 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [ADD_PLACE] = "INSERT INTO place(id, issue, tenant) VALUES(?1, ?2, ?3)",
     [NAME_PLACE] = "UPDATE place SET path = ?2, rules = ?3, tenant = ?4 WHERE num = ?1 AND (path <> ?2 OR rules <> ?3"
                    " OR tenant IS NULL)",
-    [SET_PLACE] = "UPDATE snapshot SET place = ?2 WHERE seq = ?1",
+    [SET_PLACE] = "UPDATE snapshot SET place = ?2, whole = (SELECT -a.num FROM app a WHERE a.tenant ="
+                  " COALESCE(snapshot.tenant, 0) AND a.name = COALESCE(snapshot.app, '')) WHERE seq = ?1",
+    [ADD_APP] = "INSERT OR IGNORE INTO app(tenant, name) SELECT COALESCE(tenant, 0), COALESCE(app, '') FROM snapshot"
+                " WHERE seq = ?1",
+    [FORGET_APPS] = "DELETE FROM app WHERE NOT EXISTS(SELECT 1 FROM fact f WHERE f.place = -app.num)",
     [RENEW_PLACE] = "UPDATE place SET first_ms = COALESCE((SELECT MIN(received_ms) FROM snapshot WHERE place = ?1), 0),"
                     " last_ms = COALESCE((SELECT MAX(received_ms) FROM snapshot WHERE place = ?1), 0),"
                     " longest_ns = COALESCE((SELECT MAX(duration_ns) FROM snapshot WHERE place = ?1), 0),"
@@ -416,7 +467,7 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
     [IS_ERASED] = "SELECT 1 FROM erased WHERE id = ?1",
     [NEXT_ERASED] =
         "SELECT s.seq, s.id, s.place FROM rotating r JOIN snapshot s ON s.seq = r.seq WHERE r.id = ?1 LIMIT 1",
-    [LEAVE_PLACE] = "UPDATE snapshot SET place = NULL WHERE seq = ?1",
+    [LEAVE_PLACE] = "UPDATE snapshot SET place = NULL, whole = NULL WHERE seq = ?1",
     [DROP_PAYLOAD] = "DELETE FROM payload WHERE seq = ?1",
     [DROP_ROTATING] = "DELETE FROM rotating WHERE seq = ?1",
     [DROP_SNAPSHOT] = "DELETE FROM snapshot WHERE seq = ?1",
@@ -540,10 +591,12 @@ int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes)
         }
         sqlite3_free(pragmas);
     }
-    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3, from_schema_4,
-                                        from_schema_5}; /* by the version they begin at */
+    static const char *const steps[] = {from_schema_1, from_schema_2, from_schema_3,
+                                        from_schema_4, from_schema_5, from_schema_6}; /* by the version they begin at */
     for (; result == 0 && version > 0 && version < SCHEMA_VERSION; version++) {
-        if (sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
+        /* A step sorts what a million stalls said. */
+        if (sqlite3_exec(db, "PRAGMA cache_size=-65536", NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(db, steps[version - 1], NULL, NULL, NULL) != SQLITE_OK) {
             snprintf(why, why_bytes, "%s: %s", store->path, sqlite3_errmsg(db));
             result = -EIO;
         }

@@ -11,6 +11,7 @@ extern const char *const sbx_store_writer_sql[WRITER_STATEMENTS];
 
 /* Give a fresh file its version, and an older one the tables of this server. Before anybody else opens it. 0; -EPROTO: a newer
  * server made it; -EIO. */
+int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes);
 /* The same in PostgreSQL, and what each connection to it begins with. */
 int sbx_store_renew_schema_postgres(const char *url, char *why, size_t why_bytes);
 extern const char sbx_store_postgres_setup[];
@@ -18,7 +19,46 @@ extern const char sbx_store_postgres_setup[];
 #define SBX_POSTGRES_NOW   "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 #define SBX_POSTGRES_LEASE "(" SBX_POSTGRES_NOW " + 30000)"
 
-int sbx_store_renew_schema(struct sbx_store *store, char *why, size_t why_bytes);
+/* As what a stall is summed: of its place and of its application, on its day and on all days. */
+#define SBX_SUMMED_COLUMNS ", build, session, bucket, weight, one_in FROM snapshot WHERE place IS NOT NULL"
+#define SBX_SUMMED                                                                                    \
+    "SELECT seq, place, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, place, -1" SBX_SUMMED_COLUMNS \
+    " UNION ALL SELECT seq, whole, day" SBX_SUMMED_COLUMNS " UNION ALL SELECT seq, whole, -1" SBX_SUMMED_COLUMNS ";"
+
+/* What older servers did not sum, from what they did: day -1 of each place, and whole applications. app, snapshot.whole and
+ * fact.machine_days are there and empty, and no trigger counts. Both engines. */
+#define SBX_MACHINE "COALESCE((SELECT r.id FROM rotating r WHERE r.seq = s.seq), s.session)"
+#define SBX_SUM_WHOLES                                                                                                 \
+    "INSERT INTO app(tenant, name) SELECT DISTINCT COALESCE(tenant, 0), COALESCE(app, '') FROM snapshot WHERE place "  \
+    "IS"                                                                                                               \
+    " NOT NULL;"                                                                                                       \
+    "UPDATE snapshot SET whole = (SELECT -a.num FROM app a WHERE a.tenant = COALESCE(snapshot.tenant, 0) AND a.name =" \
+    " COALESCE(snapshot.app, '')) WHERE place IS NOT NULL;"                                                            \
+    "INSERT INTO fact(place, day, build, hits, weight, variance) SELECT s.whole, s.day, s.build, COUNT(*),"            \
+    " SUM(s.weight), SUM(s.one_in * (s.one_in - 1)) FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2, 3;"       \
+    "INSERT INTO fact(place, day, build, hits, weight, variance) SELECT place, -1, build, SUM(hits), SUM(weight),"     \
+    " SUM(variance) FROM fact GROUP BY place, build;"                                                                  \
+    "INSERT INTO spread(place, day, build, bucket, weight) SELECT s.whole, s.day, s.build, s.bucket, SUM(s.weight)"    \
+    " FROM snapshot s WHERE s.place IS NOT NULL AND s.bucket IS NOT NULL GROUP BY 1, 2, 3, 4;"                         \
+    "INSERT INTO spread(place, day, build, bucket, weight) SELECT place, -1, build, bucket, SUM(weight) FROM spread"   \
+    " GROUP BY place, build, bucket;"                                                                                  \
+    "INSERT INTO label(place, kind, word, day, build, hits, weight, us) SELECT s.whole, d.kind, d.word, s.day,"        \
+    " s.build, COUNT(*), SUM(s.weight), SUM(s.weight * d.us) FROM snapshot s JOIN said d ON d.seq = s.seq WHERE"       \
+    " s.place IS NOT NULL GROUP BY 1, 2, 3, 4, 5;"                                                                     \
+    "INSERT INTO label(place, kind, word, day, build, hits, weight, us) SELECT place, kind, word, -1, build,"          \
+    " SUM(hits), SUM(weight), SUM(us) FROM label GROUP BY place, kind, word, build;"                                   \
+    "INSERT INTO met(kind, of, who, count) SELECT 1, s.whole, " SBX_MACHINE ", COUNT(*) FROM snapshot s WHERE s.place" \
+    " IS NOT NULL GROUP BY 2, 3;"                                                                                      \
+    "INSERT INTO met_day(place, day, build, who, count) SELECT s.whole, s.day, s.build, " SBX_MACHINE ", COUNT(*)"     \
+    " FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2, 3, 4;"                                                  \
+    "INSERT INTO met_day(place, day, build, who, count) SELECT place, -1, build, who, SUM(count) FROM met_day GROUP"   \
+    " BY place, build, who;"                                                                                           \
+    "UPDATE fact SET machines = (SELECT COUNT(*) FROM met_day m WHERE m.place = fact.place AND m.day = fact.day AND"   \
+    " m.build = fact.build);"                                                                                          \
+    "UPDATE fact SET machine_days = machines WHERE day >= 0;"                                                          \
+    "UPDATE fact SET machine_days = (SELECT SUM(f.machines) FROM fact f WHERE f.place = fact.place AND f.day >= 0"     \
+    " AND f.build = fact.build) WHERE day < 0;"                                                                        \
+    "UPDATE app SET machines = (SELECT COUNT(*) FROM met m WHERE m.kind = 1 AND m.of = -app.num);"
 
 /* A version as a number that is greater for a later one: "1.2.3", or less of it. 0 for what is none. */
 int64_t sbx_version_rank(const char *version);

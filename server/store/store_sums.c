@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_sums.c - what is added up of stalls, and taken back.
  *
- * Nothing is ever counted anew: a stall adds some twenty rows to the sums of its place, day and build, and the same rows with the
- * other sign when it goes or is judged anew. So a stall costs the same in an issue of ten and of a million. What cannot be
+ * Nothing is ever counted anew: a stall adds some twenty rows to the sums of its place, day and build, the same to those of its application
+ * and of all days together, and the same rows with the other sign when it goes or is judged anew. So a stall costs the same in an issue of ten and of a million. What cannot be
  * subtracted, the first, the last and the longest, is at one end of an index. */
 #include <errno.h>
 #include <string.h>
@@ -197,6 +197,8 @@ int sbx_store_enter_place(struct sbx_store *store, int64_t seq, const struct sbx
             result = add_said(store, seq, &verdict->said[i]);
     if (result == 0)
         result = put_profile(store, seq, verdict->profile);
+    if (result == 0)
+        result = run(store, ADD_APP, seq, 0);
     if (result == 0)
         result = run(store, SET_PLACE, seq, *place_out);
     if (result == 0)

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "store_inside.h"
+#include "wall_clock.h"
 
 /* ---- with a verdict ---- */
 
@@ -52,13 +52,6 @@ int sbx_store_put_gaps(struct sbx_store *store, int64_t seq, const struct sbx_ve
     return result;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
-
 int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place, int64_t place, bool by_symbols)
 {
     struct sbx_statement *statement = sbx_store_handle_use(&store->writer, LEAVE_WAS_IN); /* it may come back to one */
@@ -70,7 +63,7 @@ int sbx_store_note_place(struct sbx_store *store, int64_t seq, int64_t old_place
     statement = sbx_store_handle_use(&store->writer, ADD_WAS_IN);
     sbx_bind_integer(statement, 1, old_place);
     sbx_bind_integer(statement, 2, seq);
-    sbx_bind_integer(statement, 3, now_ms());
+    sbx_bind_integer(statement, 3, sbx_wall_clock_ms());
     return sbx_store_step(statement);
 }
 

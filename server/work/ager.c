@@ -12,6 +12,7 @@
 #include "monotonic_in.h"
 #include "symbol_store.h"
 #include "store_blobs.h"
+#include "wall_clock.h"
 
 enum {
     PASS_EVERY_S = 3600,
@@ -29,13 +30,6 @@ struct sbx_ager {
     pthread_cond_t changed;
     bool is_stopping; /* under the lock */
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
 
 /* Wait, or less when it is to stop. Returns whether it goes on. */
 static bool pause_for(struct sbx_ager *ager, int64_t ms)
@@ -94,7 +88,7 @@ static int age_sealed(struct sbx_ager *ager, int64_t before_ms)
 /* What fails is tried again in the next pass. */
 static void pass(struct sbx_ager *ager)
 {
-    int64_t now = now_ms(), erased_before_ms = INT64_MIN;
+    int64_t now = sbx_wall_clock_ms(), erased_before_ms = INT64_MIN;
     int gone = 0, result;
     if (ager->payload_days != 0) {
         int64_t before_ms = now - ager->payload_days * DAY_MS;

@@ -13,6 +13,7 @@
 #include "monotonic_in.h"
 #include "page_parts.h"
 #include "webhook.h"
+#include "wall_clock.h"
 
 enum {
     LOOK_EVERY_MS = 3600 * 1000,
@@ -42,7 +43,7 @@ struct looking {
     const struct sbx_store_view *view;
     struct sbx_change_log *log;
     int64_t now_ms;
-    bool has_webhook;
+    const struct sbx_change_rules *rules; /* what the webhook is to be told; NULL: nothing */
     int found;
 };
 
@@ -51,7 +52,8 @@ struct looking {
 static int add_event(struct looking *looking, struct sbx_change_event *event)
 {
     event->at_ms = looking->now_ms;
-    int result = sbx_change_log_add(looking->log, event, looking->has_webhook);
+    int result =
+        sbx_change_log_add(looking->log, event, looking->rules && sbx_change_rules_take(looking->rules, event));
     looking->found += result > 0;
     return result < 0 ? result : 0;
 }
@@ -193,10 +195,11 @@ static int look_at_days(struct looking *looking, const char *app)
     return result < 0 ? result : sbx_change_log_looked(looking->log, app, day, 1);
 }
 
-int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, int64_t now_ms, bool has_webhook)
+int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, int64_t now_ms,
+                          const struct sbx_change_rules *rules)
 {
     const struct sbx_store_view view = {store, 0};
-    struct looking looking = {&view, log, now_ms, has_webhook, 0};
+    struct looking looking = {&view, log, now_ms, rules, 0};
     const struct sbx_issue_span recent = {"", now_ms / DAY_MS - RECENT_DAYS, INT64_MAX, NULL};
     size_t count = 0;
     struct sbx_app_sum *apps = calloc(APPS, sizeof(*apps));
@@ -306,13 +309,6 @@ char *sbx_change_event_otlp(const struct sbx_change_event *event)
     return text;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
-}
-
 static void say(const struct sbx_change_watch *watch, const char *what, const char *why)
 {
     if (!watch->settings.say)
@@ -326,17 +322,19 @@ static bool tell_one(struct sbx_change_watch *watch)
 {
     struct sbx_change_event event;
     char why[200] = "no memory";
-    if (sbx_change_log_next(watch->settings.log, now_ms(), &event) <= 0)
+    if (sbx_change_log_next(watch->settings.log, sbx_wall_clock_ms(), &event) <= 0)
         return false;
     char *body = watch->settings.is_otlp ? sbx_change_event_otlp(&event) : sbx_change_event_json(&event);
     int result =
-        body ? sbx_webhook_post(watch->webhook, body, strlen(body), now_ms() / 1000, why, sizeof(why)) : -EAGAIN;
+        body ? sbx_webhook_post(watch->webhook, body, strlen(body), sbx_wall_clock_ms() / 1000, why, sizeof(why))
+             : -EAGAIN;
     free(body);
     if (result == 0)
         return sbx_change_log_told(watch->settings.log, event.num) == 0;
     int64_t pause_s = result == -EAGAIN ? sbx_webhook_pause_s(event.tries + 1) : 0;
     say(watch, pause_s ? "the webhook is told later" : "the webhook is not told of a change", why);
-    return sbx_change_log_not_told(watch->settings.log, event.num, pause_s ? now_ms() + pause_s * 1000 : 0) == 0;
+    return sbx_change_log_not_told(watch->settings.log, event.num,
+                                   pause_s ? sbx_wall_clock_ms() + pause_s * 1000 : 0) == 0;
 }
 
 /* ---- the thread ---- */
@@ -363,8 +361,8 @@ static void *run(void *argument)
     while (pause_for(watch, tell_ms)) {
         until_look_ms -= tell_ms;
         if (until_look_ms <= 0) {
-            int result =
-                sbx_change_watch_look(watch->settings.store, watch->settings.log, now_ms(), watch->webhook != NULL);
+            int result = sbx_change_watch_look(watch->settings.store, watch->settings.log, sbx_wall_clock_ms(),
+                                               watch->webhook ? &watch->settings.rules : NULL);
             if (result < 0)
                 say(watch, "changes are looked for later", strerror(-result));
             until_look_ms = every_ms;

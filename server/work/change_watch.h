@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "change_log.h"
+#include "change_rules.h"
 #include "store.h"
 
 struct sbx_change_watch;
@@ -19,6 +20,7 @@ struct sbx_change_watch_settings { /* borrowed until stop, but the texts, which 
     struct sbx_store *store;
     struct sbx_change_log *log;
     const char *webhook_url, *webhook_secret; /* NULL: nobody is told */
+    struct sbx_change_rules rules;            /* of what; its texts are borrowed until stop */
     bool is_otlp;                             /* the address takes logs of OpenTelemetry: POST .../v1/logs */
     uint32_t every_ms;                        /* between looks; 0: an hour */
     FILE *say;                                /* NULL: silent */
@@ -28,8 +30,10 @@ struct sbx_change_watch_settings { /* borrowed until stop, but the texts, which 
 int sbx_change_watch_start(const struct sbx_change_watch_settings *settings, struct sbx_change_watch **watch_out);
 void sbx_change_watch_stop(struct sbx_change_watch *watch); /* NULL is fine; ends within a request of the webhook */
 
-/* One look, as the thread makes it: `now_ms` says which day it is. Returns how many changes were new, or -errno. */
-int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, int64_t now_ms, bool has_webhook);
+/* One look, as the thread makes it: `now_ms` says which day it is. `rules`: what the webhook is to be told; NULL: nothing. Returns how many changes
+ * were new, or -errno. */
+int sbx_change_watch_look(struct sbx_store *store, struct sbx_change_log *log, int64_t now_ms,
+                          const struct sbx_change_rules *rules);
 
 /* What the webhook is told of an event: JSON (given: free). NULL without memory. */
 char *sbx_change_event_json(const struct sbx_change_event *event);

@@ -98,6 +98,16 @@ static void print_symbol_uploads(struct sbx_byte_buffer *out, const uint64_t cou
                                (unsigned long long)counts[SBX_METRIC_SYMBOLS_ADDED + i]);
 }
 
+static void print_fetches(struct sbx_byte_buffer *out, const uint64_t counts[SBX_METRIC_COUNT])
+{
+    static const char *const results[] = {"found", "none", "failed"};
+    print_head(out, "stallbox_debuginfod_questions_total", "counter",
+               "Build-ids that a debuginfod server was asked for, by its answer.");
+    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+        sbx_byte_buffer_format(out, "stallbox_debuginfod_questions_total{result=\"%s\"} %llu\n", results[i],
+                               (unsigned long long)counts[SBX_METRIC_FETCHED + i]);
+}
+
 void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
                        struct sbx_byte_buffer *out)
 {
@@ -119,6 +129,7 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
     print_one(out, "stallbox_triaged_anew_total", "counter", "Payloads triaged anew because symbols came.",
               counts[SBX_METRIC_TRIAGED_ANEW]);
     print_symbol_uploads(out, counts);
+    print_fetches(out, counts);
     print_worker_ends(out, counts);
     print_head(out, "stallbox_triage_seconds", "summary", "Time spent triaging one payload.");
     sbx_byte_buffer_format(out, "stallbox_triage_seconds_sum %.6f\nstallbox_triage_seconds_count %llu\n",

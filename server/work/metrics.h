@@ -48,7 +48,10 @@ enum sbx_metric {
     SBX_METRIC_WORKERS_NONE = 35,     /* there was none to be had */
     SBX_METRIC_REJECTED_PENDING = 36, /* too many wait for triage */
     SBX_METRIC_REJECTED_RATE = 37,    /* one machine sent too much */
-    SBX_METRIC_COUNT = 38,
+    SBX_METRIC_FETCHED = 38,          /* questions to debuginfod, by what came of them */
+    SBX_METRIC_FETCHED_NONE = 39,     /* it has nothing of that build-id */
+    SBX_METRIC_FETCH_FAILED = 40,
+    SBX_METRIC_COUNT = 41,
 };
 
 struct sbx_metrics;

@@ -91,10 +91,10 @@ static void merge_function(void *context, const struct sbx_provider_function *fu
     const struct sbx_provider_function *there = sbx_provider_map_find(merge->there, function->provider, function->id);
     if (!there) {
         merge->shelved->added++;
-        fprintf(merge->out, "%016" PRIx64 "\t%u\t%s\t%s\n", function->id, function->line, function->file,
-                function->function);
+        fprintf(merge->out, "%016" PRIx64 "\t%u\t%s\t%s%s%s\n", function->id, function->line, function->file,
+                function->function, function->lines[0] != '\0' ? "\t" : "", function->lines);
     } else if (there->line == function->line && strcmp(there->file, function->file) == 0 &&
-               strcmp(there->function, function->function) == 0) {
+               strcmp(there->function, function->function) == 0 && strcmp(there->lines, function->lines) == 0) {
         merge->shelved->same++;
     } else {
         merge->shelved->different++;

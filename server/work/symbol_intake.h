@@ -3,7 +3,8 @@
  *
  *   begin, append   by an HTTP thread: into a file without a name in the data folder, bounded in bytes and in number
  *   submit          one thread of its own takes one after the other: decompresses, finds out what it is, has it parsed by
- *                   a process of its own (symbol_helper.h), puts the result into the store, marks the stalls
+ *                   a process of its own (symbol_helper.h), puts the result into the store, marks the stalls. A bundle
+ *                   (symbol_bundle.h) is a program with the parts of its debug information that lie in other files
  *
  * So nothing of a stranger's file is looked at by a thread that others wait for. What is refused leaves nothing behind. */
 #ifndef SBX_SYMBOL_INTAKE_H
@@ -83,6 +84,10 @@ struct sbx_symbol_upload *sbx_symbol_upload_begin(struct sbx_symbol_intake *inta
                                                   struct sbx_intake_answer *answer);
 /* More of the body. What is over a bound is dropped, and refused at the end. One thread at a time. */
 void sbx_symbol_upload_append(struct sbx_symbol_upload *upload, const void *bytes, size_t count);
+/* Instead of a body: a file that is open, and what dwz moved out of it or -1 (both taken); submitted next. */
+void sbx_symbol_upload_adopt(struct sbx_symbol_upload *upload, int fd, int alternate);
+/* How large a file may be now, by the bound of files and by what is free on the disk; 0: there is no room. Any thread. */
+uint64_t sbx_symbol_intake_room(struct sbx_symbol_intake *intake);
 /* The body is complete. `done` (given `context`) is called once, by the intake's thread or by the caller's before this
  * returns; then there is an answer. */
 void sbx_symbol_upload_submit(struct sbx_symbol_upload *upload, void (*done)(void *context), void *context);

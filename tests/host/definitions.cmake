@@ -6,6 +6,7 @@ add_executable(wrapped wrapped.c)
 target_link_libraries(wrapped PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 add_executable(clock_reader clock_reader.c)
 target_link_libraries(clock_reader PRIVATE Threads::Threads)
+add_executable(late_allocator late_allocator.c)
 foreach(module IN ITEMS plugin_own_now plugin_own_lazy plugin_libcs)
     add_library(${module} MODULE own_scope_plugin.c)
     target_compile_definitions(${module} PRIVATE _GNU_SOURCE $<$<NOT:$<STREQUAL:${module},plugin_libcs>>:OWN_FUNCTIONS>)
@@ -21,20 +22,32 @@ foreach(module IN ITEMS relro_opened relro_sealed)
     target_compile_definitions(${module} PRIVATE _GNU_SOURCE $<$<STREQUAL:${module},relro_sealed>:IS_SEALED>)
     target_link_options(${module} PRIVATE -Wl,-z,relro,-z,now)
 endforeach()
-foreach(target IN ITEMS own_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs wrapper_formats
+foreach(target IN ITEMS own_allocator late_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs wrapper_formats
         wrapper_v_forms)
     target_compile_options(${target} PRIVATE -fno-builtin) # every call is made as it stands there
 endforeach()
 
 sbx_add_test(NAME test_host_definitions SOURCES test_host_definitions.c LINKS host_case LABEL host TIMEOUT 600)
 target_compile_definitions(test_host_definitions PRIVATE HOST_OWN_ALLOCATOR="$<TARGET_FILE:own_allocator>"
+    HOST_LATE_ALLOCATOR="$<TARGET_FILE:late_allocator>"
     HOST_WRAPPED="$<TARGET_FILE:wrapped>" HOST_CLOCK_READER="$<TARGET_FILE:clock_reader>"
     HOST_PLUGIN_OWN_NOW="$<TARGET_FILE:plugin_own_now>" HOST_PLUGIN_OWN_LAZY="$<TARGET_FILE:plugin_own_lazy>"
     HOST_PLUGIN_LIBCS="$<TARGET_FILE:plugin_libcs>" HOST_WRAPPER_FORMATS="$<TARGET_FILE:wrapper_formats>"
     HOST_WRAPPER_V_FORMS="$<TARGET_FILE:wrapper_v_forms>" HOST_RELRO_OPENED="$<TARGET_FILE:relro_opened>"
     HOST_RELRO_SEALED="$<TARGET_FILE:relro_sealed>")
-add_dependencies(test_host_definitions own_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs
+add_dependencies(test_host_definitions own_allocator late_allocator wrapped clock_reader plugin_own_now plugin_own_lazy plugin_libcs
     wrapper_formats wrapper_v_forms relro_opened relro_sealed)
+
+# Calls with a stack that is not aligned.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64" AND TARGET at_full_rate)
+    add_executable(misaligned misaligned.c)
+    target_compile_definitions(misaligned PRIVATE _GNU_SOURCE)
+    target_compile_options(misaligned PRIVATE -fno-builtin)
+    target_link_libraries(misaligned PRIVATE Threads::Threads)
+    target_compile_definitions(test_host_definitions PRIVATE HOST_MISALIGNED="$<TARGET_FILE:misaligned>"
+        HOST_AT_FULL_RATE="$<TARGET_FILE:at_full_rate>")
+    add_dependencies(test_host_definitions misaligned at_full_rate)
+endif()
 
 # Who stands before every function that the library takes from others.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64" AND STALLBOX_HAS_GLIBC)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "policy.h"
 #include "preload.h"
@@ -330,6 +331,13 @@ static int take_first_bias(struct dl_phdr_info *module, size_t bytes, void *bias
     return 1;
 }
 
+/* By the function's description for unwinders: static functions have one too, and a neighbour is another function. */
+static bool lies_in(uint64_t address, const void *function)
+{
+    void *before = (void *)(uintptr_t)(address - 1); /* a call may be a function's last instruction */
+    return address == (uint64_t)(uintptr_t)function || _Unwind_FindEnclosingFunction(before) == function;
+}
+
 bool host_passes(const struct sbx_snapshot *snapshot, uint32_t stack, const void *function)
 {
     uint64_t frames[600], bias = 0;
@@ -338,7 +346,7 @@ bool host_passes(const struct sbx_snapshot *snapshot, uint32_t stack, const void
     for (size_t i = 0; i < count && i < SBX_COUNT_OF(frames); i++) {
         uint32_t module = (uint32_t)(frames[i] >> SBX_FRAME_MODULE_SHIFT);
         if (module < snapshot->module_count && (snapshot->modules[module].flags & SBX_MODULE_MAIN) != 0 &&
-            (frames[i] & SBX_FRAME_OFFSET_MASK) - ((uint64_t)(uintptr_t)function - bias) < 512) {
+            lies_in((frames[i] & SBX_FRAME_OFFSET_MASK) + bias, function)) {
             return true;
         }
     }

@@ -384,6 +384,25 @@ static void host_11_a_program_started_under_a_debugger_raises_no_alarm(void **st
     expect_no_alarm(status);
 }
 
+/* gdb stops the whole program at each signal that its user has not named. */
+static void host_11_a_tracer_is_shown_no_signal_of_ours(void **state)
+{
+    int status = 0, real_time_signals = 0;
+    (void)state;
+    struct host_order order = *JUDGED("computes_without_a_loop");
+    order.before_exec = be_traced;
+    pid_t pid = host_begin(&order);
+    while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+        int signal = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+        real_time_signals += signal > SIGSYS;
+        ptrace(PTRACE_CONT, pid, 0, signal);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        host_skip("ptrace is not allowed here");
+    }
+    assert_int_equal(real_time_signals, 0);
+}
+
 static void host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall(void **state)
 {
     (void)state;
@@ -460,6 +479,7 @@ int main(int argc, char **argv)
         HOST_TEST(host_10_a_loop_thread_that_ended_is_no_stall),
         HOST_TEST(host_11_a_breakpoint_is_no_stall_and_what_hangs_after_it_is),
         HOST_TEST(host_11_a_program_started_under_a_debugger_raises_no_alarm),
+        HOST_TEST(host_11_a_tracer_is_shown_no_signal_of_ours),
         HOST_TEST(host_11_a_program_killed_at_a_breakpoint_was_not_killed_by_a_stall),
         HOST_TEST(host_12_a_jumping_wall_clock_changes_no_duration),
     };

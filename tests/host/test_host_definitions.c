@@ -87,6 +87,45 @@ static void host_04_what_a_plugin_has_not_bound_yet_is_bound_in_its_own_scope(vo
     expect_as_alone(NULL, (const char *const[]){HOST_OWN_ALLOCATOR, HOST_PLUGIN_LIBCS, "now", NULL});
 }
 
+/* ---- HOST-7 ---- */
+
+static void host_07_calls_with_a_stack_that_is_not_aligned_are_borne(void **state)
+{
+    (void)state;
+#ifdef HOST_MISALIGNED
+    expect_as_alone(NULL, (const char *const[]){HOST_MISALIGNED, NULL});
+    expect_as_alone(NULL, (const char *const[]){HOST_AT_FULL_RATE, HOST_MISALIGNED, NULL});
+#else
+    host_skip("the program is in assembly of x86-64");
+#endif
+}
+
+/* ---- HOST-20 ---- */
+
+static void host_20_an_allocator_that_main_makes_ready_is_not_asked_before(void **state)
+{
+    char said[400];
+    (void)state;
+    expect_as_alone(NULL, (const char *const[]){HOST_LATE_ALLOCATOR, NULL});
+    read_said(said, sizeof said);
+    assert_null(strstr(said, "nothing is recorded")); /* the recorder began at its first poll() */
+    expect_as_alone(NULL, (const char *const[]){"sh", "-c", HOST_LATE_ALLOCATOR " && true", NULL});
+}
+
+/* Its kernel is an emulator's: handlers are called with stacks that are not aligned, calls are missing, threads are not seen. */
+static void host_20_a_program_in_an_emulator_runs_as_alone(void **state)
+{
+    (void)state;
+#ifdef HOST_MISALIGNED
+    if (system("qemu-x86_64 --version >/dev/null 2>&1") != 0) {
+        host_skip("qemu-x86_64 is not here (package qemu-user)");
+    }
+    expect_as_alone(NULL, (const char *const[]){HOST_AT_FULL_RATE, "qemu-x86_64", HOST_LATE_ALLOCATOR, NULL});
+#else
+    host_skip("of x86-64");
+#endif
+}
+
 static int ask_module(const char *name)
 {
     int (*ask)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, name);
@@ -312,6 +351,9 @@ int main(int argc, char **argv)
         HOST_TEST(host_04_what_a_plugin_has_not_bound_yet_is_bound_in_its_own_scope),
         HOST_TEST(host_04_pages_that_a_module_opened_for_itself_stay_open),
         HOST_TEST(host_04_slots_in_sealed_pages_are_left_alone_and_counted),
+        HOST_TEST(host_07_calls_with_a_stack_that_is_not_aligned_are_borne),
+        HOST_TEST(host_20_an_allocator_that_main_makes_ready_is_not_asked_before),
+        HOST_TEST(host_20_a_program_in_an_emulator_runs_as_alone),
         HOST_TEST(host_20_a_wrapper_of_printf_sees_what_is_printed),
         HOST_TEST(host_20_a_wrapper_of_vprintf_sees_no_printf),
         HOST_TEST(host_20_a_wrapper_of_locks_sees_each_lock_before_its_unlock),

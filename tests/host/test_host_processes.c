@@ -107,6 +107,31 @@ static void host_01_forked_children_are_recorded_by_themselves_and_leave_the_par
     assert_int_equal(host_count_files(host_recordings, SBX_RECORDING_SUFFIX), 0);
 }
 
+/* Neither it nor its worker ever computes for long enough to be asked for a sample. */
+static void has_a_worker_and_rests(void)
+{
+    host_loop(50, NULL);
+    pid_t pid = fork();
+    for (int i = 0; i < 400; i++) {
+        host_loop(10, NULL);
+    }
+    if (pid == 0) {
+        _exit(0);
+    }
+    expect_status(pid, 0, "the worker ends");
+    host_expect_snapshot();
+}
+
+static void host_01_a_parent_finds_out_for_its_workers_where_signals_are_made(void **state)
+{
+    (void)state;
+    host_run_well(&(struct host_order){.body = "has_a_worker_and_rests"});
+    struct sbx_snapshot *snapshot = host_read_snapshot();
+    assert_int_equal(snapshot->header.family.role, SBX_ROLE_MAIN);
+    assert_int_not_equal(snapshot->header.signal_place, SBX_SIGNAL_PLACE_UNKNOWN);
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* What calls exec, or ends at once, pays for nothing and leaves nothing. */
 static void forks_many_that_do_not_stay(void)
 {
@@ -583,6 +608,7 @@ int main(int argc, char **argv)
 {
     const struct host_body bodies[] = {
         HOST_BODY(forks_and_the_child_forks_again),
+        HOST_BODY(has_a_worker_and_rests),
         HOST_BODY(forks_many_that_do_not_stay),
         HOST_BODY(looks_for_its_parents_recording),
         HOST_BODY(forks_workers_beside_busy_threads),
@@ -597,6 +623,7 @@ int main(int argc, char **argv)
     };
     const struct CMUnitTest tests[] = {
         HOST_TEST(host_01_forked_children_are_recorded_by_themselves_and_leave_the_parent_alone),
+        HOST_TEST(host_01_a_parent_finds_out_for_its_workers_where_signals_are_made),
         HOST_TEST(host_01_children_that_call_exec_or_end_at_once_leave_nothing),
         HOST_TEST(host_01_a_child_cannot_reach_its_parents_recording),
         HOST_TEST(host_01_workers_forked_beside_busy_threads_live),

@@ -41,6 +41,30 @@ case $case in
         holds '[.attribution.stack[] | select(. == "start_thread" or . == "java.lang.Thread.run" or startswith("JavaCalls::"))][0:2]
                | .[0] == "java.lang.Thread.run" and (.[1] | startswith("JavaCalls::"))'
         holds '.attribution.stack[-1] | . == "clone3" or . == "clone" or . == "start_thread"'
+        # The names of a jar are those that the machine told, and name the payloads where the machine's own map is not.
+        mkdir "$work/names" "$work/bare" "$work/names.jar"
+        (cd "$classes" && python3 -c 'import sys, zipfile, glob
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as jar:
+    [jar.write(name) for name in sorted(glob.glob("*.class"))]' "$work/shop.jar")
+        "$stallbox" symbols names -o "$work/names" "$classes" >/dev/null
+        "$stallbox" symbols names -o "$work/names.jar" "$work/shop.jar" >/dev/null
+        cmp "$work/names/provider-java.map" "$work/names.jar/provider-java.map" || fail "a jar and its classes have other names"
+        grep 'JavaShop' "$work/spool/provider-java.map" | sort >"$work/told"
+        sort "$work/names/provider-java.map" | comm -23 "$work/told" - >"$work/missing"
+        if [ ! -s "$work/told" ] || [ -s "$work/missing" ]; then
+            fail "not in the names of the classes: $(cat "$work/missing")"
+        fi
+        cp "$work/spool"/*.sbx "$work/bare"
+        "$stallbox" report --format json --symbols "$work/names" "$work/bare" |
+            jq -sc '([.[] | select(.attribution.stack | index("JavaShop.price"))] + .)[0]' >"$work/report"
+        blames price
+        # Obfuscated: what was written down leads back.
+        printf '%s\n' 'com.example.Till -> JavaShop:' '    1:500:void cost(int):1001:1500 -> price' >"$work/mapping.txt"
+        "$stallbox" symbols names -o "$work/names" --mapping "$work/mapping.txt" "$classes" >/dev/null
+        "$stallbox" report --format json --symbols "$work/names" "$work/bare" |
+            jq -sc '([.[] | select(.attribution.stack | index("com.example.Till.cost"))] + .)[0]' >"$work/report"
+        holds '.attribution | .function == "com.example.Till.cost" and .file == "Till.java"'
+        holds ".attribution.line >= 1000 + $(line_of computing) - 2 and .attribution.line <= 1000 + $(line_of computing)"
         ;;
     recurse)
         record recurse / /recurse

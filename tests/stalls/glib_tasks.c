@@ -5,21 +5,11 @@
 
 #include "stall.h"
 
-/* Inlined: it is nobody's part of a stall. */
-static inline __attribute__((always_inline)) void compute_ms(int ms)
-{
-    for (int64_t until_ns = stall_now_ns() + ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
-        for (int i = 0; i < 2000; i++) {
-            stall_sink += (uint64_t)i * 3;
-        }
-    }
-}
-
 /* ---- one hop to the loop ---- */
 
 static STALL_FUNCTION gboolean index_photo(gpointer unused)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -32,7 +22,7 @@ static STALL_FUNCTION void on_folder_opened(int n)
 
 static STALL_FUNCTION gboolean save_draft(gpointer unused)
 {
-    stall_pause_ms(1500);
+    usleep(1500 * 1000);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -45,7 +35,7 @@ static STALL_FUNCTION void arm_autosave(int n)
 
 static STALL_FUNCTION gboolean show_result(gpointer unused)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -66,7 +56,7 @@ static STALL_FUNCTION void start_download(int n)
 
 static STALL_FUNCTION gboolean apply_theme(gpointer unused)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -95,7 +85,7 @@ static STALL_FUNCTION void on_loaded(GObject *source, GAsyncResult *result, gpoi
 {
     (void)source;
     (void)result;
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(unused != NULL);
 }
 
@@ -113,7 +103,7 @@ static GThreadPool *pool;
 
 static STALL_FUNCTION gboolean paint_tile(gpointer unused)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(unused != NULL);
     return G_SOURCE_REMOVE;
 }
@@ -150,7 +140,7 @@ enum {
 
 static STALL_FUNCTION void decode_huge(void)
 {
-    compute_ms(1700);
+    STALL_COMPUTE_MS(1700);
     STALL_STAY();
 }
 
@@ -161,7 +151,7 @@ static STALL_FUNCTION void decode_one(gpointer item, gpointer unused)
         decode_huge();
         return;
     }
-    compute_ms(5);
+    STALL_COMPUTE_MS(5);
     g_mutex_lock(&lock);
     wanted_done = 1;
     g_cond_signal(&is_done);

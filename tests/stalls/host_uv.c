@@ -115,11 +115,7 @@ static void read_cover(uv_work_t *job)
 
 static STALL_FUNCTION void paint_cover(uv_work_t *job, int status)
 {
-    for (int64_t until_ns = stall_now_ns() + 1500000000; stall_now_ns() < until_ns;) {
-        for (int i = 0; i < 2000; i++) {
-            stall_sink += (uint64_t)i * 3;
-        }
-    }
+    STALL_COMPUTE_MS(1500);
     stall_sink += (uint64_t)(job != NULL) + (uint64_t)status;
 }
 

@@ -35,7 +35,7 @@ struct stall {
 extern const struct stall stalls_cpu[], stalls_lock[], stalls_wait[], stalls_sleep[], stalls_file[], stalls_network[],
     stalls_process[], stalls_memory[], stalls_contention[], stalls_healthy[], stalls_messages[], stalls_tasks[];
 extern const struct stall stalls_cxx[] __attribute__((weak)), stalls_glib[] __attribute__((weak)),
-    stalls_glib_tasks[] __attribute__((weak)), stalls_uv[] __attribute__((weak));
+    stalls_glib_tasks[] __attribute__((weak)), stalls_uv[] __attribute__((weak)), stalls_qt[] __attribute__((weak));
 
 /* The host: call step() in the loop, again after as many milliseconds as it returned, until that is negative. */
 void host_loop(int (*step)(void));
@@ -64,6 +64,19 @@ static inline __attribute__((always_inline)) void stall_pause_ms(int ms)
     const struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
     syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
 }
+/* Compute for so long, as a part of the function that says so: a macro, because an inlined function has a name of its own. */
+#define STALL_COMPUTE_MS(ms)                                                                  \
+    do {                                                                                      \
+        const int64_t stall_begin_ns = stall_now_ns(), stall_begin_cpu_ns = stall_cpu_ns();   \
+        while (stall_now_ns() - stall_begin_ns < (ms)*INT64_C(1000000)) {                     \
+            for (int stall_i = 0; stall_i < 2000; stall_i++) {                                \
+                stall_sink = stall_sink + (uint64_t)stall_i * 3;                              \
+            }                                                                                 \
+        }                                                                                     \
+        stall_computed(stall_now_ns() - stall_begin_ns, stall_cpu_ns() - stall_begin_cpu_ns); \
+    } while (0)
+/* How long a stall outside of its message took, and what of a processor it got. */
+void stall_computed(int64_t wall_ns, int64_t cpu_ns);
 /* A named thread, detached or (thread_out not NULL) to be joined. */
 void stall_thread(const char *name, void *(*body)(void *), void *argument, uint64_t *thread_out);
 /* The process ends after so many milliseconds whatever it does; no thread is needed for it. */

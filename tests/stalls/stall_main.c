@@ -108,6 +108,14 @@ static STALL_FUNCTION void *tick_statistics(void *unused)
 /* ---- the messages ---- */
 
 static int64_t stalled_ns, stalled_cpu_ns;
+static bool is_computed; /* by what a message queued: its own time says nothing */
+
+void stall_computed(int64_t wall_ns, int64_t cpu_ns)
+{
+    stalled_ns = wall_ns;
+    stalled_cpu_ns = cpu_ns;
+    is_computed = true;
+}
 
 /* How much of a processor the stall got: a program that computes on a machine that has none left is starved as well,
  * and who says so is not wrong. */
@@ -147,8 +155,11 @@ static int step(void)
         } else {
             int64_t wall_ns = stall_now_ns(), cpu_ns = stall_cpu_ns();
             the_stall->message(message);
-            stalled_ns = stall_now_ns() - wall_ns;
-            stalled_cpu_ns = stall_cpu_ns() - cpu_ns;
+            wall_ns = stall_now_ns() - wall_ns;
+            if (!is_computed) {
+                stalled_ns = wall_ns;
+                stalled_cpu_ns = stall_cpu_ns() - cpu_ns;
+            }
         }
     } else {
         handle_ordinary_message();
@@ -161,10 +172,10 @@ static int step(void)
 
 static const struct stall *find(const char *name)
 {
-    const struct stall *const tables[] = {stalls_cpu,        stalls_lock,    stalls_wait,     stalls_sleep,
-                                          stalls_file,       stalls_network, stalls_process,  stalls_memory,
-                                          stalls_contention, stalls_healthy, stalls_messages, stalls_cxx,
-                                          stalls_glib,       stalls_uv,      stalls_tasks,    stalls_glib_tasks};
+    const struct stall *const tables[] = {
+        stalls_cpu,     stalls_lock,   stalls_wait,       stalls_sleep,      stalls_file,     stalls_network,
+        stalls_process, stalls_memory, stalls_contention, stalls_healthy,    stalls_messages, stalls_cxx,
+        stalls_glib,    stalls_uv,     stalls_tasks,      stalls_glib_tasks, stalls_qt};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         for (const struct stall *stall = tables[i]; stall != NULL && stall->name != NULL; stall++) {
             if (strcmp(stall->name, name) == 0) {

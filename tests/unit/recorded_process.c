@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "order.h"
 #include "stallbox/stallbox.h"
@@ -208,6 +209,31 @@ static void map_recording(void)
     child_expect(header != MAP_FAILED, "the recording maps");
 }
 
+/* And those of the C library, which its calls come through. */
+static bool has_rows_of_the_executable(void)
+{
+    const struct sbx_module_entry *modules = (const struct sbx_module_entry *)((char *)header + header->modules.at);
+    uint32_t count = sbx_load_acquire(&header->module_count);
+    uint32_t ready = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_asked = (modules[i].flags & SBX_MODULE_MAIN) != 0 || strstr(modules[i].path, "/libc.so") != NULL ||
+                        strstr(modules[i].path, "/ld-musl") != NULL;
+        ready += is_asked && (sbx_load_relaxed(&modules[i].flags) & SBX_MODULE_ROWS_PENDING) == 0;
+    }
+    return ready >= 2;
+}
+
+void child_wait_for_rows(void)
+{
+    if (header == NULL) {
+        map_recording();
+    }
+    child_pause_ms(100);
+    for (int waited_ms = 0; waited_ms < 20000 && !has_rows_of_the_executable(); waited_ms += 5) {
+        child_pause_ms(5);
+    }
+}
+
 void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms)
 {
     struct stallbox_options options = {.sizeof_options = sizeof options,
@@ -222,8 +248,7 @@ void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms)
 void child_start(void)
 {
     child_start_with(60000, 60000);
-    map_recording();
-    child_pause_ms(100); /* the unwind rows of the executable are compiled meanwhile */
+    child_wait_for_rows();
 }
 
 void child_finish(void)
@@ -354,6 +379,18 @@ bool stack_is_whole(const struct sbx_snapshot *snapshot, uint32_t stack)
     return frames[count - 1] >> SBX_FRAME_MODULE_SHIFT != SBX_MODULE_END;
 }
 
+/* By the function's description for unwinders: static functions have one too, and a neighbour is another function. Debian's
+ * compiler has an unwinder for glibc alone; with musl a function is taken to be 512 bytes long. */
+static bool lies_in(uint64_t address, void *function)
+{
+#ifndef __GLIBC__
+    return address - (uint64_t)(uintptr_t)function < 512;
+#else
+    void *before = (void *)(uintptr_t)(address - 1); /* a call may be a function's last instruction */
+    return address == (uint64_t)(uintptr_t)function || _Unwind_FindEnclosingFunction(before) == function;
+#endif
+}
+
 bool stack_passes(const struct sbx_snapshot *snapshot, uint32_t stack, void *function)
 {
     uint64_t frames[FRAMES_MAX];
@@ -362,7 +399,7 @@ bool stack_passes(const struct sbx_snapshot *snapshot, uint32_t stack, void *fun
         uint32_t module = (uint32_t)(frames[i] >> SBX_FRAME_MODULE_SHIFT);
         if (module < snapshot->module_count && (snapshot->modules[module].flags & SBX_MODULE_MAIN) != 0) {
             uint64_t address = (frames[i] & SBX_FRAME_OFFSET_MASK) + snapshot->modules[module].bias;
-            if (address - (uint64_t)(uintptr_t)function < 512) { /* the child is a fork: addresses are the same */
+            if (lies_in(address, function)) { /* the child is a fork: addresses are the same */
                 return true;
             }
         }

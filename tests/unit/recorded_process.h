@@ -56,8 +56,11 @@ void child_expect(bool holds, const char *what);
  */
 void child_start(void);
 
-/* The same with limits. */
+/* The same with limits, and without a wait for unwind rows. */
 void child_start_with(uint32_t anr_ms, uint32_t slow_message_ms);
+
+/* Wait until walks can leave the executable and the C library, which a busy machine makes long. */
+void child_wait_for_rows(void);
 
 /* Keep a snapshot and stop. */
 void child_finish(void);
@@ -100,7 +103,7 @@ struct timespec in_ten_seconds(clockid_t clock);
 /* Is it the stack of a walk that came to where threads begin? With musl: to libc, which has no unwind data. */
 bool stack_is_whole(const struct sbx_snapshot *snapshot, uint32_t stack);
 
-/* Does it pass through `function` of this executable, whose code is less than 512 bytes? */
+/* Does it pass through `function` of this executable? One that the compiler has not inlined or split. */
 bool stack_passes(const struct sbx_snapshot *snapshot, uint32_t stack, void *function);
 
 /* Both, of a record's stack. */

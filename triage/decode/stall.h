@@ -72,7 +72,8 @@ struct sbx_stall_frame {
     uint64_t
         offset; /* file-relative virtual address for CODE; enum sbx_walk_end for END; id of the function for LOGICAL,
                         0 unknown */
-    bool exact; /* interrupted pc: look up offset itself; else the call is at offset - 1 */
+    uint64_t function; /* for CODE: where its function begins, by the module's unwind data; 0 not told */
+    bool exact;        /* interrupted pc: look up offset itself; else the call is at offset - 1 */
 };
 
 struct sbx_stall_callstack {

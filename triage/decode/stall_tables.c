@@ -98,11 +98,31 @@ static int take_logical(struct sbx_stall_frame *frame, const Stallbox__V1__Funct
     return 0;
 }
 
+/* Where the function of `frame` begins. `before`: the row before it, NULL for the first. */
+static int take_function(uint32_t told, const struct sbx_stall_frame *before, struct sbx_stall_frame *frame)
+{
+    frame->function = 0;
+    if (told == SBX_FUNCTION_UNKNOWN) {
+        return 0;
+    }
+    if (told != SBX_FUNCTION_SAME) {
+        frame->function = frame->offset - (told - SBX_FUNCTION_BEGINS);
+        return told - SBX_FUNCTION_BEGINS <= frame->offset ? 0 : -EPROTO;
+    }
+    bool is_sound = before != NULL && before->kind == SBX_FRAME_CODE && before->module == frame->module &&
+                    before->function != 0 && before->function <= frame->offset;
+    frame->function = is_sound ? before->function : 0;
+    return is_sound ? 0 : -EPROTO;
+}
+
 int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *columns,
                           const Stallbox__V1__Functions *functions, char *why, size_t why_bytes)
 {
     const size_t lengths[] = {columns->n_module, columns->n_offset, columns->n_exact};
     if (!are_equal(lengths, 3)) {
+        return refuse(why, why_bytes, "the columns of Frames differ in length");
+    }
+    if (columns->n_function != 0 && columns->n_function != columns->n_module) {
         return refuse(why, why_bytes, "the columns of Frames differ in length");
     }
     stall->frames = rows_of(columns->n_module, sizeof *stall->frames);
@@ -130,6 +150,10 @@ int sbx_stall_take_frames(struct sbx_stall *stall, const Stallbox__V1__Frames *c
         if (frame->kind == SBX_FRAME_CODE && stall->modules[module].kind == SBX_MODULE_KIND_RUNTIME &&
             take_logical(frame, functions) != 0) {
             return refuse(why, why_bytes, "frame %zu names a function that is not there", i);
+        }
+        if (columns->n_function != 0 && frame->kind == SBX_FRAME_CODE &&
+            take_function(columns->function[i], i != 0 ? frame - 1 : NULL, frame) != 0) {
+            return refuse(why, why_bytes, "frame %zu lies in no function of its module", i);
         }
         stall->frame_count++;
     }

@@ -15,7 +15,6 @@
  * worker that had been idle for an hour) is drawn from time zero; its note has the true duration. */
 #include "exporters.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,10 @@
 #include "cause.h"
 #include "clean_text.h"
 #include "names.h"
+#include "perfetto_counts.h"
 #include "perfetto_packets.h"
+#include "perfetto_tracks.h"
+#include "perfetto_verdict.h"
 #include "record_kinds.h"
 #include "report.h"
 #include "slice_builder.h"
@@ -32,34 +34,11 @@
 #include "wait_links.h"
 
 enum {
-    PID = 1,
-    TRACK_PROCESS = 1,
-    TRACK_STALL = 2,
-    TRACKS_PER_THREAD = 8,
-    FIRST_MACHINE_TRACK = 8, /* and one for each of the kernel's counts */
-    FIRST_THREAD_TRACK = 32,
     SLICES_MAX = 1 << 20,     /* in all; some 150 MB of trace. A payload's 10 s of 8 threads give a tenth of that */
     LOOKS_MAX = 128,          /* of one run: an agent ends a run sooner */
     CALLSTACKS_MAX = 1 << 17, /* samples of further callstacks are left out */
-    LABEL_BYTES = 128,
 };
 #define NS_PER_S INT64_C(1000000000)
-
-/* Places of a thread's tracks, from FIRST_THREAD_TRACK + ordinal * TRACKS_PER_THREAD. */
-enum thread_track {
-    OF_CALLS = 0,
-    OF_STATE = 1,
-    OF_MESSAGES = 2,
-    OF_CPU_TIME = 3,
-    OF_ALLOCATED = 4,
-    OF_READY = 5
-};
-static_assert(FIRST_MACHINE_TRACK + SBX_KERNEL_COUNTS <= FIRST_THREAD_TRACK, "tracks have numbers of their own");
-
-static uint64_t track_of(uint32_t thread, enum thread_track which)
-{
-    return FIRST_THREAD_TRACK + (uint64_t)thread * TRACKS_PER_THREAD + which;
-}
 
 static double ms_of(int64_t ns)
 {
@@ -75,33 +54,6 @@ struct printer {
     bool slices_cut, samples_cut;
     char *message_names[2 * SBX_OP_MAX]; /* by kind, short messages after: the trace borrows what it is given */
 };
-
-/* ---- tracks ---- */
-
-static void print_named_track(struct printer *printer, uint32_t thread, enum thread_track which, const char *label,
-                              const char *what, const char *unit)
-{
-    char name[LABEL_BYTES + 32];
-    snprintf(name, sizeof name, "%s: %s", label, what);
-    if (unit != NULL) {
-        sbx_perfetto_counter(&printer->trace, track_of(thread, which), track_of(thread, OF_CALLS), name, unit);
-    } else {
-        sbx_perfetto_track(&printer->trace, track_of(thread, which), track_of(thread, OF_CALLS), name);
-    }
-}
-
-static void print_tracks(struct printer *printer)
-{
-    const struct sbx_stall *stall = printer->report->stall;
-    sbx_perfetto_process(&printer->trace, TRACK_PROCESS, PID, printer->report->app_name);
-    sbx_perfetto_track(&printer->trace, TRACK_STALL, TRACK_PROCESS, "stall");
-    for (uint32_t thread = 0; thread < stall->thread_count; thread++) {
-        char label[LABEL_BYTES];
-        sbx_thread_label(stall, thread, label, sizeof label);
-        sbx_perfetto_thread(&printer->trace, track_of(thread, OF_CALLS), TRACK_PROCESS, PID, thread + 1, label);
-        print_named_track(printer, thread, OF_STATE, label, "state", NULL);
-    }
-}
 
 /* ---- what can be said of a wait ---- */
 
@@ -120,7 +72,7 @@ static void note_wait(struct printer *printer, const struct sbx_span *span)
         sbx_perfetto_note_count(trace, span->kind == SBX_RECORD_LOCK ? "lock" : "object", span->object - 1);
     }
     if (span->peer >= 0 && (uint32_t)span->peer < stall->thread_count) {
-        char label[LABEL_BYTES];
+        char label[SBX_TRACE_LABEL_BYTES];
         sbx_thread_label(stall, (uint32_t)span->peer, label, sizeof label);
         sbx_perfetto_note_text(trace, "holder", label);
         sbx_perfetto_note_count(trace, "holder tid", span->peer + 1);
@@ -170,10 +122,10 @@ static void note_bounds(struct printer *printer, const struct sbx_slice *slice)
 static void print_holder(struct printer *printer, const struct sbx_span *span, uint32_t waiter, uint64_t flow)
 {
     struct sbx_perfetto *trace = &printer->trace;
-    char label[LABEL_BYTES];
+    char label[SBX_TRACE_LABEL_BYTES];
     sbx_thread_label(printer->report->stall, waiter, label, sizeof label);
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)span->peer, OF_CALLS), span->begin_ns,
-                             "holds the lock");
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of((uint32_t)span->peer, SBX_TRACK_CALLS),
+                             span->begin_ns, "holds the lock");
     sbx_perfetto_flow(trace, flow, true);
     sbx_perfetto_note_text(trace, "waiter", label);
     if (span->object != 0) {
@@ -189,7 +141,8 @@ static void print_slice(struct printer *printer, uint32_t thread, const struct s
     uint32_t threads = printer->report->stall->thread_count;
     bool has_holder = slice->is_wait && span->kind == SBX_RECORD_LOCK && span->peer >= 0 &&
                       (uint32_t)span->peer < threads && (uint32_t)span->peer != thread;
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track_of(thread, OF_CALLS), slice->begin_ns, slice->name);
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, sbx_track_of(thread, SBX_TRACK_CALLS), slice->begin_ns,
+                             slice->name);
     if (has_holder) {
         sbx_perfetto_flow(trace, ++printer->flows, false);
     }
@@ -219,13 +172,14 @@ static int print_calls(struct printer *printer, uint32_t thread, const struct sb
     for (uint32_t i = 0; i < slices.count; i++) {
         const struct sbx_slice *slice = &slices.slices[i];
         while (depth > slice->depth) {
-            sbx_perfetto_close(&printer->trace, track_of(thread, OF_CALLS), slices.slices[open[--depth]].end_ns);
+            sbx_perfetto_close(&printer->trace, sbx_track_of(thread, SBX_TRACK_CALLS),
+                               slices.slices[open[--depth]].end_ns);
         }
         print_slice(printer, thread, slice, &spans->spans[slice->span]);
         open[depth++] = i;
     }
     while (depth > 0) {
-        sbx_perfetto_close(&printer->trace, track_of(thread, OF_CALLS), slices.slices[open[--depth]].end_ns);
+        sbx_perfetto_close(&printer->trace, sbx_track_of(thread, SBX_TRACK_CALLS), slices.slices[open[--depth]].end_ns);
     }
     sbx_slices_finish(&slices);
     return 0;
@@ -247,7 +201,7 @@ static void print_state(struct printer *printer, uint32_t thread, const struct s
     if (run->state == SBX_SPAN_UNKNOWN || run->end_ns <= run->begin_ns) {
         return;
     }
-    uint64_t track = track_of(thread, OF_STATE);
+    uint64_t track = sbx_track_of(thread, SBX_TRACK_STATE);
     sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, run->begin_ns, sbx_span_state_name(run->state));
     if (run->span != NULL) {
         sbx_perfetto_note_text(trace, "in", sbx_span_wait_name(run->span));
@@ -326,13 +280,13 @@ static const char *message_name(struct printer *printer, const struct sbx_messag
 static void print_messages(struct printer *printer, uint32_t thread, const struct sbx_thread_spans *spans)
 {
     struct sbx_perfetto *trace = &printer->trace;
-    uint64_t track = track_of(thread, OF_MESSAGES);
+    uint64_t track = sbx_track_of(thread, SBX_TRACK_MESSAGES);
     if (spans->message_count == 0) {
         return;
     }
-    char label[LABEL_BYTES];
+    char label[SBX_TRACE_LABEL_BYTES];
     sbx_thread_label(printer->report->stall, thread, label, sizeof label);
-    print_named_track(printer, thread, OF_MESSAGES, label, "messages", NULL);
+    sbx_perfetto_named_track(&printer->trace, thread, SBX_TRACK_MESSAGES, label, "messages", NULL);
     for (size_t i = 0; i < spans->message_count; i++) {
         const struct sbx_message_span *message = &spans->messages[i];
         sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, track, message->begin_ns, message_name(printer, message));
@@ -346,91 +300,19 @@ static void print_messages(struct printer *printer, uint32_t thread, const struc
     }
 }
 
-/* ---- counters and samples, straight from the records ---- */
-
-static void print_counters(struct printer *printer, uint32_t thread)
-{
-    struct sbx_perfetto *trace = &printer->trace;
-    const struct sbx_stall *stall = printer->report->stall;
-    const struct sbx_stall_thread *self = &stall->threads[thread];
-    char label[LABEL_BYTES];
-    sbx_thread_label(stall, thread, label, sizeof label);
-    int64_t last_cpu_ns = -1, last_bytes = 0;
-    for (size_t i = 0; i < self->record_count; i++) {
-        const struct sbx_stall_record *record = &stall->records[self->record_begin + i];
-        if (record->cpu_ns >= 0 && record->cpu_ns != last_cpu_ns) {
-            if (last_cpu_ns < 0) {
-                print_named_track(printer, thread, OF_CPU_TIME, label, "CPU time", "ms");
-            }
-            sbx_perfetto_count(trace, track_of(thread, OF_CPU_TIME), record->end_ns, ms_of(record->cpu_ns));
-            last_cpu_ns = record->cpu_ns;
-        }
-        if (record->alloc_bytes > last_bytes) { /* it only grows; a record made from outside may lack it */
-            if (last_bytes == 0) {
-                print_named_track(printer, thread, OF_ALLOCATED, label, "allocated", "bytes");
-            }
-            sbx_perfetto_count(trace, track_of(thread, OF_ALLOCATED), record->end_ns, (double)record->alloc_bytes);
-            last_bytes = record->alloc_bytes;
-        }
-    }
-}
-
-/* What the kernel counted: of a thread on a track beside its CPU time, of the machine on tracks of the process. */
-static void print_kernel_counts(struct printer *printer)
-{
-    static const struct {
-        const char *name, *unit;
-        double scale;
-    } counts[SBX_KERNEL_COUNTS] = {
-        [SBX_KERNEL_RUN_DELAY] = {"ready", "ms", 1e-3},
-        [SBX_KERNEL_MEMORY_SOME] = {"memory pressure, some", "ms", 1e-3},
-        [SBX_KERNEL_MEMORY_FULL] = {"memory pressure, full", "ms", 1e-3},
-        [SBX_KERNEL_IO_SOME] = {"I/O pressure, some", "ms", 1e-3},
-        [SBX_KERNEL_IO_FULL] = {"I/O pressure, full", "ms", 1e-3},
-        [SBX_KERNEL_CPU_SOME] = {"CPU pressure, some", "ms", 1e-3},
-        [SBX_KERNEL_GROUP_MEMORY_SOME] = {"memory pressure of the group, some", "ms", 1e-3},
-        [SBX_KERNEL_GROUP_MEMORY_FULL] = {"memory pressure of the group, full", "ms", 1e-3},
-        [SBX_KERNEL_GROUP_THROTTLED] = {"group throttled", "ms", 1e-3},
-        [SBX_KERNEL_MINOR_FAULTS] = {"minor faults", "faults", 1},
-        [SBX_KERNEL_MAJOR_FAULTS] = {"major faults", "faults", 1},
-        [SBX_KERNEL_SWAPPED_KIB] = {"swapped out", "KiB", 1},
-    };
-    const struct sbx_stall *stall = printer->report->stall;
-    bool is_begun[SBX_KERNEL_COUNTS] = {false};
-    uint32_t last_thread = UINT32_MAX;
-    for (size_t i = 0; i < stall->count_count; i++) {
-        const struct sbx_stall_count *count = &stall->counts[i];
-        if (count->what >= SBX_KERNEL_COUNTS || counts[count->what].name == NULL) {
-            continue;
-        }
-        bool is_of_thread = count->what == SBX_KERNEL_RUN_DELAY;
-        uint64_t track = is_of_thread ? track_of(count->thread, OF_READY) : FIRST_MACHINE_TRACK + count->what;
-        if (is_of_thread && count->thread != last_thread) {
-            char label[LABEL_BYTES];
-            sbx_thread_label(stall, count->thread, label, sizeof label);
-            print_named_track(printer, count->thread, OF_READY, label, counts[count->what].name,
-                              counts[count->what].unit);
-            last_thread = count->thread;
-        } else if (!is_of_thread && !is_begun[count->what]) {
-            sbx_perfetto_counter(&printer->trace, track, TRACK_PROCESS, counts[count->what].name,
-                                 counts[count->what].unit);
-            is_begun[count->what] = true;
-        }
-        sbx_perfetto_count(&printer->trace, track, count->at_ns, (double)count->value * counts[count->what].scale);
-    }
-}
+/* ---- arrows and samples, straight from the records ---- */
 
 /* An arrow from where a thread let another one go to where that one went on. */
 static void print_wake(struct printer *printer, const struct sbx_wait_link *link)
 {
     struct sbx_perfetto *trace = &printer->trace;
     const struct sbx_stall *stall = printer->report->stall;
-    char waiter[LABEL_BYTES], waker[LABEL_BYTES];
+    char waiter[SBX_TRACE_LABEL_BYTES], waker[SBX_TRACE_LABEL_BYTES];
     sbx_thread_label(stall, link->waiter, waiter, sizeof waiter);
     sbx_thread_label(stall, link->other, waker, sizeof waker);
     uint64_t flow = ++printer->flows;
     int64_t woke_ns = link->at_ns < link->end_ns ? link->at_ns : link->end_ns;
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of(link->other, OF_CALLS), woke_ns, "wakes");
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of(link->other, SBX_TRACK_CALLS), woke_ns, "wakes");
     sbx_perfetto_flow(trace, flow, false);
     sbx_perfetto_note_text(trace, "waiter", waiter);
     sbx_perfetto_note_number(trace, "after_ms", ms_of(link->end_ns - link->begin_ns));
@@ -439,7 +321,8 @@ static void print_wake(struct printer *printer, const struct sbx_wait_link *link
     }
     sbx_perfetto_callstack(trace, link->stack);
     sbx_perfetto_event_end(trace);
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of(link->waiter, OF_CALLS), link->end_ns, "woken");
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of(link->waiter, SBX_TRACK_CALLS), link->end_ns,
+                             "woken");
     sbx_perfetto_flow(trace, flow, true);
     sbx_perfetto_note_text(trace, "waker", waker);
     sbx_perfetto_event_end(trace);
@@ -464,23 +347,23 @@ static void print_task(struct printer *printer, const struct sbx_stall_task *tas
 {
     struct sbx_perfetto *trace = &printer->trace;
     const struct sbx_stall *stall = printer->report->stall;
-    char runner[LABEL_BYTES], submitter[LABEL_BYTES];
+    char runner[SBX_TRACE_LABEL_BYTES], submitter[SBX_TRACE_LABEL_BYTES];
     if (task->runner < 0 || task->from < 0 || task->queued_ns < -stall->trigger.history_ns) {
         return;
     }
     sbx_thread_label(stall, (uint32_t)task->runner, runner, sizeof runner);
     sbx_thread_label(stall, (uint32_t)task->from, submitter, sizeof submitter);
     uint64_t flow = ++printer->flows;
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)task->from, OF_CALLS), task->queued_ns,
-                             "queues a task");
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of((uint32_t)task->from, SBX_TRACK_CALLS),
+                             task->queued_ns, "queues a task");
     sbx_perfetto_flow(trace, flow, false);
     sbx_perfetto_note_text(trace, "by", sbx_op_name(task->op));
     sbx_perfetto_note_text(trace, "runner", runner);
     sbx_perfetto_note_count(trace, "before", task->before);
     sbx_perfetto_callstack(trace, task->stack);
     sbx_perfetto_event_end(trace);
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, track_of((uint32_t)task->runner, OF_CALLS), task->begun_ns,
-                             "begins a task");
+    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, sbx_track_of((uint32_t)task->runner, SBX_TRACK_CALLS),
+                             task->begun_ns, "begins a task");
     sbx_perfetto_flow(trace, flow, true);
     sbx_perfetto_note_text(trace, "queued by", submitter);
     sbx_perfetto_note_number(trace, "lay_ms", ms_of(task->begun_ns - task->queued_ns));
@@ -503,7 +386,7 @@ static void print_looks(struct printer *printer, uint32_t thread, const struct s
     int64_t count = looks < LOOKS_MAX ? (int64_t)looks : LOOKS_MAX;
     int64_t gap_ns = (record->end_ns - record->begin_ns) / count;
     for (int64_t left = count - 1; left >= 0; left--) {
-        sbx_perfetto_sample(&printer->trace, PID, thread + 1, record->end_ns - left * gap_ns, record->stack);
+        sbx_perfetto_sample(&printer->trace, SBX_TRACE_PID, thread + 1, record->end_ns - left * gap_ns, record->stack);
     }
 }
 
@@ -525,90 +408,6 @@ static void print_samples(struct printer *printer, uint32_t thread)
     }
 }
 
-/* ---- the verdict ---- */
-
-static void note_verdict(struct printer *printer)
-{
-    struct sbx_perfetto *trace = &printer->trace;
-    const struct sbx_stall *stall = printer->report->stall;
-    const struct sbx_verdict *verdict = &printer->report->verdict;
-    sbx_perfetto_note_text(trace, "cause", sbx_cause_name(verdict->cause));
-    sbx_perfetto_note_text(trace, "class", sbx_class_name(verdict->class_));
-    sbx_perfetto_note_number(trace, "confidence", verdict->confidence);
-    if (verdict->location.function != NULL && verdict->location.function[0] != '\0') {
-        sbx_perfetto_note_text(trace, "function", verdict->location.function);
-        sbx_perfetto_note_text(trace, "module", verdict->location.module);
-    }
-    if (verdict->location.file != NULL) {
-        char place[SBX_CLEAN_TEXT_BYTES];
-        snprintf(place, sizeof place, "%s:%u", verdict->location.file, verdict->location.line);
-        sbx_perfetto_note_text(trace, "place", place);
-    }
-    if (verdict->culprit_thread >= 0 && (uint32_t)verdict->culprit_thread < stall->thread_count) {
-        char label[LABEL_BYTES];
-        sbx_thread_label(stall, (uint32_t)verdict->culprit_thread, label, sizeof label);
-        sbx_perfetto_note_text(trace, "culprit thread", label);
-        if (verdict->culprit_function != NULL && verdict->culprit_function[0] != '\0') {
-            sbx_perfetto_note_text(trace, "culprit function", verdict->culprit_function);
-        }
-    }
-    sbx_perfetto_note_number(trace, "on_cpu_ms", verdict->on_cpu_ms);
-    sbx_perfetto_note_number(trace, "off_cpu_ms", verdict->off_cpu_ms);
-    if (verdict->runnable_ms >= 0) {
-        sbx_perfetto_note_number(trace, "runnable_ms", verdict->runnable_ms);
-    }
-    static const char *const evidence_names[] = {"evidence 1",  "evidence 2",  "evidence 3",  "evidence 4",
-                                                 "evidence 5",  "evidence 6",  "evidence 7",  "evidence 8",
-                                                 "evidence 9",  "evidence 10", "evidence 11", "evidence 12",
-                                                 "evidence 13", "evidence 14", "evidence 15", "evidence 16"};
-    for (size_t i = 0; i < verdict->evidence_count && i < sizeof evidence_names / sizeof evidence_names[0]; i++) {
-        char text[SBX_CLEAN_TEXT_BYTES];
-        snprintf(text, sizeof text, "%s: %s", verdict->evidence[i].kind, verdict->evidence[i].text);
-        sbx_perfetto_note_text(trace, evidence_names[i], text);
-    }
-    char losses[SBX_CLEAN_TEXT_BYTES];
-    size_t length = 0;
-    losses[0] = '\0';
-    for (uint32_t drop = 0; drop < SBX_DROP_COUNT && length < sizeof losses; drop++) {
-        if (stall->drops[drop] != 0) {
-            length += (size_t)snprintf(losses + length, sizeof losses - length, "%s%s %llu", length == 0 ? "" : ", ",
-                                       sbx_drop_name(drop), (unsigned long long)stall->drops[drop]);
-        }
-    }
-    sbx_perfetto_note_text(trace, "dropped", losses[0] == '\0' ? "nothing" : losses);
-    if (printer->slices_cut || printer->samples_cut) {
-        sbx_perfetto_note_text(trace, "left out of this file",
-                               printer->slices_cut ? "slices of later records" : "samples of later records");
-    }
-}
-
-static void print_verdict(struct printer *printer)
-{
-    struct sbx_perfetto *trace = &printer->trace;
-    const struct sbx_stall *stall = printer->report->stall;
-    const struct sbx_verdict *verdict = &printer->report->verdict;
-    char headline[sizeof verdict->headline + 16];
-    snprintf(headline, sizeof headline, "stall: %s", verdict->headline);
-    int64_t end_ns =
-        verdict->interval_end_ns < verdict->interval_begin_ns ? verdict->interval_begin_ns : verdict->interval_end_ns;
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_BEGIN, TRACK_STALL, verdict->interval_begin_ns, NULL);
-    sbx_perfetto_event_name(trace, headline);
-    note_verdict(printer);
-    sbx_perfetto_callstack(trace, verdict->stack);
-    sbx_perfetto_event_end(trace);
-    sbx_perfetto_close(trace, TRACK_STALL, end_ns);
-
-    char trigger[64], label[LABEL_BYTES];
-    snprintf(trigger, sizeof trigger, "trigger: %s", sbx_trigger_name(stall->trigger.kind));
-    sbx_thread_label(stall, stall->trigger.thread, label, sizeof label);
-    sbx_perfetto_event_begin(trace, SBX_PERFETTO_INSTANT, TRACK_STALL, 0, NULL);
-    sbx_perfetto_event_name(trace, trigger);
-    sbx_perfetto_note_text(trace, "thread", label);
-    sbx_perfetto_note_number(trace, "duration_ms", ms_of(sbx_stall_lasted_ns(stall)));
-    sbx_perfetto_note_count(trace, "threshold_ms", stall->trigger.threshold_ms);
-    sbx_perfetto_event_end(trace);
-}
-
 /* ---- the whole ---- */
 
 static int print_thread(struct printer *printer, uint32_t thread)
@@ -622,7 +421,7 @@ static int print_thread(struct printer *printer, uint32_t thread)
     if (result == 0) {
         print_states(printer, thread, &spans);
         print_messages(printer, thread, &spans);
-        print_counters(printer, thread);
+        sbx_perfetto_thread_counts(&printer->trace, printer->report, thread);
         print_samples(printer, thread);
     }
     sbx_thread_spans_finish(&spans);
@@ -638,17 +437,20 @@ int sbx_print_perfetto(const struct sbx_report *report, FILE *out)
     struct printer printer = {.report = report, .paths = paths, .slices_left = SLICES_MAX};
     sbx_perfetto_init(&printer.trace, out, report, paths,
                       sbx_history_begin_ns(report->stall, report->verdict.interval_begin_ns) - NS_PER_S);
-    print_tracks(&printer);
+    sbx_perfetto_all_tracks(&printer.trace, report);
     int result = 0;
     for (uint32_t thread = 0; thread < report->stall->thread_count && result == 0; thread++) {
         result = print_thread(&printer, thread);
     }
     if (result == 0) {
-        print_kernel_counts(&printer);
+        sbx_perfetto_kernel_counts(&printer.trace, report);
         result = print_wakes(&printer);
         print_tasks(&printer);
     }
-    print_verdict(&printer); /* last, because it also says what had to be left out */
+    const char *left_out = printer.slices_cut    ? "slices of later records"
+                           : printer.samples_cut ? "samples of later records"
+                                                 : NULL;
+    sbx_perfetto_verdict(&printer.trace, report, left_out); /* last, because it also says what had to be left out */
     int written = sbx_perfetto_finish(&printer.trace);
     for (size_t i = 0; i < sizeof printer.message_names / sizeof printer.message_names[0]; i++) {
         free(printer.message_names[i]);

@@ -36,7 +36,8 @@ static void name_by_place(const struct sbx_report *report, const struct sbx_stal
     const struct sbx_stall_module *module = &report->stall->modules[frame->module];
     char build_id[2 * sizeof module->build_id + 1];
     print_hex(module->build_id, module->build_id_bytes, build_id);
-    snprintf(out, SBX_STABLE_NAME_BYTES, "#%s+%llx", build_id, (unsigned long long)frame->offset);
+    uint64_t place = frame->function != 0 ? frame->function : frame->offset;
+    snprintf(out, SBX_STABLE_NAME_BYTES, "#%s+%llx", build_id, (unsigned long long)place);
 }
 
 static const char *base_name_of(const char *path)

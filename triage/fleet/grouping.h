@@ -10,7 +10,7 @@
 #include "stable_name.h"
 
 enum {
-    SBX_GROUPING_RULES = 1, /* goes up with every change of what is one issue */
+    SBX_GROUPING_RULES = 2, /* goes up with every change of what is one issue */
     SBX_GROUPING_STEPS = 5, /* of a longer path the first is kept, and the last ones */
     SBX_GROUPING_KEY_BYTES = 16,
     SBX_GROUPING_TEXT_BYTES = 1200,

@@ -8,6 +8,7 @@
 
 #include "cause.h"
 #include "names.h"
+#include "stall_before.h"
 
 struct facts {
     struct sbx_stall_fact *rows;
@@ -145,6 +146,15 @@ static void add_machine(struct facts *facts, const struct sbx_stall *stall)
     add(facts, SBX_FACT_MEMORY, 0, "%u GiB", 1u << (stall->platform.log2_ram_gib & 31));
 }
 
+static void add_before(struct facts *facts, const struct sbx_report *report)
+{
+    struct sbx_stall_before rows[SBX_BEFORE_ROWS];
+    size_t count = sbx_stall_before(report, rows);
+    for (size_t i = 0; i < count; i++) {
+        add(facts, SBX_FACT_BEFORE, (double)rows[i].us / 1e3, "%s", rows[i].function);
+    }
+}
+
 size_t sbx_stall_facts(const struct sbx_report *report, struct sbx_stall_fact facts_out[SBX_STALL_FACTS_MAX])
 {
     const struct sbx_verdict *verdict = &report->verdict;
@@ -154,6 +164,7 @@ size_t sbx_stall_facts(const struct sbx_report *report, struct sbx_stall_fact fa
     add_who(&facts, verdict, interval_ms);
     add(&facts, SBX_FACT_TRIGGER, interval_ms, "%s", sbx_trigger_name(report->stall->trigger.kind));
     add_machine(&facts, report->stall);
+    add_before(&facts, report);
     add_times(&facts, verdict);
     return facts.count;
 }

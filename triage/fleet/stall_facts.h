@@ -21,6 +21,7 @@ enum sbx_fact_kind {
     SBX_FACT_KERNEL = 10,
     SBX_FACT_CORES = 11,
     SBX_FACT_MEMORY = 12,
+    SBX_FACT_BEFORE = 13, /* what its thread did in the seconds before (stall_before.h): several a stall, or none */
     SBX_FACT_KINDS,
 };
 
@@ -31,7 +32,7 @@ struct sbx_stall_fact {
 };
 
 enum {
-    SBX_STALL_FACTS_MAX = 32
+    SBX_STALL_FACTS_MAX = 40
 };
 
 /* Of a report that sbx_attribute() has judged. Returns how many: each word of a kind once. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cause.h"
 #include "history.h"
@@ -82,7 +83,10 @@ static void put_family(struct sbx_json *json, const struct sbx_stall *stall)
     sbx_json_put_text(json, "role", stall->family.is_worker ? "worker" : "main");
     if (stall->family.is_worker) {
         put_id(json, "id", stall->family.id);
-        put_id(json, "parent", stall->family.parent);
+        static const uint8_t nobody[sizeof stall->family.parent]; /* a parent whose recorder had not begun */
+        if (memcmp(stall->family.parent, nobody, sizeof nobody) != 0) {
+            put_id(json, "parent", stall->family.parent);
+        }
     } else {
         put_id(json, "id", stall->session_id);
     }

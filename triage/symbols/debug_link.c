@@ -64,6 +64,25 @@ bool sbx_debug_link_read(int fd, char *name_out, size_t bytes)
     return true;
 }
 
+size_t sbx_debug_alternate_id(int fd, uint8_t *build_id_out)
+{
+    char link[PATH_MAX + SBX_BUILD_ID_BYTES_MAX];
+    size_t count = read_section(fd, ".gnu_debugaltlink", link, sizeof link);
+    const char *end = count == 0 ? NULL : memchr(link, '\0', count);
+    size_t id_bytes = end == NULL ? 0 : count - (size_t)(end + 1 - link);
+    if (id_bytes == 0 || id_bytes > SBX_BUILD_ID_BYTES_MAX) {
+        return 0;
+    }
+    memcpy(build_id_out, end + 1, id_bytes);
+    return id_bytes;
+}
+
+bool sbx_debug_may_be_split(int fd)
+{
+    char byte;
+    return read_section(fd, ".debug_addr", &byte, sizeof byte) > 0; /* split units have their addresses there */
+}
+
 /* Open `path` if it is a regular file with that build-id. */
 static int open_if_equal(const char *path, const uint8_t *build_id, size_t bytes)
 {

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "build_id.h"
+#include "debug_link.h"
 #include "symbol_worker.h"
 
 #define MAX_BYTES (UINT64_C(2) << 30)
@@ -256,28 +258,42 @@ int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *bui
     return result;
 }
 
-int sbx_debuginfod_image(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, size_t cache_bytes,
-                         struct sbx_symbol_image **image_out, char *why, size_t why_bytes)
+/* What dwz moved out of the file behind `fd`: the server has it by its own build-id. -1: nothing, or it has it not. */
+static int fetch_alternate(const struct sbx_debuginfod *server, int fd)
 {
-    int fd;
-    int result = sbx_debuginfod_fetch(server, build_id, bytes, &fd, why, why_bytes);
-    if (result != 0) {
-        return result;
-    }
-    int out = memfd_create("symbols", MFD_CLOEXEC);
-    if (out < 0) {
-        close(fd);
-        return -errno;
-    }
+    uint8_t build_id[SBX_BUILD_ID_BYTES_MAX];
+    char why[240];
+    int alternate = -1;
+    size_t bytes = sbx_debug_alternate_id(fd, build_id);
+    return bytes > 0 && sbx_debuginfod_fetch(server, build_id, bytes, &alternate, why, sizeof why) == 0 ? alternate
+                                                                                                        : -1;
+}
+
+/* Parse the file behind `fd` (taken), and what the server has besides, into `out`. */
+static int make_image(const struct sbx_debuginfod *server, int fd, const uint8_t *build_id, size_t bytes, int out,
+                      char *why, size_t why_bytes)
+{
     const struct sbx_making making = {.descriptors = &fd,
                                       .descriptor_count = 1,
-                                      .alternate = -1,
+                                      .alternate = fetch_alternate(server, fd),
                                       .build_id = build_id,
                                       .build_id_bytes = bytes,
                                       .name = "",
                                       .now_s = (uint64_t)time(NULL),
                                       .out = out};
-    result = sbx_symbol_worker_make(&making, 0, why, why_bytes);
+    return sbx_symbol_worker_make(&making, 0, why, why_bytes);
+}
+
+static int image_in_memory(const struct sbx_debuginfod *server, int fd, const uint8_t *build_id, size_t bytes,
+                           size_t cache_bytes, struct sbx_symbol_image **image_out, char *why, size_t why_bytes)
+{
+    int out = memfd_create("symbols", MFD_CLOEXEC);
+    if (out < 0) {
+        int result = -errno;
+        close(fd);
+        return result;
+    }
+    int result = make_image(server, fd, build_id, bytes, out, why, why_bytes);
     if (result != 0) {
         close(out);
         return result;
@@ -293,4 +309,42 @@ int sbx_debuginfod_image(const struct sbx_debuginfod *server, const uint8_t *bui
         snprintf(why, why_bytes, "what was read of it is no table of symbols");
     }
     return result;
+}
+
+/* Where the store has something that says something else, that stays, and counts. */
+static int image_in_store(const struct sbx_debuginfod *server, int fd, const uint8_t *build_id, size_t bytes,
+                          size_t cache_bytes, struct sbx_symbol_store *store, const struct sbx_store_draft *draft,
+                          int out, struct sbx_symbol_image **image_out, char *why, size_t why_bytes)
+{
+    enum sbx_store_outcome outcome;
+    int result = make_image(server, fd, build_id, bytes, out, why, why_bytes);
+    close(out);
+    if (result != 0) {
+        sbx_symbol_store_abandon(store, draft);
+        return result;
+    }
+    result = sbx_symbol_store_commit(store, draft, build_id, bytes, &outcome, NULL);
+    if (result == 0) {
+        result = sbx_symbol_store_find(store, build_id, bytes, (uint64_t)time(NULL), cache_bytes, image_out);
+    }
+    if (result != 0) {
+        snprintf(why, why_bytes, "it cannot be put into the store: %s", strerror(-result));
+    }
+    return result;
+}
+
+int sbx_debuginfod_image(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, size_t cache_bytes,
+                         struct sbx_symbol_store *store, struct sbx_symbol_image **image_out, char *why,
+                         size_t why_bytes)
+{
+    struct sbx_store_draft draft;
+    int fd, out;
+    int result = sbx_debuginfod_fetch(server, build_id, bytes, &fd, why, why_bytes);
+    if (result != 0) {
+        return result;
+    }
+    if (store != NULL && sbx_symbol_store_begin(store, &draft, &out) == 0) {
+        return image_in_store(server, fd, build_id, bytes, cache_bytes, store, &draft, out, image_out, why, why_bytes);
+    }
+    return image_in_memory(server, fd, build_id, bytes, cache_bytes, image_out, why, why_bytes);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "symbol_image.h"
+#include "symbol_store.h"
 
 struct sbx_debuginfod {
     const char *url;          /* http:// or https:// */
@@ -30,8 +31,10 @@ bool sbx_debuginfod_is_url(const char *url);
 int sbx_debuginfod_fetch(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, int *fd_out,
                          char *why, size_t why_bytes);
 
-/* The same, parsed completely; *image_out is given. Returns also as sbx_symbol_worker_make(). */
+/* The same, parsed completely, and put into `store` as what is added there (NULL, or where it cannot be written: into memory);
+ * *image_out is given. Returns also as sbx_symbol_worker_make(). */
 int sbx_debuginfod_image(const struct sbx_debuginfod *server, const uint8_t *build_id, size_t bytes, size_t cache_bytes,
-                         struct sbx_symbol_image **image_out, char *why, size_t why_bytes);
+                         struct sbx_symbol_store *store, struct sbx_symbol_image **image_out, char *why,
+                         size_t why_bytes);
 
 #endif

@@ -392,6 +392,9 @@ const char *sbx_dwarf_value_text(const struct sbx_dwarf_sections *sections, cons
         return sbx_dwarf_section_text(&sections->str, value->number);
     case DW_FORM_line_strp:
         return sbx_dwarf_section_text(&sections->line_str, value->number);
+    case DW_FORM_strp_sup:
+    case DW_FORM_GNU_strp_alt:
+        return sbx_dwarf_section_text(&sections->shared_str, value->number);
     case DW_FORM_strx:
     case DW_FORM_strx1:
     case DW_FORM_strx2:

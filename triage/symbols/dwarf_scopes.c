@@ -143,6 +143,7 @@ static bool find_header(struct sbx_dwarf_scopes *scopes, Dwarf_Die *unit_die, st
     Dwarf *dwarf = dwarf_cu_getdwarf(unit_die->cu);
     if (scopes->dwarf != dwarf) {
         sbx_dwarf_sections_read(dwarf_getelf(dwarf), &scopes->sections);
+        sbx_dwarf_sections_share(dwarf, &scopes->sections);
         scopes->dwarf = dwarf;
     }
     const uint8_t *at = unit_die->addr, *info = scopes->sections.info.bytes;

@@ -35,6 +35,14 @@ void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out)
     };
 }
 
+void sbx_dwarf_sections_share(Dwarf *dwarf, struct sbx_dwarf_sections *sections)
+{
+    Dwarf *shared = dwarf_getalt(dwarf);
+    if (shared != NULL) {
+        sections->shared_str.bytes = sbx_dwarf_section(dwarf_getelf(shared), "str", &sections->shared_str.count);
+    }
+}
+
 struct sbx_dwarf_bytes sbx_dwarf_section_from(const struct sbx_dwarf_section *section, uint64_t offset)
 {
     static const uint8_t none[1];
@@ -62,9 +70,15 @@ const char *sbx_dwarf_indexed_text(const struct sbx_dwarf_sections *sections, ui
     return bytes.ended ? NULL : sbx_dwarf_section_text(&sections->str, offset);
 }
 
-void sbx_dwarf_budget_add(struct sbx_dwarf_budget *budget, const struct sbx_dwarf_sections *sections)
+void sbx_dwarf_budget_add_one_of_many(struct sbx_dwarf_budget *budget, const struct sbx_dwarf_sections *sections)
 {
     uint64_t bytes = (uint64_t)sections->info.count + sections->abbrev.count + sections->line.count +
                      sections->ranges.count + sections->rnglists.count;
-    budget->left += STEPS_FREE + STEPS_A_BYTE * bytes;
+    budget->left += STEPS_A_BYTE * bytes;
+}
+
+void sbx_dwarf_budget_add(struct sbx_dwarf_budget *budget, const struct sbx_dwarf_sections *sections)
+{
+    budget->left += STEPS_FREE;
+    sbx_dwarf_budget_add_one_of_many(budget, sections);
 }

@@ -19,10 +19,15 @@ struct sbx_dwarf_section {
 /* Of a file, or of the parts that were split off one (`.debug_info.dwo`, ...). Borrowed from the Elf. */
 struct sbx_dwarf_sections {
     struct sbx_dwarf_section info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
+    struct sbx_dwarf_section
+        shared_str; /* of the file that dwz moved parts to; none until sbx_dwarf_sections_share() */
 };
 
 /* Compressed sections have to be decompressed before, as dwarf_begin_elf() does. */
 void sbx_dwarf_sections_read(Elf *elf, struct sbx_dwarf_sections *sections_out);
+
+/* Add what the file has in another (dwarf_getalt). */
+void sbx_dwarf_sections_share(Dwarf *dwarf, struct sbx_dwarf_sections *sections);
 
 /* The bytes from `offset` on; none when it lies behind the end. */
 struct sbx_dwarf_bytes sbx_dwarf_section_from(const struct sbx_dwarf_section *section, uint64_t offset);
@@ -40,6 +45,8 @@ struct sbx_dwarf_budget {
 };
 /* Add what these sections may cost. */
 void sbx_dwarf_budget_add(struct sbx_dwarf_budget *budget, const struct sbx_dwarf_sections *sections);
+/* The same for one of many files, which get nothing but for their bytes. */
+void sbx_dwarf_budget_add_one_of_many(struct sbx_dwarf_budget *budget, const struct sbx_dwarf_sections *sections);
 /* Spend; false, now and from now on, when it is more than there is. */
 static inline bool sbx_dwarf_spend(struct sbx_dwarf_budget *budget, uint64_t steps)
 {

@@ -59,6 +59,7 @@ struct sbx_dwarf_units *sbx_dwarf_units_create(Dwarf *dwarf, void *map, size_t m
     *reading =
         (struct sbx_dwarf_reading){.dwarf = dwarf, .places = places, .text_begin = text_begin, .text_end = text_end};
     sbx_dwarf_sections_read(dwarf_getelf(dwarf), &reading->sections);
+    sbx_dwarf_sections_share(dwarf, &reading->sections);
     sbx_dwarf_budget_add(&reading->budget, &reading->sections);
     reading->abbreviations = sbx_dwarf_abbreviations_create();
     reading->names = sbx_dwarf_names_create(places, symtab, dynsym, &reading->budget);

@@ -121,10 +121,10 @@ static void unpack(struct sbx_elf_bytes *opened)
         return;
     }
     elf_end(opened->elf);
-    if (opened->map != NULL) {
+    if (opened->map != NULL && !opened->is_piece) {
         munmap(opened->map, opened->bytes);
-        opened->map = NULL;
     }
+    opened->map = NULL;
     opened->elf = elf;
     opened->unpacked = copy;
     opened->unpacked_bytes = whole;
@@ -153,10 +153,21 @@ bool sbx_elf_bytes_begin(int fd, bool maps, struct sbx_elf_bytes *out)
     return opened.elf != NULL;
 }
 
+bool sbx_elf_bytes_begin_piece(void *piece, size_t bytes, struct sbx_elf_bytes *out)
+{
+    struct sbx_elf_bytes opened = {.fd = -1, .map = piece, .bytes = bytes, .is_piece = true};
+    opened.elf = elf_memory(piece, bytes);
+    if (opened.elf != NULL) {
+        unpack(&opened);
+    }
+    *out = opened;
+    return opened.elf != NULL;
+}
+
 void sbx_elf_bytes_forget(struct sbx_elf_bytes *bytes)
 {
     elf_end(bytes->elf);
-    if (bytes->map != NULL) {
+    if (bytes->map != NULL && !bytes->is_piece) {
         munmap(bytes->map, bytes->bytes);
     }
     free(bytes->unpacked);
@@ -165,7 +176,9 @@ void sbx_elf_bytes_forget(struct sbx_elf_bytes *bytes)
 void sbx_elf_bytes_end(struct sbx_elf_bytes *bytes)
 {
     sbx_elf_bytes_forget(bytes);
-    close(bytes->fd);
+    if (!bytes->is_piece) {
+        close(bytes->fd);
+    }
 }
 
 bool sbx_elf_has_section(Elf *elf, const char *wanted)
@@ -187,11 +200,12 @@ bool sbx_elf_has_section(Elf *elf, const char *wanted)
 /* The first bytes of a section, by the file itself: no more of it is read. */
 static bool read_begin(const struct sbx_elf_bytes *bytes, const GElf_Shdr *section, void *into, size_t count)
 {
-    if (bytes->unpacked != NULL) {
-        bool is_there = section->sh_size >= count && section->sh_offset <= bytes->unpacked_bytes &&
-                        count <= bytes->unpacked_bytes - section->sh_offset;
+    const char *memory = bytes->unpacked != NULL ? bytes->unpacked : bytes->is_piece ? bytes->map : NULL;
+    if (memory != NULL) {
+        size_t whole = bytes->unpacked != NULL ? bytes->unpacked_bytes : bytes->bytes;
+        bool is_there = section->sh_size >= count && section->sh_offset <= whole && count <= whole - section->sh_offset;
         if (is_there) {
-            memcpy(into, bytes->unpacked + section->sh_offset, count);
+            memcpy(into, memory + section->sh_offset, count);
         }
         return is_there;
     }

@@ -128,12 +128,23 @@ static const char *keep(struct sbx_provider_map *map, struct text text)
     return sbx_arena_intern(map->arena, copy);
 }
 
+static bool are_lines(struct text text)
+{
+    for (; text.at < text.end; text.at++) {
+        if ((*text.at < '0' || *text.at > '9') && *text.at != '-' && *text.at != ':' && *text.at != ',') {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int add_function(struct sbx_provider_map *map, uint64_t provider, struct text line)
 {
     struct sbx_provider_function function = {.provider = provider};
     struct text id = take_column(&line), number = take_column(&line), file = take_column(&line);
-    if (!read_hex(id, &function.id) || !read_decimal(number, &function.line) || line.at == line.end ||
-        memchr(line.at, '\t', (size_t)(line.end - line.at)) != NULL) {
+    struct text name = take_column(&line);
+    if (!read_hex(id, &function.id) || !read_decimal(number, &function.line) || name.at == name.end ||
+        (line.at != line.end && !are_lines(line))) {
         return 0;
     }
     if (map->count == SBX_PROVIDER_FUNCTIONS_MAX) {
@@ -149,8 +160,9 @@ static int add_function(struct sbx_provider_map *map, uint64_t provider, struct 
         map->room = room;
     }
     function.file = keep(map, file);
-    function.function = keep(map, line);
-    if (function.file == NULL || function.function == NULL) {
+    function.function = keep(map, name);
+    function.lines = keep(map, line);
+    if (function.file == NULL || function.function == NULL || function.lines == NULL) {
         return -ENOMEM;
     }
     map->functions[map->count++] = function;
@@ -313,6 +325,37 @@ const struct sbx_provider_function *sbx_provider_map_find(struct sbx_provider_ma
         found--;
     }
     return found;
+}
+
+uint32_t sbx_provider_line(const struct sbx_provider_function *function, uint32_t line)
+{
+    if (line == 0 || function->lines[0] == '\0') {
+        return line != 0 ? line : function->line;
+    }
+    for (const char *at = function->lines; *at != '\0';) {
+        unsigned long numbers[4] = {0, 0, 0, 0}; /* from, to, written from, to */
+        static const char between[] = "-:-";
+        char *end = NULL;
+        for (int i = 0; i < 4; i++) {
+            numbers[i] = strtoul(at, &end, 10);
+            at = end;
+            if (i < 3 && *at == between[i]) {
+                at++;
+            } else {
+                break;
+            }
+        }
+        if (line >= numbers[0] && line <= numbers[1]) {
+            unsigned long written = numbers[2] + (numbers[3] > numbers[2] ? line - numbers[0] : 0);
+            return written > UINT32_MAX ? function->line : (uint32_t)written;
+        }
+        at = strchr(at, ',');
+        if (at == NULL) {
+            break;
+        }
+        at++;
+    }
+    return function->line;
 }
 
 size_t sbx_provider_map_names(const struct sbx_provider_map *map)

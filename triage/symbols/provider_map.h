@@ -5,7 +5,10 @@
  * are called. Lines of text, columns parted by one tab:
  *
  *     stallbox-provider-map 1 <tab> NAME
- *     ID <tab> LINE <tab> FILE <tab> FUNCTION
+ *     ID <tab> LINE <tab> FILE <tab> FUNCTION [<tab> LINES]
+ *
+ * LINES, where what runs was made of what people wrote: which line a line of it was, as "FROM-TO:WRITTEN" or "FROM-TO:WRITTEN-WRITTEN", parted by
+ * commas. A line that is in none of them was that of the definition.
  *
  * ID in 16 hex digits, LINE (of the definition) in decimal, FILE and FUNCTION anything but tab and newline. A line that is
  * none of these is skipped: a runtime may have died in the middle of writing it. Of lines with one id that with the
@@ -29,6 +32,7 @@ struct sbx_provider_function {
     uint32_t line;    /* of its definition; 0 unknown */
     const char *file; /* "" unknown */
     const char *function;
+    const char *lines; /* "": lines are as they are told */
 };
 
 struct sbx_provider_map;
@@ -50,6 +54,9 @@ int sbx_provider_map_add_folder(struct sbx_provider_map *map, const char *folder
 
 /* What is known of a function, or NULL. Valid until something is added. */
 const struct sbx_provider_function *sbx_provider_map_find(struct sbx_provider_map *map, uint64_t provider, uint64_t id);
+
+/* Which line people wrote, for one that a frame of the function tells; 0, that nothing told, is that of the definition. */
+uint32_t sbx_provider_line(const struct sbx_provider_function *function, uint32_t line);
 
 /* How many functions there are, and all of them by runtime and id; of one id only that which counts. `each` is borrowed. */
 size_t sbx_provider_map_count(const struct sbx_provider_map *map);

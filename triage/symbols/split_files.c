@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol_bundle.h"
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t bytes = strlen(text), end_bytes = strlen(end);
@@ -24,7 +26,7 @@ bool sbx_split_files_is_part(const char *path)
 void sbx_split_files_open(struct sbx_split_files *files, const char *path)
 {
     struct stat status;
-    if (files->count == SBX_SPLIT_PARTS_MAX || !sbx_split_files_is_part(path)) {
+    if ((files->count == SBX_SPLIT_PARTS_MAX && files->bundle == NULL) || !sbx_split_files_is_part(path)) {
         return;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -32,7 +34,10 @@ void sbx_split_files_open(struct sbx_split_files *files, const char *path)
         close(fd);
         fd = -1;
     }
-    if (fd >= 0) {
+    if (fd >= 0 && files->bundle != NULL) {
+        (void)sbx_bundle_add(files->bundle, SBX_BUNDLE_PART, fd); /* its end says so */
+        close(fd);
+    } else if (fd >= 0) {
         files->descriptors[files->count++] = fd;
     }
 }

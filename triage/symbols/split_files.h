@@ -14,6 +14,7 @@
 struct sbx_split_files {
     int descriptors[SBX_SPLIT_PARTS_MAX];
     size_t count;
+    struct sbx_bundle_writer *bundle; /* NULL: none. Else files are copied into it, and none stays open */
 };
 
 /* Whether a file is called like a part. */

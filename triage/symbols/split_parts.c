@@ -13,11 +13,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dwarf_entries.h"
 #include "dwarf_text.h"
 #include "elf_bytes.h"
+#include "symbol_bundle.h"
 
 enum {
     UNITS_MAX = 1 << 20,
@@ -54,9 +56,16 @@ struct unit {
     uint32_t part, row; /* row: of the package's index */
 };
 
+struct mapping { /* a bundle; its members are pieces of it */
+    void *bytes;
+    size_t count;
+    struct mapping *next;
+};
+
 struct sbx_split_parts {
     struct part *parts;
-    size_t count;
+    size_t count, room;
+    struct mapping *mappings;
     struct unit *units; /* sorted by id */
     size_t unit_count, unit_room;
     uint64_t steps; /* that reading them may cost */
@@ -181,15 +190,21 @@ static int read_unit(struct sbx_split_parts *parts, struct part *part)
     return result;
 }
 
-/* A file's units; `fd` is taken. Returns 0, also when it is of no use, or -ENOMEM. */
-static int add_part(struct sbx_split_parts *parts, int fd, bool maps)
+/* A file's units; `file` is taken. Returns 0, also when it is of no use, or -ENOMEM. */
+static int add_part(struct sbx_split_parts *parts, struct sbx_elf_bytes file)
 {
-    struct part part = {.is_package = false};
+    struct part part = {.file = file};
     bool is_unread = false;
     size_t before = parts->unit_count;
-    if (!sbx_elf_bytes_begin(fd, maps, &part.file)) {
-        close(fd);
-        return 0;
+    if (parts->count == parts->room) {
+        size_t room = parts->room == 0 ? 64 : parts->room * 2;
+        struct part *grown = realloc(parts->parts, room * sizeof *grown);
+        if (grown == NULL) {
+            sbx_elf_bytes_end(&part.file);
+            return -ENOMEM;
+        }
+        parts->parts = grown;
+        parts->room = room;
     }
     part.is_package = sbx_elf_has_section(part.file.elf, ".debug_cu_index");
     bool is_bomb = sbx_elf_has_bomb(&part.file, &is_unread);
@@ -199,10 +214,62 @@ static int add_part(struct sbx_split_parts *parts, int fd, bool maps)
         return result == -ENOMEM ? result : 0;
     }
     struct sbx_dwarf_budget budget = {parts->steps};
-    sbx_dwarf_budget_add(&budget, &part.sections);
+    if (parts->count == 0) {
+        sbx_dwarf_budget_add(&budget, &part.sections);
+    } else {
+        sbx_dwarf_budget_add_one_of_many(&budget, &part.sections);
+    }
     parts->steps = budget.left;
     parts->parts[parts->count++] = part;
     return 0;
+}
+
+/* The parts of a bundle. */
+static int add_bundle(struct sbx_split_parts *parts, int fd)
+{
+    struct sbx_bundle bundle;
+    int result = sbx_bundle_read(fd, &bundle);
+    if (result != 0) {
+        return result == -ENOMEM ? result : 0;
+    }
+    size_t count = (size_t)lseek(fd, 0, SEEK_END);
+    struct mapping *mapping = calloc(1, sizeof *mapping);
+    void *bytes = mapping == NULL ? MAP_FAILED : mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) {
+        free(mapping);
+        free(bundle.members);
+        return -ENOMEM;
+    }
+    *mapping = (struct mapping){bytes, count, parts->mappings};
+    parts->mappings = mapping;
+    for (size_t i = 0; i < bundle.count && result == 0; i++) {
+        const struct sbx_bundle_member *member = &bundle.members[i];
+        struct sbx_elf_bytes file;
+        if (member->kind == SBX_BUNDLE_PART &&
+            sbx_elf_bytes_begin_piece((char *)bytes + member->offset, (size_t)member->bytes, &file)) {
+            result = add_part(parts, file);
+        }
+    }
+    free(bundle.members);
+    return result;
+}
+
+/* `fd` is taken. */
+static int add_file(struct sbx_split_parts *parts, int fd, bool maps)
+{
+    char begin[SBX_BUNDLE_BEGIN_BYTES];
+    struct sbx_elf_bytes file;
+    ssize_t got = pread(fd, begin, sizeof begin, 0);
+    if (got > 0 && sbx_bundle_is(begin, (size_t)got)) {
+        int result = add_bundle(parts, fd);
+        close(fd);
+        return result;
+    }
+    if (!sbx_elf_bytes_begin(fd, maps, &file)) {
+        close(fd);
+        return 0;
+    }
+    return add_part(parts, file);
 }
 
 static int by_id(const void *a, const void *b)
@@ -218,14 +285,10 @@ struct sbx_split_parts *sbx_split_parts_create(const int *descriptors, size_t co
 {
     elf_version(EV_CURRENT);
     struct sbx_split_parts *parts = calloc(1, sizeof *parts);
-    struct part *list = parts == NULL ? NULL : calloc(count + 1, sizeof *list);
-    int result = list == NULL ? -ENOMEM : 0;
-    if (parts != NULL) {
-        parts->parts = list;
-    }
+    int result = parts == NULL ? -ENOMEM : 0;
     for (size_t i = 0; i < count; i++) {
         if (result == 0) {
-            result = add_part(parts, descriptors[i], maps);
+            result = add_file(parts, descriptors[i], maps);
         } else {
             close(descriptors[i]);
         }
@@ -245,6 +308,12 @@ void sbx_split_parts_destroy(struct sbx_split_parts *parts)
     }
     for (size_t i = 0; i < parts->count; i++) {
         sbx_elf_bytes_end(&parts->parts[i].file);
+    }
+    while (parts->mappings != NULL) {
+        struct mapping *mapping = parts->mappings;
+        parts->mappings = mapping->next;
+        munmap(mapping->bytes, mapping->count);
+        free(mapping);
     }
     free(parts->parts);
     free(parts->units);

@@ -13,13 +13,13 @@
 #include "dwarf_sections.h"
 
 enum {
-    SBX_SPLIT_PARTS_MAX = 512 /* open files; projects of more are packed with dwp */
+    SBX_SPLIT_PARTS_MAX = 512 /* open files; more of them are given as a bundle (symbol_bundle.h) */
 };
 
 struct sbx_split_parts;
 
-/* `descriptors` are taken, also on failure; those of other files are closed. They are mapped as in
- * sbx_symbol_file_open_descriptors() when `maps`. NULL without memory, and when none is of use. */
+/* `descriptors`, of parts and of bundles of them, are taken, also on failure; those of other files are closed. They are mapped as in
+ * sbx_symbol_file_open_descriptors() when `maps`, and a bundle always. NULL without memory, and when none is of use. */
 struct sbx_split_parts *sbx_split_parts_create(const int *descriptors, size_t count, bool maps);
 void sbx_split_parts_destroy(struct sbx_split_parts *parts);
 

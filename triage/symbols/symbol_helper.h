@@ -21,8 +21,15 @@ void sbx_symbol_helper_stop(struct sbx_symbol_helper *helper);
 /* Kill it, so that whoever waits in sbx_symbol_helper_make() gets -EPIPE. Any thread, until stop; NULL is fine. */
 void sbx_symbol_helper_cancel(struct sbx_symbol_helper *helper);
 
-struct sbx_helper_making {
-    int in, out; /* the symbol file, and the empty file for its image: both stay the caller's */
+enum {
+    SBX_HELPER_IN_MAX = 8
+};
+struct sbx_helper_making {     /* all files stay the caller's */
+    int in[SBX_HELPER_IN_MAX]; /* symbol files of one build-id */
+    size_t in_count;
+    int alternate; /* what dwz moved out of them; -1: nothing */
+    int parts;     /* what was split off them: a part, or a bundle of them; -1: nothing */
+    int out;       /* the empty file for the image */
     uint8_t build_id[SBX_IMAGE_BUILD_ID_BYTES_MAX];
     size_t build_id_bytes;
     char name[SBX_IMAGE_NAME_BYTES];

@@ -4,26 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "elf_finder.h"
 #include "split_parts.h"
+#include "worker_limits.h"
 
 #define MEMORY_BYTES UINT64_C(4294967296) /* beside the files themselves, which are mapped */
 #define OUT_BYTES    UINT64_C(1073741824) /* of an image: ten times that of a program of 100 MB of code */
@@ -45,73 +41,6 @@ struct word {
 };
 
 /* ---- the worker ---- */
-
-#if defined(__x86_64__)
-#define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
-
-#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
-/* Memory, the descriptors it has, and its end; whatever else it asks for is refused, so that libdw goes on without the
- * files it would open by names that stand in the file. Returns 0 or -errno. */
-static int close_doors(void)
-{
-#ifdef OWN_ARCHITECTURE
-    static struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(read),
-        ALLOW(pread64),
-        ALLOW(write),
-        ALLOW(pwrite64),
-        ALLOW(lseek),
-        ALLOW(fstat),
-        ALLOW(close),
-        ALLOW(mmap),
-        ALLOW(munmap),
-        ALLOW(mremap),
-        ALLOW(mprotect),
-        ALLOW(madvise),
-        ALLOW(brk),
-        ALLOW(futex),
-        ALLOW(getrandom),
-        ALLOW(clock_gettime),
-        ALLOW(rt_sigreturn),
-        ALLOW(rt_sigprocmask),
-        ALLOW(exit),
-        ALLOW(exit_group),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-    };
-    const struct sock_fprog filter = {.len = sizeof program / sizeof program[0], .filter = program};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
-        return -errno;
-    }
-    return 0;
-#else
-    return -ENOSYS;
-#endif
-}
-
-/* A sanitizer's runtime takes terabytes of addresses and opens files: there the limits are its own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const bool has_limits = false;
-#else
-static const bool has_limits = true;
-#endif
-
-static bool set_limit(int resource, uint64_t limit)
-{
-    const struct rlimit both = {limit, limit + (resource == RLIMIT_CPU)}; /* the first ends it, and says why */
-    struct rlimit now;
-    if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < limit) {
-        return true; /* it is narrower already */
-    }
-    return setrlimit((__rlimit_resource_t)resource, &both) == 0;
-}
 
 static void say(int pipe, const struct word *word)
 {
@@ -198,15 +127,16 @@ static void work(const struct sbx_making *making, uint64_t memory_bytes, uint64_
     own.progress = tell_progress;
     own.context = &teller;
     static const int deaths[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGXCPU, SIGTERM};
-    for (size_t i = 0; has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
+    for (size_t i = 0; sbx_worker_has_limits && i < sizeof deaths / sizeof deaths[0]; i++) {
         signal(deaths[i], SIG_DFL); /* the caller's handlers would go on in the wrong process */
     }
     signal(SIGXFSZ, SIG_IGN); /* then a write fails, and says so */
-    bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 && set_limit(RLIMIT_CORE, 0) &&
-                 close_others(making, pipe);
-    if (has_limits) {
-        ready = ready && set_limit(RLIMIT_AS, memory_bytes + bytes_of(making)) && set_limit(RLIMIT_CPU, cpu_s) &&
-                set_limit(RLIMIT_FSIZE, OUT_BYTES) && close_doors() == 0;
+    bool ready = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
+                 sbx_worker_limit(RLIMIT_CORE, 0) && close_others(making, pipe);
+    if (sbx_worker_has_limits) {
+        ready = ready && sbx_worker_limit(RLIMIT_AS, memory_bytes + bytes_of(making)) &&
+                sbx_worker_limit(RLIMIT_CPU, cpu_s) && sbx_worker_limit(RLIMIT_FSIZE, OUT_BYTES) &&
+                sbx_worker_close_doors() == 0;
     }
     if (ready) {
         word.result = sbx_symbol_make(&own, &facts, word.why, sizeof word.why);

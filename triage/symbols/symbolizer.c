@@ -203,8 +203,8 @@ static void look_in_debuginfod(struct sbx_symbolizer *symbolizer, struct entry *
     if (symbolizer->debuginfod_failed_s != 0 && now_s() - symbolizer->debuginfod_failed_s < REMEMBER_S) {
         return;
     }
-    int result = sbx_debuginfod_image(symbolizer->debuginfod, entry->build_id, entry->bytes, CACHE_BYTES, &image, why,
-                                      sizeof why);
+    int result = sbx_debuginfod_image(symbolizer->debuginfod, entry->build_id, entry->bytes, CACHE_BYTES,
+                                      symbolizer->store, &image, why, sizeof why);
     if (result == -ENOENT || result == -ENODATA) {
         return;
     }

@@ -44,7 +44,7 @@ bool sbx_is_base_module(const struct sbx_stall_module *module, const char *modul
         "liblsan.so", "libgc.so",
         /* what event loops and calls by table are made of */
         "libglib-2.0.so", "libgobject-2.0.so", "libgthread-2.0.so", "libgio-2.0.so", "libffi.so", "libuv.so",
-        "libevent", "libev.so", "libdbus-1.so", "libsystemd.so", NULL};
+        "libevent", "libev.so", "libdbus-1.so", "libsystemd.so", "libQt5Core.so", "libQt6Core.so", NULL};
     return module->kind == SBX_MODULE_KIND_AGENT || module->kind == SBX_MODULE_KIND_VDSO ||
            module->kind == SBX_MODULE_KIND_OTHER || begins_with_one(module->name, names) ||
            (module->kind != SBX_MODULE_KIND_APP && begins_with_one(module_name, names));
@@ -164,7 +164,10 @@ bool sbx_is_base_function(const struct sbx_location *location)
         "stallbox_lua_" /* what joins Lua to us, compiled into the application */,
         "uv__" /* inside libuv, also where it is a part of the executable, as in node */,
         NULL};
-    static const char *const names[] = {"_start", "__libc_start_main" /* what called main */, "uv_run", NULL};
+    static const char *const names[] = {
+        "_start", "__libc_start_main" /* what called main */, "uv_run",
+        /* PostgreSQL's one wait for everything (latch.c), and for a lock on a table or row (proc.c, lock.c) */
+        "WaitEventSetWait", "WaitLatch", "WaitLatchOrSocket", "ProcSleep", "LockAcquireExtended", "LockAcquire", NULL};
     static const char *const folders[] = {"/usr/include/", "/usr/lib/gcc", "/usr/local/include/", "/rustc/", NULL};
     const char *function = location->function;
     size_t name_end = strcspn(function, "<("), begin = name_end;
@@ -198,13 +201,14 @@ bool sbx_is_runtime_library(const struct sbx_location *location)
 
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
 {
-    static const char *const sleeps[] = {"java.lang.Thread.sleep", NULL};
+    static const char *const sleeps[] = {"java.lang.Thread.sleep", "pg_sleep", NULL};
     /* Monitors, and who waits for a lock of java.util.concurrent. await() and Object.wait() are no locks. */
     static const char *const locks[] = {"ObjectMonitor::enter(",
                                         "ObjectMonitor::EnterI(",
                                         "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire",
                                         "java.util.concurrent.locks.AbstractQueuedLongSynchronizer.acquire",
                                         "java.util.concurrent.locks.StampedLock.acquire",
+                                        "ProcSleep" /* PostgreSQL, for another session */,
                                         NULL};
     static const char *const waits[] = {"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await",
                                         "java.lang.Object.wait", "java.util.concurrent.Semaphore.acquire",
@@ -490,6 +494,7 @@ const char *sbx_remark_on_function(const char *function)
          "SQLite asks again and again for a lock that another connection or process has on the database"},
         {"sqliteDefaultBusyCallback",
          "SQLite asks again and again for a lock that another connection or process has on the database"},
+        {"ProcSleep", "another session of PostgreSQL has the lock: pg_locks and pg_blocking_pids() tell which"},
     };
     return meaning_of(function, remarks, sizeof remarks / sizeof remarks[0]);
 }

@@ -18,6 +18,7 @@ enum {
     PENDING_MIN = 2 /* fewer lie in any queue at any time */
 };
 #define ASKED_BEFORE_NS (INT64_C(50) * 1000 * 1000) /* between queueing a task and waiting for it */
+#define WOKE_AFTER_NS   (INT64_C(5) * 1000 * 1000)
 #define PENDING_OLD_NS  (INT64_C(100) * 1000 * 1000)
 
 static int64_t later(int64_t a, int64_t b)
@@ -53,15 +54,20 @@ static const struct sbx_stall_task *of_waker(const struct sbx_stall *stall, uint
         if (record->kind != SBX_RECORD_WAKE || record->wait != wait) {
             continue;
         }
-        const struct sbx_stall_task *found = NULL;
+        const struct sbx_stall_task *found = NULL, *over = NULL;
         for (size_t k = 0; k < stall->task_count; k++) { /* the innermost that leads to who waits */
             const struct sbx_stall_task *task = &stall->tasks[k];
             bool runs = task->runner == (int32_t)record->thread && task->begun_ns <= record->end_ns &&
                         (task->runs || task->ended_ns >= record->end_ns);
             const struct sbx_stall_task *asked = runs ? asked_by(stall, task, waiter, from_ns) : NULL;
             found = asked != NULL && (found == NULL || task->begun_ns > found->begun_ns) ? asked : found;
+            bool was_last = !runs && !task->runs && task->runner == (int32_t)record->thread &&
+                            task->ended_ns <= record->end_ns && record->end_ns - task->ended_ns < WOKE_AFTER_NS &&
+                            (over == NULL || task->ended_ns > over->ended_ns);
+            over = was_last && !task->cancelled ? task : over;
         }
-        return found;
+        /* Or a queue that lets go who waits for a task when that is over, as Qt's does. */
+        return found != NULL || over == NULL || over->from != waiter || over->queued_ns < from_ns ? found : over;
     }
     return NULL;
 }
@@ -131,14 +137,15 @@ static int64_t common_ns(const struct sbx_stall_task *task, struct sbx_interval 
     return task->runner >= 0 ? end_ns - later(task->begun_ns, span.begin_ns) : 0;
 }
 
-/* The task of the same queue that ran for the longest time while this one lay there. */
+/* The task of the same queue that ran for the longest time while this one lay there. Not one of the thread that waited: that is not where
+ * its task was to run. */
 static const struct sbx_stall_task *find_blocker(const struct sbx_stall *stall, const struct waited *it)
 {
     const struct sbx_stall_task *found = NULL;
     for (size_t i = 0; i < stall->task_count; i++) {
         const struct sbx_stall_task *task = &stall->tasks[i];
-        if (task != it->task && is_same_queue(task, it->task) && common_ns(task, it->lay) > 0 &&
-            (found == NULL || common_ns(task, it->lay) > common_ns(found, it->lay))) {
+        if (task != it->task && is_same_queue(task, it->task) && task->runner != (int32_t)stall->trigger.thread &&
+            common_ns(task, it->lay) > 0 && (found == NULL || common_ns(task, it->lay) > common_ns(found, it->lay))) {
             found = task;
         }
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "envelope.h"
+#include "function_starts.h"
 #include "payload_encode.h"
 #include "payload_verify.h"
 #include "platform.h"
@@ -29,6 +30,7 @@ static int encode_once(const struct sbx_snapshot *snapshot, const struct sbx_red
         return result;
     }
     *record_count_out = redacted->record_count;
+    sbx_function_starts_fill(snapshot, redacted);
     uint8_t *payload;
     size_t payload_bytes;
     result =

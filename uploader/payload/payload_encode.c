@@ -12,7 +12,7 @@
 #include "envelope_format.h"
 
 enum {
-    COLUMNS_MAX = 66,
+    COLUMNS_MAX = 67,
     FORMAT = 1
 };
 
@@ -97,15 +97,40 @@ static void encode_processes(const struct sbx_redacted *redacted, Stallbox__V1__
     }
 }
 
+static bool has_functions(const struct sbx_redacted *redacted)
+{
+    for (size_t i = 0; i < redacted->frame_count; i++) {
+        if (redacted->frames[i].function != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As payload.proto says: most frames lie in the function of the one before, which takes a byte that compresses well. */
+static uint32_t function_of(const struct sbx_redacted_frame *frame, const struct sbx_redacted_frame *before)
+{
+    if (frame->function == 0 || frame->function > frame->offset) {
+        return SBX_FUNCTION_UNKNOWN;
+    }
+    bool is_same = before != NULL && before->module == frame->module && before->function == frame->function;
+    return is_same ? SBX_FUNCTION_SAME : (uint32_t)(frame->offset - frame->function) + SBX_FUNCTION_BEGINS;
+}
+
 static void encode_frames(const struct sbx_redacted *redacted, Stallbox__V1__Frames *out, struct columns *columns)
 {
     size_t rows = redacted->frame_count;
+    bool tells_functions = has_functions(redacted);
     COLUMN(out, module, rows);
     COLUMN(out, offset, rows);
     COLUMN(out, exact, rows);
+    COLUMN(out, function, tells_functions ? rows : 0);
     int64_t last = 0;
     for (size_t i = 0; i < rows && !columns->failed; i++) {
         const struct sbx_redacted_frame *frame = &redacted->frames[i];
+        if (tells_functions) {
+            out->function[i] = function_of(frame, i != 0 ? frame - 1 : NULL);
+        }
         out->module[i] = frame->module;
         out->offset[i] = (int64_t)frame->offset - last;
         last = (int64_t)frame->offset;

@@ -3,6 +3,7 @@
 #include "payload_fields.h"
 
 #include "envelope_format.h"
+#include "function_starts.h"
 #include "payload_numbers.h"
 #include "redacted.h"
 
@@ -104,6 +105,8 @@ const struct sbx_payload_field sbx_payload_fields[] = {
     COLUMN(SBX_IN_FRAMES, 2, SBX_FIELD_SINT, "offset", SBX_NUMBER_MAX,
            "place in that module's file; a runtime's function, line"),
     COLUMN(SBX_IN_FRAMES, 3, SBX_FIELD_BOOL, "exact", 1, "whether it is the interrupted instruction"),
+    LIST(SBX_IN_FRAMES, 4, "function", SBX_FUNCTION_BYTES_MAX + SBX_FUNCTION_BEGINS,
+         "how far before it its function begins in that file"),
     CHILD(13, SBX_IN_CALLSTACKS, "callstacks", "framing of the group below"),
     COLUMN(SBX_IN_CALLSTACKS, 1, SBX_FIELD_UINT, "frame", ROWS_MAX, "a row of frames"),
     COLUMN(SBX_IN_CALLSTACKS, 2, SBX_FIELD_UINT, "parent", ROWS_MAX, "its caller: so many rows back"),

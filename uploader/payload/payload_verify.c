@@ -342,6 +342,16 @@ static int check_modules(const struct walk *walk)
     return 0;
 }
 
+/* V5 and V6 of where functions begin: not in a hidden module, not before the file, and like the row before only where that is in
+ * the same module and tells it. `told` is the value, `before` that of the row before in the same module. */
+static bool is_function_sound(uint64_t told, uint64_t before, uint8_t kind, int64_t offset)
+{
+    bool has_code = kind != KIND_OTHER && kind != KIND_RUNTIME;
+    return told == SBX_FUNCTION_UNKNOWN ||
+           (has_code && (told == SBX_FUNCTION_SAME ? before != SBX_FUNCTION_UNKNOWN
+                                                   : told - SBX_FUNCTION_BEGINS <= (uint64_t)offset));
+}
+
 /* V2 and V6 of frames: offsets are sums of deltas. */
 static int check_frames(const struct walk *walk, const struct rows *rows)
 {
@@ -355,9 +365,14 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
     for (uint64_t i = 0; i < rows->modules; i++) {
         kinds[i] = (uint8_t)next(&kind_column);
     }
+    uint64_t told = survey_of(walk, SBX_IN_FRAMES, 4)->values, before = SBX_FUNCTION_UNKNOWN, last_module = UINT64_MAX;
+    if (told != 0 && told != rows->frames) {
+        return refuse(walk, "field frames.function: %" PRIu64 " values for %" PRIu64 " frames", told, rows->frames);
+    }
+    struct bytes functions = column(walk, SBX_IN_FRAMES, 4);
     int64_t offset = 0;
     for (uint64_t i = 0; i < rows->frames; i++) {
-        uint64_t module = next(&modules);
+        uint64_t module = next(&modules), function = next(&functions);
         offset += unzigzag(next(&offsets));
         if (offset < 0 || (uint64_t)offset > offset_max) {
             return refuse(walk, "field frames.offset: row %" PRIu64 " is %" PRId64 ", no place in a file", i, offset);
@@ -370,6 +385,11 @@ static int check_frames(const struct walk *walk, const struct rows *rows)
         if (kind == KIND_RUNTIME && (uint64_t)offset >> SBX_LOGICAL_LINE_BITS > rows->functions) {
             return refuse(walk, "field frames.offset: row %" PRIu64 " tells a function that is not there", i);
         }
+        if (!is_function_sound(function, module == last_module ? before : SBX_FUNCTION_UNKNOWN, kind, offset)) {
+            return refuse(walk, "field frames.function: row %" PRIu64 " tells no function of its module", i);
+        }
+        before = function;
+        last_module = module;
     }
     return 0;
 }

@@ -10,98 +10,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callstack_forest.h"
 #include "names.h"
-
-#define NS_PER_US INT64_C(1000)
+#include "redacted_records.h"
+#include "redaction_work.h"
 
 enum {
-    THREAD_NOT_KEPT = UINT32_MAX,
     WATCH_TIMEOUT_MAX_MS = 86400000, /* as agent/watch_table.h and the table of fields have it */
     AFTER_MAX_MS = 86400000,
     SBX_BURST_FRAMES_MAX = 32,
 };
 
-/* Everything one redaction works with. */
-struct work {
-    const struct sbx_snapshot *snapshot;
-    const struct sbx_redaction *redaction;
-    struct sbx_redacted *redacted;
-    uint64_t now_ns;     /* the trigger's end: zero of every time */
-    bool *kept;          /* by record of the snapshot */
-    uint32_t *ordinal;   /* by thread of the snapshot, or THREAD_NOT_KEPT */
-    uint32_t *thread_of; /* by ordinal: thread of the snapshot */
-    uint8_t *verdicts;   /* by module of the snapshot */
-    struct sbx_ordinal_map objects, waits;
-    struct sbx_callstack_forest forest;
-};
-
-/* ---- time ---- */
-
-/* To the nearest: a time that the recording rounded down by less than half of it (record_codec.h: all but those of samples)
- * comes back right. */
-static int64_t microseconds(int64_t ns)
-{
-    const int64_t half = NS_PER_US / 2;
-    int64_t us = ns / NS_PER_US, rest = ns % NS_PER_US; /* rest has the sign of ns */
-    return us + (rest >= half) - (rest < -half);
-}
-
-/* Microseconds from the trigger's end, within an hour of it; begin <= end stays true. */
-static int64_t relative_us(const struct work *work, uint64_t at_ns)
-{
-    int64_t us = microseconds((int64_t)(at_ns - work->now_ns));
-    const int64_t bound = (int64_t)SBX_LONGEST_US;
-    return us < -bound ? -bound : us > bound ? bound : us;
-}
-
-static uint64_t longest_us(uint64_t ns)
-{
-    uint64_t us = ns / (uint64_t)NS_PER_US;
-    return us < SBX_LONGEST_US ? us : SBX_LONGEST_US;
-}
-
-static uint64_t bounded(uint64_t value)
-{
-    return value < SBX_NUMBER_MAX ? value : SBX_NUMBER_MAX;
-}
-
-static int64_t bounded_difference(uint64_t value, uint64_t base)
-{
-    const int64_t bound = (int64_t)(SBX_NUMBER_MAX / 2); /* so that the delta of two of them is in bounds too */
-    int64_t difference = (int64_t)(value - base);
-    return difference < -bound ? -bound : difference > bound ? bound : difference;
-}
-
 /* ---- which records ---- */
-
-static bool died(const struct sbx_snapshot *snapshot)
-{
-    uint32_t kind = snapshot->header.trigger.kind;
-    return kind == SBX_TRIGGER_KILLED || kind == SBX_TRIGGER_CRASH;
-}
 
 /* Whether the rules let a record leave: it ended in the history and began before the trigger, or was taken because of
  * it. What was recorded after the trigger because it was asked for leaves too. When the process died, the trigger's end is
  * its last noted sign of life, and what is later is evidence too. */
-static bool is_in_time(const struct work *work, const struct sbx_record *record)
+static bool is_in_time(const struct sbx_redaction_work *work, const struct sbx_record *record)
 {
     if (record->thread >= work->snapshot->thread_count) {
         return false;
-    }
-    if (record->flags & SBX_FLAG_AT_TRIGGER) {
-        return true;
     }
     if (record->kind == SBX_RECORD_HOP && record->begin_ns <= work->now_ns) {
         return true; /* its task may run still, or the thread that was started: what is older is told as as old as the history */
     }
     uint64_t history_ns = (uint64_t)work->redaction->history_ms * 1000000u;
     uint64_t oldest_ns = work->now_ns > history_ns ? work->now_ns - history_ns : 0;
+    if ((record->flags & SBX_FLAG_AT_TRIGGER) != 0 && record->end_ns >= oldest_ns) {
+        return true; /* one that is older was taken because of a trigger before this one */
+    }
     uint64_t newest_ns = work->now_ns + (uint64_t)work->snapshot->header.trigger.after_ms * 1000000u;
-    return record->end_ns >= oldest_ns && (record->begin_ns <= newest_ns || died(work->snapshot));
+    return record->end_ns >= oldest_ns && (record->begin_ns <= newest_ns || sbx_redaction_died(work->snapshot));
 }
 
-static void choose_records(struct work *work, size_t records_max)
+static void choose_records(struct sbx_redaction_work *work, size_t records_max)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     size_t kept = 0, newest = 0;
@@ -119,7 +60,7 @@ static void choose_records(struct work *work, size_t records_max)
         kept++;
     }
     work->redacted->record_count = kept;
-    work->redacted->redactions.records_cut = (uint32_t)bounded(snapshot->record_count - kept);
+    work->redacted->redactions.records_cut = (uint32_t)sbx_redaction_bounded(snapshot->record_count - kept);
 }
 
 /* ---- threads ---- */
@@ -130,23 +71,9 @@ static bool is_main_thread(const struct sbx_snapshot *snapshot, uint32_t thread)
     return (it->entry.flags & SBX_THREAD_FLAG_MAIN) != 0 || it->index == snapshot->header.main_thread;
 }
 
-/* The thread of the snapshot with kernel id `tid`, the living one when the number was used twice. */
-static bool find_tid(const struct sbx_snapshot *snapshot, uint32_t tid, uint32_t *thread_out)
+static void give_ordinal(struct sbx_redaction_work *work, uint32_t thread)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < snapshot->thread_count && tid != 0; i++) {
-        const struct sbx_thread_entry *entry = &snapshot->threads[i].entry;
-        if (entry->tid == tid && (!found || entry->state == SBX_THREAD_LIVE)) {
-            found = true;
-            *thread_out = i;
-        }
-    }
-    return found;
-}
-
-static void give_ordinal(struct work *work, uint32_t thread)
-{
-    if (work->ordinal[thread] == THREAD_NOT_KEPT) {
+    if (work->ordinal[thread] == SBX_THREAD_NOT_KEPT) {
         work->ordinal[thread] = work->redacted->thread_count;
         work->thread_of[work->redacted->thread_count++] = thread;
     }
@@ -154,11 +81,11 @@ static void give_ordinal(struct work *work, uint32_t thread)
 
 /* The main thread first, then those that live or have a record, in the order of the recording. A dead thread without a
  * record is no news, unless somebody waited for it. */
-static void choose_threads(struct work *work)
+static void choose_threads(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
-        work->ordinal[i] = THREAD_NOT_KEPT;
+        work->ordinal[i] = SBX_THREAD_NOT_KEPT;
     }
     for (uint32_t i = 0; i < snapshot->thread_count; i++) {
         if (is_main_thread(snapshot, i)) {
@@ -178,35 +105,13 @@ static void choose_threads(struct work *work)
             continue;
         }
         give_ordinal(work, snapshot->records[i].thread);
-        if (find_tid(snapshot, snapshot->records[i].peer, &peer)) {
+        if (sbx_redaction_find_tid(snapshot, snapshot->records[i].peer, &peer)) {
             give_ordinal(work, peer);
         }
     }
 }
 
-/* Ordinal + 1 of the thread with kernel id `tid`; 0 when it is not among those kept. */
-static uint32_t peer_of(const struct work *work, uint32_t tid)
-{
-    uint32_t thread = 0;
-    if (!find_tid(work->snapshot, tid, &thread) || work->ordinal[thread] == THREAD_NOT_KEPT) {
-        return 0;
-    }
-    return work->ordinal[thread] + 1;
-}
-
-/* Ordinal + 1 of a lock or descriptor; which records share one is told from detail level 2 on. */
-static int object_of(struct work *work, uint64_t object, uint32_t *object_out)
-{
-    *object_out = 0;
-    if (object == 0 || work->redaction->detail_level < 2) {
-        return 0;
-    }
-    int result = sbx_ordinal_map_put(&work->objects, object, object_out, NULL);
-    *object_out += 1;
-    return result;
-}
-
-static int fill_thread(struct work *work, uint32_t ordinal)
+static int fill_thread(struct sbx_redaction_work *work, uint32_t ordinal)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     uint32_t index = work->thread_of[ordinal];
@@ -223,12 +128,13 @@ static int fill_thread(struct work *work, uint32_t ordinal)
     thread->flags = (is_main ? (uint32_t)SBX_THREAD_FLAG_MAIN : 0) | (entry->flags & SBX_THREAD_FLAG_LOOP) |
                     (ended ? (uint32_t)SBX_THREAD_FLAG_ENDED : 0);
     /* A call that began after the trigger is not the one the thread was in when it fired. */
-    if (entry->call_kind != 0 && !ended && (entry->call_begin_ns <= work->now_ns || died(snapshot))) {
+    if (entry->call_kind != 0 && !ended && (entry->call_begin_ns <= work->now_ns || sbx_redaction_died(snapshot))) {
         thread->call_kind = entry->call_kind < SBX_RECORD_KINDS ? entry->call_kind : 0;
         thread->call_op = entry->call_op < SBX_OP_MAX ? entry->call_op : 0;
-        thread->call_us = entry->call_begin_ns < work->now_ns ? longest_us(work->now_ns - entry->call_begin_ns) : 0;
-        thread->call_peer = peer_of(work, entry->call_peer);
-        int result = object_of(work, entry->call_object, &thread->call_object);
+        thread->call_us =
+            entry->call_begin_ns < work->now_ns ? sbx_redaction_longest_us(work->now_ns - entry->call_begin_ns) : 0;
+        thread->call_peer = sbx_redaction_peer(work, entry->call_peer);
+        int result = sbx_redaction_object(work, entry->call_object, &thread->call_object);
         if (result != 0) {
             return result;
         }
@@ -239,199 +145,10 @@ static int fill_thread(struct work *work, uint32_t ordinal)
     return sbx_callstack_forest_put(&work->forest, entry->last_stack, &thread->last_stack);
 }
 
-/* ---- records ---- */
-
-/* What the numbers of one thread's records are relative to. */
-struct thread_base {
-    uint64_t cpu_ns, alloc_count, alloc_bytes, message;
-    bool has_cpu, has_alloc;
-    bool has_usage;
-    uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches; /* of the last reading */
-    uint64_t kernel[SBX_KERNEL_COUNTS]; /* first value of each of the kernel's counts */
-    bool has_kernel[SBX_KERNEL_COUNTS];
-    int64_t last_count, last_bytes; /* of the row before: carried over a row that did not read the counters */
-};
-
-static void find_bases(const struct work *work, struct thread_base *bases)
-{
-    struct thread_base nobody = {.message = 0};
-    const struct sbx_snapshot *snapshot = work->snapshot;
-    for (size_t i = 0; i < snapshot->record_count; i++) {
-        if (!work->kept[i]) {
-            continue;
-        }
-        const struct sbx_record *record = &snapshot->records[i];
-        struct thread_base *base = &bases[work->ordinal[record->thread]];
-        if (record->kind == SBX_RECORD_HOP) { /* its message is that of who queued it */
-            uint32_t peer = peer_of(work, record->peer);
-            base = peer != 0 ? &bases[peer - 1] : &nobody;
-        }
-        if (!base->has_cpu && record->cpu_ns != 0) {
-            base->has_cpu = true;
-            base->cpu_ns = record->cpu_ns;
-        }
-        if (!base->has_alloc && (record->alloc_count != 0 || record->alloc_bytes != 0)) {
-            base->has_alloc = true;
-            base->alloc_count = record->alloc_count;
-            base->alloc_bytes = record->alloc_bytes;
-        }
-        if (record->message != 0 && (base->message == 0 || record->message < base->message)) {
-            base->message = record->message;
-        }
-    }
-    const struct sbx_trigger_entry *trigger = &snapshot->header.trigger;
-    uint32_t judged = work->redacted->trigger.thread;
-    if (trigger->message != 0 && judged < work->redacted->thread_count &&
-        (bases[judged].message == 0 || trigger->message < bases[judged].message)) {
-        bases[judged].message = trigger->message;
-    }
-}
-
-static uint64_t relative_message(const struct thread_base *base, uint64_t message)
-{
-    return message == 0 || message < base->message ? 0 : bounded(message - base->message + 1); /* the oldest is 1 */
-}
-
-/* How far a counter of the thread has grown since the last reading of its rows, which then is this one. */
-static uint32_t growth_of(uint32_t now, uint32_t *last, bool has_last)
-{
-    uint32_t growth = has_last && now > *last ? now - *last : 0;
-    *last = now;
-    return growth;
-}
-
-static void fill_usage(const struct sbx_record *record, struct thread_base *base, struct sbx_redacted_record *row)
-{
-    bool has = base->has_usage;
-    row->minor_faults = growth_of(record->minor_faults, &base->minor_faults, has);
-    row->major_faults = growth_of(record->major_faults, &base->major_faults, has);
-    row->voluntary_switches = growth_of(record->voluntary_switches, &base->voluntary_switches, has);
-    row->involuntary_switches = growth_of(record->involuntary_switches, &base->involuntary_switches, has);
-    base->has_usage = true;
-}
-
-/* Ordinal + 1 of a wait id: it only joins a wait with who ended it. */
-static int wait_of(struct work *work, uint32_t wait, uint32_t *wait_out)
-{
-    if (wait == 0) {
-        return 0;
-    }
-    int result = sbx_ordinal_map_put(&work->waits, wait, wait_out, NULL);
-    *wait_out += 1;
-    return result;
-}
-
-/* Totals since the machine started would tell one machine from another: only their growth leaves. */
-static uint64_t kernel_count_of(const struct sbx_record *record, struct thread_base *base)
-{
-    uint32_t what = record->op;
-    if (what >= SBX_KERNEL_COUNTS) {
-        return 0;
-    }
-    if (what == SBX_KERNEL_SWAPPED_KIB) {
-        return record->amount;
-    }
-    if (!base->has_kernel[what]) {
-        base->has_kernel[what] = true;
-        base->kernel[what] = record->amount;
-    }
-    return record->amount > base->kernel[what] ? record->amount - base->kernel[what] : 0;
-}
-
-static int fill_record(struct work *work, const struct sbx_record *record, struct thread_base *bases,
-                       struct sbx_redacted_record *row)
-{
-    struct thread_base *base = &bases[work->ordinal[record->thread]];
-    row->thread = work->ordinal[record->thread];
-    row->kind = record->kind < SBX_RECORD_KINDS ? record->kind : 0;
-    row->op = record->op < SBX_OP_MAX ? record->op : 0;
-    row->flags = record->flags & (SBX_FLAG_AT_TRIGGER | SBX_FLAG_FAILED | SBX_FLAG_USAGE | SBX_FLAG_IN_CALL |
-                                  SBX_FLAG_OPEN | SBX_FLAG_CANCELLED | SBX_FLAG_MERGED);
-    row->repeats = record->repeats;
-    if ((record->flags & SBX_FLAG_USAGE) != 0) {
-        fill_usage(record, base, row);
-    }
-    if (record->fd_class <=
-        SBX_FD_LAST) { /* what kind of thing was waited for: a cause hangs on it, nobody is told apart by it */
-        row->flags |= (uint32_t)record->fd_class << 8;
-    }
-    row->end_us = relative_us(work, record->end_ns);
-    const int64_t history_us = (int64_t)work->redaction->history_ms * 1000;
-    if (record->kind == SBX_RECORD_HOP && row->end_us < -history_us) {
-        row->end_us = -history_us;
-    }
-    int64_t begin_us = relative_us(work, record->begin_ns < record->end_ns ? record->begin_ns : record->end_ns);
-    row->duration_us =
-        (uint64_t)(row->end_us - begin_us) < SBX_LONGEST_US ? (uint64_t)(row->end_us - begin_us) : SBX_LONGEST_US;
-    if (record->cpu_ns != 0) {
-        row->has_cpu = true;
-        row->cpu_us = microseconds(bounded_difference(record->cpu_ns, base->cpu_ns));
-    }
-    if (record->alloc_count != 0 || record->alloc_bytes != 0) {
-        base->last_count = bounded_difference(record->alloc_count, base->alloc_count);
-        base->last_bytes = bounded_difference(record->alloc_bytes, base->alloc_bytes);
-    }
-    row->alloc_count = base->last_count;
-    row->alloc_bytes = base->last_bytes;
-    row->peer = peer_of(work, record->peer);
-    row->message = record->kind != SBX_RECORD_HOP ? relative_message(base, record->message)
-                   : row->peer != 0               ? relative_message(&bases[row->peer - 1], record->message)
-                                                  : 0;
-    row->amount = bounded(record->kind == SBX_RECORD_KERNEL ? kernel_count_of(record, base) : record->amount);
-    int result = object_of(work, record->object, &row->object);
-    if (result == 0) {
-        result = wait_of(work, record->wait, &row->wait);
-    }
-    if (result == 0 && record->stack == SBX_STACK_OVERFLOW) {
-        row->stack = UINT32_MAX; /* becomes callstack_count + 1 when that is known */
-    } else if (result == 0) {
-        result = sbx_callstack_forest_put(&work->forest, record->stack, &row->stack);
-    }
-    return result;
-}
-
-/* Lay the kept records down by thread; within a thread they come by end, as the snapshot has them. */
-static int fill_records(struct work *work)
-{
-    struct sbx_redacted *redacted = work->redacted;
-    const struct sbx_snapshot *snapshot = work->snapshot;
-    struct thread_base *bases = calloc((size_t)redacted->thread_count + 1, sizeof *bases);
-    size_t *next = calloc((size_t)redacted->thread_count + 1, sizeof *next);
-    int result = -ENOMEM;
-    if (bases == NULL || next == NULL) {
-        goto free_scratch;
-    }
-    find_bases(work, bases);
-    redacted->trigger.message =
-        redacted->trigger.thread < redacted->thread_count
-            ? relative_message(&bases[redacted->trigger.thread], snapshot->header.trigger.message)
-            : 0;
-    for (size_t i = 0; i < snapshot->record_count; i++) {
-        if (work->kept[i]) {
-            redacted->threads[work->ordinal[snapshot->records[i].thread]].record_count++;
-        }
-    }
-    for (uint32_t i = 1; i < redacted->thread_count; i++) {
-        next[i] = next[i - 1] + redacted->threads[i - 1].record_count;
-    }
-    result = 0;
-    for (size_t i = 0; i < snapshot->record_count && result == 0; i++) {
-        if (work->kept[i]) {
-            uint32_t thread = work->ordinal[snapshot->records[i].thread];
-            result = fill_record(work, &snapshot->records[i], bases, &redacted->records[next[thread]++]);
-        }
-    }
-
-free_scratch:
-    free(bases);
-    free(next);
-    return result;
-}
-
 /* ---- watches and deadlines ---- */
 
 /* The threads that made promises are among those kept. */
-static void choose_threads_of_watches(struct work *work)
+static void choose_threads_of_watches(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     for (uint32_t i = 0; i < snapshot->watch_count; i++) {
@@ -442,7 +159,7 @@ static void choose_threads_of_watches(struct work *work)
 }
 
 /* Of a name its hash leaves, cut so that it cannot be taken for an address. What began after the trigger is no news. */
-static int fill_watches(struct work *work)
+static int fill_watches(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     struct sbx_redacted *redacted = work->redacted;
@@ -458,14 +175,14 @@ static int fill_watches(struct work *work)
         }
         /* A beat after the trigger, while recording went on, is not what fired. */
         uint64_t begin_ns = is_triggers ? snapshot->header.trigger.begin_ns : watch->begin_ns;
-        uint32_t thread = watch->thread < snapshot->thread_count ? work->ordinal[watch->thread] : THREAD_NOT_KEPT;
+        uint32_t thread = watch->thread < snapshot->thread_count ? work->ordinal[watch->thread] : SBX_THREAD_NOT_KEPT;
         redacted->watches[redacted->watch_count++] = (struct sbx_redacted_watch){
             .kind = watch->kind,
             .state = sbx_watch_state_of(watch->word),
-            .thread = thread != THREAD_NOT_KEPT ? thread + 1 : 0,
+            .thread = thread != SBX_THREAD_NOT_KEPT ? thread + 1 : 0,
             .what = watch->what & SBX_NUMBER_MAX,
             .timeout_ms = watch->timeout_ms < WATCH_TIMEOUT_MAX_MS ? watch->timeout_ms : WATCH_TIMEOUT_MAX_MS,
-            .age_us = begin_ns < work->now_ns ? longest_us(work->now_ns - begin_ns) : 0,
+            .age_us = begin_ns < work->now_ns ? sbx_redaction_longest_us(work->now_ns - begin_ns) : 0,
         };
         redacted->trigger.watch = is_triggers ? redacted->watch_count : redacted->trigger.watch;
     }
@@ -475,7 +192,7 @@ static int fill_watches(struct work *work)
 /* ---- queues ---- */
 
 /* How many tasks came and went is told for the last seconds only: totals would tell how long the process has run. */
-static int fill_queues(struct work *work)
+static int fill_queues(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     struct sbx_redacted *redacted = work->redacted;
@@ -489,7 +206,7 @@ static int fill_queues(struct work *work)
         const struct sbx_queue_entry *queue = &snapshot->queues[i];
         struct sbx_redacted_queue row = {.op = queue->op};
         uint64_t gone = queue->begun + queue->cancelled;
-        row.pending = bounded(queue->queued > gone ? queue->queued - gone : 0);
+        row.pending = sbx_redaction_bounded(queue->queued > gone ? queue->queued - gone : 0);
         for (uint32_t k = 0; k < SBX_QUEUE_WINDOWS; k++) {
             const struct sbx_queue_window *window = &queue->windows[k];
             if (now - window->number < SBX_QUEUE_WINDOWS && window->queued + window->begun != 0) {
@@ -501,7 +218,7 @@ static int fill_queues(struct work *work)
         if (row.pending == 0 && row.window_ms == 0) {
             continue;
         }
-        int result = object_of(work, queue->queue, &row.object);
+        int result = sbx_redaction_object(work, queue->queue, &row.object);
         if (result != 0) {
             return result;
         }
@@ -512,7 +229,7 @@ static int fill_queues(struct work *work)
 
 /* ---- the rest ---- */
 
-static void fill_trigger(struct work *work)
+static void fill_trigger(struct sbx_redaction_work *work)
 {
     const struct sbx_trigger_entry *trigger = &work->snapshot->header.trigger;
     struct sbx_redacted *redacted = work->redacted;
@@ -525,17 +242,18 @@ static void fill_trigger(struct work *work)
     redacted->trigger.after_ms = trigger->after_ms < AFTER_MAX_MS ? trigger->after_ms : AFTER_MAX_MS;
     redacted->trigger.frames = trigger->frames < SBX_BURST_FRAMES_MAX ? trigger->frames : SBX_BURST_FRAMES_MAX;
     redacted->trigger.message_kind = trigger->message_kind < SBX_MESSAGE_KINDS ? trigger->message_kind : 0;
-    redacted->trigger.duration_us =
-        trigger->begin_ns != 0 && trigger->begin_ns < work->now_ns ? longest_us(work->now_ns - trigger->begin_ns) : 0;
+    redacted->trigger.duration_us = trigger->begin_ns != 0 && trigger->begin_ns < work->now_ns
+                                        ? sbx_redaction_longest_us(work->now_ns - trigger->begin_ns)
+                                        : 0;
     for (uint32_t i = 0; i < work->snapshot->thread_count; i++) {
-        if (work->snapshot->threads[i].index == trigger->thread && work->ordinal[i] != THREAD_NOT_KEPT) {
+        if (work->snapshot->threads[i].index == trigger->thread && work->ordinal[i] != SBX_THREAD_NOT_KEPT) {
             redacted->trigger.thread = work->ordinal[i];
         }
     }
 }
 
 /* How far back the rows reach: to the oldest begin, but not beyond what the rules let be told. */
-static void fill_history(struct work *work)
+static void fill_history(struct sbx_redaction_work *work)
 {
     struct sbx_redacted *redacted = work->redacted;
     int64_t oldest_us = 0;
@@ -551,7 +269,7 @@ static void fill_history(struct work *work)
 }
 
 /* The numbers by which the machine knows them stay here. */
-static int fill_processes(struct work *work)
+static int fill_processes(struct sbx_redaction_work *work)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     struct sbx_redacted *redacted = work->redacted;
@@ -568,7 +286,7 @@ static int fill_processes(struct work *work)
     return 0;
 }
 
-static void fill_age(struct work *work)
+static void fill_age(struct sbx_redaction_work *work)
 {
     static const uint64_t bucket_ends_s[] = {60, 600, 3600, 86400};
     const struct sbx_recording_header *header = &work->snapshot->header;
@@ -584,7 +302,7 @@ static void fill_age(struct work *work)
 }
 
 /* How a stall ended: no thread, no record, no count. */
-static int redact_end(struct work *work)
+static int redact_end(struct sbx_redaction_work *work)
 {
     fill_trigger(work);
     fill_age(work);
@@ -592,7 +310,7 @@ static int redact_end(struct work *work)
     return sbx_callstack_forest_write(&work->forest, work->redacted);
 }
 
-static int redact(struct work *work, size_t records_max)
+static int redact(struct sbx_redaction_work *work, size_t records_max)
 {
     const struct sbx_snapshot *snapshot = work->snapshot;
     struct sbx_redacted *redacted = work->redacted;
@@ -603,7 +321,7 @@ static int redact(struct work *work, size_t records_max)
     sbx_callstack_forest_init(&work->forest, snapshot, work->verdicts);
     if (snapshot->header.trigger.kind == SBX_TRIGGER_END) {
         for (uint32_t i = 0; i < snapshot->thread_count; i++) {
-            work->ordinal[i] = THREAD_NOT_KEPT;
+            work->ordinal[i] = SBX_THREAD_NOT_KEPT;
         }
         return redact_end(work);
     }
@@ -617,7 +335,7 @@ static int redact(struct work *work, size_t records_max)
     if (redacted->records == NULL || redacted->threads == NULL) {
         return -ENOMEM;
     }
-    int result = fill_records(work);
+    int result = sbx_redacted_fill_records(work);
     if (result == 0) {
         result = fill_processes(work);
     }
@@ -644,7 +362,7 @@ static int redact(struct work *work, size_t records_max)
     fill_history(work);
     redacted->redactions.objects_renumbered = work->objects.count;
     for (int i = 0; i < SBX_DROP_COUNT; i++) {
-        redacted->drops[i] = bounded(snapshot->drops[i]);
+        redacted->drops[i] = sbx_redaction_bounded(snapshot->drops[i]);
     }
     return 0;
 }
@@ -655,7 +373,7 @@ int sbx_redacted_create(const struct sbx_snapshot *snapshot, const struct sbx_re
     if (redaction->detail_level == 0) {
         return -EPERM;
     }
-    struct work work = {.snapshot = snapshot, .redaction = redaction};
+    struct sbx_redaction_work work = {.snapshot = snapshot, .redaction = redaction};
     work.now_ns = snapshot->header.trigger.end_ns != 0 ? snapshot->header.trigger.end_ns : snapshot->header.snapshot_ns;
     work.redacted = calloc(1, sizeof *work.redacted);
     work.kept = calloc(snapshot->record_count + 1, sizeof *work.kept);

@@ -38,6 +38,8 @@ struct sbx_redacted_process {
 struct sbx_redacted_frame {
     uint32_t module; /* row; module_count: end marker; + 1: generated code; + 2: frames left out */
     uint64_t offset; /* of a runtime: function + 1 and line, as payload.proto says */
+    uint64_t
+        function; /* where its function begins, as the module's unwind data tell; 0: not known (function_starts.h) */
     bool exact;
 };
 

@@ -2,6 +2,7 @@
 /* family_host.c - a program that leaves processes behind, as daemons and services do.
  *
  *   family_host daemon FOLDER STATUS NAME...   start each NAME as a daemon does (fork, setsid, fork, exec), exit with STATUS
+ *   family_host forks FOLDER STATUS NAME...    the same without the exec
  *   family_host worker FOLDER NAME             what was started: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
  *
  * A worker waits in poll() and does what a letter in its fifo says: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x call exec
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,9 @@
 
 static const char *own_path, *folder;
 
-static void start_apart(const char *name)
+static int work(const char *name);
+
+static void start_apart(const char *name, bool calls_exec)
 {
     pid_t first = fork();
     if (first == 0) {
@@ -30,6 +34,9 @@ static void start_apart(const char *name)
         int null = open("/dev/null", O_RDWR);
         for (int fd = 0; fd < 3; fd++) {
             (void)dup2(null, fd);
+        }
+        if (!calls_exec) {
+            _exit(work(name));
         }
         execl(own_path, own_path, "worker", folder, name, (char *)NULL);
         _exit(127);
@@ -68,7 +75,7 @@ static void obey(char letter, const char *name)
         execl(own_path, own_path, "worker", folder, name, (char *)NULL);
         _exit(127);
     case 'u':
-        start_apart("next");
+        start_apart("next", true);
         exit(0);
     default:
         break;
@@ -103,12 +110,12 @@ int main(int argc, char **argv)
         folder = argv[2];
         return work(argv[3]);
     }
-    if (argc < 4 || strcmp(argv[1], "daemon") != 0) {
+    if (argc < 4 || (strcmp(argv[1], "daemon") != 0 && strcmp(argv[1], "forks") != 0)) {
         return 2;
     }
     folder = argv[2];
     for (int i = 4; i < argc; i++) {
-        start_apart(argv[i]);
+        start_apart(argv[i], strcmp(argv[1], "daemon") == 0);
     }
     if (strcmp(argv[3], "kill") == 0) {
         raise(SIGKILL);

@@ -5,6 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+enum {
+    EVENT = 60 /* the slow one: a second passes before it, so that the recorder is there on a busy machine too */
+};
+
 static volatile uint64_t sink;
 
 #ifdef WITH_ANOTHER_FUNCTION
@@ -49,13 +53,49 @@ static void sync_contacts(void)
     sink += 3;
 }
 
+/* One function, slow in one of five places. */
+static __attribute__((noinline)) void index_mail(int way)
+{
+    int64_t end = now_ms() + 900;
+    switch (way) {
+    case '1':
+        while (now_ms() < end)
+            for (uint64_t i = 0; i < 10000; i++)
+                sink = sink * 3935559000370003845u + i;
+        break;
+    case '2':
+        while (now_ms() < end)
+            for (uint64_t i = 0; i < 10000; i++)
+                sink = (sink ^ i) * 2691343689449507681u;
+        break;
+    case '3':
+        while (now_ms() < end)
+            for (uint64_t i = 0; i < 10000; i++)
+                sink = (sink << 7 ^ sink >> 9) + i;
+        break;
+    case '4':
+        while (now_ms() < end)
+            for (uint64_t i = 0; i < 10000; i++)
+                sink += sink / (i + 3) + i;
+        break;
+    default:
+        while (now_ms() < end)
+            for (uint64_t i = 0; i < 10000; i++)
+                sink -= i * i * i + 11;
+        break;
+    }
+    sink++;
+}
+
 static void handle_event(int number, const char *what)
 {
-    if (number == 10 && strcmp(what, "inbox") == 0)
+    if (number == EVENT && strcmp(what, "inbox") == 0)
         open_inbox();
-    else if (number == 10 && strcmp(what, "settings") == 0)
+    else if (number == EVENT && strcmp(what, "settings") == 0)
         save_settings();
-    else if (number == 10)
+    else if (number == EVENT && strncmp(what, "index", 5) == 0)
+        index_mail(what[5]);
+    else if (number == EVENT)
         sync_contacts();
 #ifdef WITH_ANOTHER_FUNCTION
     sink += (uint64_t)count_flags(number);
@@ -65,7 +105,7 @@ static void handle_event(int number, const char *what)
 
 int main(int argc, char **argv)
 {
-    for (int number = 0; number < 20; number++) {
+    for (int number = 0; number < EVENT + 10; number++) {
         poll(NULL, 0, 20);
         handle_event(number, argc > 1 ? argv[1] : "");
     }

@@ -63,7 +63,7 @@ static void put_text(napi_env env, napi_value array, uint32_t index, const char 
     napi_set_element(env, array, index, value);
 }
 
-/* [name, script, place, line, is the id that of the three, id] */
+/* [name, script, place, line, is the id that of file, place and source, id] */
 static void tell(struct asked *asked, const struct js_description *told)
 {
     const struct js_description it = *told;
@@ -72,10 +72,7 @@ static void tell(struct asked *asked, const struct js_description *told)
         asked->next++;
     }
     size_t at = asked->next++, skip = js_path_prefix_bytes(&the_v8.roots, it.file, it.file_bytes);
-    char name[JS_NAME_BYTES + 1];
-    memcpy(name, it.name, it.name_bytes);
-    name[it.name_bytes] = '\0';
-    uint64_t id = stallbox_function_id(it.file + skip, it.file_bytes - skip, it.position, name);
+    uint64_t id = v8_id_of(&it, skip);
     napi_create_array(asked->env, &frame);
     put_text(asked->env, frame, 0, it.name, it.name_bytes);
     put_text(asked->env, frame, 1, it.file, it.file_bytes);

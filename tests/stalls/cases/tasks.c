@@ -61,21 +61,11 @@ static int run_task(int waits)
     return has_one;
 }
 
-/* Inlined: it is nobody's part of a stall. */
-static inline __attribute__((always_inline)) void compute_ms(int ms)
-{
-    for (int64_t until_ns = stall_now_ns() + ms * INT64_C(1000000); stall_now_ns() < until_ns;) {
-        for (int i = 0; i < 2000; i++) {
-            stall_sink += (uint64_t)i * 3;
-        }
-    }
-}
-
 /* ---- a thread posts to the loop ---- */
 
 static STALL_FUNCTION void redraw_chart(void)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     STALL_STAY();
 }
 
@@ -122,7 +112,7 @@ static void prepare_worker(void)
 
 static STALL_FUNCTION void rebuild_cache(void)
 {
-    compute_ms(1600);
+    STALL_COMPUTE_MS(1600);
     STALL_STAY();
 }
 
@@ -155,7 +145,7 @@ static STALL_FUNCTION void await_price(int n)
 /* The task itself is slow, and did not lie: that is a wait. */
 static STALL_FUNCTION void price_slowly(void)
 {
-    compute_ms(1500);
+    STALL_COMPUTE_MS(1500);
     look_up_price();
     STALL_STAY();
 }

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # stalls.py CASE - one stall in a handler of an asyncio loop, as truth.tsv says it.
 import asyncio
+import concurrent.futures
+import fcntl
 import gc
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -162,6 +165,99 @@ def stop_worker():
     thread.join()
 
 
+def score(order):
+    total = 0
+    for digit in range(40):
+        total += order * digit % 11
+    return total
+
+
+def rank_orders():
+    end = time.thread_time() + SECONDS
+    while time.thread_time() < end:
+        sorted(range(4000), key=score)
+
+
+def parse_prices():
+    # A thousand exceptions in each row.
+    end = time.thread_time() + SECONDS
+    while time.thread_time() < end:
+        for _ in range(1000):
+            try:
+                int("12,5")
+            except ValueError:
+                pass
+
+
+stock = threading.Condition()
+
+
+def count_stock():
+    started.set()
+    busy_until(time.thread_time() + SECONDS)
+    with stock:
+        stock.notify()
+
+
+def reserve_item():
+    with stock:
+        thread = threading.Thread(target=count_stock)
+        thread.start()
+        stock.wait()
+    thread.join()
+
+
+def rebuild_index():
+    started.set()
+    busy_until(time.thread_time() + SECONDS)
+
+
+def search_pool():
+    # The only thread of the pool has other work.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(rebuild_index)
+        started.wait()
+        pool.submit(len, "").result()
+
+
+def answer_late(listener):
+    connection, _ = listener.accept()
+    time.sleep(SECONDS)
+    connection.sendall(b"1.08")
+
+
+def fetch_rate():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=answer_late, args=(listener,)).start()
+        with socket.create_connection(listener.getsockname()) as connection:
+            connection.recv(16)
+
+
+def read_export():
+    with subprocess.Popen(["sh", "-c", "sleep %s; echo done" % SECONDS], stdout=subprocess.PIPE) as child:
+        os.read(child.stdout.fileno(), 16)
+
+
+def append_ledger():
+    with tempfile.NamedTemporaryFile() as ledger:
+        child = subprocess.Popen(["flock", ledger.name, "sh", "-c", "echo; sleep %s" % SECONDS], stdout=subprocess.PIPE)
+        child.stdout.readline()
+        fcntl.flock(ledger, fcntl.LOCK_EX)
+        child.wait()
+
+
+async def refresh_tile():
+    sum(range(20000))
+
+
+def refresh_map():
+    # Many small tasks, all ready at once: the loop does not get to its poll between them.
+    for _ in range(4000):
+        pending.append(asyncio.ensure_future(refresh_tile()))
+
+
+pending = []
+
 CASES = {
     "compute": summarize_orders,
     "recursion": enumerate_paths,
@@ -176,6 +272,14 @@ CASES = {
     "gc": drop_cache,
     "generator": render_page,
     "join": stop_worker,
+    "sort_key": rank_orders,
+    "exceptions": parse_prices,
+    "condition": reserve_item,
+    "full_pool": search_pool,
+    "socket": fetch_rate,
+    "pipe": read_export,
+    "flock": append_ledger,
+    "task_flood": refresh_map,
 }
 
 

@@ -212,9 +212,11 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
         &fixture, /* as the server of schema 2 had it */
         "DROP TABLE gap; DROP TABLE was_in; DROP TABLE module; DROP TABLE place; DROP TABLE alias;"
         "DROP TABLE issue; DROP TABLE build; DROP TABLE fact; DROP TABLE spread; DROP TABLE label;"
-        "DROP TABLE said; DROP TABLE word; DROP TABLE met; DROP TABLE met_day; DROP INDEX snapshot_of_place;"
+        "DROP TABLE app; DROP TABLE said; DROP TABLE word; DROP TABLE met; DROP TABLE met_day; DROP INDEX "
+        "snapshot_of_place;"
         "DROP INDEX snapshot_of_place_received; DROP INDEX snapshot_of_place_duration;"
-        "ALTER TABLE snapshot DROP COLUMN place; ALTER TABLE snapshot DROP COLUMN day;"
+        "DROP VIEW summed; ALTER TABLE snapshot DROP COLUMN whole; ALTER TABLE snapshot DROP COLUMN place; ALTER TABLE "
+        "snapshot DROP COLUMN day;"
         "ALTER TABLE snapshot DROP COLUMN build; ALTER TABLE snapshot DROP COLUMN bucket;"
         "DROP INDEX snapshot_of_tenant; ALTER TABLE snapshot DROP COLUMN tenant; DROP TABLE symbol_sender;"
         "DROP INDEX snapshot_with_blob; DROP TABLE blob_debt; ALTER TABLE snapshot DROP COLUMN blob;"
@@ -227,7 +229,7 @@ static void test_stalls_of_an_older_store_are_looked_at_for_what_they_lack(void 
     expect_metric("stallbox_triaged_anew_total", 1);
     assert_true(is_missing(sample_build_id()));
     fixture_stop(&fixture);
-    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 6);
+    assert_int_equal(fixture_count(&fixture, "PRAGMA user_version"), 7);
     assert_int_equal(waiting(), 0);
 }
 

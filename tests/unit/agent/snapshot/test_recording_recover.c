@@ -576,6 +576,35 @@ static void test_death_that_its_parent_knows_of_is_believed_of_that_process_only
     assert_int_equal(list_raw(fixture, path, sizeof path), 1);
 }
 
+/* A forked worker that is killed before any of its threads has come to a point. */
+static void test_crash_before_any_thread_was_met_is_told_of_the_first_thread(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sbx_process_facts facts;
+    struct sbx_recovery_counts counts;
+    char path[256], why[160];
+    struct sbx_snapshot *snapshot;
+    assert_int_equal(sbx_process_facts_read((uint32_t)getpid(), &facts), 0);
+    const struct sbx_known_death death = {
+        .pid = (uint32_t)getpid(), .start_ticks = facts.start_ticks + 1, .signal = SIGSEGV};
+    const struct sbx_recovery_order order = {.folder = fixture->recordings, .spool = fixture->spool, .death = &death};
+    struct sbx_recording_builder *builder = make_stalled(fixture);
+    builder->header->process_start_ticks++;
+    builder->header->note.open = 0;
+    builder->header->thread_count = 0;
+    struct sbx_control_page *control = (void *)((char *)builder->header + SBX_CONTROL_AT);
+    control->in_force = settings;
+    sbx_recording_builder_destroy(builder);
+    assert_int_equal(sbx_recording_recover(&order, &counts), 0);
+    assert_int_equal(counts.crashed, 1);
+    assert_int_equal(list_raw(fixture, path, sizeof path), 1);
+    assert_int_equal(sbx_snapshot_read_file(path, &snapshot, why, sizeof why), 0);
+    assert_int_equal(snapshot->header.thread_count, 1);
+    assert_int_equal(snapshot->header.trigger.thread, 0);
+    assert_int_equal(snapshot->threads[0].entry.tid, getpid());
+    sbx_snapshot_destroy(snapshot);
+}
+
 /* The kernel's kill for want of memory, of which the parent alone can know, is a crash also with no message open too long. */
 static void test_death_for_want_of_memory_is_a_crash(void **state)
 {
@@ -957,6 +986,7 @@ int main(void)
         WITH_FOLDERS(test_many_recoverers_at_one_moment_make_one_snapshot),
         WITH_FOLDERS(test_a_recording_of_another_version_is_left_for_it_a_week_and_nobody_is_told),
         WITH_FOLDERS(test_death_that_its_parent_knows_of_is_believed_of_that_process_only),
+        WITH_FOLDERS(test_crash_before_any_thread_was_met_is_told_of_the_first_thread),
         WITH_FOLDERS(test_death_for_want_of_memory_is_a_crash),
         WITH_FOLDERS(test_spool_that_cannot_be_written_keeps_the_recording),
         WITH_FOLDERS(test_recording_without_a_spool_goes_to_the_default),

@@ -5,8 +5,7 @@
 #include "glib_waits.h"
 #include "recorded_process.h"
 
-/* passes_through() takes what lies within 512 bytes for the function. */
-#define OWN_PLACE __attribute__((noinline, aligned(512)))
+#define OWN_PLACE __attribute__((noinline))
 
 static GMutex mutex;
 static GCond condition;

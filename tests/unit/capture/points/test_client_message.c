@@ -27,7 +27,7 @@ static void start(uint32_t anr_ms, uint32_t slow_ms, void *(*body)(void *))
 {
     pthread_t thread;
     child_start_with(anr_ms, slow_ms);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     listener = child_listen();
     child_expect(pthread_create(&thread, NULL, body, NULL) == 0, "a thread");
 }

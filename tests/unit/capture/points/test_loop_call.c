@@ -62,7 +62,7 @@ static void serve_one_by_one(int count, int slow_at, long ms)
 static void child_waits_in_accept(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     serve_one_by_one(12, -1, 0);
     stallbox_stop(5000);
 }
@@ -70,7 +70,7 @@ static void child_waits_in_accept(void)
 static void child_is_slow_between_accepts(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     serve_one_by_one(12, 9, 400);
     stallbox_stop(5000);
 }
@@ -109,7 +109,7 @@ static void keep_client(bool polls)
 static void child_keeps_its_client(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     keep_client(false);
     stallbox_stop(5000);
 }
@@ -117,7 +117,7 @@ static void child_keeps_its_client(void)
 static void child_polls_its_client(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     keep_client(true);
     stallbox_stop(5000);
 }
@@ -155,7 +155,7 @@ static void test_a_slow_request_between_two_accepts_is_told(void **state)
 static void child_sleeps_and_looks_for_clients(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     int listener = child_listen();
     struct pollfd polled = {.fd = listener, .events = POLLIN};
     child_ask_later(1, 500, 0);
@@ -189,7 +189,7 @@ __attribute__((noinline)) static int await_client(int listener)
 static void child_polls_often_and_then_awaits_a_client(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     int listener = child_listen();
     for (int i = 0; i < 100; i++) {
         (void)poll(NULL, 0, 2);
@@ -279,7 +279,7 @@ static void open_sets(void)
 static void child_waits_for_a_lock(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     open_sets();
     backend(4, 3, 2, 200);
     read_command();
@@ -295,7 +295,7 @@ static void test_a_wait_in_another_epoll_set_is_part_of_the_message(void **state
 static void child_hangs_in_a_lock_while_its_client_waits(void)
 {
     child_start_with(300, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     open_sets();
     int listener = child_listen();
     child_ask_later(2, 1, 1);
@@ -324,7 +324,7 @@ static void child_waits_in_its_first_statement(void)
 {
     pthread_t acceptor;
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     open_sets();
     int listener = child_listen();
     child_ask_later(2, 1, 1);
@@ -354,7 +354,7 @@ static void child_waits_for_the_rest(void)
 {
     pthread_t acceptor;
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     open_sets();
     int listener = child_listen();
     child_ask_later(2, 450, 3);
@@ -381,7 +381,7 @@ static void test_a_wait_for_the_rest_of_a_question_is_idle(void **state)
 static void child_goes_on_with_another_set(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     open_sets();
     backend(6, 6, 0, 0);
     execute(6, 150, 10);
@@ -405,7 +405,7 @@ static void on_alarm(int number)
 static void child_awaits_a_signal(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     clients_set = epoll_create1(EPOLL_CLOEXEC);
     for (int i = 0; i < 8; i++) {
         volatile int turn = i;

@@ -56,7 +56,7 @@ __attribute__((noinline)) static void handler_that_polls(void)
 static void child_polls_in_a_message(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     child_run_loop(20, 10, handler_that_polls);
     stallbox_stop(5000);
 }
@@ -77,7 +77,7 @@ __attribute__((noinline)) static void handler_with_a_dialog_that_sleeps(void)
 static void child_answers_in_a_dialog(void)
 {
     child_start_with(300, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     child_run_loop(20, 10, handler_with_a_dialog);
     stallbox_stop(5000);
 }
@@ -85,7 +85,7 @@ static void child_answers_in_a_dialog(void)
 static void child_sleeps_in_a_dialog(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     child_run_loop(20, 10, handler_with_a_dialog_that_sleeps);
     stallbox_stop(5000);
 }
@@ -121,7 +121,7 @@ __attribute__((noinline)) static void iterate(void (*handle)(void))
 static void child_polls_in_a_message_as_glib_does(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 60; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -150,7 +150,7 @@ __attribute__((noinline)) static void iterate_without_a_point(void (*handle)(voi
 static void child_polls_in_a_message_no_sample_was_taken_in(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 30; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -171,7 +171,7 @@ __attribute__((noinline)) static void wait_for_reply(int ms)
 static void child_waits_for_a_reply_in_every_message(void)
 {
     child_start_with(60000, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 60; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -211,7 +211,7 @@ static void loop_for_a_while(void)
 static void child_changes_its_loop(void)
 {
     child_start_with(600, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     connect_to_something();
     deeper(5, loop_for_a_while);
     stallbox_stop(5000);
@@ -237,7 +237,7 @@ __attribute__((noinline)) static void wait_and_look_at_the_time(void)
 static void child_stalls_behind_a_poller_that_was_sampled(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 60; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -268,7 +268,7 @@ __attribute__((noinline)) static void loop_with_handlers(int passes, int stall_a
 static void child_ends_its_loop(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     loop_with_handlers(40, -1, NULL);
     tear_down_slowly();
     stallbox_stop(5000);
@@ -277,7 +277,7 @@ static void child_ends_its_loop(void)
 static void child_stalls_in_its_loop(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     loop_with_handlers(40, 30, tear_down_slowly);
     stallbox_stop(5000);
 }
@@ -286,7 +286,7 @@ static void child_stalls_in_its_loop(void)
 static void child_stalls_where_the_poller_returns(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 40; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -390,7 +390,7 @@ static void test_a_modal_poll_is_found_where_no_sample_was_taken_before(void **s
 static void child_sleeps_in_each_turn(void)
 {
     child_start_with(400, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     wake_fd = eventfd(0, EFD_CLOEXEC);
     for (int i = 0; i < 4; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -406,7 +406,7 @@ static void child_sleeps_in_each_turn(void)
 static void child_waits_for_children_after_it_polled(void)
 {
     child_start_with(400, 300);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     struct pollfd none = {.fd = -1};
     for (int i = 0; i < 6; i++) {
         volatile int turn = i; /* see child_run_loop() */
@@ -467,7 +467,7 @@ static void child_awaits_keys(void)
     pthread_t thread;
     char name[64];
     child_start_with(400, 400);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     child_expect(keyboard >= 0 && grantpt(keyboard) == 0 && unlockpt(keyboard) == 0 &&
                      ptsname_r(keyboard, name, sizeof name) == 0,

@@ -12,8 +12,7 @@
 #include "capture_settings.h"
 #include "recorded_process.h"
 
-/* stack_passes() takes what lies within 512 bytes for the function. */
-#define OWN_PLACE __attribute__((noinline, aligned(512)))
+#define OWN_PLACE __attribute__((noinline))
 
 static const struct sbx_record *task_of_stack(const struct sbx_snapshot *snapshot, void *function, uint8_t op)
 {

@@ -164,7 +164,7 @@ static void child_switches_groups(void)
             child_expect(!is_hooked(&bare[i]) || is_loader_name(bare[i].name), "the group is out again");
         }
     }
-    child_set_points((SBX_POINT_BIT(SBX_GROUP_COUNT) - 1));
+    child_set_points(SBX_POINTS_ALL);
     stallbox_stop(5000);
     expect_bare("after the stop");
 }
@@ -199,7 +199,7 @@ static void child_switches_under_load(void)
         pthread_create(&threads[i], NULL, call_all_the_time, NULL);
     }
     for (int i = 0; i < 100; i++) {
-        child_set_points(i % 2 == 0 ? 0 : SBX_POINT_BIT(SBX_GROUP_COUNT) - 1);
+        child_set_points(i % 2 == 0 ? 0 : SBX_POINTS_ALL);
     }
     goes_on = false;
     for (int i = 0; i < 3; i++) {

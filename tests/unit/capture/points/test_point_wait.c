@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "order.h"
 #include "recorded_process.h"
 
 static sem_t semaphore;
@@ -434,9 +435,12 @@ static void test_who_reads_an_event_counter_learns_who_wrote_it(void **state)
 
 static volatile double sum;
 
+/* Without a point: nothing here tells that the wait is over. On a busy machine longer, until a signal has come. */
 __attribute__((noinline)) static void compute_after_the_jump(void)
 {
-    for (volatile long i = 0; i < 400000000; i++) { /* without a point: nothing here tells that the wait is over */
+    const uint64_t *captures = &child_header()->captures_async;
+    uint64_t before = sbx_load_relaxed(captures);
+    for (volatile long i = 0; i < 400000000 || (i < 8000000000 && sbx_load_relaxed(captures) == before); i++) {
     }
     sum += 1;
 }

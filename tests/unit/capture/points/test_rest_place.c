@@ -82,7 +82,7 @@ __attribute__((noinline)) static void handle_event(long ms)
 static void start(uint32_t anr_ms, uint32_t slow_ms)
 {
     child_start_with(anr_ms, slow_ms);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     reply_fd = eventfd(1, EFD_CLOEXEC);
     sem_init(&item, 0, 0);
     for (int i = 0; i < 6; i++) { /* as a toolkit begins: it asks for this and that */
@@ -147,7 +147,7 @@ __attribute__((noinline)) static void handler_that_waits(void)
 static void child_waits_in_its_loop(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     child_run_loop(20, 10, handler_that_waits);
     stallbox_stop(5000);
 }
@@ -163,7 +163,7 @@ __attribute__((noinline)) static void poll_for_work(void)
 static void child_waits_behind_its_loop(void)
 {
     child_start_with(400, 60000);
-    child_sleep_ms(100);
+    child_wait_for_rows();
     for (int i = 0; i < 30; i++) {
         volatile int now = i;
         poll_for_work();

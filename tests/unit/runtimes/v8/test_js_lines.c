@@ -92,7 +92,8 @@ static void test_a_function_has_name_file_and_place(void **state)
     (void)state;
     struct js_pages pages = {.known = {0}};
     struct js_description it;
-    uint64_t script = heap_script(heap_string("/a/b.js", 7), heap_string("", 0), 3);
+    static const char source[] = "var a = 1;\nfunction pay(a) { return a; } x => y";
+    uint64_t script = heap_script(heap_string("/a/b.js", 7), heap_string(source, sizeof source - 1), 3);
     struct js_function named = look(heap_function(script, heap_string("pay", 3), 17, 1)),
                        other = look(heap_function(script, 0, 30, 2));
     assert_true(js_function_describe(&pages, &heap_layout, &named, &it));
@@ -103,6 +104,9 @@ static void test_a_function_has_name_file_and_place(void **state)
     assert_memory_equal(it.name, "(anonymous)", it.name_bytes);
     assert_int_equal(it.position, 30);
     assert_true(named.key != other.key);
+    /* From its place on, no control characters, 48 at most: what the id is made of. */
+    assert_int_equal(it.begin_bytes, sizeof source - 1 - 30);
+    assert_memory_equal(it.begin, source + 30, it.begin_bytes);
 }
 
 static void test_what_is_no_function_is_none(void **state)

@@ -17,12 +17,14 @@
 #include "store_place.h"
 
 static struct sbx_store *store;
+static const char *place; /* of the store; asked for once: a database is made anew then */
 
 static int set_up(void **state)
 {
     char why[200] = "";
     prepare_server(state);
-    return sbx_store_open(store_place_of(fixture.data_dir), "1", &store, why, sizeof(why));
+    place = store_place_of(fixture.data_dir);
+    return sbx_store_open(place, "1", &store, why, sizeof(why));
 }
 
 static int tear_down(void **state)
@@ -54,15 +56,43 @@ static void assert_same(const char *sums, const char *counted)
 
 static void assert_sums_are_right(void)
 {
-    assert_same("SELECT place, day, build, hits, weight, variance, machines FROM fact",
-                "SELECT s.place, s.day, s.build, COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)),"
-                " COUNT(DISTINCT " MACHINE ") FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2, 3");
-    assert_same("SELECT place, day, build, bucket, weight FROM spread",
-                "SELECT place, day, build, bucket, SUM(weight) FROM snapshot s WHERE place IS NOT NULL AND bucket IS"
-                " NOT NULL GROUP BY 1, 2, 3, 4");
-    assert_same("SELECT place, kind, word, day, build, hits, weight, us FROM label",
-                "SELECT s.place, d.kind, d.word, s.day, s.build, COUNT(*), SUM(s.weight), SUM(s.weight * d.us) FROM"
-                " snapshot s JOIN said d ON d.seq = s.seq WHERE s.place IS NOT NULL GROUP BY 1, 2, 3, 4, 5");
+    /* What a stall is summed as: of its place and of its application, on its day and on all days. */
+    static const char *const places[] = {"place", "whole"}, *const days[] = {"day", "-1"};
+    for (int i = 0; i < 4; i++) {
+        const char *of = places[i / 2], *day = days[i % 2];
+        char rows[60], sums[200], counted[600];
+        snprintf(rows, sizeof(rows), "place %s 0 AND day %s 0", i / 2 ? "<" : ">", i % 2 ? "<" : ">=");
+        snprintf(sums, sizeof(sums), "SELECT place, day, build, hits, weight, variance, machines FROM fact WHERE %s",
+                 rows);
+        snprintf(counted, sizeof(counted),
+                 "SELECT s.%s, %s, s.build, COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), COUNT(DISTINCT "
+                 "%s) FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1, 2, 3",
+                 of, day, MACHINE);
+        assert_same(sums, counted);
+        snprintf(sums, sizeof(sums), "SELECT place, day, build, machine_days FROM fact WHERE %s", rows);
+        snprintf(counted, sizeof(counted),
+                 "SELECT t.place, %s, t.build, COUNT(*) FROM (SELECT DISTINCT s.%s AS place, s.day AS day, s.build AS"
+                 " build, %s AS who FROM snapshot s WHERE s.place IS NOT NULL) t GROUP BY 1, 2, 3",
+                 day, of, MACHINE);
+        assert_same(sums, counted);
+        snprintf(sums, sizeof(sums), "SELECT place, day, build, bucket, weight FROM spread WHERE %s", rows);
+        snprintf(counted, sizeof(counted),
+                 "SELECT s.%s, %s, s.build, s.bucket, SUM(s.weight) FROM snapshot s WHERE s.place IS NOT NULL AND"
+                 " s.bucket IS NOT NULL GROUP BY 1, 2, 3, 4",
+                 of, day);
+        assert_same(sums, counted);
+        snprintf(sums, sizeof(sums), "SELECT place, kind, word, day, build, hits, weight, us FROM label WHERE %s",
+                 rows);
+        snprintf(counted, sizeof(counted),
+                 "SELECT s.%s, d.kind, d.word, %s, s.build, COUNT(*), SUM(s.weight), SUM(s.weight * d.us) FROM"
+                 " snapshot s JOIN said d ON d.seq = s.seq WHERE s.place IS NOT NULL GROUP BY 1, 2, 3, 4, 5",
+                 of, day);
+        assert_same(sums, counted);
+    }
+    assert_same("SELECT -num, machines FROM app WHERE machines > 0",
+                "SELECT s.whole, COUNT(DISTINCT " MACHINE ") FROM snapshot s WHERE s.place IS NOT NULL GROUP BY 1");
+    assert_same("SELECT -num, tenant, name FROM app WHERE machines > 0",
+                "SELECT DISTINCT whole, COALESCE(tenant, 0), COALESCE(app, '') FROM snapshot WHERE place IS NOT NULL");
     assert_same("SELECT num, hits, weight, variance, sessions, machines, builds, first_ms, last_ms, longest_ns, newest"
                 " FROM place WHERE hits > 0",
                 "SELECT s.place, COUNT(*), SUM(s.weight), SUM(s.one_in * (s.one_in - 1)), COUNT(DISTINCT s.session),"
@@ -109,7 +139,7 @@ static void judge(uint8_t name)
     const struct sbx_said_row said[] = {{SBX_FACT_CAUSE, words[draw(4)], draw(1000000)},
                                         {SBX_FACT_FUNCTION, function, 5},
                                         {SBX_FACT_HOLDER, draw(2) ? words[draw(4)] : "", 7}};
-    const struct sbx_verdict_row verdict = {.app = "app",
+    const struct sbx_verdict_row verdict = {.app = words[draw(2)],
                                             .cause = function,
                                             .class_ = "off_cpu",
                                             .function = function,
@@ -165,7 +195,8 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     while (sbx_store_age_one(store, SBX_AGED_SNAPSHOT, INT64_MAX, id) > 0) {
     }
     assert_int_equal(sbx_store_end_ageing(store, INT64_C(1) << 50, 0, true), 0);
-    static const char *const tables[] = {"fact", "spread", "label", "met", "met_day", "said", "word", "place", "issue"};
+    static const char *const tables[] = {"fact", "spread", "label", "met",   "met_day",
+                                         "said", "word",   "place", "issue", "app"};
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) { /* and nothing is left of all of it */
         char sql[60];
         snprintf(sql, sizeof(sql), "SELECT COUNT(*) FROM %s", tables[i]);
@@ -174,10 +205,59 @@ static void test_sums_are_what_a_count_from_the_beginning_gives(void **state)
     }
 }
 
+/* What the store of an older server has: places by day alone. */
+static void make_older(void)
+{
+    static const char *const steps[] = {
+        "DELETE FROM fact WHERE place < 0 OR day < 0",
+        "DELETE FROM spread WHERE place < 0 OR day < 0",
+        "DELETE FROM label WHERE place < 0 OR day < 0",
+        "DELETE FROM met_day WHERE place < 0 OR day < 0",
+        "DELETE FROM met WHERE of < 0",
+        "DROP VIEW summed",
+        "DROP TABLE app",
+    };
+    static const char *const triggers[] = {"met_comes", "met_goes", "met_day_comes", "met_day_goes"};
+    char sql[80];
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        store_run(fixture.data_dir, steps[i]);
+    for (size_t i = 0; i < 4 && !store_is_postgres(); i++) {
+        snprintf(sql, sizeof(sql), "DROP TRIGGER %s", triggers[i]);
+        store_run(fixture.data_dir, sql);
+    }
+    if (store_is_postgres())
+        store_run(fixture.data_dir, "DROP TABLE event, look, policy");
+    store_run(fixture.data_dir, "ALTER TABLE fact DROP COLUMN machine_days");
+    store_run(fixture.data_dir, "ALTER TABLE snapshot DROP COLUMN whole");
+    store_run(fixture.data_dir, store_is_postgres() ? "UPDATE version SET number = 1" : "PRAGMA user_version=6");
+}
+
+static void test_sums_of_an_older_server_are_completed_when_its_store_is_opened(void **state)
+{
+    char why[200] = "";
+    (void)state;
+    for (uint8_t name = 1; name <= 60; name++) {
+        put(name);
+        judge(name);
+    }
+    sbx_store_close(store);
+    store = NULL;
+    make_older();
+    if (sbx_store_open(place, "1", &store, why, sizeof(why)) != 0)
+        fail_msg("%s", why);
+    assert_sums_are_right();
+    assert_true(number_of("SELECT COUNT(*) FROM fact WHERE place < 0 AND day < 0") > 0);
+    for (uint8_t name = 1; name <= 60; name++) /* and what is added and taken back meets them */
+        judge(name);
+    assert_sums_are_right();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums_are_what_a_count_from_the_beginning_gives, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums_of_an_older_server_are_completed_when_its_store_is_opened, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ enum {
 
 static struct sbx_store *store;
 static struct sbx_change_log *change_log;
+static const char *store_place; /* of both */
 static uint32_t stall_count;
 
 static int set_up(void **state)
@@ -30,9 +31,9 @@ static int set_up(void **state)
     char why[200] = "";
     prepare_server(state);
     stall_count = 0;
-    return sbx_store_open(fixture.options.database ? fixture.options.database : fixture.data_dir, "1", &store, why,
-                          sizeof(why)) +
-           sbx_change_log_open(fixture.data_dir, &change_log, why, sizeof(why));
+    store_place = fixture.options.database ? fixture.options.database : fixture.data_dir;
+    return sbx_store_open(store_place, "1", &store, why, sizeof(why)) +
+           sbx_change_log_open(store_place, &change_log, why, sizeof(why));
 }
 
 static int tear_down(void **state)
@@ -80,6 +81,51 @@ static size_t list(struct sbx_change_event events[8])
     return count;
 }
 
+static const struct sbx_change_rules all = {.kinds = 0};
+
+static void test_words_for_changes_are_read_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    assert_int_equal(sbx_change_rules_kinds("new"), 1 << SBX_CHANGE_NEW);
+    assert_int_equal(sbx_change_rules_kinds("gone,regressed"), 1 << SBX_CHANGE_GONE | 1 << SBX_CHANGE_REGRESSED);
+    static const char *const wrong[] = {"", ",", "new,", ",new", "newer", "ne", "none", "new, gone", "New"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(sbx_change_rules_kinds(wrong[i]), 0);
+}
+
+static void test_a_rule_chooses_kinds_and_applications(void **state)
+{
+    (void)state;
+    const char *const apps[] = {"mail", "shop"};
+    const struct sbx_change_event event = {.kind = SBX_CHANGE_REGRESSED, .app = "shop"};
+    struct sbx_change_rules rules = all;
+    assert_true(sbx_change_rules_take(&rules, &event));
+    rules.kinds = sbx_change_rules_kinds("new,gone");
+    assert_false(sbx_change_rules_take(&rules, &event));
+    rules.kinds = sbx_change_rules_kinds("new,regressed");
+    assert_true(sbx_change_rules_take(&rules, &event));
+    rules.apps = apps;
+    rules.app_count = 1;
+    assert_false(sbx_change_rules_take(&rules, &event));
+    rules.app_count = 2;
+    assert_true(sbx_change_rules_take(&rules, &event));
+}
+
+/* Noted all the same: the feed and the list have it. */
+static void test_the_webhook_is_not_told_of_what_nobody_chose(void **state)
+{
+    (void)state;
+    struct sbx_change_event events[8];
+    const struct sbx_change_rules rules = {.kinds = sbx_change_rules_kinds("gone")};
+    put(1, 1, TODAY - 3, 0, 60);
+    put(1, 2, TODAY - 2, 100, 60);
+    put(2, 2, TODAY - 2, 100, 30);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &rules), 1);
+    assert_int_equal(list(events), 1);
+    struct sbx_change_event event;
+    assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event), 0);
+}
+
 static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
 {
     (void)state;
@@ -87,7 +133,7 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     put(1, 1, TODAY - 3, 0, 60);
     put(1, 2, TODAY - 3, 100, 60);
     put(2, 2, TODAY - 3, 100, 30);
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 1);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 1);
     assert_int_equal(list(events), 1);
     assert_int_equal(events[0].kind, SBX_CHANGE_NEW);
     assert_string_equal(events[0].app, "shop");
@@ -95,9 +141,9 @@ static void test_a_new_issue_of_the_latest_version_is_told_once(void **state)
     assert_string_equal(events[0].base, "1.1.0");
     assert_int_equal(events[0].issue[0], 2);
     assert_string_equal(events[0].text, "shop 1.2.0: new: <f2>, met by 30 of 60 machines (1.1.0: 0 of 60)");
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, true), 0); /* nor is it looked at */
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 3600000, &all), 0); /* nor is it looked at */
     put(1, 2, TODAY - 2, 200, 200);                                                        /* enough for another look */
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 7200000, true), 0);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 7200000, &all), 0);
     struct sbx_change_event event;
     assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &event), 1);
     assert_int_equal(sbx_change_log_not_told(change_log, event.num, NOW_MS + 60000), 0);
@@ -114,10 +160,10 @@ static void test_what_does_not_differ_or_is_of_few_machines_is_not_told(void **s
     put(1, 1, TODAY - 3, 0, 60);
     put(1, 2, TODAY - 3, 100, 10);
     put(2, 2, TODAY - 3, 100, 9); /* it looks bad, but there are not yet twenty machine-days */
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
     put(1, 2, TODAY - 3, 200, 300);
     put(2, 1, TODAY - 3, 0, 8);
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
 }
 
 static void test_somebodys_own_build_is_not_the_latest_version(void **state)
@@ -128,7 +174,7 @@ static void test_somebodys_own_build_is_not_the_latest_version(void **state)
     put(1, 2, TODAY - 3, 100, 60);
     put(2, 2, TODAY - 3, 100, 30);
     put(1, 9, TODAY - 3, 500, 3);
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 1);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 1);
     assert_int_equal(list(events), 1);
     assert_string_equal(events[0].version, "1.2.0");
 }
@@ -141,11 +187,11 @@ static void test_a_day_above_its_week_is_a_surge(void **state)
         put(1, 1, (uint32_t)(TODAY - day), 1000 * day, 100);
         put(2, 1, (uint32_t)(TODAY - day), 1000 * day, day == 1 ? 60 : 9 + day % 3);
     }
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, false), 1);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, NULL), 1);
     assert_int_equal(list(events), 1);
     assert_int_equal(events[0].kind, SBX_CHANGE_SURGING);
     assert_int_equal(events[0].issue[0], 2);
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 1, false), 0);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS + 1, NULL), 0);
     struct sbx_change_event event;
     assert_int_equal(sbx_change_log_next(change_log, INT64_MAX, &event),
                      0); /* without a webhook nobody is to be told */
@@ -162,7 +208,27 @@ static void test_nothing_is_looked_for_where_few_machines_may_not_be_shown(void 
     put(1, 1, TODAY - 3, 0, 60);
     put(2, 2, TODAY - 3, 100, 60);
     sbx_store_set_min_machines(store, 2);
-    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, true), 0);
+    assert_int_equal(sbx_change_watch_look(store, change_log, NOW_MS, &all), 0);
+}
+
+static void test_of_two_servers_one_tells_an_event_and_the_other_when_that_does_not_end(void **state)
+{
+    (void)state;
+    char why[200] = "";
+    struct sbx_change_log *other;
+    struct sbx_change_event event = {.kind = SBX_CHANGE_NEW, .app = "shop", .version = "1.2.0", .text = "it is new"},
+                            got;
+    assert_int_equal(sbx_change_log_open(store_place, &other, why, sizeof(why)), 0);
+    assert_int_equal(sbx_change_log_add(change_log, &event, true), 1);
+    assert_int_equal(sbx_change_log_add(other, &event, true), 0);
+    assert_int_equal(sbx_change_log_next(change_log, NOW_MS, &got), 1);
+    assert_string_equal(got.text, "it is new");
+    assert_int_equal(sbx_change_log_next(other, NOW_MS, &got), 0);
+    /* The one that had it was killed. */
+    assert_int_equal(sbx_change_log_next(other, NOW_MS + SBX_CHANGE_TELL_MS, &got), 1);
+    assert_int_equal(sbx_change_log_told(other, got.num), 0);
+    assert_int_equal(sbx_change_log_next(change_log, NOW_MS + 10 * SBX_CHANGE_TELL_MS, &got), 0);
+    sbx_change_log_close(other);
 }
 
 static void test_an_event_is_json(void **state)
@@ -204,11 +270,15 @@ int main(void)
 {
 #define WITH_STORE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_for_changes_are_read_whole_or_not_at_all),
+        cmocka_unit_test(test_a_rule_chooses_kinds_and_applications),
+        WITH_STORE(test_the_webhook_is_not_told_of_what_nobody_chose),
         WITH_STORE(test_a_new_issue_of_the_latest_version_is_told_once),
         WITH_STORE(test_what_does_not_differ_or_is_of_few_machines_is_not_told),
         WITH_STORE(test_somebodys_own_build_is_not_the_latest_version),
         WITH_STORE(test_a_day_above_its_week_is_a_surge),
         WITH_STORE(test_nothing_is_looked_for_where_few_machines_may_not_be_shown),
+        WITH_STORE(test_of_two_servers_one_tells_an_event_and_the_other_when_that_does_not_end),
         cmocka_unit_test(test_an_event_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,22 @@ DAMAGE(frame_of_no_module, payload->frames->module[0] = 6)
 DAMAGE(frame_of_the_last_module, payload->frames->module[0] = UINT32_MAX)
 DAMAGE(negative_offset, payload->frames->offset[0] = -1)
 DAMAGE(huge_offset, payload->frames->offset[0] = INT64_MAX)
+/* Columns of where functions begin: by default nothing has any. */
+static uint32_t told[256];
+
+static void tell_functions(Stallbox__V1__Payload *payload, size_t count, uint32_t first, uint32_t second)
+{
+    assert_true(payload->frames->n_module <= sizeof told / sizeof told[0]);
+    payload->frames->function = told;
+    payload->frames->n_function = count;
+    told[0] = first;
+    told[1] = second;
+}
+
+DAMAGE(short_function_column, tell_functions(payload, payload->frames->n_module - 1, 0, 0))
+DAMAGE(function_before_its_file, tell_functions(payload, payload->frames->n_module, UINT32_MAX, 0))
+DAMAGE(function_as_that_of_nothing, tell_functions(payload, payload->frames->n_module, SBX_FUNCTION_SAME, 0))
+DAMAGE(function_as_an_unknown_one, tell_functions(payload, payload->frames->n_module, 0, SBX_FUNCTION_SAME))
 DAMAGE(short_callstack_column, payload->callstacks->n_parent--)
 DAMAGE(callstack_of_no_frame, payload->callstacks->frame[3] = (uint32_t)payload->frames->n_module)
 DAMAGE(own_parent, payload->callstacks->parent[3] = UINT32_MAX)
@@ -100,6 +116,10 @@ static void test_contradictions_are_refused_with_their_reason(void **state)
     assert_refused(frame_of_the_last_module, "names module 4294967295 of 3");
     assert_refused(negative_offset, "has offset");
     assert_refused(huge_offset, "has offset");
+    assert_refused(short_function_column, "Frames differ in length");
+    assert_refused(function_before_its_file, "frame 0 lies in no function");
+    assert_refused(function_as_that_of_nothing, "frame 0 lies in no function");
+    assert_refused(function_as_an_unknown_one, "frame 1 lies in no function");
     assert_refused(short_callstack_column, "Callstacks differ in length");
     assert_refused(callstack_of_no_frame, "callstack 4 names frame");
     assert_refused(own_parent, "callstack 4 has a parent");
@@ -182,10 +202,37 @@ static void test_end_marker_is_the_outermost(void **state)
     assert_non_null(strstr(why, "behind an end marker"));
 }
 
+static void test_where_functions_begin_is_taken_over(void **state)
+{
+    (void)state;
+    struct sbx_payload_builder *builder;
+    struct sbx_stall *stall = NULL;
+    uint8_t *envelope;
+    size_t bytes;
+    char why[160] = "";
+    assert_true(sbx_scenario_build(SBX_SCENARIO_LOCK, false, 1, &builder));
+    Stallbox__V1__Payload *payload = sbx_builder_columns(builder);
+    Stallbox__V1__Frames *frames = payload->frames;
+    frames->module[1] = frames->module[0];
+    frames->offset[2] += frames->offset[1] - 16; /* the third stays where it is */
+    frames->offset[1] = 16;
+    tell_functions(payload, frames->n_module, SBX_FUNCTION_BEGINS + 8, SBX_FUNCTION_SAME);
+    sbx_builder_envelope(builder, &envelope, &bytes);
+    assert_int_equal(sbx_stall_decode(envelope, bytes, &stall, why, sizeof why), 0);
+    assert_int_equal(stall->frames[0].function, stall->frames[0].offset - 8);
+    assert_int_equal(stall->frames[1].offset, stall->frames[0].offset + 16);
+    assert_int_equal(stall->frames[1].function, stall->frames[0].function);
+    assert_int_equal(stall->frames[2].function, 0);
+    sbx_stall_destroy(stall);
+    free(envelope);
+    sbx_payload_builder_destroy(builder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contradictions_are_refused_with_their_reason),
+        cmocka_unit_test(test_where_functions_begin_is_taken_over),
         cmocka_unit_test(test_depth_is_bounded),
         cmocka_unit_test(test_end_marker_is_the_outermost),
     };

@@ -20,7 +20,8 @@ struct row {
     const char *holder;   /* not NULL: the main thread waits for a lock that a worker in this stack holds */
 };
 
-static void make(const struct row *row, uint64_t app_id, struct sbx_grouping *grouping)
+/* `function` is where the functions begin of all frames that have code; 0: that is not told. */
+static void make_told(const struct row *row, uint64_t app_id, uint64_t function, struct sbx_grouping *grouping)
 {
     struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
     if (row->holder != NULL) {
@@ -38,8 +39,16 @@ static void make(const struct row *row, uint64_t app_id, struct sbx_grouping *gr
     }
     struct sbx_report *report = (struct sbx_report *)(uintptr_t)sbx_scene_report(scene);
     report->app_id = app_id;
+    for (uint32_t i = 0; i < report->stall->frame_count; i++) {
+        report->stall->frames[i].function = report->stall->frames[i].kind == SBX_FRAME_CODE ? function : 0;
+    }
     sbx_grouping_make(report, grouping);
     sbx_scene_destroy(scene);
+}
+
+static void make(const struct row *row, uint64_t app_id, struct sbx_grouping *grouping)
+{
+    make_told(row, app_id, 0, grouping);
 }
 
 static void assert_groups(const struct row *rows, size_t count)
@@ -153,7 +162,7 @@ static void test_the_key_of_an_issue_is_the_same_for_ever(void **state)
     for (size_t i = 0; i < SBX_GROUPING_KEY_BYTES; i++) {
         snprintf(text + 2 * i, 3, "%02x", grouping.key[i]);
     }
-    assert_int_equal(SBX_GROUPING_RULES, 1);
+    assert_int_equal(SBX_GROUPING_RULES, 2);
     assert_string_equal(text, "f9158b584c9cd718934aab1e307193fc");
 }
 
@@ -165,6 +174,21 @@ static void test_without_names_a_place_is_its_build_and_address(void **state)
     assert_false(grouping.is_named);
     assert_int_equal(grouping.text[0], '#');
     assert_non_null(strstr(grouping.text, "+10"));
+}
+
+static void test_without_names_all_places_of_a_function_are_one_issue(void **state)
+{
+    (void)state;
+    struct sbx_grouping first, second, other, named;
+    const struct row one = {'a', "?one", 1000, NULL}, two = {'a', "?one < ?two", 1000, NULL};
+    make_told(&one, 1, 8, &first);
+    make_told(&two, 1, 8, &second); /* met at two places, one of them by recursion */
+    make_told(&one, 1, 9, &other);
+    assert_memory_equal(first.key, second.key, sizeof first.key);
+    assert_memory_not_equal(first.key, other.key, sizeof first.key);
+    assert_non_null(strstr(first.text, "+8"));
+    make_told(&(struct row){'a', "db_query < main", 1000, NULL}, 1, 8, &named);
+    assert_string_equal(named.text, "db_query"); /* a name is better */
 }
 
 int main(void)
@@ -179,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_an_application_has_issues_of_its_own),
         cmocka_unit_test(test_the_key_of_an_issue_is_the_same_for_ever),
         cmocka_unit_test(test_without_names_a_place_is_its_build_and_address),
+        cmocka_unit_test(test_without_names_all_places_of_a_function_are_one_issue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

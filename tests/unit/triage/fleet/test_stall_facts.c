@@ -78,11 +78,55 @@ static void test_a_wait_for_a_disk_tells_its_call(void **state)
     sbx_scene_destroy(scene);
 }
 
+static size_t count_of(enum sbx_fact_kind kind)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += facts[i].kind == kind;
+    }
+    return found;
+}
+
+/* A stall of a second, and before it what the thread did: a second of one function, half a second of another, one sample of a third. */
+static void test_what_came_before_is_told_by_function_without_the_stall_and_what_is_too_old(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "long_ago < on_start < main", -9000000, -8000000, 10000, 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "parse_feed.part.0 < on_feed < main", -4000000, -3500000, 10000,
+                      1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "libc:memcpy < load_index < on_timer < main", -2500000, -1500000,
+                      10000, 1000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "draw < on_click < main", -1000000, 0, 10000, 1000);
+    count = sbx_stall_facts(sbx_scene_report(scene), facts);
+    assert_string_equal(find(SBX_FACT_FUNCTION)->word, "draw");
+    assert_int_equal(count_of(SBX_FACT_BEFORE), 2);
+    const struct sbx_stall_fact *first = find(SBX_FACT_BEFORE);
+    assert_string_equal(first[0].word, "load_index");
+    assert_true(llabs(first[0].us - 1000000) <= 50000);
+    assert_string_equal(first[1].word, "parse_feed");
+    assert_true(llabs(first[1].us - 500000) <= 50000);
+    assert_true(llabs(time_in_all() - find(SBX_FACT_CAUSE)->us) <= 1000);
+    sbx_scene_destroy(scene);
+}
+
+static void test_of_an_idle_thread_nothing_came_before(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(1, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ASYNC, "draw < on_click < main", -1000000, 0, 10000, 1000);
+    count = sbx_stall_facts(sbx_scene_report(scene), facts);
+    assert_int_equal(count_of(SBX_FACT_BEFORE), 0);
+    sbx_scene_destroy(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wait_for_a_lock_tells_holder_pair_and_times_that_add_up),
         cmocka_unit_test(test_a_wait_for_a_disk_tells_its_call),
+        cmocka_unit_test(test_what_came_before_is_told_by_function_without_the_stall_and_what_is_too_old),
+        cmocka_unit_test(test_of_an_idle_thread_nothing_came_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

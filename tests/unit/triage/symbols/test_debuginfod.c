@@ -104,7 +104,7 @@ static int ask(const struct manner *manner, char why[240])
     why[0] = '\0';
     begin_server(manner);
     const struct sbx_debuginfod asked = {.url = url, .cache_folder = folder, .max_bytes = 1 << 20, .max_s = 1};
-    int result = sbx_debuginfod_image(&asked, id, sizeof id, 0, &image, why, 240);
+    int result = sbx_debuginfod_image(&asked, id, sizeof id, 0, NULL, &image, why, 240);
     end_server();
     assert_true(result != 0); /* nobody here has it */
     assert_true(why[0] != '\0');
@@ -159,7 +159,7 @@ static void test_only_one_web_address_is_a_url(void **state)
         char why[240];
         const struct sbx_debuginfod asked = {.url = bad[i], .cache_folder = "/nonexistent"};
         assert_false(sbx_debuginfod_is_url(bad[i]));
-        assert_int_equal(sbx_debuginfod_image(&asked, id, sizeof id, 0, &image, why, sizeof why), -EINVAL);
+        assert_int_equal(sbx_debuginfod_image(&asked, id, sizeof id, 0, NULL, &image, why, sizeof why), -EINVAL);
     }
     assert_true(sbx_debuginfod_is_url("http://127.0.0.1:8002"));
     assert_true(sbx_debuginfod_is_url("https://debuginfod.debian.net"));

@@ -143,10 +143,37 @@ static void test_a_folder_gives_its_map_files_and_nothing_else(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void test_lines_of_what_was_made_are_led_back(void **state)
+{
+    (void)state;
+    assert_int_equal(add(HEAD "0000000000000001\t5\ta\tf\t1-3:5-7,4-4:20,8-9:30\n"
+                              "0000000000000002\t5\ta\tg\n"
+                              "0000000000000003\t5\ta\th\tx\n"
+                              "0000000000000004\t5\ta\ti\t:,-1-:99999999999999999999,2-2:\n"),
+                     3);
+    const uint64_t lua = sbx_provider_number("lua");
+    const struct sbx_provider_function *function = sbx_provider_map_find(map, lua, 1);
+    assert_int_equal(sbx_provider_line(function, 0), 5);
+    assert_int_equal(sbx_provider_line(function, 1), 5);
+    assert_int_equal(sbx_provider_line(function, 3), 7);
+    assert_int_equal(sbx_provider_line(function, 4), 20);
+    assert_int_equal(sbx_provider_line(function, 5), 5);
+    assert_int_equal(sbx_provider_line(function, 9), 30);
+    function = sbx_provider_map_find(map, lua, 2);
+    assert_int_equal(sbx_provider_line(function, 0), 5);
+    assert_int_equal(sbx_provider_line(function, 17), 17);
+    assert_null(sbx_provider_map_find(map, lua, 3));
+    function = sbx_provider_map_find(map, lua, 4);
+    for (uint32_t line = 0; line < 4; line++) {
+        (void)sbx_provider_line(function, line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names_are_found_by_runtime_and_id, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lines_of_what_was_made_are_led_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_other_files_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_control_characters_do_not_come_through, set_up, tear_down),

@@ -27,13 +27,13 @@ static char why[240];
 /* Have `path` read, as often as asked; returns the last result. */
 static int make(struct sbx_symbol_helper *helper, const char *path, struct sbx_symbol_image **image_out)
 {
-    struct sbx_helper_making making = {.name = "sample", .now_s = 7};
-    making.in = open(path, O_RDONLY | O_CLOEXEC);
+    struct sbx_helper_making making = {.in_count = 1, .alternate = -1, .parts = -1, .name = "sample", .now_s = 7};
+    making.in[0] = open(path, O_RDONLY | O_CLOEXEC);
     making.out = memfd_create("image", MFD_CLOEXEC);
-    assert_true(making.in >= 0 && making.out >= 0);
-    making.build_id_bytes = sbx_build_id_read(making.in, making.build_id);
+    assert_true(making.in[0] >= 0 && making.out >= 0);
+    making.build_id_bytes = sbx_build_id_read(making.in[0], making.build_id);
     int result = sbx_symbol_helper_make(helper, &making, why, sizeof why);
-    close(making.in);
+    close(making.in[0]);
     if (result == 0 && image_out != NULL) {
         assert_int_equal(sbx_symbol_image_open(making.out, 0, image_out), 0);
     } else {

@@ -26,6 +26,8 @@ static void test_base_functions_are_the_languages_own(void **state)
     assert_false(is_base("mystd::run(std::string)", "/home/a/mystd.cpp"));
     assert_false(is_base("lock", "/home/a/usr/include/lock.h"));
     assert_false(is_base("standard", NULL));
+    assert_true(is_base("WaitEventSetWait", NULL)); /* PostgreSQL's wait for anything */
+    assert_false(is_base("LockRelationOid", NULL));
 }
 
 static void test_what_only_reads_a_clock_is_no_answer(void **state)
@@ -185,6 +187,7 @@ static void test_scripts_are_known_by_what_runs_them(void **state)
     assert_string_equal(sbx_script_language_of("luaV_execute"), "Lua");
     assert_null(sbx_script_language_of("PyObject_Vectorcall")); /* calls functions of C as well */
     assert_non_null(sbx_remark_on_function("sqlite3InvokeBusyHandler"));
+    assert_non_null(sbx_remark_on_function("ProcSleep"));
     assert_null(sbx_remark_on_function("sqlite3_step"));
 }
 
@@ -245,6 +248,9 @@ static void test_what_a_condition_of_hotspots_is_for(void **state)
     assert_int_equal(sbx_cause_of_runtime_wait("java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire"),
                      SBX_CAUSE_LOCK);
     assert_int_equal(sbx_cause_of_runtime_wait("java.util.concurrent.CountDownLatch.await"), SBX_CAUSE_WAIT);
+    assert_int_equal(sbx_cause_of_runtime_wait("ProcSleep"), SBX_CAUSE_LOCK);
+    assert_int_equal(sbx_cause_of_runtime_wait("pg_sleep"), SBX_CAUSE_SLEEP);
+    assert_int_equal(sbx_cause_of_runtime_wait("WaitLatch"), SBX_CAUSE_UNKNOWN);
     assert_int_equal(sbx_cause_of_runtime_wait("ObjectMonitor::wait(long, bool, JavaThread*)"), SBX_CAUSE_UNKNOWN);
     assert_string_equal(sbx_collector_of("SafepointSynchronize::block(JavaThread*)"), "HotSpot");
     assert_int_equal(sbx_runtime_operation_bytes("VM_G1CollectFull::doit()"), strlen("VM_G1CollectFull"));

@@ -230,6 +230,29 @@ static void test_a_wait_for_a_task_that_lay_behind_another_is_the_queues(void **
     assert_true(report->verdict.confidence > 0.8);
 }
 
+static void test_a_queue_that_lets_go_who_waits_when_the_task_is_over_is_followed_too(void **state)
+{
+    (void)state;
+    wait_for_own_task(MS(-60));
+    put_task(1, MS(-999), MS(-61), MS(3), 2, "prefetch_album < run", 6);
+    for (size_t i = 0; i < row_count; i++) {
+        bool is_end = rows[i].kind == SBX_RECORD_TASK && rows[i].wait == 5;
+        rows[i].end_us = is_end ? MS(-21) : rows[i].end_us; /* a millisecond before the waker let go */
+    }
+    assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_QUEUE);
+}
+
+static void test_the_task_that_waits_is_not_what_blocks_its_own(void **state)
+{
+    (void)state;
+    wait_for_own_task(MS(-60));
+    put_task(0, MS(-1000), MS(0), MS(1), 2, "on_timer < main", 7); /* longer than the one that blocks */
+    put_task(1, MS(-900), MS(-61), MS(3), 2, "prefetch_album < run", 6);
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_QUEUE);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+}
+
 static void test_a_wait_for_a_task_that_was_slow_itself_is_a_wait(void **state)
 {
     (void)state;
@@ -302,6 +325,8 @@ int main(void)
         SCENE(test_halves_of_tasks_that_fit_to_nothing_are_left_out),
         SCENE(test_a_wait_for_a_task_that_lay_behind_another_is_the_queues),
         SCENE(test_a_wait_for_a_task_that_was_slow_itself_is_a_wait),
+        SCENE(test_a_queue_that_lets_go_who_waits_when_the_task_is_over_is_followed_too),
+        SCENE(test_the_task_that_waits_is_not_what_blocks_its_own),
         SCENE(test_a_wait_for_a_task_of_somebody_else_is_a_wait),
         SCENE(test_who_started_a_thread_is_evidence_and_no_task),
     };

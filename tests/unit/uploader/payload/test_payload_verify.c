@@ -109,6 +109,46 @@ static void test_an_end_that_tells_more_and_a_stall_that_names_another_are_refus
     stallbox__v1__payload__free_unpacked(payload, NULL);
 }
 
+/* Where functions begin is told of all frames or of none, of code alone, and not before the file. */
+static void test_functions_of_hidden_modules_and_of_no_place_are_refused(void **state)
+{
+    (void)state;
+    Stallbox__V1__Payload *payload = stallbox__v1__payload__unpack(NULL, true_bytes, true_payload);
+    assert_non_null(payload);
+    Stallbox__V1__Frames *frames = payload->frames;
+    uint32_t functions[64] = {0}, *before = frames->function;
+    size_t count_before = frames->n_function, hidden = SIZE_MAX;
+    uint8_t bytes[16384];
+    char why[200];
+    assert_true(frames->n_module >= 3 && frames->n_module <= 64);
+    for (size_t i = 0; i < frames->n_module; i++) {
+        bool is_hidden =
+            frames->module[i] >= payload->modules->n_kind || payload->modules->kind[frames->module[i]] == 5;
+        hidden = is_hidden && hidden == SIZE_MAX ? i : hidden;
+    }
+    assert_true(hidden != SIZE_MAX && frames->offset[0] > 8 && frames->module[1] == frames->module[0]);
+    frames->function = functions;
+    frames->n_function = frames->n_module;
+    functions[0] = SBX_FUNCTION_BEGINS + 8;
+    functions[1] = SBX_FUNCTION_SAME;
+    assert_int_equal(sbx_payload_verify(bytes, stallbox__v1__payload__pack(payload, bytes), NULL, why, sizeof why), 0);
+    frames->n_function--;
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
+    frames->n_function++;
+    functions[0] = SBX_FUNCTION_SAME; /* as that of nothing */
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
+    functions[0] = SBX_FUNCTION_UNKNOWN; /* then the second is as nothing too */
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
+    functions[0] = SBX_FUNCTION_BEGINS + (uint32_t)frames->offset[0] + 1;
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
+    functions[0] = functions[1] = SBX_FUNCTION_UNKNOWN;
+    functions[hidden] = SBX_FUNCTION_BEGINS;
+    assert_refused(bytes, stallbox__v1__payload__pack(payload, bytes), "frames.function");
+    frames->function = before;
+    frames->n_function = count_before;
+    stallbox__v1__payload__free_unpacked(payload, NULL);
+}
+
 static void test_unknown_fields_are_refused(void **state)
 {
     (void)state;
@@ -406,6 +446,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_true_payload_passes_and_its_bytes_add_up),
         cmocka_unit_test(test_an_end_that_tells_more_and_a_stall_that_names_another_are_refused),
+        cmocka_unit_test(test_functions_of_hidden_modules_and_of_no_place_are_refused),
         cmocka_unit_test(test_unknown_fields_are_refused),
         cmocka_unit_test(test_known_fields_in_another_shape_are_refused),
         cmocka_unit_test(test_cut_off_payloads_are_refused),

@@ -470,6 +470,36 @@ static void test_a_hop_tells_the_message_of_who_queued_it(void **state)
     close_scene(&it);
 }
 
+/* Who started a thread is told as as old as the history: what is older would come after it in time, and be refused by who reads it. */
+static void test_records_of_an_earlier_trigger_are_as_old_as_they_are(void **state)
+{
+    (void)state;
+    struct sbx_recording_builder *builder = sbx_scene_create();
+    struct sbx_record start = {.kind = SBX_RECORD_HOP,
+                               .op = SBX_OP_PTHREAD_CREATE,
+                               .begin_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(90000000000),
+                               .end_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(90000000000),
+                               .thread = SBX_SCENE_WORKER,
+                               .wait = 78};
+    struct sbx_record earlier = {.kind = SBX_RECORD_SLEEP,
+                                 .flags = SBX_FLAG_AT_TRIGGER,
+                                 .begin_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(80000000000),
+                                 .end_ns = SBX_SCENE_TRIGGER_NS - UINT64_C(80000000000),
+                                 .thread = SBX_SCENE_WORKER};
+    assert_int_not_equal(sbx_recording_put(builder, &start), 0);
+    assert_int_not_equal(sbx_recording_put(builder, &earlier), 0);
+    struct fixture it = open_scene(builder, 2, SIZE_MAX);
+    size_t hops = 0;
+    for (size_t i = 0; i < it.redacted->record_count; i++) {
+        const struct sbx_redacted_record *row = &it.redacted->records[i];
+        hops += row->kind == SBX_RECORD_HOP;
+        assert_true(row->end_us > INT64_C(-80000000));
+        assert_true(i == 0 || row->thread != row[-1].thread || row->end_us >= row[-1].end_us);
+    }
+    assert_int_equal(hops, 1);
+    close_scene(&it);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_level_two_tells_which_records_share_a_lock),
         cmocka_unit_test(test_level_zero_lets_nothing_leave),
         cmocka_unit_test(test_the_oldest_go_first_but_never_those_at_the_trigger),
+        cmocka_unit_test(test_records_of_an_earlier_trigger_are_as_old_as_they_are),
         cmocka_unit_test(test_waits_of_days_say_an_hour),
         cmocka_unit_test(test_a_stack_lost_to_a_full_table_is_said_to_be_lost),
         cmocka_unit_test(test_generated_code_and_ended_walks_have_rows_beyond_the_modules),

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 /* Is the process's first thread traced now (gdb, strace, a sanitizer's leak check)? Some 20 us, so it is asked only where
- * something is about to be called a stall. False where /proc cannot be read. */
+ * something is about to be called a stall, and a few times a second where threads are to be sampled by signal. False where /proc
+ * cannot be read. Threads of ours only. */
 bool sbx_tracer_is_attached(void);
 
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbol_fetcher.h - one thread that asks a debuginfod server for the symbols that stalls lack.
+ *
+ *   store_symbols.h: what is missing, that of the most stalls first -> fetch_helper.h: a file -> symbol_intake.h, the door
+ *   that files of people come through: parsed in the same process, put into the store, stalls named anew
+ *
+ * Build-ids tell which programs people run, so this runs only where the operator names a server, and asks for nothing that
+ * a page would not show (--min-machines). Nobody waits for it. */
+#ifndef SBX_SYMBOL_FETCHER_H
+#define SBX_SYMBOL_FETCHER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "metrics.h"
+#include "store.h"
+
+struct sbx_fetch_helper;
+struct sbx_symbol_intake;
+struct sbx_symbol_fetcher;
+
+struct sbx_fetcher_settings { /* borrowed until stop, but the texts, which are copied */
+    const char *url;          /* checked: sbx_debuginfod_is_url() */
+    const char *data_dir;     /* what is being fetched lies in its folder "fetched" */
+    struct sbx_store *store;
+    struct sbx_symbol_intake *intake; /* outlives it */
+    struct sbx_fetch_helper *helper;
+    struct sbx_metrics *metrics;
+    FILE *log;         /* NULL: silent */
+    uint32_t every_ms; /* between looks for what is missing; 0: half a minute */
+};
+
+/* Returns 0 or -errno. */
+int sbx_symbol_fetcher_start(const struct sbx_fetcher_settings *settings, struct sbx_symbol_fetcher **fetcher_out);
+/* Break off what is going on. After sbx_symbol_intake_end(), and before sbx_symbol_intake_destroy(). NULL is fine. */
+void sbx_symbol_fetcher_stop(struct sbx_symbol_fetcher *fetcher);
+
+/* When to ask again for what the server did not have, `times` in a row: ten minutes, doubled each time, a day at most. */
+uint32_t sbx_fetch_again_s(uint32_t times);
+
+/* What was asked for, and when to ask again: a table of bounded size, the oldest goes first. Pure. */
+struct sbx_fetch_memory;
+struct sbx_fetch_memory *sbx_fetch_memory_create(size_t max);   /* NULL without memory */
+void sbx_fetch_memory_destroy(struct sbx_fetch_memory *memory); /* NULL is fine */
+/* May it be asked for at `now_s`? `build_id` is hex. */
+int sbx_fetch_memory_allows(const struct sbx_fetch_memory *memory, const char *build_id, uint64_t now_s);
+/* It was asked for at `now_s`. */
+void sbx_fetch_memory_note(struct sbx_fetch_memory *memory, const char *build_id, uint64_t now_s);
+
+#endif

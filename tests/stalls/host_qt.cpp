@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// host_qt.cpp - Qt's event loop, and work that its queues hand over. For Qt 5 and for Qt 6.
+#include <QtCore/QCoreApplication>
+#include <QtCore/QEvent>
+#include <QtCore/QMetaMethod>
+#include <QtCore/QThread>
+#include <QtCore/QTimer>
+
+#include "stall.h"
+
+namespace {
+
+const QEvent::Type step_type = static_cast<QEvent::Type>(QEvent::User + 1);
+const QEvent::Type thumbnail_type = static_cast<QEvent::Type>(QEvent::User + 2);
+
+STALL_FUNCTION void paint_thumbnail()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+class Window : public QObject {
+public:
+    int (*the_step)() = nullptr;
+    bool event(QEvent *event) override
+    {
+        if (event->type() == thumbnail_type) {
+            paint_thumbnail();
+            STALL_STAY();
+            return true;
+        }
+        if (event->type() != step_type) {
+            return QObject::event(event);
+        }
+        int next_ms = the_step();
+        if (next_ms < 0) {
+            QCoreApplication::quit();
+        } else {
+            QTimer::singleShot(next_ms, this, [this] { QCoreApplication::postEvent(this, new QEvent(step_type)); });
+        }
+        return true;
+    }
+};
+
+Window *window;
+QThread *worker;
+QObject *in_worker;
+
+// Made by the first who needs it: a case, or the loop.
+void make_application()
+{
+    static int count = 1;
+    static char name[] = "qt", *arguments[] = {name, nullptr};
+    if (window == nullptr) {
+        new QCoreApplication(count, arguments);
+        window = new Window;
+    }
+}
+
+// ---- posted by a thread ----
+
+STALL_FUNCTION void on_thumbnail_loaded()
+{
+    QCoreApplication::postEvent(window, new QEvent(thumbnail_type));
+    STALL_STAY();
+}
+
+void *load_thumbnail(void *unused)
+{
+    on_thumbnail_loaded();
+    return unused;
+}
+
+STALL_FUNCTION void open_album(int n)
+{
+    stall_thread("loader", load_thumbnail, nullptr, nullptr);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- a signal of another thread ----
+
+QObject *download;
+
+STALL_FUNCTION void update_progress()
+{
+    STALL_COMPUTE_MS(1500);
+    STALL_STAY();
+}
+
+// What moc writes for a signal: here for objectNameChanged(), which any object has.
+STALL_FUNCTION void report_progress()
+{
+    int local = 0;
+    const QMetaObject &meta = QObject::staticMetaObject;
+    for (int i = 0; i < meta.indexOfSignal("objectNameChanged(QString)"); i++) {
+        local += meta.method(i).methodType() == QMetaMethod::Signal;
+    }
+    QString name;
+    void *values[] = {nullptr, &name};
+    QMetaObject::activate(download, &meta, local, values);
+    STALL_STAY();
+}
+
+void *run_download(void *unused)
+{
+    report_progress();
+    return unused;
+}
+
+STALL_FUNCTION void start_download(int n)
+{
+    download = new QObject;
+    QObject::connect(download, &QObject::objectNameChanged, window, [] { update_progress(); }, Qt::QueuedConnection);
+    stall_thread("download", run_download, nullptr, nullptr);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- a call for later ----
+
+STALL_FUNCTION void sync_contacts()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void schedule_sync(int n)
+{
+    QMetaObject::invokeMethod(window, [] { sync_contacts(); }, Qt::QueuedConnection);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- timers ----
+
+STALL_FUNCTION void write_backup()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void arm_backup(int n)
+{
+    QTimer::singleShot(40, window, [] { write_backup(); });
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+int ticks;
+
+STALL_FUNCTION void draw_clock()
+{
+    if (++ticks == 3) {
+        usleep(1500 * 1000);
+    }
+    STALL_STAY();
+}
+
+STALL_FUNCTION void start_clock(int n)
+{
+    QTimer *timer = new QTimer(window);
+    QObject::connect(timer, &QTimer::timeout, window, [] { draw_clock(); });
+    timer->start(20);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- two hops ----
+
+void prepare_worker()
+{
+    make_application();
+    worker = new QThread;
+    worker->setObjectName("worker");
+    in_worker = new QObject;
+    in_worker->moveToThread(worker);
+    worker->start();
+    for (int i = 0; i < 5; i++) {
+        QMetaObject::invokeMethod(in_worker, [] {}, Qt::BlockingQueuedConnection);
+    }
+}
+
+STALL_FUNCTION void show_frame()
+{
+    usleep(1500 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void decode_frame()
+{
+    stall_pause_ms(10);
+    QMetaObject::invokeMethod(window, [] { show_frame(); }, Qt::QueuedConnection);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void request_frame(int n)
+{
+    QMetaObject::invokeMethod(in_worker, [] { decode_frame(); }, Qt::QueuedConnection);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- a queue that is blocked ----
+
+STALL_FUNCTION void rebuild_dictionary()
+{
+    usleep(1700 * 1000);
+    STALL_STAY();
+}
+
+STALL_FUNCTION void look_up_word(int n)
+{
+    QMetaObject::invokeMethod(in_worker, [] { rebuild_dictionary(); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(in_worker, [] { stall_pause_ms(2); }, Qt::BlockingQueuedConnection);
+    stall_sink = stall_sink + static_cast<uint64_t>(n);
+}
+
+// ---- queues that have much to do, and do it ----
+
+void fill_queues(int n)
+{
+    for (int i = 0; i < 100; i++) {
+        QMetaObject::invokeMethod(in_worker, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(window, [] { stall_sink = stall_sink + 1; }, Qt::QueuedConnection);
+    }
+    QTimer::singleShot(n % 7, window, [] {});
+}
+
+} // namespace
+
+extern "C" void host_loop(int (*step)(void))
+{
+    make_application();
+    window->the_step = step;
+    QCoreApplication::postEvent(window, new QEvent(step_type));
+    QCoreApplication::exec();
+    if (worker != nullptr) {
+        worker->quit();
+        worker->wait();
+    }
+}
+
+extern "C" {
+const struct stall stalls_qt[] = {
+    {"qt_posted", nullptr, open_album, false, 0, 0},
+    {"qt_signal", nullptr, start_download, false, 0, 0},
+    {"qt_invoke", nullptr, schedule_sync, false, 0, 0},
+    {"qt_timer", nullptr, arm_backup, false, 0, 0},
+    {"qt_ticks", nullptr, start_clock, false, 0, 0},
+    {"qt_two_hops", prepare_worker, request_frame, false, 0, 0},
+    {"qt_queue", prepare_worker, look_up_word, false, 0, 0},
+    {"healthy_qt", prepare_worker, fill_queues, true, 20, 80},
+    {nullptr, nullptr, nullptr, false, 0, 0},
+};
+}

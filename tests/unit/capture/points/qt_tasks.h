@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* qt_tasks.h - what a program does with Qt's queues: bodies of recorded children, and the places that they queue from. */
+#ifndef SBX_TEST_QT_TASKS_H
+#define SBX_TEST_QT_TASKS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void child_uses_one_queue(void);
+void child_uses_two_queues(void);
+void child_takes_back(void);
+void child_throws(void);
+void child_nests(void);
+
+/* What they ask of the test: wait until stacks can be walked through every module. */
+void wait_for_rows(void);
+
+/* Each is less than 512 bytes of code. */
+void qt_post_here(void *receiver);
+void qt_invoke_here(void *receiver);
+void qt_emit_here(void *sender);
+void qt_start_here(void *receiver);
+void qt_shoot_here(void *receiver);
+
+/* The first function that QEvent's vtable leads to. */
+const void *qt_vtable_word(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

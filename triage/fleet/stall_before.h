@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stall_before.h - what the judged thread did in the seconds before the judged interval: one row a function of the application. Pure.
+ *
+ * One stall tells little by it; over many it says what a stall comes after. */
+#ifndef SBX_STALL_BEFORE_H
+#define SBX_STALL_BEFORE_H
+
+#include "report.h"
+#include "stable_name.h"
+
+enum {
+    SBX_BEFORE_SECONDS = 5, /* how far back: a handler and what led to it, not the whole history */
+    SBX_BEFORE_ROWS = 3,    /* those of the most time */
+    SBX_BEFORE_MIN_MS = 10, /* what took less is left out: a sample or two are chance */
+};
+
+struct sbx_stall_before {
+    char function[SBX_STABLE_NAME_BYTES]; /* nearest the leaf in the application's own modules, by its name */
+    int64_t us; /* of its and of what it called, but for others of these; idle time is nobody's */
+};
+
+/* Of a report that sbx_attribute() has judged. Returns how many, the longest first; 0 without memory too. */
+size_t sbx_stall_before(const struct sbx_report *report, struct sbx_stall_before rows_out[SBX_BEFORE_ROWS]);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class_file.h - the methods of a Java class file, as the provider will call them.
+ *
+ *     id          FNV-1a of "FILE:LINE:CLASS.METHOD"
+ *     FILE        of the attribute SourceFile, "" without
+ *     LINE        that of the method's first bytecode; 0 without a table of lines, and of native methods
+ *     CLASS       with dots; numbers and addresses that differ from run to run are left out, as the provider does */
+#ifndef SBX_CLASS_FILE_H
+#define SBX_CLASS_FILE_H
+
+#include "class_mapping.h"
+
+/* Add the methods of a class file; by the names and lines that people wrote, as far as `mapping` (NULL: none) has them. Returns 0, -EBADMSG for what is none or is damaged (methods before the damage are added), -ENOMEM. */
+int sbx_class_file_read(struct sbx_name_list *list, struct sbx_name_text bytes,
+                        const struct sbx_class_mapping *mapping);
+
+/* Add those of the classes in an archive (jar, war), and of archives within it. Returns 0, or -errno as sbx_jar_read(); damaged classes are passed
+ * over. */
+int sbx_class_archive_read(struct sbx_name_list *list, struct sbx_name_text archive,
+                           const struct sbx_class_mapping *mapping);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jar_file.h - the entries of a zip archive in memory: jar, war, and jars within them. */
+#ifndef SBX_JAR_FILE_H
+#define SBX_JAR_FILE_H
+
+#include <stdbool.h>
+
+#include "name_list.h"
+
+enum {
+    SBX_JAR_ENTRIES_MAX = 1 << 19,
+    SBX_JAR_ENTRY_BYTES_MAX = 256 << 20, /* of one, as it is when it was inflated */
+};
+
+struct sbx_jar_reading {
+    /* Is this entry wanted? Its name is borrowed. */
+    bool (*wants)(struct sbx_name_text name);
+    /* One that is. Returns 0 to go on; anything else ends the reading. */
+    int (*take)(void *context, struct sbx_name_text name, struct sbx_name_text bytes);
+    void *context;
+    uint64_t bytes_left; /* of all entries together, inflated; of jars within jars too */
+};
+
+/* Read an archive. Entries that are damaged, encrypted or packed by another method than deflate are passed over. Returns 0; -EBADMSG when it is no zip
+ * archive; -E2BIG when there is more in it than may be; -ENOMEM; or what take() returned. */
+int sbx_jar_read(struct sbx_jar_reading *reading, struct sbx_name_text archive);
+
+#endif
