@@ -26,8 +26,8 @@
 #include "roster.h"
 #include "stall_end.h"
 
-/* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Starting takes
- * milliseconds; what is still empty after this long never began. */
+/* A process that dies between creating its recording and filling in the header leaves a file of zeroes. Where it cannot be
+ * asked whether the process lives: starting takes milliseconds, and what is still empty after this long never began. */
 enum {
     EMPTY_KEPT_S = 60
 };
@@ -138,6 +138,15 @@ static bool has_not_begun(const struct sbx_recording_header *header)
 {
     static const char no_magic[sizeof header->magic];
     return memcmp(header->magic, no_magic, sizeof no_magic) == 0;
+}
+
+/* Has who made a file that is no recording yet ended? Only its name says who that is, so it is asked of our spool's alone. One of
+ * another pid namespace that shares our spool is taken for ended: it holds the lock as soon as its file is there, some microseconds later. */
+static bool has_died_young(const struct recovery *recovery, const struct dead *dead)
+{
+    struct sbx_process_facts facts;
+    return dead->says.pid != 0 && dead->says.spool != 0 && dead->says.spool == recovery->mark &&
+           sbx_process_facts_read(dead->says.pid, &facts) == 0 && !facts.is_running;
 }
 
 /* Is it the one whose death its parent tells? */
@@ -345,7 +354,8 @@ static bool judge(struct recovery *recovery, struct dead *dead, union head *head
     }
     if (complaint != NULL && has_not_begun(header)) {
         /* A young one is somebody's who starts at this moment. */
-        *verdict_out = is_older_than(&dead->status, EMPTY_KEPT_S) ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
+        bool is_over = is_older_than(&dead->status, EMPTY_KEPT_S) || has_died_young(recovery, dead);
+        *verdict_out = is_over ? SBX_RECOVERY_QUIET : SBX_RECOVERY_LIVE;
         return true;
     }
     if (complaint != NULL && error == -EPROTO) {

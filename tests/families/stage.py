@@ -238,7 +238,18 @@ class Stage:
             wait_for(lambda: not self.companions(), "end of the companion")
         except Trouble as trouble:
             left.append(str(trouble))
-        return left + [path for path in glob.glob(self.recordings + "/*") if os.path.isfile(path)]
+        return left + [path for path in self.files() if not self.is_taken_by_the_next(path)]
+
+    def files(self):
+        return [path for path in glob.glob(self.recordings + "/*") if os.path.isfile(path)]
+
+    def is_taken_by_the_next(self, path):
+        """Who ends while its recorder begins, and while the companion takes its last look, leaves a file without a header."""
+        with open(path, "rb") as file:
+            if any(file.read(8)):
+                return False
+        self.start(["true"]).wait(PATIENCE)
+        return path not in self.files()
 
     def unexpected(self):
         """What was told and should not have been, or not told and should have been. That a busy machine has no processor for a

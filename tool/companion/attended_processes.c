@@ -19,6 +19,7 @@
 
 #include "clock.h"
 #include "memory_kills.h"
+#include "process_facts.h"
 #include "recording_check.h"
 #include "recording_file.h"
 #include "recording_name.h"
@@ -30,7 +31,7 @@
 
 enum {
     YOUNG_FIRST_MS = 20,    /* a recording that is being made is looked at again, */
-    YOUNG_LAST_MS = 640,    /* each time after twice as long, until its process is up or gone */
+    YOUNG_LAST_MS = 640,    /* each time after twice as long at most so long, until its process is up or gone */
     LOCK_EVERY_MS = 1000,   /* who has no process descriptor */
     REAPED_WITHIN_MS = 100, /* only then its parent has let the kernel say how it ended */
     REAPED_EVERY_MS = 10,
@@ -232,6 +233,13 @@ static void end_former(struct sbx_attended *family, const struct member *now)
     }
 }
 
+/* Who is in another pid namespace is gone for us, and holds its recording. */
+static bool has_gone(const struct member *member)
+{
+    struct sbx_process_facts facts;
+    return sbx_process_facts_read(member->pid, &facts) == 0 && !facts.is_running;
+}
+
 static void look_at_young(struct sbx_attended *family, struct member *member)
 {
     struct sbx_recording_header header;
@@ -243,16 +251,19 @@ static void look_at_young(struct sbx_attended *family, struct member *member)
         end_former(family, member);
         return;
     case STARTING:
-        if (member->wait_ms <= YOUNG_LAST_MS) {
-            member->due_ms = now_ms() + member->wait_ms;
-            member->wait_ms *= 2;
+        if (member->wait_ms >= YOUNG_LAST_MS && has_gone(member)) {
+            member->state = ENDED; /* before its recorder was up: what it left is taken away */
+            member->due_ms = 0;
+            member->ended_ns = sbx_now_ns();
             return;
         }
-        break;
+        member->due_ms = now_ms() + member->wait_ms;
+        member->wait_ms = 2 * member->wait_ms < YOUNG_LAST_MS ? 2 * member->wait_ms : YOUNG_LAST_MS;
+        return;
     case OTHERS:
-        break;
+        drop(family, member);
+        return;
     }
-    drop(family, member);
 }
 
 void sbx_attended_see(struct sbx_attended *family, const char *name)

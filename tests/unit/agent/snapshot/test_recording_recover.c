@@ -952,6 +952,39 @@ static void test_file_that_never_became_a_recording_goes_after_a_while(void **st
     assert_int_equal(access(fixture->path, F_OK), -1);
 }
 
+/* An empty recording of this process in the fixture's folder, as its recorder names it. */
+static void write_begun(struct fixture *fixture, pid_t pid)
+{
+    char name[SBX_RECORDING_NAME_BYTES];
+    struct stat spool;
+    assert_int_equal(stat(fixture->spool, &spool), 0);
+    const struct sbx_recording_name says = {.pid = (uint32_t)pid, .session_id = {7}, .spool = sbx_spool_mark(&spool)};
+    sbx_recording_name_print(&says, name);
+    snprintf(fixture->path, sizeof fixture->path, "%s/%s", fixture->recordings, name);
+    write_file(fixture->path, "", 0);
+}
+
+static void test_what_a_process_had_only_begun_goes_at_once_when_it_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(mkdir(fixture->spool, 0700), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    write_begun(fixture, child);
+    recover(fixture);
+    assert_int_equal(fixture->counts.live, 1);
+    assert_int_equal(access(fixture->path, F_OK), 0);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    recover(fixture);
+    assert_int_equal(fixture->counts.quiet, 1);
+    assert_int_equal(fixture->counts.failed + fixture->complaints, 0);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+}
+
 static void test_folder_that_does_not_exist_holds_nothing(void **unused)
 {
     (void)unused;
@@ -994,6 +1027,7 @@ int main(void)
         WITH_FOLDERS(test_quiet_and_clean_recordings_go_without_a_snapshot),
         WITH_FOLDERS(test_files_that_are_no_recordings_are_told_and_left),
         WITH_FOLDERS(test_file_that_never_became_a_recording_goes_after_a_while),
+        WITH_FOLDERS(test_what_a_process_had_only_begun_goes_at_once_when_it_has_ended),
         cmocka_unit_test(test_folder_that_does_not_exist_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

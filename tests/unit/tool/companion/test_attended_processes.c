@@ -236,6 +236,30 @@ static void test_what_is_cut_short_or_empty_or_gone_costs_nothing(void **state)
     assert_int_equal(step_until(fixture, 1, 3), 0);
 }
 
+static void test_what_was_only_begun_goes_when_its_process_has_ended(void **state)
+{
+    struct fixture *fixture = *state;
+    struct stat spool;
+    struct sbx_recording_name says = {.session_id = {9}};
+    char name[SBX_RECORDING_NAME_BYTES], path[256];
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(stat(fixture->spool, &spool), 0);
+    says.pid = (uint32_t)child;
+    says.spool = sbx_spool_mark(&spool);
+    sbx_recording_name_print(&says, name);
+    snprintf(path, sizeof path, "%s/%s", fixture->recordings, name);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    sbx_attended_see(fixture->family, name);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(step_until(fixture, 1, 1000), 1);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 #define FAMILY_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -247,6 +271,7 @@ int main(void)
         FAMILY_TEST(test_who_ends_well_is_told_of_when_it_has_ended_and_leaves_nothing),
         FAMILY_TEST(test_a_process_that_calls_exec_many_times_is_one_member),
         FAMILY_TEST(test_what_is_cut_short_or_empty_or_gone_costs_nothing),
+        FAMILY_TEST(test_what_was_only_begun_goes_when_its_process_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
