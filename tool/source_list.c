@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "script_map.h"
+
 enum {
     DEPTH_MAX = 64, /* folders below each other */
     SOURCES_MAX = 1 << 20,
@@ -217,16 +219,6 @@ int sbx_source_read_file(const char *path, char **text_out, size_t *bytes_out)
     return 0;
 }
 
-static int digit_of(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
 /* The map that stands in the script itself, in base 64. */
 static void take_inline_map(struct sbx_source *source, const char *url, size_t bytes)
 {
@@ -236,8 +228,8 @@ static void take_inline_map(struct sbx_source *source, const char *url, size_t b
         return;
     }
     uint32_t bits = 0, count = 0;
-    for (at += 7; at < end && digit_of(*at) >= 0; at++) {
-        bits = bits << 6 | (uint32_t)digit_of(*at);
+    for (at += 7; at < end && sbx_base64_digit(*at) >= 0; at++) {
+        bits = bits << 6 | (uint32_t)sbx_base64_digit(*at);
         count += 6;
         if (count >= 8) {
             count -= 8;

@@ -49,12 +49,15 @@ static void put_word(const struct sums_page *to, enum sbx_fact_kind kind, const 
     }
 }
 
-/* `label` without a word: all that have no row. */
+/* `label` without a word: all that have no row. Of what came before several are said of one stall, so what is told is in how many
+ * stalls it was met. */
 static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const struct sbx_label_sum *label)
 {
     const struct sbx_issue_sums *sums = to->sums;
-    bool is_time = sums->label_us[kind] > 0;
-    double whole = is_time ? (double)sums->label_us[kind] : (double)sums->label_weight[kind];
+    bool is_before = kind == SBX_FACT_BEFORE, is_time = !is_before && sums->label_us[kind] > 0;
+    double whole = is_time     ? (double)sums->label_us[kind]
+                   : is_before ? (double)sums->weight
+                               : (double)sums->label_weight[kind];
     double part = whole > 0 ? 100 * (double)(is_time ? label->us : label->weight) / whole : 0;
     SBX_FILL(to->page, sums_row, at) {
     case SUMS_ROW_NAME:
@@ -63,6 +66,8 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
     case SUMS_ROW_AMOUNT:
         if (is_time)
             sbx_page_duration(&at, label->us * 1000);
+        else if (is_before)
+            sbx_fill_textf(&at, "%lld of %lld", (long long)label->weight, (long long)sums->weight);
         else
             put_number(&at, label->weight);
         break;
@@ -75,43 +80,17 @@ static void put_label(const struct sums_page *to, enum sbx_fact_kind kind, const
     }
 }
 
-/* Several of these are said of one stall, so what is told is in how many stalls it was met. */
-static void put_before(const struct sums_page *to, const struct sbx_label_sum *label)
-{
-    const struct sbx_issue_sums *sums = to->sums;
-    double part = sums->weight > 0 ? 100 * (double)label->weight / (double)sums->weight : 0;
-    SBX_FILL(to->page, sums_row, at) {
-    case SUMS_ROW_NAME:
-        put_word(to, SBX_FACT_BEFORE, label->word);
-        break;
-    case SUMS_ROW_AMOUNT:
-        sbx_fill_textf(&at, "%lld of %lld", (long long)label->weight, (long long)sums->weight);
-        break;
-    case SUMS_ROW_PART:
-        sbx_fill_textf(&at, "%.1f", part);
-        break;
-    case SUMS_ROW_PERCENT:
-        sbx_fill_textf(&at, "%.0f", part);
-        break;
-    }
-}
-
-/* Shares add up: what is not among the rows is one row. */
+/* What is not among the rows is one row, where shares add up. */
 static void put_labels(const struct sums_page *to, enum sbx_fact_kind kind)
 {
     const struct sbx_issue_sums *sums = to->sums;
     struct sbx_label_sum rest = {.weight = sums->label_weight[kind], .us = sums->label_us[kind]};
-    if (kind == SBX_FACT_BEFORE) {
-        for (size_t i = 0; i < sums->label_count[kind]; i++)
-            put_before(to, &sums->labels[kind][i]);
-        return;
-    }
     for (size_t i = 0; i < sums->label_count[kind]; i++) {
         put_label(to, kind, &sums->labels[kind][i]);
         rest.weight -= sums->labels[kind][i].weight;
         rest.us -= sums->labels[kind][i].us;
     }
-    if (sums->label_us[kind] > 0 ? rest.us > 0 : rest.weight > 0)
+    if (kind != SBX_FACT_BEFORE && (sums->label_us[kind] > 0 ? rest.us > 0 : rest.weight > 0))
         put_label(to, kind, &rest);
 }
 

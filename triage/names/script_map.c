@@ -182,7 +182,7 @@ static void take_list(struct reader *reader, struct sbx_name_text **list, uint32
 
 /* ---- mappings ---- */
 
-static int digit_of(char c)
+int sbx_base64_digit(char c)
 {
     return c >= 'A' && c <= 'Z'   ? c - 'A'
            : c >= 'a' && c <= 'z' ? c - 'a' + 26
@@ -199,7 +199,7 @@ static bool take_number(const char **at, const char *end, int64_t *value_out)
     unsigned shift = 0;
     bool has_more = true;
     while (has_more) {
-        int digit = *at < end ? digit_of(**at) : -1;
+        int digit = *at < end ? sbx_base64_digit(**at) : -1;
         if (digit < 0 || shift > 35) {
             return false;
         }

@@ -35,4 +35,7 @@ const struct sbx_script_segment *sbx_script_map_find(const struct sbx_script_map
 /* The first segment of a line; NULL: none. */
 const struct sbx_script_segment *sbx_script_map_line(const struct sbx_script_map *map, uint32_t line);
 
+/* What a character of base 64 (RFC 4648, as mappings and inline maps are written) stands for; -1: it is none. */
+int sbx_base64_digit(char c);
+
 #endif
