@@ -67,6 +67,7 @@ static bool leave_seat(struct sbx_thread *thread, uint64_t now_ns)
                                        .free_count = entry->free_count,
                                        .map_count = entry->map_count,
                                        .map_bytes = entry->map_bytes};
+    sbx_former_note_tasks(&thread->tasks);
     sbx_thread_clock_disarm(&thread->clock);
     sbx_thread_enter(thread);
     sbx_waiter_leave(index);

@@ -6,6 +6,7 @@
 #include "handler_frames.h"
 #include "order.h"
 #include "process_state.h"
+#include "task_table.h"
 #include "the_capture.h"
 #include "thread_seats.h"
 
@@ -90,8 +91,45 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid)
     return thread;
 }
 
+SBX_HOOK_SAFE void sbx_former_note_tasks(const struct sbx_thread_tasks *tasks)
+{
+    struct sbx_former_seat *former = &sbx_former_seat;
+    uint32_t kept = tasks->depth < SBX_TASKS_KEPT ? tasks->depth : SBX_TASKS_KEPT;
+    for (uint32_t i = 0; i < SBX_TASKS_KEPT; i++) {
+        former->tasks[i] = i < kept ? tasks->open[tasks->depth - kept + i] : (struct sbx_open_task){0};
+    }
+    former->popped = tasks->popped;
+    former->popped_from = tasks->popped_from;
+}
+
+static bool is_running(uint64_t id)
+{
+    const struct sbx_task_entry *entry = id != 0 ? sbx_task_entry_of(id) : NULL;
+    return entry != NULL && sbx_load_acquire(&entry->word) == /* order: acquire task.word - it is that task */
+                                sbx_task_word(sbx_task_hop_of_id(id), SBX_TASK_RUNNING);
+}
+
+SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks)
+{
+    const struct sbx_former_seat *former = &sbx_former_seat;
+    for (uint32_t i = 0; i < SBX_TASKS_KEPT; i++) {
+        if (tasks->depth < SBX_TASKS_KEPT &&
+            is_running(former->tasks[i].id)) { /* it may have ended while the thread had no seat */
+            tasks->open[tasks->depth++] = former->tasks[i];
+        }
+    }
+    tasks->popped = former->popped;
+    tasks->popped_from = former->popped_from;
+}
+
 SBX_HOOK_SAFE void sbx_seat_forget(uint32_t tid)
 {
+    for (uint32_t i = 0; i < SBX_TASKS_KEPT; i++) {
+        uint64_t id = sbx_former_seat.tasks[i].id;
+        if (is_running(id)) {
+            (void)sbx_task_move(sbx_task_entry_of(id), sbx_task_hop_of_id(id), SBX_TASK_RUNNING, SBX_TASK_FREE);
+        }
+    }
     struct sbx_thread_entry *entry = claim_former(tid);
     if (entry != NULL) {
         entry->died_ns = sbx_now_ns();

@@ -11,6 +11,10 @@
 #include "marks.h"
 #include "thread_block.h"
 
+enum {
+    SBX_TASKS_KEPT = 2 /* the innermost: these words lie in the TLS of each thread of the host */
+};
+
 /* What a thread keeps of itself while it has no seat. In its TLS, and its own. */
 struct sbx_former_seat {
     uint32_t life;    /* its number, for all its seats; 0: it never had one */
@@ -18,7 +22,9 @@ struct sbx_former_seat {
     uint64_t next_ns; /* T5: when it has paid for the last time it gave */
     uint64_t stack_low, stack_high;
     uint64_t alloc_count, alloc_bytes, free_count, map_count,
-        map_bytes; /* its entry's, which a next one goes on from */
+        map_bytes;                              /* its entry's, which a next one goes on from */
+    struct sbx_open_task tasks[SBX_TASKS_KEPT]; /* that it runs, the innermost last; id 0: none */
+    uint64_t popped, popped_from;               /* as in struct sbx_thread_tasks */
 };
 extern __thread struct sbx_former_seat sbx_former_seat;
 
@@ -28,7 +34,11 @@ SBX_HOOK_SAFE bool sbx_seat_may_be_taken(void);
 /* The calling thread's former seat, as it left it; NULL: it is another's, or was. Signals are blocked. */
 SBX_HOOK_SAFE struct sbx_thread *sbx_seat_resume(uint32_t tid);
 
-/* The calling thread ends without a seat: the one it gave back is that of a dead thread. */
+/* Note the tasks that the calling thread runs, before it gives its seat back; and let it go on with them on another seat than that. */
+SBX_HOOK_SAFE void sbx_former_note_tasks(const struct sbx_thread_tasks *tasks);
+SBX_HOOK_SAFE void sbx_former_resume_tasks(struct sbx_thread_tasks *tasks);
+
+/* The calling thread ends without a seat: the one it gave back is that of a dead thread, and the tasks that it ran are over. */
 SBX_HOOK_SAFE void sbx_seat_forget(uint32_t tid);
 
 #endif

@@ -164,13 +164,15 @@ enum {
     SBX_TASKS_NESTED = 8
 };
 
+struct sbx_open_task {
+    uint64_t id;
+    uint64_t place; /* of the frame that began it */
+};
+
 /* The tasks that a thread runs, one inside another (calls/task.h). */
 struct sbx_thread_tasks {
     uint32_t depth;
-    struct {
-        uint64_t id;
-        uint64_t place; /* of the frame that began it */
-    } open[SBX_TASKS_NESTED];
+    struct sbx_open_task open[SBX_TASKS_NESTED];
     uint64_t follow_ns;   /* the next task that it queues is followed from then on */
     uint64_t lay_ns;      /* the next that lay for long is told from then on */
     uint64_t told_ns;     /* newest task that it told of */

@@ -349,6 +349,7 @@ static void sit_down(uint64_t mask)
     }
     sbx_thread_find_stack(
         thread); /* always: an entry that was adopted may be of a thread whose number this one has now */
+    sbx_former_resume_tasks(&thread->tasks);
     sbx_former_seat.life = thread->generation;
     may_be_asked_again(thread, mask);
 }
