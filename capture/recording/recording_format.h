@@ -32,29 +32,7 @@
  *
  * The agent maps it shared and writes; a snapshot is a copy taken while writers go on; recovery after a kill reads the
  * same bytes. So there is one reader (agent/snapshot) and one format. Integers are in the byte order of the machine that
- * wrote them: a recording never leaves it. Nothing here is a pointer; places are indexes or file offsets.
- *
- * Frame word:   bits 0..38 offset (address minus load bias of the module), bit 39 exact, bits 40..47 epoch tag, bits 48..63
- *               module index. `exact` means the address is an interrupted program counter; otherwise it is a return
- *               address and the call lies one byte before it. 0 is an empty slot, and so is one whose tag is older than
- *               the epoch of its half. A frame id is the slot's index in the whole section (24 bits, never 0).
- * Node word:    bits 0..23 frame id, bits 24..47 parent node index (0: the frame is the outermost), bits 48..63 epoch tag.
- *               A slot whose tag is older than the epoch of its half is empty. Its frame lies in the same epoch's half.
- * Callstack id: bits 0..23 node index of the leaf, bits 24..31 low byte of the epoch. Half of an epoch: epoch & 1.
- *               0 is "no stack"; SBX_STACK_OVERFLOW says the table was full: the stack is lost, and counted.
- *
- * A logical frame, of the stack of an embedded runtime (docs/PROVIDERS.md), has the module SBX_MODULE_LOGICAL + the index
- * of its provider, and as offset: bits 0..19 line (0: not known), bits 20..37 index of its function in the functions'
- * section (0: not known, there was no room), bit 38 border: it is the outermost of those that one native entry into the
- * runtime runs. Its `exact` bit means that the frames nearer the leaf are the provider's
- * own, made by its asking for this sample. Logical frames stand at the leaf end of the stack, in order; the reader puts
- * them where the interpreter's own frames are.
- *
- * Generated code, outside every module, is SBX_MODULE_NONE with the offset 0, or 1 + the index of the provider that knows
- * the code.
- *
- * A stack that could not be followed to its end has as its outermost frame a word with module SBX_MODULE_END and the
- * reason (enum sbx_walk_end) as offset; SBX_WALK_COMPLETE is never stored. */
+ * wrote them: a recording never leaves it. Nothing here is a pointer; places are indexes or file offsets. */
 #ifndef SBX_RECORDING_FORMAT_H
 #define SBX_RECORDING_FORMAT_H
 
@@ -62,7 +40,9 @@
 #include <stdint.h>
 
 #include "capture_settings.h"
+#include "frame_word.h"
 #include "payload_numbers.h"
+#include "ring_format.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
 #define SBX_RECORDING_VERSION 14u
@@ -80,30 +60,20 @@ enum {
     SBX_QUEUE_WINDOWS = 8,
     SBX_QUEUE_WINDOW_SHIFT = 29, /* nanoseconds of a window as a power of two: half a second; four seconds in all */
     SBX_APP_NAME_MAX = 48,
-    SBX_MESSAGE_KINDS = 224,  /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
-    SBX_FRAMES_MAX = 1 << 17, /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
+    SBX_MESSAGE_KINDS = 224,   /* an application's own, 1 to 223; they travel as the op of a MESSAGE record */
+    SBX_FRAMES_MAX = 1 << 17,  /* both halves, power of two; 2 x 512 KiB. As many slots a half as nodes: a node has
                                      one frame, so frames are never what fills up first by much */
-    SBX_NODES_MAX = 1 << 16,  /* per half, power of two; 2 x 512 KiB */
-    SBX_CHUNK_BYTES = 4096,
+    SBX_NODES_MAX = 1 << 16,   /* per half, power of two; 2 x 512 KiB */
     SBX_CHUNKS_DEFAULT = 1024, /* 4 MiB of ring */
     SBX_IDS_MAX = 1 << 13,     /* functions of providers, power of two; 64 KiB */
-    SBX_PROVIDERS_MAX = 4,
     SBX_PROVIDER_NAME_MAX = 24,
     SBX_RUNTIMES_MAX = 4,
     SBX_HOLDERS_MAX = 8,
     SBX_GUESTS_MAX = 3,
     SBX_RUNTIME_WHY_MAX = 68,
-    SBX_LOGICAL_LINE_BITS = 20,
     SBX_BUILD_ID_MAX = 32,
     SBX_PATH_MAX = 256,
-    SBX_MODULE_END = 0xffff,     /* module index of the "walk ended here" frame */
-    SBX_MODULE_NONE = 0xfffe,    /* code outside every module: generated code */
-    SBX_MODULE_LOGICAL = 0xfff0, /* and the SBX_PROVIDERS_MAX - 1 behind it: a frame of a provider's logical stack */
-    SBX_MODULE_CUT = 0xfffd,     /* "frames are left out here": both ends of a deep stack are kept; offset 0 */
 };
-
-#define SBX_STACK_NONE     0u
-#define SBX_STACK_OVERFLOW 0x00ffffffu
 
 enum sbx_recording_state {
     SBX_STATE_STARTING = 1,
@@ -602,124 +572,7 @@ static inline uint64_t sbx_captures_by_threads(const struct sbx_recording_header
     return captures;
 }
 
-/* One record as a value. The ring holds it delta-coded, and some numbers of samples roughly (record_codec.h). */
-struct sbx_record {
-    uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
-    uint64_t cpu_ns;           /* the thread's CPU time at end; 0: not read */
-    uint64_t alloc_count;      /* the thread's counters at end */
-    uint64_t alloc_bytes;
-    uint64_t message; /* message sequence number at begin; 0: none */
-    uint64_t object;  /* lock or wait object's address, descriptor + 1; 0: none */
-    uint64_t amount;  /* bytes moved, merged messages, syscall number: see kind */
-    uint32_t thread;  /* index of the thread it is about */
-    uint32_t stack;   /* callstack id */
-    uint32_t peer;    /* tid of the other side, when known: a lock's holder when the wait began; who ended it,
-                                  when a WAKE record has the same `wait` */
-    uint32_t wait;    /* joins a wait with the WAKE record of the thread that ended it; 0: none */
-    uint32_t repeats; /* of a sample: how often the same was seen again; see enum sbx_record_kind */
-    /* with SBX_FLAG_USAGE, since the thread was born (getrusage(2), RUSAGE_THREAD) */
-    uint32_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-    uint8_t kind, op, fd_class, flags;
-};
-
-/* REVOKED: taken back from an owner that has been silent for long, but that may still be in the middle of a record: it can
- * be read, and not yet be claimed. */
-enum sbx_chunk_state {
-    SBX_CHUNK_FREE = 0,
-    SBX_CHUNK_OPENING = 1,
-    SBX_CHUNK_OPEN = 2,
-    SBX_CHUNK_CLOSED = 3,
-    SBX_CHUNK_REVOKED = 4
-};
-
-/* A piece of the ring, owned by one thread while open: plain stores below, one release of `committed` a record.
- *   state word: bits 0..2 enum sbx_chunk_state, bits 3..63 turn (the ticket it was opened with, plus 1; never 0 once used).
- *   A reader copies bytes below `committed` and then checks that the turn did not change. */
-struct sbx_chunk {
-    uint64_t state;
-    uint32_t thread; /* index of the writing thread's entry */
-    uint32_t thread_generation;
-    uint32_t tid;
-    uint32_t committed; /* bytes of `bytes` that hold whole records */
-    uint64_t base_ns;   /* the codec's starting values */
-    uint64_t base_cpu_ns;
-    uint64_t base_alloc_count;
-    uint64_t base_alloc_bytes;
-    uint64_t base_message;
-    uint8_t bytes[SBX_CHUNK_BYTES - 64];
-};
-static_assert(sizeof(struct sbx_chunk) == SBX_CHUNK_BYTES, "a chunk is one page");
-
-static inline uint64_t sbx_chunk_word(uint64_t turn, enum sbx_chunk_state state)
-{
-    return turn << 3 | (uint64_t)state;
-}
-
-static inline enum sbx_chunk_state sbx_chunk_state_of(uint64_t word)
-{
-    return (enum sbx_chunk_state)(word & 7);
-}
-
-static inline uint64_t sbx_chunk_turn_of(uint64_t word)
-{
-    return word >> 3;
-}
-
-/* Whether a chunk with this state word holds records. */
-static inline int sbx_chunk_is_readable(uint64_t word)
-{
-    enum sbx_chunk_state state = sbx_chunk_state_of(word);
-    return (state == SBX_CHUNK_OPEN || state == SBX_CHUNK_CLOSED || state == SBX_CHUNK_REVOKED) &&
-           sbx_chunk_turn_of(word) != 0;
-}
-
-/* 512 GiB: no module is as large. */
-#define SBX_FRAME_OFFSET_MASK  ((UINT64_C(1) << 39) - 1)
-#define SBX_FRAME_EXACT        (UINT64_C(1) << 39)
-#define SBX_FRAME_BORDER       (UINT64_C(1) << 38) /* of logical frames alone */
-#define SBX_FRAME_TAG_SHIFT    40
-#define SBX_FRAME_TAG_MASK     (UINT64_C(0xff) << SBX_FRAME_TAG_SHIFT)
-#define SBX_FRAME_MODULE_SHIFT 48
-#define SBX_NODE_FRAME_MASK    0xffffffu
-#define SBX_NODE_PARENT_SHIFT  24
-#define SBX_NODE_TAG_SHIFT     48
-
-/* A frame without its epoch's tag: what sbx_frame_intern() takes and a reader is given. An offset that has no room (a
- * program linked at an address beyond 512 GiB) makes it code outside every module, rather than some other place. */
-static inline uint64_t sbx_frame_word(uint32_t module, uint64_t offset, int exact)
-{
-    if (offset > SBX_FRAME_OFFSET_MASK) {
-        return (uint64_t)SBX_MODULE_NONE << SBX_FRAME_MODULE_SHIFT;
-    }
-    return ((uint64_t)module << SBX_FRAME_MODULE_SHIFT) | (exact ? SBX_FRAME_EXACT : 0) | offset;
-}
-
-/* The word of a logical frame; `function` is an index of the functions' section. Lines that have no room are not known. */
-static inline uint64_t sbx_logical_word(uint32_t provider, uint32_t function, uint32_t line, int is_root)
-{
-    uint64_t fits = line < (UINT32_C(1) << SBX_LOGICAL_LINE_BITS) ? line : 0;
-    return sbx_frame_word(SBX_MODULE_LOGICAL + provider, (uint64_t)function << SBX_LOGICAL_LINE_BITS | fits, is_root);
-}
-
-/* The word of generated code that a provider knows. */
-static inline uint64_t sbx_generated_word(uint32_t provider)
-{
-    return sbx_frame_word(SBX_MODULE_NONE, 1 + provider, 0);
-}
-
-/* Whether a frame word is one of a provider, known here or not. */
-static inline int sbx_is_logical(uint64_t frame_word)
-{
-    return frame_word >> SBX_FRAME_MODULE_SHIFT >= SBX_MODULE_LOGICAL &&
-           frame_word >> SBX_FRAME_MODULE_SHIFT < SBX_MODULE_LOGICAL + SBX_PROVIDERS_MAX;
-}
-
-static inline uint32_t sbx_logical_function(uint64_t frame_word)
-{
-    return (uint32_t)((frame_word & SBX_FRAME_OFFSET_MASK & ~SBX_FRAME_BORDER) >> SBX_LOGICAL_LINE_BITS);
-}
-
-/* A number that changes when any struct of this file does (FNV-1a over sizes). */
+/* A number that changes when any struct of a recording does (FNV-1a over sizes). */
 static inline uint32_t sbx_layout_hash(void)
 {
     const uint32_t sizes[] = {sizeof(struct sbx_recording_header),
