@@ -44,6 +44,7 @@
 #include "thread_clock.h"
 #include "thread_end.h"
 #include "thread_seats.h"
+#include "thread_stack.h"
 #include "told_stalls.h"
 #include "watch.h"
 #include "watchdog.h"
@@ -268,6 +269,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
     }
+    sbx_thread_learn_stack_bounds(sbx_the_agent.module_thread);
     sbx_got_hook_resolve();
     sbx_store_relaxed(sbx_the_capture.gate, settings->enabled != 0);
     if ((pid_t)syscall(SYS_gettid) == getpid()) {

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fork_path.h"
 #include "marks.h"
 #include "order.h"
 
@@ -36,6 +37,7 @@ struct family {
 static_assert(sizeof(struct family) <= PAGE_BYTES, "a page for all of them");
 
 static struct family *family;
+static uint8_t id_of_all[16]; /* the page's: a forked child need not touch that for it */
 
 bool sbx_family_found(const uint8_t session_id[16])
 {
@@ -45,6 +47,7 @@ bool sbx_family_found(const uint8_t session_id[16])
     }
     memcpy(page->id, session_id, sizeof page->id);
     page->first = (uint32_t)getpid();
+    memcpy(id_of_all, session_id, sizeof id_of_all);
     family = page; /* one that was there stays mapped: another thread may be at it */
     return true;
 }
@@ -54,10 +57,9 @@ bool sbx_family_is_of(uint32_t pid)
     return family != NULL && sbx_load_relaxed(&family->first) == pid; /* relaxed: written before there were others */
 }
 
-const uint8_t *sbx_family_id(void)
+SBX_FORK_CODE const uint8_t *sbx_family_id(void)
 {
-    static const uint8_t nobody[16];
-    return family != NULL ? family->id : nobody;
+    return id_of_all;
 }
 
 /* Once more in this window of time, if that is allowed. order: relaxed - a limit, not a lock */

@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "consent.h"
 #include "family.h"
+#include "fork_path.h"
 #include "handler_above.h"
 #include "handover.h"
 #include "libc_symbols.h"
@@ -66,8 +67,12 @@ static struct {
     uint8_t unstarted_id[16]; /* of the family that such a process founds */
     struct sbx_family_entry family;
     uint32_t modules;
-    char folder[SBX_RECORDING_PATH_MAX], spool[SBX_PATH_MAX];
-} child;
+    uint32_t told_by;    /* pid of the recorded process that all this is of; 0: the paths below are being written */
+    uint32_t generation; /* of its settings, as they were told last; 0: they were not yet */
+} child SBX_FORK_DATA;
+
+/* Where the recordings of this process's children are made, and what they are for. */
+static char child_folder[SBX_RECORDING_PATH_MAX], child_spool[SBX_PATH_MAX];
 
 static void set_state(enum state state)
 {
@@ -76,7 +81,7 @@ static void set_state(enum state state)
 }
 
 /* Is the caller in the process that is pending? A child of vfork() is not. */
-static bool is_callers(void)
+SBX_FORK_CODE static bool is_callers(void)
 {
     return (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == child.pid;
 }
@@ -114,6 +119,21 @@ static bool lead(void)
     return true;
 }
 
+/* The children of this process record beside it. They find what was written before the fork. */
+static void keep_paths(void)
+{
+    const char *path = sbx_the_agent.recording.path, *spool = sbx_the_agent.recording.header->spool_path;
+    const char *slash = strrchr(path, '/');
+    size_t bytes = slash != NULL ? (size_t)(slash - path) : 0;
+    sbx_store_relaxed(&child.told_by, 0); /* relaxed: a child has the memory of one moment */
+    sbx_order_with_handler();
+    child.generation = 0;
+    memcpy(child_folder, path, bytes);
+    child_folder[bytes] = 0;
+    memcpy(child_spool, spool, sizeof child_spool);
+    sbx_store_release(&child.told_by, bytes != 0 ? (uint32_t)getpid() : 0); /* order: release child.told_by */
+}
+
 static void *start(void *unused)
 {
     (void)unused;
@@ -124,15 +144,18 @@ static void *start(void *unused)
     sbx_the_agent.parent_modules = child.modules;
     if (child.is_untouched != NULL) { /* what its parent would have done at its own start */
         child.is_untouched = NULL;
-        child.consent = sbx_consent_read(child.spool);
+        child.consent = sbx_consent_read(child_spool);
         (void)sbx_process_barrier_start();
     }
-    int result = sbx_agent_start(child.folder, child.spool, &child.settings, child.consent, child.is_consent_required);
+    int result = sbx_agent_start(child_folder, child_spool, &child.settings, child.consent, child.is_consent_required);
     if (result != 0) {
         sbx_family_give_seat(child.pid);
-    } else if (sbx_the_agent.family.role == SBX_ROLE_MAIN) {
-        sbx_family_give_seat(child.pid);
-        (void)lead();
+    } else {
+        keep_paths();
+        if (sbx_the_agent.family.role == SBX_ROLE_MAIN) {
+            sbx_family_give_seat(child.pid);
+            (void)lead();
+        }
     }
     sbx_attendance_began(result);
     set_state(DONE);
@@ -288,40 +311,50 @@ void sbx_forked_child_settle_at_exit(void)
 /* ---- the fork ---- */
 
 /* Nothing that the parent recorded, or will, can be read or written here. What still points there finds zeroes. */
-static bool shut_out(struct sbx_recording_header *header, size_t bytes)
+SBX_FORK_CODE static bool shut_out(struct sbx_recording_header *header, size_t bytes)
 {
-    return mmap(header, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                0) == (void *)header;
+    return sbx_raw_syscall(SYS_mmap, (long)(uintptr_t)header, (long)bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (long)(uintptr_t)header;
 }
 
-/* What the child is told of its parent. False: the parent had no recorder, or was just changing what the child would inherit. */
-static bool take_over(void)
+/* In the parent, before the fork: what a child is told of it. Written when it has changed alone, because a page that is written costs a fault
+ * after each fork; two threads that fork at once write the same. */
+static void hand_down(void)
 {
-    struct sbx_recording_header *header = sbx_the_agent.recording.header;
-    if (!sbx_loader_was_left() ||
-        sbx_load_acquire(&sbx_the_agent.is_running) == 0 || /* order: acquire agent.is_running */
-        header->pid != child.parent_pid) {
-        return false;
+    const struct sbx_recording_header *header = sbx_the_agent.recording.header;
+    const struct sbx_control_page *control = sbx_the_capture.control;
+    if (sbx_load_acquire(&sbx_the_agent.is_running) == 0 ||               /* order: acquire agent.is_running */
+        sbx_load_acquire(&child.told_by) != child.pid || !is_callers()) { /* order: acquire child.told_by */
+        return;
     }
-    child.settings = sbx_the_capture.control->wanted;
-    child.consent = header->consent;
+    uint32_t consent = sbx_load_relaxed(&header->consent);        /* relaxed: the child asks anew */
+    uint32_t modules = sbx_load_relaxed(&header->module_count);   /* relaxed: how much room its recording gets */
+    uint32_t generation = sbx_load_acquire(&control->generation); /* order: acquire control.generation */
+    if (child.generation == generation && child.modules == modules && child.consent == (enum sbx_consent)consent) {
+        return;
+    }
+    child.generation = generation;
+    child.settings = control->wanted;
+    child.consent = (enum sbx_consent)consent;
     child.is_consent_required = sbx_the_agent.is_consent_required != 0;
-    child.modules = header->module_count;
-    memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
+    child.modules = modules;
     memcpy(child.family.parent_session, header->session_id, sizeof child.family.parent_session);
-    memcpy(child.spool, header->spool_path, sizeof child.spool);
-    memcpy(child.folder, sbx_the_agent.recording.path, sizeof child.folder);
-    char *slash = strrchr(child.folder, '/');
-    if (slash == NULL) { /* its name is gone already: it is ending */
-        return false;
-    }
-    *slash = 0;
-    return true;
 }
 
-/* In a process whose recorder has not begun: its first fork founds the family. It may be in a handler. */
-static void found_family(void)
+/* Has the child been told all that it needs? Not where the parent had no recorder, was just ending, or was just changing what would be
+ * inherited. */
+SBX_FORK_CODE static bool take_over(void)
 {
+    return sbx_loader_was_left() &&
+           sbx_load_acquire(&sbx_the_agent.is_running) != 0 &&     /* order: acquire agent.is_running */
+           sbx_load_acquire(&child.told_by) == child.parent_pid && /* order: acquire child.told_by */
+           sbx_the_agent.recording.path[0] != 0;                   /* its name is gone already: it is ending */
+}
+
+/* It may be in a handler. In a process whose recorder has not begun the first fork founds the family. */
+static void before_fork(void)
+{
+    hand_down();
     if (child.state == OFF && child.is_untouched != NULL && child.is_untouched() && !sbx_family_is_of(child.pid)) {
         int saved_errno = errno;
         (void)sbx_family_found(child.unstarted_id);
@@ -330,33 +363,31 @@ static void found_family(void)
 }
 
 /* A child of a program whose recorder has not begun. */
-static bool take_over_from_unstarted(void)
+SBX_FORK_CODE static bool take_over_from_unstarted(void)
 {
-    if (!sbx_loader_was_left() || !child.is_untouched()) {
-        return false;
-    }
-    memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
-    return true;
+    return sbx_loader_was_left() && child.is_untouched();
 }
 
 /* In the child, on its one thread, which may be in a handler: no allocation, no lock, nothing that lasts. */
-static void begin_pending(void)
+SBX_FORK_CODE static void begin_pending(void)
 {
-    int saved_errno = errno;
     bool may_begin = child.state == PENDING, has_mapping = sbx_the_agent.recording.header != NULL;
     child.parent_pid = child.family.parent_pid = child.pid;
-    child.pid = (uint32_t)getpid();
-    child.forked_ns = sbx_now_ns();
+    child.pid = (uint32_t)sbx_raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    child.forked_ns = sbx_fork_now_ns();
     child.ask_again_ns = 0;
     child.is_counted = false;
     child.allocations = sbx_entry_of_nobody.alloc_count;
     if (child.handler_at == 0 && sbx_thread_forked_in_a_call()) {
+        int saved_errno = errno;
         uint64_t handler_at = sbx_handler_find_above(0);
         child.handler_at = handler_at != SBX_HANDLER_PERHAPS ? handler_at : 0;
+        errno = saved_errno;
     }
     if (child.state == OFF && !has_mapping && child.is_untouched != NULL) {
         may_begin = take_over_from_unstarted();
     }
+    memcpy(child.family.id, sbx_family_id(), sizeof child.family.id);
     if (child.state != PENDING && has_mapping) { /* one that was pending itself has shut its parent's out already */
         may_begin = child.state != STARTING && take_over();
         may_begin = shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes) && may_begin;
@@ -368,7 +399,6 @@ static void begin_pending(void)
     sbx_store_relaxed(&sbx_the_capture.leave, NULL);
     sbx_the_capture.settle = may_begin ? settle : NULL;
     sbx_store_relaxed(&sbx_the_capture.late_ask, ask);
-    errno = saved_errno;
 }
 
 static void watch_forks(void)
@@ -376,13 +406,14 @@ static void watch_forks(void)
     static bool is_at_fork;
     child.pid = (uint32_t)getpid();
     if (!is_at_fork) {
-        is_at_fork = sbx_at_fork(found_family, NULL, begin_pending) == 0; /* without it children are not recorded */
+        is_at_fork = sbx_at_fork(before_fork, NULL, begin_pending) == 0; /* without it children are not recorded */
     }
 }
 
 void sbx_forked_child_look_out(void)
 {
     if (lead()) {
+        keep_paths();
         watch_forks();
     }
     child.is_untouched = NULL;
@@ -391,11 +422,11 @@ void sbx_forked_child_look_out(void)
 void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, const struct sbx_preload_orders *orders,
                                          bool (*is_untouched)(void))
 {
-    if (strlen(folder) >= sizeof child.folder || strlen(spool) >= sizeof child.spool) {
+    if (strlen(folder) >= sizeof child_folder || strlen(spool) >= sizeof child_spool) {
         return;
     }
-    memcpy(child.folder, folder, strlen(folder) + 1);
-    memcpy(child.spool, spool, strlen(spool) + 1);
+    memcpy(child_folder, folder, strlen(folder) + 1);
+    memcpy(child_spool, spool, strlen(spool) + 1);
     child.settings = orders->settings;
     if (getrandom(child.unstarted_id, sizeof child.unstarted_id, GRND_NONBLOCK) != (ssize_t)sizeof child.unstarted_id) {
         return;

@@ -31,7 +31,6 @@
 #include "the_agent.h"
 #include "the_capture.h"
 #include "thread_block.h"
-#include "thread_stack.h"
 
 /* A dlopen leaves word before it has loaded anything (its hook must be a tail call), so one look is not enough: look
  * again after these pauses. A look that finds nothing new costs 30 ns. */
@@ -114,7 +113,6 @@ void *sbx_module_main(void *unused)
     (void)unused;
     sbx_thread_become(SBX_THREAD_GONE);
     sbx_descriptors_become_own();
-    sbx_thread_learn_stack_bounds();
     prctl(PR_SET_NAME, "sbx-modules");
     sbx_store_release(&sbx_the_agent.module_tid, (uint32_t)syscall(SYS_gettid)); /* order: release agent.tid */
     open_recording();

@@ -12,6 +12,7 @@
 #include "capture_sample.h"
 #include "clock.h"
 #include "fd_class.h"
+#include "fork_path.h"
 #include "former_seat.h"
 #include "left_code.h"
 #include "logical_points.h"
@@ -52,7 +53,7 @@ SBX_HOOK_SAFE struct sbx_thread *sbx_shield_begin(bool always)
     return thread;
 }
 
-SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
+SBX_FORK_CODE SBX_HOOK_SAFE void sbx_shield_end(struct sbx_thread *thread)
 {
     if (thread != NULL && thread == sbx_self && sbx_capture_is_ours()) { /* not another's, where a coroutine moved */
         /* relaxed: a late look only spares us one signal */
@@ -316,7 +317,7 @@ SBX_NOINLINE static void end_without_seat(const struct sbx_blocking *call, uint6
 }
 
 /* A call that was not recorded, or lies in another, or waited for another thread, or was left and came back. */
-SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+SBX_FORK_CODE SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     if (call->thread == NULL || SBX_UNLIKELY(!sbx_capture_is_ours())) { /* a child that was forked in the call */
         if (SBX_UNLIKELY(call->shield == SBX_WITHOUT_SEAT)) {
@@ -345,7 +346,7 @@ SBX_NOINLINE static void end_otherwise(struct sbx_blocking *call, uint64_t amoun
 
 /* Most calls do not block for as long as their group's threshold: those cost two clocks and a few stores. errno is the
  * call's own; what changes it lies behind the calls that keep it. */
-SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
+SBX_FORK_CODE SBX_HOOK_SAFE void sbx_blocking_end(struct sbx_blocking *call, uint64_t amount, bool failed, int fd)
 {
     struct sbx_thread *thread = sbx_self;
     /* The call is the one in the list (K2), and alone there; and no seat among the waiters is to be given back. */

@@ -11,9 +11,11 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "fork_path.h"
 #include "libc_symbols.h"
 #include "order.h"
 #include "raw_syscall.h"
@@ -25,9 +27,10 @@ enum {
     FORK_WAIT_MOST_MS = 10000 /* for one that has had no processor to finish with */
 };
 
-static pthread_mutex_t visit_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t visit_lock SBX_FORK_DATA = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t untouched_lock; /* as visit_lock was when it was made; never locked */
 static __thread bool has_visit_lock;
-static uint32_t is_inside; /* 1: a visitor of ours has the loader's own lock */
+static uint32_t is_inside SBX_FORK_DATA; /* 1: a visitor of ours has the loader's own lock */
 
 static void make_lock(void)
 {
@@ -38,6 +41,7 @@ static void make_lock(void)
     if (!inherits) { /* a kernel without CONFIG_FUTEX_PI */
         pthread_mutex_init(&visit_lock, NULL);
     }
+    memcpy(&untouched_lock, &visit_lock, sizeof untouched_lock);
 }
 
 void sbx_loader_visit_begin(void)
@@ -139,14 +143,14 @@ static void after_fork_in_parent(void)
     }
 }
 
-static void after_fork_in_child(void)
+/* Nobody visits the loader here any more: the child's own forks need not wait. */
+SBX_FORK_CODE static void after_fork_in_child(void)
 {
-    /* Nobody visits the loader here any more: the child's own forks need not wait. */
     sbx_store_relaxed(&is_inside, 0);
-    make_lock();
+    sbx_fork_copy(&visit_lock, &untouched_lock, sizeof visit_lock);
 }
 
-bool sbx_loader_was_left(void)
+SBX_FORK_CODE bool sbx_loader_was_left(void)
 {
     return has_visit_lock;
 }

@@ -14,9 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fork_path.h"
+
 #define MAKES(type, name, parameters, arguments, op, failed) \
     SBX_BLOCKING_HOOK(type, name, parameters, arguments, SBX_GROUP_PROCESS, SBX_RECORD_PROCESS, op, 0, 0, failed, -1)
 
+static pid_t hook_fork(void) SBX_FORK_CODE;
 MAKES(pid_t, fork, (void), (), SBX_OP_FORK, result < 0)
 MAKES(int, posix_spawn,
       (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,

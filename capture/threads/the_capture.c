@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fork_path.h"
 #include "raw_syscall.h"
 
 /* What the gate is before the start: shut, so that an interface of ours costs one branch. */
 static uint32_t shut_gate[2];
 
-struct sbx_capture sbx_the_capture = {.gate = shut_gate};
+struct sbx_capture sbx_the_capture SBX_FORK_DATA = {.gate = shut_gate};
 
 void sbx_capture_attach(struct sbx_recording_header *header)
 {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fork_path.h"
 #include "former_seat.h"
 #include "left_code.h"
 #include "libc_symbols.h"
@@ -107,10 +108,11 @@ static void forget_self(void *unused)
     }
 }
 
-static const struct sbx_thread *forker; /* in a forked child: the parent's block of the thread that forked */
+static const struct sbx_thread *forker
+    SBX_FORK_DATA; /* in a forked child: the parent's block of the thread that forked */
 
 /* Ours lies in a block of the parent's, and is not shown to the program. One on which it runs just now has to stay. */
-static void drop_signal_stack(void)
+SBX_FORK_CODE static void drop_signal_stack(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
     stack_t now;
@@ -119,7 +121,7 @@ static void drop_signal_stack(void)
     }
 }
 
-static void become_inert_in_child(void)
+SBX_FORK_CODE static void become_inert_in_child(void)
 {
     forker = sbx_thread_is_registered(sbx_self) ? sbx_self : NULL;
     if (forker != NULL) {
@@ -153,7 +155,7 @@ make_exit_key(void) /* before the start of a preloaded recorder, in which the fi
     }
 }
 
-bool sbx_thread_forked_in_a_call(void)
+SBX_FORK_CODE bool sbx_thread_forked_in_a_call(void)
 {
     return forker != NULL && forker->call_depth > 1; /* fork() itself is one */
 }

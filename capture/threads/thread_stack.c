@@ -22,17 +22,18 @@ enum {
 
 static uint32_t bounds_at; /* word of struct pthread that has the stack's begin, the next its size; 0: not known */
 
-void sbx_thread_learn_stack_bounds(void)
+void sbx_thread_learn_stack_bounds(pthread_t ours)
 {
     pthread_attr_t attributes;
     void *low = NULL;
     size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+    if (sbx_load_relaxed(&bounds_at) != 0 || /* relaxed: a forked child's parent has found them, on one thread */
+        pthread_getattr_np(ours, &attributes) != 0) {
         return;
     }
     int error = pthread_attr_getstack(&attributes, &low, &bytes);
     pthread_attr_destroy(&attributes);
-    const uint64_t *words = (const uint64_t *)pthread_self();
+    const uint64_t *words = (const uint64_t *)ours;
     uint64_t high = (uint64_t)low + bytes;
     uint32_t found = 0, count = 0;
     for (uint32_t i = 1; error == 0 && i + 1 < DESCRIPTOR_WORDS && (uint64_t)(uintptr_t)(words + i + 2) <= high; i++) {
@@ -60,8 +61,9 @@ static void read_bounds(struct sbx_thread *thread)
     thread->stack_high = fits ? high : 1;
 }
 #else
-void sbx_thread_learn_stack_bounds(void)
+void sbx_thread_learn_stack_bounds(pthread_t ours)
 {
+    (void)ours;
 }
 
 /* musl's neither locks nor allocates for a thread that is not the first. */
