@@ -14,13 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
+#include "admission.h"
 #include "deadlines.h"
 #include "erasure_replies.h"
 #include "login.h"
 #include "policy_replies.h"
-#include "rate_limit.h"
 #include "symbol_replies.h"
 
 enum {
@@ -35,8 +34,8 @@ enum {
 struct sbx_http {
     struct sbx_http_settings settings;
     struct sbx_deadlines *deadlines;
-    struct sbx_sessions *sessions;
-    _Atomic unsigned connections; /* that are open */
+    struct sbx_admission admission; /* its sessions are ours */
+    _Atomic unsigned connections;   /* that are open */
     struct MHD_Daemon *daemon;
 };
 
@@ -126,157 +125,9 @@ static enum MHD_Result send_reply(struct MHD_Connection *connection, struct sbx_
 
 /* ---- requests ---- */
 
-static const char *header_of(struct MHD_Connection *connection, const char *name)
-{
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 static bool is_method(const char *method, const char *name)
 {
     return strcmp(method, name) == 0;
-}
-
-static int64_t now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-static const char *session_cookie_of(struct MHD_Connection *connection)
-{
-    return MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, SBX_SESSION_COOKIE);
-}
-
-/* Did somebody hand this request on? Where no proxy was named, any sign of one counts, HTTP/1.0 too, which is what nginx speaks
- * behind itself unless it is told otherwise: a visitor from anywhere must not be taken for this machine. */
-static bool is_handed_on(const struct sbx_http *http, struct MHD_Connection *connection, const char *version)
-{
-    static const char *const signs[] = {"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto",
-                                        "X-Real-IP",       "Forwarded",        "Via"};
-    if (http->settings.proxies.count > 0 || strcmp(version, "HTTP/1.1") != 0)
-        return true;
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-        if (header_of(connection, signs[i]))
-            return true;
-    return false;
-}
-
-/* Did the browser come by TLS? A named proxy's word counts, nobody else's. */
-static bool is_secure(const struct sbx_http *http, struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *peer = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const char *scheme = header_of(connection, "X-Forwarded-Proto");
-    return scheme && strcasecmp(scheme, "https") == 0 && peer &&
-           sbx_proxies_has(&http->settings.proxies, peer->client_addr);
-}
-
-/* A person's page, asked for by a browser. */
-static bool is_for_people(struct MHD_Connection *connection, const char *path)
-{
-    const char *accept = header_of(connection, "Accept");
-    return accept && strstr(accept, "text/html") && strncmp(path, "/v1/", 4) != 0;
-}
-
-/* A session stands for the token that it began with, as long as there is that token. */
-static bool find_session(const struct sbx_http *http, const struct sbx_gate *gate, struct MHD_Connection *connection,
-                         struct sbx_token *token_out)
-{
-    uint8_t digest[SBX_TOKEN_DIGEST];
-    return sbx_sessions_find(http->sessions, session_cookie_of(connection), now_s(), digest) &&
-           sbx_token_ring_find_digest(gate->tokens, digest, token_out);
-}
-
-/* What a session writes has to come from a page of ours, which the Origin says. */
-static enum sbx_entry check_session(const struct sbx_http *http, const struct sbx_gate *gate,
-                                    struct MHD_Connection *connection, unsigned rights, bool is_write,
-                                    struct sbx_token *token)
-{
-    const char *origin = header_of(connection, "Origin");
-    if (!find_session(http, gate, connection, token))
-        return SBX_ENTRY_NEEDS_TOKEN;
-    if (is_write && !origin)
-        return SBX_ENTRY_FROM_PAGE;
-    return sbx_gate_check(gate, rights, is_write, token, header_of(connection, "Host"), origin);
-}
-
-/* Does this token send too much, or those without one? Then the refusal is in `reply`. */
-static void check_rate(struct sbx_http *http, const struct sbx_token *token, struct sbx_reply *reply)
-{
-    enum {
-        AT_ONCE_MIN = 10
-    };
-    struct timespec now;
-    uint64_t number;
-    uint32_t an_hour = token->an_hour ? token->an_hour : http->settings.token_rate;
-    uint32_t at_once = an_hour / 60 < AT_ONCE_MIN ? AT_ONCE_MIN : an_hour / 60; /* a minute of it */
-    memcpy(&number, token->digest, sizeof(number));
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    unsigned after_s = http->settings.tokens ? sbx_rate_limit_take_of(http->settings.tokens, number, an_hour,
-                                                                      at_once < an_hour ? at_once : an_hour,
-                                                                      now.tv_sec * 1000ll + now.tv_nsec / 1000000)
-                                             : 0;
-    if (after_s == 0)
-        return;
-    sbx_metrics_add(http->settings.metrics, SBX_METRIC_REJECTED_RATE, 1);
-    sbx_reply_text(reply, 429, "more was sent with this token than it may; the rest can come later");
-    reply->retry_after_s = after_s;
-}
-
-/* Who may not: the refusal is in `reply`. *token_out: what it came with. */
-static void check_gate(struct sbx_http *http, struct MHD_Connection *connection, const char *version,
-                       const char *method, const char *path, struct sbx_token *token_out, struct sbx_reply *reply)
-{
-    bool is_write = !is_method(method, "GET") && !is_method(method, "HEAD");
-    if (!is_write && sbx_route_is_open(path))
-        return;
-    unsigned rights = sbx_route_rights(path, is_write);
-    struct sbx_gate gate = http->settings.gate;
-    const char *authorization = header_of(connection, "Authorization");
-    bool was_handed_on = gate.is_loopback && is_handed_on(http, connection, version);
-    gate.is_loopback = gate.is_loopback && !was_handed_on;
-    bool has_tokens = sbx_token_ring_has_any(gate.tokens);
-    if (was_handed_on && !has_tokens) {
-        sbx_reply_text(reply, 403,
-                       "this came through a proxy: a server behind one needs a token (stallbox serve"
-                       " --token-file FILE --behind-proxy ADDRESS)");
-        return;
-    }
-    const struct sbx_token *given = sbx_gate_token(&gate, authorization, token_out) ? token_out : NULL;
-    enum sbx_entry entry = authorization || !session_cookie_of(connection)
-                               ? sbx_gate_check(&gate, rights, is_write, given, header_of(connection, "Host"),
-                                                header_of(connection, "Origin"))
-                               : check_session(http, &gate, connection, rights, is_write, token_out);
-    if (entry == SBX_ENTRY_NEEDS_TOKEN && gate.is_loopback && !is_write && !authorization)
-        entry = sbx_gate_check(&gate, rights, false, NULL, header_of(connection, "Host"), NULL);
-    if (entry == SBX_ENTRY_ALLOWED) {
-        if (token_out->app_number != 0 && sbx_route_is_of_all(path))
-            sbx_reply_text(reply, 403, "these are numbers of the whole server, and this token is for one application");
-        return;
-    }
-    if (entry == SBX_ENTRY_NEEDS_TOKEN && !is_write && is_for_people(connection, path)) {
-        sbx_login_page(path, 401, NULL, reply);
-        reply->challenge = "Bearer realm=\"stallbox\"";
-    } else if (entry == SBX_ENTRY_NEEDS_TOKEN) {
-        sbx_reply_text(reply, 401, "this needs the server's token: Authorization: Bearer TOKEN%s",
-                       is_write ? "" : ", or the token as the password in a browser");
-        reply->challenge = is_write ? "Bearer realm=\"stallbox\"" : "Basic realm=\"stallbox\", charset=\"UTF-8\"";
-    } else if (entry == SBX_ENTRY_NO_RIGHT) {
-        sbx_reply_text(reply, 403, "this token is for something else (stallbox token add --role says what one is for)");
-    } else if (entry == SBX_ENTRY_FOREIGN_HOST) {
-        sbx_reply_text(reply, 403,
-                       "this server is for this machine alone: open it as localhost or 127.0.0.1, or give it"
-                       " a token");
-    } else {
-        sbx_reply_text(reply, 403, "web pages may not send here");
-    }
-    if (is_write && sbx_route_is_collector(path))
-        sbx_metrics_add(http->settings.metrics,
-                        entry == SBX_ENTRY_NEEDS_TOKEN || entry == SBX_ENTRY_NO_RIGHT ? SBX_METRIC_REJECTED_UNAUTHORIZED
-                                                                                      : SBX_METRIC_REJECTED_FOREIGN,
-                        1);
-    if (is_write && sbx_route_is_symbols(path))
-        sbx_metrics_add(http->settings.metrics, SBX_METRIC_SYMBOLS_REFUSED, 1);
 }
 
 /* ---- symbols ---- */
@@ -307,8 +158,9 @@ static void begin_symbols(struct sbx_http *http, struct MHD_Connection *connecti
     struct sbx_intake_answer answer = {.outcome = SBX_INTAKE_REFUSED, .status = 400};
     struct claim_reading reading = {.claims = &claims};
     claims.sender = exchange->token.app_number;
-    const char *accept = header_of(connection, "Accept"), *encoding = header_of(connection, "Content-Encoding"),
-               *length = header_of(connection, "Content-Length");
+    const char *accept = sbx_http_header(connection, "Accept"),
+               *encoding = sbx_http_header(connection, "Content-Encoding"),
+               *length = sbx_http_header(connection, "Content-Length");
     exchange->wants_text = accept && strstr(accept, "text/plain") != NULL;
     claims.is_zstd = encoding && strcasecmp(encoding, "zstd") == 0;
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_claim, &reading);
@@ -360,8 +212,6 @@ static void submit_symbols(struct sbx_http *http, struct MHD_Connection *connect
     sbx_symbol_upload_submit(exchange->symbols, resume, connection);
 }
 
-/* ---- requests, again ---- */
-
 /* ---- people who log in ---- */
 
 /* "https://stalls.example" and "stalls.example". */
@@ -383,7 +233,7 @@ static void begin_login(struct sbx_http *http, struct MHD_Connection *connection
     } else if (!is_method(method, "POST")) {
         sbx_reply_text(&exchange->reply, 405, "this path takes %s", is_login ? "GET and POST" : "POST");
         exchange->reply.allow = is_login ? "GET, HEAD, POST" : "POST";
-    } else if (!is_own_origin(header_of(connection, "Origin"), header_of(connection, "Host"))) {
+    } else if (!is_own_origin(sbx_http_header(connection, "Origin"), sbx_http_header(connection, "Host"))) {
         sbx_reply_text(&exchange->reply, 403,
                        "log in from this server's own page (a proxy in front has to pass the"
                        " Host on: proxy_set_header Host $host)");
@@ -397,10 +247,10 @@ static void end_login(struct sbx_http *http, struct MHD_Connection *connection, 
                       struct exchange *exchange)
 {
     if (strcmp(path, "/login") == 0)
-        sbx_login_post(http->sessions, &http->settings.gate, &exchange->body, is_secure(http, connection), now_s(),
-                       &exchange->reply);
+        sbx_login_post(http->admission.sessions, &http->settings.gate, &exchange->body,
+                       sbx_admission_is_secure(&http->admission, connection), sbx_admission_now_s(), &exchange->reply);
     else
-        sbx_logout_post(http->sessions, session_cookie_of(connection), &exchange->reply);
+        sbx_logout_post(http->admission.sessions, sbx_admission_cookie(connection), &exchange->reply);
 }
 
 /* A token of one application puts that one's policies. */
@@ -426,15 +276,15 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     bool is_post = is_method(method, "POST") && sbx_route_is_collector(path);
     if (is_post)
         sbx_metrics_add(http->settings.metrics, SBX_METRIC_RECEIVED, 1);
-    check_gate(http, connection, version, method, path, &exchange->token, &exchange->reply);
+    sbx_admission_check(&http->admission, connection, version, method, path, &exchange->token, &exchange->reply);
     if (exchange->reply.status == 0 && (is_post || (is_method(method, "PUT") && sbx_route_is_symbols(path))))
-        check_rate(http, &exchange->token, &exchange->reply);
+        sbx_admission_check_rate(&http->admission, &exchange->token, &exchange->reply);
     if (exchange->reply.status)
         return;
     if (is_post) {
-        exchange->upload =
-            sbx_upload_begin(http->settings.collector, header_of(connection, "Content-Length"),
-                             header_of(connection, "Content-Encoding"), exchange->token.app_number, &exchange->reply);
+        exchange->upload = sbx_upload_begin(http->settings.collector, sbx_http_header(connection, "Content-Length"),
+                                            sbx_http_header(connection, "Content-Encoding"), exchange->token.app_number,
+                                            &exchange->reply);
     } else if (is_method(method, "PUT") && sbx_route_is_policy(path, exchange->app_id)) {
         if (!may_put_policy(&exchange->token, exchange->app_id)) {
             sbx_reply_text(&exchange->reply, 403, "this token is for another application");
@@ -527,8 +377,8 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
         .made = exchange->has_wished ? &exchange->wish : NULL,
         .before = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "before"),
         .limit = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "limit"),
-        .if_none_match = header_of(connection, "If-None-Match"),
-        .host = header_of(connection, "Host"),
+        .if_none_match = sbx_http_header(connection, "If-None-Match"),
+        .host = sbx_http_header(connection, "Host"),
     };
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, read_argument, &request.arguments);
     sbx_route(&http->settings.routes, &request, &exchange->reply);
@@ -615,8 +465,13 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
         return -ENOMEM;
     }
     http->settings = *settings;
-    http->sessions = sbx_sessions_create(SESSIONS_MAX);
-    if (!http->sessions) {
+    http->admission = (struct sbx_admission){.gate = settings->gate,
+                                             .proxies = &http->settings.proxies,
+                                             .sessions = sbx_sessions_create(SESSIONS_MAX),
+                                             .tokens = settings->tokens,
+                                             .token_rate = settings->token_rate,
+                                             .metrics = settings->metrics};
+    if (!http->admission.sessions) {
         snprintf(why, why_bytes, "no memory");
         free(http);
         return -ENOMEM;
@@ -624,7 +479,7 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
     int result = sbx_deadlines_create(settings->request_deadline_ms, settings->metrics, &http->deadlines);
     if (result < 0) {
         snprintf(why, why_bytes, "no thread for deadlines: %s", strerror(-result));
-        sbx_sessions_destroy(http->sessions);
+        sbx_sessions_destroy(http->admission.sessions);
         free(http);
         return result;
     }
@@ -639,7 +494,7 @@ int sbx_http_start(int fd, const struct sbx_http_settings *settings, struct sbx_
     if (!http->daemon) {
         snprintf(why, why_bytes, "the HTTP library did not start: %s", strerror(errno));
         sbx_deadlines_destroy(http->deadlines);
-        sbx_sessions_destroy(http->sessions);
+        sbx_sessions_destroy(http->admission.sessions);
         free(http);
         return -EIO;
     }
@@ -653,6 +508,6 @@ void sbx_http_stop(struct sbx_http *http)
         return;
     MHD_stop_daemon(http->daemon);
     sbx_deadlines_destroy(http->deadlines);
-    sbx_sessions_destroy(http->sessions);
+    sbx_sessions_destroy(http->admission.sessions);
     free(http);
 }
