@@ -9,7 +9,8 @@
 
 enum {
     KEYS_MAX = 1024, /* PTHREAD_KEYS_MAX of glibc */
-    LISTED_MAX = 1 << 16
+    LISTED_MAX = 1 << 16,
+    THREAD_BYTES_MAX = 4096, /* of a JavaThread: 1.5 KiB */
 };
 
 /* Whether a thread of the list is the one that is looked for. */
@@ -112,4 +113,42 @@ SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *
     }
     uint64_t holder = find_listed(vm, has_on_stack, owner);
     return holder != 0 ? tid_of(vm, holder) : 0;
+}
+
+/* The thread that initialises what may be a class; 0: it is none, or nobody else's turn. */
+static uint32_t initializer_of(const struct sbx_java_vm *vm, uint64_t klass, uint64_t waiter)
+{
+    uint64_t thread = 0;
+    uint32_t state = 0;
+    bool is_begun = (klass & 7) == 0 && sbx_vm_number(klass + vm->layout.class_init_state, 1, &state) &&
+                    (int32_t)state == vm->layout.being_initialized &&
+                    sbx_vm_word(klass + vm->layout.class_init_thread, &thread);
+    return is_begun && thread != waiter && find_listed(vm, is_same, thread) != 0 ? tid_of(vm, thread) : 0;
+}
+
+SBX_SIGNAL_SAFE uint32_t sbx_java_class_holder(struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
+                                               uint64_t thread)
+{
+    const struct sbx_vm_layout *layout = &vm->layout;
+    uint64_t monitor = 0, klass = 0, pc = 0;
+    /* A class is waited for as if by Object.wait(). That one, once it is called often, is a wrapper of its own. */
+    if (!sbx_vm_word(thread + layout->thread_waiting_monitor, &monitor) || monitor == 0) {
+        return 0;
+    }
+    uint32_t at = sbx_load_relaxed(&threads->class_at); /* relaxed: a number, right or 0 */
+    if (at != 0) {
+        return sbx_vm_word(thread + at, &klass) && klass != 0 ? initializer_of(vm, klass, thread) : 0;
+    }
+    if (sbx_vm_word(thread + layout->thread_anchor + layout->anchor_pc, &pc) && sbx_code_cache_holds(&vm->code, pc) &&
+        sbx_code_find(&vm->code, layout, pc).kind == SBX_CODE_WRAPPER) {
+        return 0;
+    }
+    for (at = layout->thread_waiting_monitor + 8; at + 8 <= layout->thread_bytes && at < THREAD_BYTES_MAX; at += 8) {
+        uint32_t tid = sbx_vm_word(thread + at, &klass) && klass != 0 ? initializer_of(vm, klass, thread) : 0;
+        if (tid != 0) {
+            sbx_store_relaxed(&threads->class_at, at); /* relaxed: see above */
+            return tid;
+        }
+    }
+    return 0;
 }

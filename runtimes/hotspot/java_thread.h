@@ -18,7 +18,7 @@ struct sbx_java_threads {
     void *(*get_specific)(pthread_key_t); /* bound before: it is called in handlers */
     uint32_t key;                         /* +1; 0: not found yet */
     uint64_t vtable;
-    uint64_t asked; /* how often it was looked for: not at every call */
+    uint32_t class_at; /* where in a JavaThread the class lies that it waits for; 0: not found yet */
 };
 
 /* Look for the key on the calling thread. Costs some microseconds; what is found is kept. Any thread, also several at once. */
@@ -31,5 +31,10 @@ SBX_SIGNAL_SAFE uint64_t sbx_java_thread_self(const struct sbx_java_threads *thr
  * cannot be told. */
 SBX_SIGNAL_SAFE uint32_t sbx_java_monitor_holder(const struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
                                                  uint64_t thread);
+
+/* Number of the thread that initialises the class which `thread`, the calling one, is about to wait for; 0: it waits for none. The machine notes the
+ * class in its JavaThread and does not say where: the place is found at the first wait of that sort. */
+SBX_SIGNAL_SAFE uint32_t sbx_java_class_holder(struct sbx_java_threads *threads, const struct sbx_java_vm *vm,
+                                               uint64_t thread);
 
 #endif

@@ -37,6 +37,7 @@ struct sbx_vm_layout {
     uint32_t thread_anchor, thread_state, thread_os, thread_frame; /* JavaThread; thread_frame: _vframe_array_head */
     uint32_t thread_stack_base, thread_stack_size;
     uint32_t thread_pending_monitor, thread_waiting_monitor;
+    uint32_t thread_bytes; /* of a JavaThread */
     uint32_t os_thread_id;
     uint32_t list_length, list_threads; /* ThreadsList */
     uint32_t monitor_owner, monitor_object;
@@ -44,11 +45,13 @@ struct sbx_vm_layout {
     uint32_t constants, code_size, name_index, const_flags, const_size, const_bytes; /* ConstMethod */
     uint32_t pool_holder, pool_source_file, pool_length, pool_bytes;                 /* ConstantPool */
     uint32_t klass_name;
+    uint32_t class_init_state, class_init_thread; /* InstanceKlass; the state is one byte */
     uint32_t symbol_length, symbol_body;
 
     /* Values. */
     int32_t state_in_java;         /* JavaThreadState: _thread_in_Java */
     int32_t state_blocked_trans;   /* the largest there is */
+    int32_t being_initialized;     /* of a class: its initialiser runs */
     int32_t entry_wrapper_slot;    /* words from an entry frame's fp to its JavaCallWrapper */
     int32_t frame_sender_sp_slot;  /* words from an interpreted frame's fp to its caller's sp */
     uint32_t has_line_table;       /* bit of ConstMethod::_flags */

@@ -323,7 +323,10 @@ static const struct sbx_location *usual_place(const struct sbx_report *report, c
 static bool waits_for_lock(const struct sbx_stall *stall, uint32_t thread)
 {
     const struct sbx_stall_thread *it = &stall->threads[thread];
-    return (it->call_kind == SBX_RECORD_LOCK || sbx_is_file_lock(it->call_op)) && it->call_peer >= 0;
+    /* Of who waits for a condition, only a runtime that makes its locks of conditions says whom it waits for. */
+    bool is_lock =
+        it->call_kind == SBX_RECORD_LOCK || it->call_kind == SBX_RECORD_COND || sbx_is_file_lock(it->call_op);
+    return is_lock && it->call_peer >= 0;
 }
 
 /* Whether the judged thread's open wait for a lock leads back to a thread that was passed already: the threads of the
@@ -352,7 +355,9 @@ static bool tell_deadlock(struct sbx_report *report)
     struct sbx_verdict *verdict = &report->verdict;
     const struct sbx_stall *stall = report->stall;
     uint32_t cycle[CHAIN_MAX];
-    bool is_lock = verdict->cause == SBX_CAUSE_LOCK || sbx_is_file_lock(stall->threads[stall->trigger.thread].call_op);
+    const struct sbx_stall_thread *first = &stall->threads[stall->trigger.thread];
+    bool is_lock = verdict->cause == SBX_CAUSE_LOCK || sbx_is_file_lock(first->call_op) ||
+                   (verdict->cause == SBX_CAUSE_WAIT && first->call_kind == SBX_RECORD_COND);
     size_t count = is_lock ? find_cycle(stall, cycle) : 0;
     if (count == 0) {
         return false;

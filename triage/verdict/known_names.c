@@ -219,6 +219,11 @@ enum sbx_cause sbx_cause_of_runtime_wait(const char *function)
                                               : SBX_CAUSE_UNKNOWN;
 }
 
+bool sbx_is_class_initialisation(const char *function)
+{
+    return begins_with(function, "InstanceKlass::initialize_impl(");
+}
+
 bool sbx_is_loop_function(const char *function)
 {
     static const char *const names[] = {"g_main_loop_run",
@@ -513,6 +518,7 @@ bool sbx_is_child_function(const char *function)
     static const char *const prefixes[] = {"node::SyncProcessRunner::",
                                            "spawnSync" /* and of its own scripts, where the native code has no names */,
                                            "QProcess::waitFor",
+                                           "java.lang.ProcessImpl.waitFor",
                                            "QProcess::execute",
                                            "g_spawn_sync",
                                            "g_spawn_command_line_sync",

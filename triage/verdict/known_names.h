@@ -24,6 +24,9 @@ bool sbx_is_runtime_library(const struct sbx_location *location);
  * not tell: a condition is what HotSpot makes its monitors and its sleep of, and a poll what PostgreSQL makes its locks of. UNKNOWN: the name says nothing. */
 enum sbx_cause sbx_cause_of_runtime_wait(const char *function);
 
+/* Of HotSpot: it runs the initialiser of a class, or waits until another thread has. */
+bool sbx_is_class_initialisation(const char *function);
+
 /* Runs an event loop: what called it waits for the loop's end, and has no part in what one message does. */
 bool sbx_is_loop_function(const char *function);
 

@@ -25,10 +25,11 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
         (wait->op == SBX_OP_FUTEX_WAIT ||
          (wait->cause == SBX_CAUSE_WAIT && wait->op == SBX_OP_SYSCALL && wait->kind == SBX_RECORD_BLOCKED));
     enum sbx_cause futex = SBX_CAUSE_UNKNOWN, runtime = SBX_CAUSE_UNKNOWN;
-    bool is_nearest = true, is_below_own = true;
+    bool is_nearest = true, is_below_own = true, is_machine = true;
     uint32_t stack = wait->stack <= stall->callstack_count ? wait->stack : 0;
     for (uint32_t id = stack; id != 0; id = stall->callstacks[id].parent) {
         uint32_t frame = stall->callstacks[id].frame;
+        is_machine = is_machine && stall->frames[frame].kind != SBX_FRAME_LOGICAL;
         for (uint32_t at = report->location_begin[frame]; at < report->location_begin[frame + 1]; at++) {
             const struct sbx_location *location = &report->locations[at];
             if (!location->named) {
@@ -42,6 +43,9 @@ static enum sbx_cause cause_of_pause(const struct sbx_report *report, const stru
                     return SBX_CAUSE_LOCK; /* made of a condition and a mutex, and a lock all the same */
                 }
                 is_nearest = false;
+            }
+            if (is_machine && wait->cause == SBX_CAUSE_WAIT && sbx_is_class_initialisation(location->function)) {
+                return SBX_CAUSE_LOCK; /* nearer the leaf there is no Java: it waits for who initialises the class */
             }
             if (is_below_own && wait->cause == SBX_CAUSE_WAIT) { /* the last that says so: a latch is made of a lock */
                 enum sbx_cause said = sbx_cause_of_runtime_wait(location->function);

@@ -201,7 +201,7 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
 {
     const struct sbx_stall *stall = report->stall;
     const char *language = NULL, *lock = NULL, *remark = NULL;
-    bool is_named = false;
+    bool is_named = false, is_lock = verdict->cause == SBX_CAUSE_LOCK || verdict->cause == SBX_CAUSE_DEADLOCK;
     if (verdict->cause == SBX_CAUSE_LOCK) {
         lock = interpreter_lock_of(judgement);
     }
@@ -212,6 +212,10 @@ static void tell_known(const struct sbx_report *report, const struct sbx_judgeme
             const struct sbx_location *location = &report->locations[at];
             if (location->named) {
                 remark = remark != NULL ? remark : sbx_remark_on_function(location->function);
+                if (is_lock && !is_named && sbx_is_class_initialisation(location->function)) {
+                    remark =
+                        "it is a class of Java that the other thread initialises: its static fields are not ready yet";
+                }
                 language = language != NULL ? language : sbx_script_language_of(location->function);
             }
         }

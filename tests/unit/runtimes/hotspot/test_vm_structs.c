@@ -96,6 +96,7 @@ static void add_missing(const char *reason, uint32_t number)
         colons = next; /* the last: HeapBlock::Header::_used */
     }
     bool is_integer = type[0] == '_' || strncmp(type, "frame::", 7) == 0 ||
+                      strcmp(type, "InstanceKlass::being_initialized") == 0 ||
                       strncmp(type, "ConstMethod::_has", 17) == 0 || strcmp(type, "InvocationEntryBci") == 0;
     if (colons != NULL && !is_integer) {
         (void)snprintf(name, sizeof name, "%s", colons + 2);

@@ -196,6 +196,37 @@ static void test_two_threads_that_wait_for_each_other_are_a_deadlock(void **stat
     sbx_scene_destroy(scene);
 }
 
+static void test_waiting_until_another_thread_has_initialised_a_class_is_a_lock(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_COND, SBX_OP_COND_WAIT, 0, MS(-950), MS(-50),
+             "ObjectMonitor::wait(long) < InstanceKlass::initialize_impl(JavaThread*) < Shop.open < main", 2);
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_LOCK);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_non_null(strstr(sbx_scene_evidence(report, "known"), "a class of Java"));
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(2, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    put_wait(scene, SBX_RECORD_COND, SBX_OP_COND_WAIT, 0, MS(-950), MS(-50), "Shop.open < main", 2);
+    assert_int_equal(sbx_scene_report(scene)->verdict.cause, SBX_CAUSE_WAIT);
+    sbx_scene_destroy(scene);
+}
+
+static void test_conditions_that_threads_hold_against_each_other_are_a_deadlock(void **state)
+{
+    (void)state;
+    struct sbx_stall_scene *scene = sbx_scene_create(2, SBX_TRIGGER_ANR, 1000000);
+    sbx_scene_samples(scene, 0, SBX_RECORD_ALLOC, "first < main", MS(-1000), MS(-999), MS(1), 0);
+    sbx_scene_samples(scene, 1, SBX_RECORD_ALLOC, "second < run", MS(-1000), MS(-999), MS(1), 0);
+    sbx_scene_call(scene, 0, (struct sbx_build_call){SBX_RECORD_COND, SBX_OP_COND_WAIT, 2, 1, 998000});
+    sbx_scene_call(scene, 1, (struct sbx_build_call){SBX_RECORD_COND, SBX_OP_COND_WAIT, 1, 2, 990000});
+    const struct sbx_report *report = sbx_scene_report(scene);
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_DEADLOCK);
+    assert_int_equal(report->verdict.cycle_count, 2);
+    sbx_scene_destroy(scene);
+}
+
 static void test_waiting_for_a_waiting_thread_is_no_deadlock(void **state)
 {
     (void)state;
@@ -973,6 +1004,8 @@ int main(void)
         cmocka_unit_test(test_lock_held_by_a_sleeper_says_so),
         cmocka_unit_test(test_lock_without_a_known_holder_accuses_nobody),
         cmocka_unit_test(test_two_threads_that_wait_for_each_other_are_a_deadlock),
+        cmocka_unit_test(test_waiting_until_another_thread_has_initialised_a_class_is_a_lock),
+        cmocka_unit_test(test_conditions_that_threads_hold_against_each_other_are_a_deadlock),
         cmocka_unit_test(test_waiting_for_a_waiting_thread_is_no_deadlock),
         cmocka_unit_test(test_calls_give_their_causes),
         cmocka_unit_test(test_many_short_writes_are_added_up),

@@ -58,6 +58,7 @@ static void test_children_are_told_from_polls(void **state)
     (void)state;
     assert_true(sbx_is_child_function("node::SyncProcessRunner::Spawn(v8::FunctionCallbackInfo<v8::Value> const&)"));
     assert_true(sbx_is_child_function("QProcess::waitForFinished(int)"));
+    assert_true(sbx_is_child_function("java.lang.ProcessImpl.waitFor"));
     assert_false(sbx_is_child_function("spawn_particles"));
 }
 
@@ -252,6 +253,8 @@ static void test_what_a_condition_of_hotspots_is_for(void **state)
     assert_int_equal(sbx_cause_of_runtime_wait("pg_sleep"), SBX_CAUSE_SLEEP);
     assert_int_equal(sbx_cause_of_runtime_wait("WaitLatch"), SBX_CAUSE_UNKNOWN);
     assert_int_equal(sbx_cause_of_runtime_wait("ObjectMonitor::wait(long, bool, JavaThread*)"), SBX_CAUSE_UNKNOWN);
+    assert_true(sbx_is_class_initialisation("InstanceKlass::initialize_impl(JavaThread*)"));
+    assert_false(sbx_is_class_initialisation("InstanceKlass::initialize_super"));
     assert_string_equal(sbx_collector_of("SafepointSynchronize::block(JavaThread*)"), "HotSpot");
     assert_int_equal(sbx_runtime_operation_bytes("VM_G1CollectFull::doit()"), strlen("VM_G1CollectFull"));
     assert_int_equal(sbx_runtime_operation_bytes("VM_Operation::evaluate()"), 0);

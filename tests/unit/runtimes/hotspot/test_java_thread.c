@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_java_thread.c - who holds the class that a thread waits for, in a machine of two threads and a class. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "java_thread.h"
+#include "made_up_memory.h"
+
+enum {
+    LOADED = 1,
+    BEING_INITIALIZED = 3,
+    INITIALIZED = 4
+};
+
+struct thread {
+    uint64_t os_thread, waiting_monitor, between[6], class_waited_for;
+};
+struct klass {
+    uint64_t name, state, initializer;
+};
+struct list {
+    uint64_t length, threads;
+};
+
+static struct {
+    uint64_t list_at;
+    struct list list;
+    uint64_t listed[2];
+    uint64_t os_threads[2];
+    struct thread waiter, initializer, gone;
+    struct klass klass;
+} the;
+
+static struct sbx_java_vm vm;
+static struct sbx_java_threads threads;
+
+static uint64_t at(const void *thing)
+{
+    return (uint64_t)(uintptr_t)thing;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&the, 0, sizeof the);
+    threads = (struct sbx_java_threads){.key = 1};
+    vm = (struct sbx_java_vm){
+        .layout = {.java_thread_list = at(&the.list_at),
+                   .list_length = offsetof(struct list, length),
+                   .list_threads = offsetof(struct list, threads),
+                   .thread_os = offsetof(struct thread, os_thread),
+                   .thread_waiting_monitor = offsetof(struct thread, waiting_monitor),
+                   .thread_bytes = sizeof(struct thread),
+                   .class_init_state = offsetof(struct klass, state) + 3,
+                   .class_init_thread = offsetof(struct klass, initializer),
+                   .being_initialized = BEING_INITIALIZED},
+    };
+    the.list_at = at(&the.list);
+    the.list = (struct list){2, at(the.listed)};
+    the.listed[0] = at(&the.waiter);
+    the.listed[1] = at(&the.initializer);
+    the.os_threads[0] = 100;
+    the.os_threads[1] = 101;
+    the.waiter = (struct thread){.os_thread = at(&the.os_threads[0]),
+                                 .waiting_monitor = 8,
+                                 .between = {1, at(&the.listed), at(&the.waiter)},
+                                 .class_waited_for = at(&the.klass)};
+    the.initializer.os_thread = the.gone.os_thread = at(&the.os_threads[1]);
+    the.klass = (struct klass){.state = (uint64_t)BEING_INITIALIZED << 24, .initializer = at(&the.initializer)};
+    made_up_memory_is(&the, sizeof the);
+    return 0;
+}
+
+static uint32_t holder(void)
+{
+    return sbx_java_class_holder(&threads, &vm, at(&the.waiter));
+}
+
+static void test_who_initialises_the_class_is_found_and_where_the_class_is_noted(void **state)
+{
+    (void)state;
+    assert_int_equal(holder(), 101);
+    assert_int_equal(threads.class_at, offsetof(struct thread, class_waited_for));
+    assert_int_equal(holder(), 101);
+}
+
+static void test_once_the_place_is_known_no_other_is_looked_at(void **state)
+{
+    (void)state;
+    assert_int_equal(holder(), 101);
+    the.waiter.between[5] = the.waiter.class_waited_for;
+    the.waiter.class_waited_for = 0;
+    assert_int_equal(holder(), 0);
+}
+
+static void test_a_class_that_nobody_initialises_has_no_holder(void **state)
+{
+    (void)state;
+    static const uint64_t states[] = {0, LOADED, INITIALIZED};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        the.klass.state = states[i] << 24;
+        assert_int_equal(holder(), 0);
+    }
+    assert_int_equal(threads.class_at, 0);
+}
+
+static void test_a_thread_that_is_no_longer_there_or_the_waiter_himself_is_no_holder(void **state)
+{
+    (void)state;
+    the.klass.initializer = at(&the.gone);
+    assert_int_equal(holder(), 0);
+    the.klass.initializer = at(&the.waiter);
+    assert_int_equal(holder(), 0);
+}
+
+static void test_who_waits_for_no_monitor_waits_for_no_class(void **state)
+{
+    (void)state;
+    the.waiter.waiting_monitor = 0;
+    assert_int_equal(holder(), 0);
+}
+
+static void test_a_class_that_cannot_be_read_is_passed_over(void **state)
+{
+    (void)state;
+    the.waiter.class_waited_for = 0xdead0000;
+    assert_int_equal(holder(), 0);
+    the.waiter.class_waited_for = 3;
+    assert_int_equal(holder(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_who_initialises_the_class_is_found_and_where_the_class_is_noted, setup),
+        cmocka_unit_test_setup(test_once_the_place_is_known_no_other_is_looked_at, setup),
+        cmocka_unit_test_setup(test_a_class_that_nobody_initialises_has_no_holder, setup),
+        cmocka_unit_test_setup(test_a_thread_that_is_no_longer_there_or_the_waiter_himself_is_no_holder, setup),
+        cmocka_unit_test_setup(test_who_waits_for_no_monitor_waits_for_no_class, setup),
+        cmocka_unit_test_setup(test_a_class_that_cannot_be_read_is_passed_over, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
