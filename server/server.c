@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "active_days.h"
 #include "ager.h"
 #include "change_watch.h"
 #include "blobs.h"
@@ -83,6 +84,7 @@ struct sbx_server {
     struct sbx_provider_shelf *providers;
     struct sbx_triager *triager;
     struct sbx_ager *ager;
+    struct sbx_active_days *active;
     struct sbx_change_log *changes;
     struct sbx_change_watch *change_watch;
     struct sbx_rate_limit *machines, *senders; /* by machine, by token */
@@ -331,6 +333,8 @@ static int start_boxes(struct sbx_server *server, const struct sbx_server_option
         result = sbx_ager_start(&boxes, days_of(options->payload_days, PAYLOAD_DAYS_DEFAULT),
                                 days_of(options->retention_days, RETENTION_DAYS_DEFAULT), &server->ager);
     }
+    if (result == 0)
+        result = sbx_active_days_start(server->store, options->log, &server->active);
     uint32_t rate = options->machine_rate ? options->machine_rate : MACHINE_RATE_DEFAULT;
     if (result == 0 && (!(server->machines = sbx_rate_limit_create(rate)) ||
                         !(server->senders = sbx_rate_limit_create(TOKEN_RATE_DEFAULT))))
@@ -428,7 +432,8 @@ static int start_listening(struct sbx_server *server, const struct sbx_server_op
                    .metrics = server->metrics,
                    .policies = server->policies,
                    .symbols = server->intake,
-                   .changes = server->changes},
+                   .changes = server->changes,
+                   .active = server->active},
         .collector = server->collector,
         .metrics = server->metrics,
         .tokens = server->senders,
@@ -505,6 +510,7 @@ void sbx_server_stop(struct sbx_server *server)
     sbx_symbol_helper_stop(server->own_helper);
     sbx_fetch_helper_stop(server->own_fetcher);
     sbx_change_watch_stop(server->change_watch);
+    sbx_active_days_stop(server->active);
     sbx_ager_stop(server->ager);
     sbx_triager_stop(server->triager);
     sbx_triage_nursery_stop(server->own_nursery);

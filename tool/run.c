@@ -363,10 +363,12 @@ static char *find_program(const char *name)
 static bool open_policy(struct run *run, struct sbx_spool *spool)
 {
     char why[PATH_MAX + 256];
-    const struct sbx_follower_options follower_options = {
+    struct sbx_follower_options follower_options = {
         .spool = spool,
         .file = run->options.delivery.policy_path,
         .server_url = run->options.delivery.server_url,
+        .token = run->options.delivery.token,
+        .app_name = run->options.app_name,
         .recordings = run->recordings,
         .spool_path = run->spool_absolute,
         .only_own = true,
@@ -381,6 +383,7 @@ static bool open_policy(struct run *run, struct sbx_spool *spool)
         .on_keyset = on_keyset,
         .context = run,
     };
+    memcpy(follower_options.app_version, run->options.app_version, sizeof follower_options.app_version);
     if (sbx_follower_open(&follower_options, &run->follower, &run->policy, why, sizeof why) != 0) {
         sbx_run_tell_off(run->options.command[0], why, "give --policy a file that begins with its KEYSET");
         return false;

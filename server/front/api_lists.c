@@ -25,6 +25,14 @@ static void put_verdict(struct sbx_document *json, const struct sbx_snapshot_row
     sbx_document_number(json, "confidence", row->confidence);
 }
 
+/* penetration is null where it is not known. */
+static void put_penetration(struct sbx_document *json, const struct sbx_penetration *penetration)
+{
+    sbx_document_integer(json, "active_machine_days", penetration->active);
+    sbx_document_integer(json, "hit_machine_days", penetration->hit);
+    sbx_document_number(json, "penetration", sbx_penetration_share(penetration));
+}
+
 static void put_snapshot(struct sbx_document *json, const char *name, const struct sbx_snapshot_row *row)
 {
     static const char *const states[] = {
@@ -140,6 +148,7 @@ void sbx_api_issues(const struct sbx_issue_row *rows, size_t count, int64_t next
     for (size_t i = 0; i < count; i++) {
         sbx_document_open(&json, NULL, '{');
         put_issue_members(&json, &rows[i]);
+        put_penetration(&json, &rows[i].penetration);
         sbx_document_close(&json, '}');
     }
     sbx_document_close(&json, ']');
@@ -191,6 +200,7 @@ static void put_days(struct sbx_document *json, const struct sbx_issue_sums *sum
         sbx_document_integer(json, "hits", version->hits);
         sbx_document_integer(json, "estimated", version->weight);
         sbx_document_integer(json, "machine_days", version->machine_days);
+        put_penetration(json, &version->penetration);
         sbx_document_integer(json, "first_day", version->first_day);
         sbx_document_integer(json, "last_day", version->last_day);
         sbx_document_close(json, '}');
@@ -211,6 +221,7 @@ static void put_sums(struct sbx_document *json, const struct sbx_issue_sums *sum
     sbx_document_number(json, "estimated_error", sqrt((double)sums->variance));
     sbx_document_integer(json, "machines", sums->machines);
     sbx_document_integer(json, "machine_days", sums->machine_days);
+    put_penetration(json, &sums->penetration);
     sbx_document_number(json, "p50_ms", (double)sums->p50_ns / 1e6);
     sbx_document_number(json, "p90_ms", (double)sums->p90_ns / 1e6);
     sbx_document_number(json, "p99_ms", (double)sums->p99_ns / 1e6);
@@ -262,6 +273,7 @@ void sbx_api_apps(const struct sbx_app_sum *rows, size_t count, bool is_withheld
         sbx_document_integer(&json, "estimated", rows[i].weight);
         sbx_document_number(&json, "estimated_error", sqrt((double)rows[i].variance));
         sbx_document_integer(&json, "machine_days", rows[i].machine_days);
+        put_penetration(&json, &rows[i].penetration);
         sbx_document_integer(&json, "issues", rows[i].issues);
         sbx_document_integer(&json, "versions", rows[i].versions);
         sbx_document_string(&json, "latest_version", or_null(rows[i].newest));

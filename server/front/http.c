@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "active_replies.h"
 #include "admission.h"
 #include "deadlines.h"
 #include "erasure_replies.h"
@@ -49,6 +50,7 @@ struct exchange {
     struct sbx_token token;            /* that it came with; zeroes: none */
     bool is_policy;                    /* a policy is being put */
     bool is_erasures;                  /* a machine asks to be forgotten */
+    bool is_active;                    /* a machine says that an application runs on it */
     bool is_login;                     /* a person logs in, or out */
     bool is_issue;                     /* a person says something of the issue `app_id` */
     uint8_t app_id[SBX_ID_BYTES];
@@ -277,7 +279,8 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     if (is_post)
         sbx_metrics_add(http->settings.metrics, SBX_METRIC_RECEIVED, 1);
     sbx_admission_check(&http->admission, connection, version, method, path, &exchange->token, &exchange->reply);
-    if (exchange->reply.status == 0 && (is_post || (is_method(method, "PUT") && sbx_route_is_symbols(path))))
+    if (exchange->reply.status == 0 &&
+        (is_post || sbx_route_is_active(path) || (is_method(method, "PUT") && sbx_route_is_symbols(path))))
         sbx_admission_check_rate(&http->admission, &exchange->token, &exchange->reply);
     if (exchange->reply.status)
         return;
@@ -297,6 +300,9 @@ static void begin_exchange(struct sbx_http *http, struct MHD_Connection *connect
     } else if (is_method(method, "POST") && sbx_route_is_erasures(path)) {
         exchange->is_erasures = true;
         exchange->body.limit = SBX_ERASURES_MAX * (2 * SBX_ERASURE_PROOF_BYTES + 1);
+    } else if (is_method(method, "POST") && sbx_route_is_active(path)) {
+        exchange->is_active = true;
+        exchange->body.limit = SBX_ACTIVE_BODY_MAX;
     } else if (is_method(method, "POST") && sbx_issue_reply_is_issue(path, exchange->app_id)) {
         exchange->is_issue = true;
         exchange->body.limit = SBX_ISSUE_FORM_MAX;
@@ -363,6 +369,10 @@ static void end_exchange(struct sbx_http *http, struct MHD_Connection *connectio
                           &exchange->body, &exchange->reply);
         return;
     }
+    if (exchange->is_active) {
+        sbx_active_reply(http->settings.routes.active, &exchange->body, exchange->token.app_number, &exchange->reply);
+        return;
+    }
     if (exchange->is_issue) {
         struct sbx_store_view view = view_of(http, exchange);
         sbx_route_post_issue(&view, path, exchange->app_id, &exchange->body, &exchange->reply);
@@ -407,7 +417,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             sbx_upload_append(exchange->upload, body, *body_bytes);
         else if (exchange->symbols)
             append_symbols(http, connection, exchange, body, *body_bytes);
-        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures || exchange->is_issue)
+        else if (exchange->is_login || exchange->is_policy || exchange->is_erasures || exchange->is_active ||
+                 exchange->is_issue)
             sbx_byte_buffer_append(&exchange->body, body, *body_bytes);
         *body_bytes = 0; /* the body of a GET means nothing and is dropped */
         return MHD_YES;

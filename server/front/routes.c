@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "active_replies.h"
 #include "api_lists.h"
 #include "assets.h"
 #include "change_replies.h"
@@ -25,6 +26,7 @@ enum {
     PAGE_ISSUES_MAX = 1000,
     PAGE_SNAPSHOTS_MAX = 50,
     PAGE_APPS = 10,
+    METRICS_APPS = 50, /* those of the most stalls */
     LIST_DEFAULT = 100,
     LIST_MAX = 1000,
     ISSUES_AFTER_MAX = 8,
@@ -352,13 +354,18 @@ static void answer_symbols_page(const struct sbx_routes *routes, const struct sb
 
 /* ---- erasures ---- */
 
+bool sbx_route_is_active(const char *path)
+{
+    return strcmp(path, SBX_ACTIVE_PATH) == 0;
+}
+
 bool sbx_route_is_erasures(const char *path)
 {
     return strcmp(path, SBX_ERASURES_PATH) == 0;
 }
 
-static void answer_erasures(const struct sbx_routes *routes, const struct sbx_request *request,
-                            const struct target *target, struct sbx_reply *reply)
+static void answer_posts_only(const struct sbx_routes *routes, const struct sbx_request *request,
+                              const struct target *target, struct sbx_reply *reply)
 {
     (void)routes, (void)target;
     sbx_refuse(request, reply, 405, "this path takes POST");
@@ -400,6 +407,13 @@ static void answer_metrics(const struct sbx_routes *routes, const struct sbx_req
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
     sbx_metrics_print(routes->metrics, &counts, sbx_renderings_bytes(routes->renderings), &reply->body);
+    struct sbx_app_sum *apps = calloc(METRICS_APPS, sizeof(*apps));
+    const struct sbx_issue_span week = {
+        .version = "", .from_day = sbx_wall_clock_ms() / 86400000 - 6, .to_day = SBX_LAST_DAY};
+    size_t app_count = 0;
+    if (apps && sbx_store_apps(&request->view, &week, apps, METRICS_APPS, &app_count) == 0)
+        sbx_metrics_print_machine_days(apps, app_count, &reply->body);
+    free(apps);
     struct sbx_change_counts changes;
     if (request->view.app == 0 &&
         sbx_change_log_count(routes->changes, &changes) == 0) /* of all applications together */
@@ -468,7 +482,8 @@ static const struct route {
     {"/symbols", false, false, "GET, HEAD", answer_symbols_page},
     {"/v1/symbols", false, false, "GET, HEAD, PUT", answer_symbols},
     {"/v1/symbols/missing", false, false, "GET, HEAD", answer_missing},
-    {SBX_ERASURES_PATH, false, false, "POST", answer_erasures},
+    {SBX_ERASURES_PATH, false, false, "POST", answer_posts_only},
+    {SBX_ACTIVE_PATH, false, false, "POST", answer_posts_only},
     {"/healthz", false, false, "GET, HEAD", answer_health},
     {"/metrics", false, false, "GET, HEAD", answer_metrics},
     {"/v1/openapi.json", false, false, "GET, HEAD", answer_openapi},
@@ -510,7 +525,7 @@ unsigned sbx_route_rights(const char *path, bool is_write)
     bool is_about_symbols = strcmp(path, "/symbols") == 0 || strncmp(path, "/v1/symbols", 11) == 0;
     if (!is_write)
         return is_about_symbols ? SBX_RIGHT_READ | SBX_RIGHT_SYMBOLS : SBX_RIGHT_READ;
-    if (sbx_route_is_collector(path) || sbx_route_is_erasures(path))
+    if (sbx_route_is_collector(path) || sbx_route_is_erasures(path) || sbx_route_is_active(path))
         return SBX_RIGHT_SEND;
     return is_about_symbols ? SBX_RIGHT_SYMBOLS : SBX_RIGHT_ADMIN;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "active_days.h"
 #include "change_log.h"
 #include "metrics.h"
 #include "policy_shelf.h"
@@ -23,6 +24,7 @@ struct sbx_routes { /* all borrowed */
     struct sbx_policy_shelf *policies;
     struct sbx_symbol_intake *symbols;
     struct sbx_change_log *changes;
+    struct sbx_active_days *active;
 };
 
 /* The path under which snapshots are posted. */
@@ -49,7 +51,10 @@ void sbx_route_post_issue(const struct sbx_store_view *view, const char *path, c
 /* A path under which a machine asks to be forgotten. */
 bool sbx_route_is_erasures(const char *path);
 
-/* Answer any request but a post to the collector or of erasures and a put of a policy or symbols: 404 and 405 included. Where
+/* The path under which a machine says that an application runs on it. */
+bool sbx_route_is_active(const char *path);
+
+/* Answer any request but a post to the collector, of erasures or of a machine-day and a put of a policy or symbols: 404 and 405 included. Where
  * the reply has no status then, `need` says what is to be made first; the next call with it in `made` answers. */
 void sbx_route(const struct sbx_routes *routes, const struct sbx_request *request, struct sbx_reply *reply);
 

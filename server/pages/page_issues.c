@@ -108,6 +108,9 @@ static void put_row(struct sbx_byte_buffer *page, const struct sbx_issue_row *ro
     case ISSUES_ROW_MACHINES:
         sbx_fill_textf(&at, "%lld", (long long)row->machine_days);
         break;
+    case ISSUES_ROW_SHARE:
+        sbx_page_penetration(&at, &row->penetration);
+        break;
     case ISSUES_ROW_P50:
         if (!sums->is_withheld)
             sbx_page_duration(&at, sums->p50_ns);

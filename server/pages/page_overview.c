@@ -63,6 +63,9 @@ static void put_app(struct sbx_byte_buffer *page, const struct sbx_app_sum *row,
     case OVERVIEW_ROW_MACHINES:
         sbx_fill_textf(&at, "%lld", (long long)row->machine_days);
         break;
+    case OVERVIEW_ROW_SHARE:
+        sbx_page_penetration(&at, &row->penetration);
+        break;
     case OVERVIEW_ROW_ISSUES:
         sbx_fill_textf(&at, "%lld", (long long)row->issues);
         break;

@@ -4,6 +4,7 @@
 #include "store_issues.h"
 
 #include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -240,6 +241,17 @@ void sbx_page_trend_words(struct sbx_fill *at, const struct sbx_issue_sums *sums
     sbx_day_print(sums->days[sums->day_count - 1].day, last);
     sbx_fill_textf(at, "%s to %s, %lld stalls on the last of these days", first, last,
                    (long long)sums->days[sums->day_count - 1].weight);
+}
+
+void sbx_page_penetration(struct sbx_fill *at, const struct sbx_penetration *penetration)
+{
+    double percent = 100 * sbx_penetration_share(penetration);
+    if (!isnan(percent))
+        sbx_fill_textf(at,
+                       percent > 0 && percent < 0.001 ? "< 0.001 %%"
+                       : percent < 1                  ? "%.3f %%"
+                                                      : "%.1f %%",
+                       percent);
 }
 
 void sbx_day_print(int64_t day, char text_out[16])

@@ -45,6 +45,10 @@ struct sbx_issue_sums;
 void sbx_page_trend(struct sbx_fill *at, const struct sbx_issue_sums *sums);
 void sbx_page_trend_words(struct sbx_fill *at, const struct sbx_issue_sums *sums);
 
+/* "0.42 %": the share of machine-days that had a stall. Where it is not known: nothing. */
+struct sbx_penetration;
+void sbx_page_penetration(struct sbx_fill *at, const struct sbx_penetration *penetration);
+
 /* "2026-11-23", of days since 1970. */
 void sbx_day_print(int64_t day, char text_out[16]);
 

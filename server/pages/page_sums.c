@@ -164,6 +164,9 @@ static void put_version(const struct sums_page *to, const struct sbx_version_sum
     case SUMS_VERSION_MACHINES:
         put_number(&at, version->machine_days);
         break;
+    case SUMS_VERSION_SHARE:
+        sbx_page_penetration(&at, &version->penetration);
+        break;
     case SUMS_VERSION_P50:
         if (*version->version)
             sbx_page_duration(&at, version->p50_ns);
@@ -204,6 +207,21 @@ static void put_span(struct sbx_byte_buffer *page, const char *words)
     }
 }
 
+static void put_penetration(struct sbx_byte_buffer *page, const struct sbx_penetration *penetration)
+{
+    SBX_FILL(page, sums_penetration, at) {
+    case SUMS_PENETRATION_SHARE:
+        sbx_page_penetration(&at, penetration);
+        break;
+    case SUMS_PENETRATION_HIT:
+        put_number(&at, penetration->hit);
+        break;
+    case SUMS_PENETRATION_ACTIVE:
+        put_number(&at, penetration->active);
+        break;
+    }
+}
+
 void sbx_page_sum_numbers(struct sbx_byte_buffer *page, const struct sbx_issue_sums *sums, const char *span)
 {
     SBX_FILL(page, sums_numbers, at) {
@@ -227,6 +245,10 @@ void sbx_page_sum_numbers(struct sbx_byte_buffer *page, const struct sbx_issue_s
         break;
     case SUMS_NUMBERS_MACHINES:
         put_number(&at, sums->machines);
+        break;
+    case SUMS_NUMBERS_PENETRATION:
+        if (!isnan(sbx_penetration_share(&sums->penetration)))
+            put_penetration(page, &sums->penetration);
         break;
     case SUMS_NUMBERS_P50:
         sbx_page_duration(&at, sums->p50_ns);

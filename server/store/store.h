@@ -70,6 +70,11 @@ struct sbx_snapshot_row {
     double confidence;
 };
 
+/* How many machine-days of an application had a stall, of how many that were told (docs/FLEET.md). */
+struct sbx_penetration {
+    int64_t hit, active; /* hit: on days of which active ones are known; active 0: none is */
+};
+
 struct sbx_issue_row {
     char id_text[SBX_ID_TEXT_BYTES];
     int64_t hits, sessions; /* snapshots, and distinct processes they came from */
@@ -80,6 +85,7 @@ struct sbx_issue_row {
     int64_t longest_ns;
     int64_t builds;                       /* distinct builds of the application it was seen in */
     int64_t machine_days;                 /* of a list with a span: a machine counts once a day and build; 0 else */
+    struct sbx_penetration penetration;   /* likewise */
     int state;                            /* enum sbx_issue_state (store_issues.h) */
     char until[40], owner[80], note[600]; /* what a person said */
     char path[600];                       /* of its most frequent place, for people */

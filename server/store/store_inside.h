@@ -107,6 +107,10 @@ enum writer_statement {
     ALL_GAPS,
     FORGET_MODULES,
     FORGET_ENDS,
+    COUNT_ACTIVE,
+    GROW_ACTIVE,
+    ADD_ACTIVE,
+    FORGET_ACTIVE,
     WRITER_STATEMENTS,
 };
 

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "duration_sketch.h"
+#include "store_active.h"
 #include "store_inside.h"
 #include "store_schema.h"
+#include "store_span.h"
 
 /* ---- reading ---- */
 
@@ -19,34 +21,6 @@ static int prepare(struct sbx_store *store, const char *sql, struct sbx_statemen
 {
     return sbx_sql_prepare(sbx_store_handle_db(&store->reader), sql, statement_out);
 }
-
-enum days {
-    DAY_BY_DAY,
-    TOGETHER, /* day -1, where the span has all days */
-};
-
-static void bind_span(const struct sbx_store_view *view, struct sbx_statement *statement, const uint8_t *issue,
-                      const struct sbx_issue_span *span, enum days days)
-{
-    bool is_any_day = days == TOGETHER && sbx_issue_span_has_all_days(span);
-    if (issue)
-        sbx_bind_blob(statement, 1, issue, SBX_ID_BYTES);
-    sbx_bind_integer(statement, 2, is_any_day ? -1 : span->from_day);
-    sbx_bind_integer(statement, 3, is_any_day ? -1 : span->to_day);
-    sbx_bind_text(statement, 4, span->version);
-    sbx_bind_text(statement, 5, span->app ? span->app : "");
-    sbx_bind_integer(statement, 6, (int64_t)view->app);
-}
-
-#define IN_SPAN(table)                                                                                           \
-    table ".day BETWEEN ?2 AND ?3 AND (?4 = '' OR " table ".build IN (SELECT b.num FROM build b WHERE b.version" \
-          " = ?4))"
-/* Without an issue (?1 NULL) that of an application, or of all. ?6: who looks. */
-#define APPS_SEEN "app a WHERE ?1 IS NULL AND (?5 = '' OR a.name = ?5) AND (?6 = 0 OR a.tenant = ?6)"
-#define OF_ISSUE(table)                                                                                          \
-    table ".place IN (SELECT p.num FROM place p JOIN issue i ON i.num = p.issue WHERE i.id = ?1 AND (?6 = 0 OR " \
-          "p.tenant = ?6) UNION ALL SELECT -a.num FROM " APPS_SEEN ")"                                           \
-          " AND " IN_SPAN(table)
 
 /* Conditions on the place come before its facts are looked at. Where few machines are withheld, a cause is asked of the stall that is
  * shown: else the question would tell what one machine's was. */
@@ -77,6 +51,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     struct found {
         uint8_t id[SBX_ID_BYTES];
         int64_t hits, weight, variance, machine_days;
+        struct sbx_penetration penetration;
     } *found = calloc(max + 1, sizeof(*found));
     struct sbx_statement *statement = NULL;
     size_t count = 0;
@@ -86,7 +61,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
     sbx_store_handle_lock(&view->store->reader);
     int result = prepare(view->store, statements[query->order], &statement);
     if (result == 0) {
-        bind_span(view, statement, NULL, &query->span, TOGETHER);
+        sbx_store_bind_span(view, statement, NULL, &query->span, TOGETHER);
         sbx_bind_text(statement, 5, query->app);
         sbx_bind_text(statement, 6, query->cause);
         sbx_bind_text(statement, 7, query->text);
@@ -105,6 +80,8 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         }
     }
     sbx_statement_finalize(statement);
+    for (size_t i = 0; i < count && result >= 0 && sbx_store_min_machines(view->store) <= 1; i++)
+        result = sbx_store_read_penetration(view, found[i].id, &query->span, &found[i].penetration, NULL, 0);
     sbx_store_handle_unlock(&view->store->reader);
     for (size_t i = 0; i < count && result >= 0; i++) {
         struct sbx_issue_row *row = &rows[*count_out];
@@ -117,6 +94,7 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
         row->weight = found[i].weight;
         row->variance = found[i].variance;
         row->machine_days = found[i].machine_days;
+        row->penetration = found[i].penetration;
         (*count_out)++;
     }
     free(found);
@@ -128,12 +106,13 @@ int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_is
 typedef void (*take_row)(struct sbx_statement *statement, struct sbx_issue_sums *sums);
 
 static int read_rows(const struct sbx_store_view *view, const char *sql, const uint8_t *issue,
-                     const struct sbx_issue_span *span, enum days days, take_row take, struct sbx_issue_sums *sums)
+                     const struct sbx_issue_span *span, enum sbx_span_days days, take_row take,
+                     struct sbx_issue_sums *sums)
 {
     struct sbx_statement *statement = NULL;
     int result = prepare(view->store, sql, &statement);
     if (result == 0) {
-        bind_span(view, statement, issue, span, days);
+        sbx_store_bind_span(view, statement, issue, span, days);
         while ((result = sbx_store_step(statement)) > 0)
             take(statement, sums);
     }
@@ -223,7 +202,7 @@ static int read_quantiles(const struct sbx_store_view *view, const uint8_t *issu
                           "SELECT d.bucket, SUM(d.weight) FROM spread d WHERE " OF_ISSUE("d") " GROUP BY 1 ORDER BY 1",
                           &statement);
     if (result == 0) {
-        bind_span(view, statement, issue, span, TOGETHER);
+        sbx_store_bind_span(view, statement, issue, span, TOGETHER);
         while (count < BUCKETS_MAX && (result = sbx_store_step(statement)) > 0)
             counts[count++] =
                 (struct sbx_bucket_count){(int)sbx_column_integer(statement, 0), sbx_column_integer(statement, 1)};
@@ -266,7 +245,7 @@ int sbx_store_sum_durations(const struct sbx_store_view *view, const uint8_t iss
 
 static const struct {
     const char *sql;
-    enum days days;
+    enum sbx_span_days days;
     take_row take;
 } parts[] = {
     {"SELECT COALESCE(SUM(f.hits), 0), SUM(f.weight), SUM(f.variance), SUM(f.machine_days) FROM fact f WHERE " OF_ISSUE(
@@ -310,6 +289,9 @@ int sbx_store_sum_issue(const struct sbx_store_view *view, const uint8_t issue[S
             result = read_rows(view, parts[i].sql, issue, span, parts[i].days, parts[i].take, sums_out);
     if (result == 0 && !sums_out->is_withheld)
         result = count_machines(view, issue, span, sums_out);
+    if (result == 0 && !sums_out->is_withheld)
+        result = sbx_store_read_penetration(view, issue, span, &sums_out->penetration, sums_out->versions,
+                                            sums_out->version_count);
     for (size_t i = 0; i < sums_out->version_count && result == 0; i++) {
         struct sbx_version_sum *version = &sums_out->versions[i];
         const struct sbx_issue_span part = {version->version, span->from_day, span->to_day, span->app};
@@ -369,6 +351,8 @@ int sbx_store_apps(const struct sbx_store_view *view, const struct sbx_issue_spa
         }
     }
     sbx_statement_finalize(statement);
+    if (result >= 0)
+        result = sbx_store_read_app_penetration(view, span, rows, count);
     sbx_store_handle_unlock(&view->store->reader);
     *count_out = count;
     return result < 0 ? result : 0;

@@ -44,7 +44,8 @@ struct sbx_issue_query {
     int64_t skip;
 };
 
-/* Issues that have stalls in the span; hits, weight, variance and machine_days of the rows are of the span. */
+/* Issues that have stalls in the span; hits, weight, variance, machine_days and penetration of the rows are of the
+ * span. */
 int sbx_store_find_issues(const struct sbx_store_view *view, const struct sbx_issue_query *query,
                           struct sbx_issue_row *rows, size_t max, size_t *count_out);
 
@@ -57,6 +58,9 @@ enum {
     SBX_SUM_PLACES = 20,
 };
 
+/* hit / active; NAN where it is not known: no machine-day was told, or fewer than had a stall. */
+double sbx_penetration_share(const struct sbx_penetration *penetration);
+
 struct sbx_day_sum {
     int64_t day, hits, weight, machines;
 };
@@ -64,6 +68,7 @@ struct sbx_version_sum {
     char version[40]; /* "" not told */
     int64_t hits, weight, machine_days, builds, first_day, last_day;
     int64_t p50_ns, p90_ns;
+    struct sbx_penetration penetration;
 };
 struct sbx_label_sum {
     char word[2 * SBX_STABLE_NAME_BYTES + 8];
@@ -77,7 +82,8 @@ struct sbx_place_sum {
 
 struct sbx_issue_sums {
     int64_t hits, weight, variance, machines, machine_days;
-    int64_t p50_ns, p90_ns, p99_ns;                                 /* within 1 % (duration_sketch.h), by weight */
+    int64_t p50_ns, p90_ns, p99_ns; /* within 1 % (duration_sketch.h), by weight */
+    struct sbx_penetration penetration;
     struct sbx_day_sum days[SBX_SUM_DAYS];                          /* ascending; days without a stall are missing */
     struct sbx_version_sum versions[SBX_SUM_VERSIONS];              /* the latest first */
     struct sbx_label_sum labels[SBX_FACT_KINDS][SBX_SUM_LABELS];    /* by time where it has one, else by weight */
@@ -115,6 +121,7 @@ int sbx_store_each_profile(const struct sbx_store_view *view, const uint8_t *iss
 struct sbx_app_sum {
     char app[64], newest[40]; /* newest: its latest version that has stalls in the span; "" not told */
     int64_t hits, weight, variance, machine_days, issues, versions;
+    struct sbx_penetration penetration;
 };
 
 /* Applications of the span, those of the most stalls first. The span's version and app are not looked at. None where sums are withheld. */

@@ -56,6 +56,8 @@
  *   summed                                      a view: what each stall is in the sums as, four times
  *   profile                                     where a stall's time went (stall_profile.h); a trigger takes it away with its snapshot
  *     seq INTEGER PRIMARY KEY, text TEXT
+ *   active                                      machine-days that were told without a stall (store_active.h)
+ *     tenant, day, version PRIMARY KEY; machines
  *   word                                        texts, as numbers
  *   module                                      code that a stall has no names for, or not the best
  *     id INTEGER PRIMARY KEY, build_id BLOB UNIQUE, name TEXT, is_runtime (build_id is a runtime's number then)
@@ -145,6 +147,9 @@ enum {
     "CREATE TABLE IF NOT EXISTS met_day(place INTEGER NOT NULL, day INTEGER NOT NULL, build INTEGER NOT NULL,"         \
     " who NOT NULL, count INTEGER NOT NULL, PRIMARY KEY(place, day, build, who)) WITHOUT ROWID;"                       \
     "CREATE TABLE IF NOT EXISTS profile(seq INTEGER PRIMARY KEY, text TEXT NOT NULL);"                                 \
+    "CREATE TABLE IF NOT EXISTS active(tenant INTEGER NOT NULL, version TEXT NOT NULL, day INTEGER NOT NULL,"          \
+    " machines INTEGER NOT NULL, PRIMARY KEY(tenant, day, version)) WITHOUT ROWID;"                                    \
+    "CREATE INDEX IF NOT EXISTS active_of_day ON active(day);"                                                         \
     "CREATE TRIGGER IF NOT EXISTS snapshot_goes AFTER DELETE ON snapshot BEGIN"                                        \
     " DELETE FROM profile WHERE seq = old.seq; END;"                                                                   \
     "CREATE TRIGGER IF NOT EXISTS word_comes AFTER INSERT ON said BEGIN"                                               \
@@ -519,6 +524,10 @@ const char *const sbx_store_writer_sql[WRITER_STATEMENTS] = {
                  " g.module = m.id)",
     [FORGET_MODULES] = "DELETE FROM module WHERE next_seq = 0 AND NOT EXISTS(SELECT 1 FROM gap g WHERE"
                        " g.module = module.id)",
+    [COUNT_ACTIVE] = "SELECT COUNT(*) FROM active WHERE day = ?1",
+    [GROW_ACTIVE] = "UPDATE active SET machines = machines + ?4 WHERE tenant = ?1 AND day = ?2 AND version = ?3",
+    [ADD_ACTIVE] = "INSERT INTO active(tenant, day, version, machines) VALUES(?1, ?2, ?3, ?4)",
+    [FORGET_ACTIVE] = "DELETE FROM active WHERE day < ?1",
     [FORGET_ENDS] = "DELETE FROM stall_end WHERE received_ms < ?1 AND first NOT IN (SELECT id FROM snapshot)",
 };
 

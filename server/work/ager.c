@@ -11,6 +11,7 @@
 
 #include "monotonic_in.h"
 #include "symbol_store.h"
+#include "store_active.h"
 #include "store_blobs.h"
 #include "wall_clock.h"
 
@@ -100,6 +101,8 @@ static void pass(struct sbx_ager *ager)
     if (ager->retention_days != 0) {
         result = age(ager, SBX_AGED_SNAPSHOT, now - ager->retention_days * DAY_MS);
         gone += result > 0 ? result : 0;
+        result = sbx_store_forget_active(ager->boxes.store, now / DAY_MS - ager->retention_days);
+        say(ager, "machine-days", 0, result);
     }
     result = sbx_store_settle_blobs(ager->boxes.store, now, SIZE_MAX);
     say(ager, "blobs without a payload", result > 0 ? (uint64_t)result : 0, result < 0 ? result : 0);

@@ -162,6 +162,36 @@ void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_count
               rendering_bytes);
 }
 
+/* A label's value: backslash, quote and line end are escaped. */
+static void print_label(struct sbx_byte_buffer *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '\n')
+            sbx_byte_buffer_text(out, "\\n");
+        else
+            sbx_byte_buffer_format(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+}
+
+static void print_days(struct sbx_byte_buffer *out, const char *name, const char *app, int64_t days)
+{
+    sbx_byte_buffer_format(out, "%s{app=\"", name);
+    print_label(out, app);
+    sbx_byte_buffer_format(out, "\"} %lld\n", (long long)days);
+}
+
+void sbx_metrics_print_machine_days(const struct sbx_app_sum *apps, size_t count, struct sbx_byte_buffer *out)
+{
+    static const char active[] = "stallbox_active_machine_days", hit[] = "stallbox_hit_machine_days";
+    print_head(out, active, "gauge", "Machine-days that were told in the last seven days, by application.");
+    for (size_t i = 0; i < count; i++)
+        if (apps[i].penetration.active > 0)
+            print_days(out, active, apps[i].app, apps[i].penetration.active);
+    print_head(out, hit, "gauge", "Of days of which machine-days were told, those with a stall, by application.");
+    for (size_t i = 0; i < count; i++)
+        if (apps[i].penetration.active > 0)
+            print_days(out, hit, apps[i].app, apps[i].penetration.hit);
+}
+
 void sbx_metrics_print_changes(const struct sbx_change_counts *changes, struct sbx_byte_buffer *out)
 {
     print_head(out, "stallbox_changes", "gauge", "Issues that were found to have changed in the last 90 days, by how.");

@@ -8,6 +8,7 @@
 #include "byte_buffer.h"
 #include "change_log.h"
 #include "store.h"
+#include "store_issues.h"
 
 enum sbx_metric {
     SBX_METRIC_RECEIVED = 0, /* posts that reached the collector, whatever came of them */
@@ -63,6 +64,9 @@ uint64_t sbx_metrics_read(struct sbx_metrics *metrics, enum sbx_metric metric);
 
 void sbx_metrics_print(struct sbx_metrics *metrics, const struct sbx_store_counts *store, uint64_t rendering_bytes,
                        struct sbx_byte_buffer *out);
+
+/* Machine-days of applications in the last week, and those of them with a stall; of none where sums are withheld. */
+void sbx_metrics_print_machine_days(const struct sbx_app_sum *apps, size_t count, struct sbx_byte_buffer *out);
 
 /* What changed, as it was found: of those that are still remembered. */
 void sbx_metrics_print_changes(const struct sbx_change_counts *changes, struct sbx_byte_buffer *out);

@@ -18,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "active_day.h"
 #include "crash_loop.h"
 #include "durable_file.h"
+#include "names.h"
 #include "policy_fetch.h"
 #include "policy_store.h"
 #include "recording_folder.h"
@@ -54,6 +56,7 @@ struct sbx_policy_follower {
     /* the thread's own */
     uint64_t poll_due_ms;
     uint32_t fetch_fails;
+    bool is_day_due; /* the server answered, and was not told yet that the application runs here today */
     char tag[80];
     char told_problem[200];
     struct stat file_seen;
@@ -271,8 +274,34 @@ static void poll_server(struct sbx_policy_follower *follower)
         break;
     }
     free(bytes);
+    follower->is_day_due = fetched.verdict != SBX_FETCH_FAILED;
     uint32_t fails = follower->options.poll_ms == 0 ? follower->fetch_fails : 0; /* who sets the interval means it */
     follower->poll_due_ms = now_ms() + sbx_policy_pause_ms(interval_ms, fails, fetched.retry_after_ms, random_bits());
+}
+
+/* Behind a poll: say that the application runs here today, once one of its processes was seen that may record. */
+static void tell_day(struct sbx_policy_follower *follower)
+{
+    const struct sbx_follower_options *options = &follower->options;
+    uint8_t pins[SBX_GATE_PINS_MAX][32];
+    if (!follower->is_day_due || !follower->agents.has_consent || options->app_name == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&follower->lock);
+    bool is_recording = !follower->is_ending && is_active(&follower->effect);
+    pthread_mutex_unlock(&follower->lock);
+    follower->is_day_due = false; /* whatever comes of it: the next poll asks again */
+    if (!is_recording || !follower->gate.may_send(follower, 0)) {
+        return;
+    }
+    const struct sbx_active_place place = {
+        .server_url = options->server_url,
+        .token = options->token,
+        .pins = (const uint8_t(*)[32])pins,
+        .pin_count = follower->gate.pins(follower, pins),
+    };
+    (void)sbx_active_day_tell(options->spool, &place, sbx_app_what(options->app_name), options->app_version,
+                              wall_s() / 86400, FETCH_TIMEOUT_MS);
 }
 
 /* Bring every agent to the effect in force. Returns whether to look again soon. */
@@ -357,6 +386,7 @@ static void *run(void *context)
             decide_due_ms = now_ms() + 60000;
         }
         is_again = steer_all(follower);
+        tell_day(follower);
         pass_time(follower);
     }
 }

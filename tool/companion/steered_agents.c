@@ -89,6 +89,7 @@ static void give_order(void *context)
         agent->order = steering->order;
         return;
     }
+    steering->agents->has_consent |= attachment->header->consent == SBX_CONSENT_GRANTED;
     struct sbx_capture_settings settings = *steering->wanted, before = attachment->control->wanted;
     /* Who switched it off by hand since our last order is not overruled. */
     bool is_by_hand =

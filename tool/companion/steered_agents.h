@@ -33,6 +33,7 @@ struct sbx_steered_agents {
     const char *spool_path;   /* absolute, borrowed */
     const char *mark;         /* "STALLBOX_COMPANION=...", borrowed; NULL: whoever carries none */
     uint64_t key;             /* or who has this in its recording; 0: nobody */
+    bool has_consent;         /* out: one of ours was seen whose user lets it record */
     struct sbx_steered_agent places[SBX_STEERED_MAX];
 };
 

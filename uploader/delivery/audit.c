@@ -204,6 +204,11 @@ int sbx_audit_answer(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BY
     return append(spool, "answer", "id=%s answer=%s http=%ld why=%.200s", text, verdict, http_status, why);
 }
 
+int sbx_audit_active(struct sbx_spool *spool, const char *body, const char *server_url)
+{
+    return append(spool, "active", "body=%.64s consent=%s to=%.300s", body, consent_word(spool), server_url);
+}
+
 int sbx_audit_erasure(struct sbx_spool *spool, unsigned ids, const char *verdict, long http_status)
 {
     return append(spool, "erasure", "ids=%u answer=%s http=%ld", ids, verdict, http_status);

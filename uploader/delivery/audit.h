@@ -10,6 +10,7 @@
  *            nothing is sent
  *   answer   what the server said, "stored" or a reason
  *   expired  so many files had waited for too long, and were removed unsent
+ *   active   the server is about to be told that the application runs on this machine today. Durable before, as `leaving`
  *   erasure  the server was asked to delete what it has of this machine, and its answer
  *
  * At most SBX_AUDIT_BYTES_MAX, then it becomes audit.log.1 and the one before goes: some thousand payloads are
@@ -46,6 +47,9 @@ SBX_MUST_CHECK int sbx_audit_leaving(struct sbx_spool *spool, const uint8_t id[S
 /* What came of it: `verdict` is one word, `http_status` 0 when there was no answer, `why` a reason ("": none). */
 SBX_MUST_CHECK int sbx_audit_answer(struct sbx_spool *spool, const uint8_t id[SBX_PAYLOAD_ID_BYTES],
                                     const char *verdict, long http_status, const char *why);
+
+/* A machine-day is about to be told (active_day.h). Durable when it returns 0; else it must not be. */
+SBX_MUST_CHECK int sbx_audit_active(struct sbx_spool *spool, const char *body, const char *server_url);
 
 /* A request to delete was sent: `ids` rotating ids were named. */
 SBX_MUST_CHECK int sbx_audit_erasure(struct sbx_spool *spool, unsigned ids, const char *verdict, long http_status);

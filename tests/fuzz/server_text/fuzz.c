@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "active_replies.h"
 #include "erasure_request.h"
 #include "gate.h"
 #include "html_writer.h"
@@ -103,6 +104,17 @@ static void check_erasures(const char *text, size_t bytes)
         }
 }
 
+/* Likewise. */
+static void check_machine_day(const char *text, size_t bytes)
+{
+    uint64_t app;
+    char version[SBX_ACTIVE_VERSION_BYTES], back[SBX_ACTIVE_BODY_MAX + 1];
+    if (!sbx_active_request_read(text, bytes, &app, version))
+        return;
+    int used = snprintf(back, sizeof(back), "app=%010llx&version=%s", (unsigned long long)app, version);
+    MUST((size_t)used == bytes && memcmp(back, text, bytes) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
@@ -117,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     check_gate(text);
     check_id(text, bytes);
     check_erasures(text, bytes);
+    check_machine_day(text, bytes);
     (void)sbx_listen_is_loopback(text, &is_loopback, why, sizeof(why));
     free(text);
     return 0;

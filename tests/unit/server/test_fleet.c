@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "names.h"
 #include "started_server.h"
 
 static void post_some(void)
@@ -149,12 +151,67 @@ static void test_the_time_of_many_stalls_is_one_picture_in_all_formats(void **st
     assert_says("/profile?issue=12", 400, "argument issue");
 }
 
+static void tell_machine_day(uint64_t app, const char *version)
+{
+    char body[80];
+    snprintf(body, sizeof(body), "app=%010llx&version=%s", (unsigned long long)app, version);
+    struct answer answer =
+        ask(fixture.port, &(struct question){.path = "/v1/active", .body = body, .body_bytes = strlen(body)});
+    assert_int_equal(answer.status, 200);
+    answer_finish(&answer);
+}
+
+static void post_of_shop(uint64_t seed)
+{
+    struct sbx_payload_builder *builder;
+    assert_true(sbx_scenario_build(SBX_SCENARIO_SLEEP, false, seed, &builder));
+    sbx_builder_payload(builder)->app_name = sbx_app_what("shop");
+    struct envelope envelope = envelope_of_builder(builder);
+    post_stored(fixture.port, &envelope);
+    envelope_finish(&envelope);
+}
+
+static void test_penetration_is_shown_where_machine_days_were_told(void **state)
+{
+    (void)state;
+    char path[80], id[33] = "";
+    int64_t day = time(NULL) / 86400;
+    for (int i = 0; i < 7; i++)
+        tell_machine_day(sbx_app_what("shop"), "7.0.15");
+    tell_machine_day(sbx_app_what("shop"), "");
+    tell_machine_day(sbx_app_what("other"), "7.0.15");
+    post_of_shop(100);
+    expect_metric("stallbox_triaged_total", 1);
+    fixture_stop(&fixture); /* what was gathered is stored */
+    fixture_start(&fixture);
+    if (time(NULL) / 86400 != day)
+        skip(); /* midnight lay between */
+    assert_says("/v1/sums", 200, "\"active_machine_days\":8,\"hit_machine_days\":1,\"penetration\":0.125");
+    assert_says("/v1/sums", 200, "\"active_machine_days\":7,\"hit_machine_days\":1");
+    assert_says("/v1/apps", 200, "\"active_machine_days\":8,\"hit_machine_days\":1");
+    assert_says("/v1/issues", 200, "\"active_machine_days\":8,\"hit_machine_days\":1");
+    assert_says("/overview", 200, "1 of 8 machine-days");
+    assert_says("/overview?version=7.0.15", 200, "1 of 7 machine-days");
+    assert_says("/issues", 200, "<td class=\"number\">12.5 %</td>");
+    assert_says("/metrics", 200, "stallbox_active_machine_days{app=");
+    assert_says("/metrics", 200, "\"} 8\n");
+    struct answer answer = get(fixture.port, "/v1/issues");
+    const char *at = answer.body.data ? strstr(answer.body.data, "\"id\":\"") : NULL;
+    assert_non_null(at);
+    memcpy(id, at + 6, 32);
+    answer_finish(&answer);
+    snprintf(path, sizeof(path), "/issues/%s", id);
+    assert_says(path, 200, "1 of 8 machine-days");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_overview_is_of_what_is_asked_for, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_an_overview_of_few_machines_is_withheld, prepare_server, remove_server),
         cmocka_unit_test_setup_teardown(test_the_time_of_many_stalls_is_one_picture_in_all_formats, start_server,
+                                        remove_server),
+        cmocka_unit_test_setup_teardown(test_penetration_is_shown_where_machine_days_were_told, start_server,
                                         remove_server),
         cmocka_unit_test_setup_teardown(test_versions_and_days_are_compared, start_server, remove_server),
         cmocka_unit_test_setup_teardown(test_what_changed_is_a_feed_and_a_list, start_server, remove_server),

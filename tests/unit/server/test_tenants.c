@@ -325,6 +325,34 @@ static void test_a_token_that_was_removed_or_has_ended_is_none(void **state)
     assert_int_equal(status_as(&readers[SHOP], NULL, "/v1/issues", NULL), 200);
 }
 
+static void test_a_machine_day_is_counted_by_who_may_send_for_that_application(void **state)
+{
+    (void)state;
+    char shop[80], mail[80];
+    snprintf(shop, sizeof(shop), "app=%010llx&version=1.2.3", (unsigned long long)sbx_app_what("shop"));
+    snprintf(mail, sizeof(mail), "app=%010llx&version=", (unsigned long long)sbx_app_what("mail"));
+    assert_int_equal(status_as(&senders[SHOP], NULL, "/v1/active", shop), 200);
+    assert_int_equal(status_as(&senders[MAIL], NULL, "/v1/active", mail), 200);
+    assert_int_equal(status_as(&root, NULL, "/v1/active", mail), 200);
+    assert_int_equal(status_as(&senders[SHOP], NULL, "/v1/active", mail), 403);
+    assert_int_equal(status_as(&readers[SHOP], NULL, "/v1/active", shop), 403);
+    assert_int_equal(status_as(NULL, NULL, "/v1/active", shop), 401);
+    assert_int_equal(status_as(&root, "GET", "/v1/active", NULL), 405);
+    static const char *const wrong[] = {"app=0000000000&version=1",
+                                        "app=12&version=1",
+                                        "app=0123456789",
+                                        "app=0123456789&version=1.",
+                                        "app=012345678x&version=1",
+                                        "app=0123456789&version=1.2.3.4",
+                                        "app=0123456789&version=1234567",
+                                        "app=0123456789&version=1&x=y",
+                                        "app=0123456789&version=%31",
+                                        " "};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (status_as(&root, NULL, "/v1/active", wrong[i]) != 400)
+            fail_msg("%s is not refused", wrong[i]);
+}
+
 int main(void)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT); /* before there are threads */
@@ -335,6 +363,7 @@ int main(void)
         SERVED(test_nobody_reads_without_a_token_where_applications_are_apart),
         SERVED(test_col_07_a_sender_of_one_application_sends_nothing_for_another),
         SERVED(test_what_is_said_of_an_issue_is_its_applications_to_say),
+        SERVED(test_a_machine_day_is_counted_by_who_may_send_for_that_application),
         SERVED(test_policies_are_put_by_their_own_application),
         SERVED(test_col_09_one_token_that_sends_too_much_is_told_when_to_come_again),
         SERVED(test_a_token_that_was_removed_or_has_ended_is_none),

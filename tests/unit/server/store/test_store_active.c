@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_active.c - machine-days that were told, and which share of them had a stall. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "started_server.h"
+#include "store_active.h"
+#include "store_place.h"
+
+enum {
+    APP = 1234,
+    DAY = 20000
+};
+static struct sbx_store *store;
+
+static int set_up(void **state)
+{
+    char why[200] = "";
+    prepare_server(state);
+    return sbx_store_open(store_place_of(fixture.data_dir), "1", &store, why, sizeof(why));
+}
+
+static int tear_down(void **state)
+{
+    sbx_store_close(store);
+    return remove_server(state);
+}
+
+static void tell(uint64_t app, const char *version, int64_t day, int64_t machines)
+{
+    struct sbx_active_row row = {.app = app, .day = day, .machines = machines};
+    snprintf(row.version, sizeof(row.version), "%s", version);
+    assert_int_equal(sbx_store_add_active(store, &row, 1), 0);
+}
+
+/* A stall of APP, version 1.MINOR.0, on a day; `key`: of its issue. */
+static void stall(uint8_t name, uint8_t machine, uint32_t minor, uint32_t day, uint8_t key)
+{
+    struct sbx_stall stall = {.payload_id = {name},
+                              .session_id = {name},
+                              .app_build_id = {1, (uint8_t)minor},
+                              .app_build_id_bytes = 8,
+                              .app_version = {1, minor, 0},
+                              .app_what = APP,
+                              .created_day = day,
+                              .has_rotating_id = true,
+                              .rotating_id = {machine},
+                              .sampling = {.weight = 1, .one_in = 1},
+                              .trigger = {.kind = SBX_TRIGGER_ANR, .duration_ns = 1000000000}};
+    const uint8_t id[SBX_ID_BYTES] = {name}, place[SBX_ID_BYTES] = {key};
+    const struct sbx_verdict_row verdict = {.app = "editor",
+                                            .cause = "io",
+                                            .class_ = "off_cpu",
+                                            .function = "f",
+                                            .module = "m",
+                                            .headline = "it waited",
+                                            .key = place};
+    enum sbx_stored stored;
+    assert_int_equal(sbx_store_put(store, &stall, "abc", 3, (day + 1) * INT64_C(86400000), &stored), 0);
+    assert_int_equal(sbx_store_put_verdict(store, id, &verdict), 0);
+}
+
+static struct sbx_penetration of_all(const char *version, int64_t from_day, int64_t to_day, uint64_t app)
+{
+    const struct sbx_issue_span span = {version, from_day, to_day, NULL};
+    const struct sbx_store_view view = {store, app};
+    struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
+    assert_non_null(sums);
+    assert_int_equal(sbx_store_sum_all(&view, &span, sums), 0);
+    struct sbx_penetration penetration = sums->penetration;
+    free(sums);
+    return penetration;
+}
+
+static void assert_share(struct sbx_penetration penetration, int64_t hit, int64_t active)
+{
+    assert_int_equal(penetration.hit, hit);
+    assert_int_equal(penetration.active, active);
+}
+
+static void put_a_week(void)
+{
+    tell(APP, "1.1.0", DAY, 10);
+    tell(APP, "1.1.0", DAY, 30); /* added to */
+    tell(APP, "1.2.0", DAY + 1, 5);
+    tell(APP + 1, "1.1.0", DAY, 1000); /* another application */
+    stall(1, 1, 1, DAY, 1);
+    stall(2, 1, 1, DAY, 1); /* the same machine on the same day */
+    stall(3, 2, 1, DAY, 2);
+    stall(4, 3, 2, DAY + 1, 1);
+    stall(5, 4, 2, DAY + 2, 1); /* nothing was told of that day, so it is in no share */
+}
+
+static void test_machine_days_with_a_stall_are_a_share_of_those_that_were_told(void **state)
+{
+    (void)state;
+    put_a_week();
+    assert_share(of_all("", 0, SBX_LAST_DAY, 0), 3, 45);
+    assert_share(of_all("1.1.0", 0, SBX_LAST_DAY, 0), 2, 40);
+    assert_share(of_all("1.2.0", 0, SBX_LAST_DAY, 0), 1, 5);
+    assert_share(of_all("", DAY + 1, DAY + 1, 0), 1, 5);
+    assert_share(of_all("", DAY + 2, DAY + 2, 0), 0, 0);
+    assert_share(of_all("", 0, SBX_LAST_DAY, APP), 3, 45);
+    assert_share(of_all("", 0, SBX_LAST_DAY, APP + 1), 0, 0); /* it has no stall: whose numbers are told is not told */
+}
+
+static void test_lists_of_issues_versions_and_applications_have_it(void **state)
+{
+    (void)state;
+    put_a_week();
+    const struct sbx_store_view view = {store, 0};
+    const struct sbx_issue_query query = {
+        .span = {"", 0, SBX_LAST_DAY, NULL}, .app = "", .cause = "", .text = "", .state = -1};
+    struct sbx_issue_row rows[4];
+    size_t count = 0;
+    assert_int_equal(sbx_store_find_issues(&view, &query, rows, 4, &count), 0);
+    assert_int_equal(count, 2);
+    assert_share(rows[0].penetration, 2, 45);
+    assert_share(rows[1].penetration, 1, 45);
+    struct sbx_app_sum apps[4];
+    assert_int_equal(sbx_store_apps(&view, &query.span, apps, 4, &count), 0);
+    assert_int_equal(count, 1);
+    assert_share(apps[0].penetration, 3, 45);
+    struct sbx_issue_sums *sums = calloc(1, sizeof(*sums));
+    assert_non_null(sums);
+    assert_int_equal(sbx_store_sum_all(&view, &query.span, sums), 0);
+    assert_int_equal(sums->version_count, 2);
+    assert_share(sums->versions[0].penetration, 1, 5);
+    assert_share(sums->versions[1].penetration, 2, 40);
+    free(sums);
+}
+
+static void test_age_takes_both_sides_away(void **state)
+{
+    (void)state;
+    uint8_t id[SBX_ID_BYTES];
+    put_a_week();
+    assert_int_equal(sbx_store_forget_active(store, DAY + 1), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), id), 1);
+    assert_int_equal(sbx_store_age_one(store, SBX_AGED_SNAPSHOT, (DAY + 2) * INT64_C(86400000), id), 0);
+    assert_share(of_all("", 0, SBX_LAST_DAY, 0), 1, 5);
+    assert_int_equal(sbx_store_forget_active(store, DAY + 2), 0);
+    assert_share(of_all("", 0, SBX_LAST_DAY, 0), 0, 0);
+}
+
+static void test_few_machines_are_withheld_with_all_other_sums(void **state)
+{
+    (void)state;
+    put_a_week();
+    sbx_store_set_min_machines(store, 2);
+    assert_share(of_all("", 0, SBX_LAST_DAY, 0), 0, 0);
+    const struct sbx_store_view view = {store, 0};
+    const struct sbx_issue_query query = {
+        .span = {"", 0, SBX_LAST_DAY, NULL}, .app = "", .cause = "", .text = "", .state = -1};
+    struct sbx_issue_row rows[4];
+    size_t count = 0;
+    assert_int_equal(sbx_store_find_issues(&view, &query, rows, 4, &count), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_share(rows[i].penetration, 0, 0);
+}
+
+static void test_a_day_has_room_for_so_many_versions_and_those_go_on_counting(void **state)
+{
+    (void)state;
+    struct sbx_active_row *rows = calloc(SBX_ACTIVE_ROWS_OF_DAY + 2, sizeof(*rows));
+    assert_non_null(rows);
+    for (int i = 0; i < SBX_ACTIVE_ROWS_OF_DAY + 2; i++)
+        rows[i] = (struct sbx_active_row){.app = (uint64_t)(i + 1), .day = DAY, .machines = 1};
+    assert_int_equal(sbx_store_add_active(store, rows, SBX_ACTIVE_ROWS_OF_DAY + 2), 2);
+    assert_int_equal(sbx_store_add_active(store, rows, 1), 0);
+    assert_int_equal(store_number(fixture.data_dir, "SELECT SUM(machines) FROM active"), SBX_ACTIVE_ROWS_OF_DAY + 1);
+    free(rows);
+}
+
+static void test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_told(void **state)
+{
+    (void)state;
+    assert_true(isnan(sbx_penetration_share(&(struct sbx_penetration){0, 0})));
+    assert_true(isnan(sbx_penetration_share(&(struct sbx_penetration){6, 5})));
+    assert_true(sbx_penetration_share(&(struct sbx_penetration){1, 4}) == 0.25);
+    assert_true(sbx_penetration_share(&(struct sbx_penetration){0, 4}) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_machine_days_with_a_stall_are_a_share_of_those_that_were_told, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_lists_of_issues_versions_and_applications_have_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_age_takes_both_sides_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_few_machines_are_withheld_with_all_other_sums, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_day_has_room_for_so_many_versions_and_those_go_on_counting, set_up,
+                                        tear_down),
+        cmocka_unit_test(test_a_share_is_not_told_where_more_machines_had_a_stall_than_were_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
