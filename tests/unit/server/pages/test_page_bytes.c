@@ -126,7 +126,7 @@ static const struct sbx_snapshot_row *snapshot_rows(void)
 
 static struct sbx_list_page list_of_rows(void)
 {
-    static const struct sbx_app_sum apps[] = {{"redis & co", "7.0.15", 4, 41, 90, 3, 2, 2}};
+    static const struct sbx_app_sum apps[] = {{"redis & co", "7.0.15", 4, 41, 90, 3, 2, 2, {3, 300}}};
     return (struct sbx_list_page){.issues = issue_rows(),
                                   .snapshots = snapshot_rows(),
                                   .issue_count = 2,
@@ -184,6 +184,8 @@ static const struct sbx_issue_sums *hostile_sums(void)
         sums.label_weight[kind] = 40;
         sums.label_us[kind] = kind < 9 ? 20000 : 0;
     }
+    sums.penetration = (struct sbx_penetration){3, 1200};
+    sums.versions[0].penetration = (struct sbx_penetration){1, 4000000};
     return &sums;
 }
 
@@ -219,7 +221,8 @@ static void test_overviews_are_the_same_to_the_byte(void **state)
     overview.sums = &withheld;
     sbx_page_overview(&overview, &page);
     assert_page_is(&page, "overview_withheld.html");
-    const struct sbx_app_sum apps[] = {{HOSTILE, "2.0&", 7, 40, 90, 3, 2, 2}, {"vim", "", 1, 1, 0, 1, 1, 1}};
+    const struct sbx_app_sum apps[] = {{HOSTILE, "2.0&", 7, 40, 90, 3, 2, 2, {3, 4000000}},
+                                       {"vim", "", 1, 1, 0, 1, 1, 1, {0, 0}}};
     struct sbx_issue_sums sums[2] = {*hostile_sums(), *hostile_sums()};
     struct sbx_issue_row rows[2] = {issue_rows()[0], issue_rows()[1]};
     overview.sums = hostile_sums();
