@@ -169,7 +169,8 @@ static void set_first_settings(const struct sbx_capture_settings *wanted, const 
  * thread is loading right now, is the module thread's. */
 static void hook_what_is_quick(void)
 {
-    uint32_t left, wanted = sbx_the_agent.wanted_points;
+    uint64_t wanted = sbx_the_agent.wanted_points;
+    uint32_t left;
     sbx_loader_visit_begin(); /* a late start has the program's threads beside it, which may fork */
     sbx_the_capture.header->hooked_slots = sbx_got_hook_apply(wanted, sbx_now_ns() + HOOK_MAX_NS, &left);
     sbx_loader_visit_end();
@@ -257,7 +258,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
         sbx_recording_unlink(&sbx_the_agent.recording);
         return result;
     }
-    sbx_the_agent.applied_points = UINT32_MAX;
+    sbx_the_agent.applied_points = UINT64_MAX;
     sbx_the_agent.hooks_were_whole = 0;
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();

@@ -56,8 +56,8 @@ struct sbx_cost_view {
     uint64_t tick_ns;        /* the watch thread, and the signals it sent; 0 when the window cannot be judged by it */
     uint64_t capture_ns;     /* captures by the application's threads at their points */
     uint64_t pass_ns[SBX_POINT_GROUPS_MAX]; /* calls that went through points and recorded nothing */
-    uint32_t points;                        /* groups that are wanted */
-    uint32_t kept;                          /* and those that may not go besides SBX_POINTS_KEPT */
+    uint64_t points;                        /* groups that are wanted */
+    uint64_t kept;                          /* and those that may not go besides SBX_POINTS_KEPT */
     uint32_t interval_us, gap_us;           /* the same */
     uint64_t now_ns;
 };
@@ -76,7 +76,7 @@ enum sbx_governor_step {
 /* What has been decided so far. Zeroed: nothing. */
 struct sbx_governor {
     uint32_t interval_level, gap_level;  /* doublings in force */
-    uint32_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
+    uint64_t shed;                       /* SBX_POINT_BIT() of the groups that are out */
     uint32_t over_windows, calm_windows; /* in a row */
     uint32_t changes;
     uint64_t restore_at_ns[SBX_POINT_GROUPS_MAX]; /* of a group that is out */

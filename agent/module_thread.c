@@ -36,7 +36,7 @@
  * again after these pauses. A look that finds nothing new costs 30 ns. */
 static const uint32_t look_again_ms[] = {1, 5, 20, 100, 500, 2000};
 
-void sbx_module_thread_call(uint32_t points)
+void sbx_module_thread_call(uint64_t points)
 {
     sbx_store_relaxed(&sbx_the_agent.wanted_points, points);
     sbx_add_acq_rel(&sbx_the_agent.module_bell, 1); /* order: release module_bell - wanted_points is set */
@@ -46,7 +46,8 @@ void sbx_module_thread_call(uint32_t points)
 /* Returns how many modules the loader was still busy with. */
 static uint32_t apply_hooks(void)
 {
-    uint32_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points), unsettled;
+    uint64_t points = sbx_load_relaxed(&sbx_the_agent.wanted_points);
+    uint32_t unsettled;
     uint32_t slots = sbx_got_hook_apply(points, UINT64_MAX, &unsettled);
     sbx_store_relaxed(&sbx_the_capture.header->hooked_slots, slots);
     /* order: release control.hooked_points - hooked_slots is theirs */

@@ -10,6 +10,6 @@
 void *sbx_module_main(void *unused);
 
 /* Ask it to bring the hooks to `points` and look at the modules again. Any thread. */
-void sbx_module_thread_call(uint32_t points);
+void sbx_module_thread_call(uint64_t points);
 
 #endif

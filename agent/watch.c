@@ -83,11 +83,11 @@ static struct {
  * stay and do nothing else. */
 static void call_for_hooks(void)
 {
-    uint32_t points = watch.governed.points, shed = watch.settings.points & ~points;
+    uint64_t points = watch.governed.points, shed = watch.settings.points & ~points;
     /* relaxed: 1 once it is known, for good */
     bool shields =
         (points & SBX_POINT_BIT(SBX_GROUP_ASYNC)) != 0 && sbx_load_relaxed(&sbx_the_capture.calls_are_safe) == 0;
-    uint32_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
+    uint64_t quiet = shields ? shed & SBX_POINTS_SHIELDING : 0;
     sbx_store_relaxed(&sbx_the_capture.quiet_groups, quiet); /* relaxed: see sbx_blocking_begin() */
     sbx_module_thread_call(watch.settings.enabled != 0 ? points | quiet | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0);
 }
@@ -285,7 +285,7 @@ static void pause_for_a_tick(uint32_t bell)
 /* When to get up though nobody rings: points that are out cannot. */
 static uint64_t doubt_rest(uint64_t now_ns)
 {
-    uint32_t points = watch.governed.points;
+    uint64_t points = watch.governed.points;
     uint64_t doubt_ns = sbx_governor_doubt_ns(&watch.settings, &watch.governed, now_ns);
     if (watch.governed.points != points) {
         call_for_hooks();
@@ -377,7 +377,7 @@ static void calibrate(uint64_t now_ns)
 /* Hold the CPU budget: something may be recorded less often from here on, or again as often as it was ordered. */
 static void govern(uint64_t now_ns)
 {
-    uint32_t points = watch.governed.points;
+    uint64_t points = watch.governed.points;
     if (sbx_governor_tick(&watch.settings, &watch.governed, now_ns)) {
         sbx_capture_apply(&watch.governed);
         if (watch.governed.points != points) {

@@ -37,7 +37,7 @@ struct hooked_module {
     struct sbx_elf_image image;
     uint32_t first;         /* patch; NOTHING: none */
     uint32_t seen_pass;     /* the last pass that met it */
-    uint32_t walked_points; /* its tables were last walked for these groups */
+    uint64_t walked_points; /* its tables were last walked for these groups */
     uint32_t walked_finds;  /* and for these originals */
     uint32_t foreign_slots; /* found then */
     bool is_undecided;      /* so were slots of which nobody can say yet what they will be bound to */
@@ -63,7 +63,7 @@ void sbx_got_hook_resolve(void)
 }
 
 /* The loader is watched as long as anything is: modules that come must be hooked. */
-static bool is_point_wanted(const struct sbx_point *point, uint32_t wanted)
+static bool is_point_wanted(const struct sbx_point *point, uint64_t wanted)
 {
     return point->group == SBX_GROUP_LOADER ? wanted != 0 : (wanted & SBX_POINT_BIT(point->group)) != 0;
 }
@@ -72,7 +72,7 @@ static bool is_point_wanted(const struct sbx_point *point, uint32_t wanted)
 
 /* One walk over the loader's list. */
 struct pass {
-    uint32_t wanted;
+    uint64_t wanted;
     uint32_t number;
     uint32_t unsettled; /* modules not looked at: the loader is busy with them, or there was no time */
     uint64_t end_ns;    /* then the rest is left */
@@ -389,7 +389,7 @@ static void forget_modules(uint32_t pass_number)
     }
 }
 
-uint32_t sbx_got_hook_apply(uint32_t wanted, uint64_t end_ns, uint32_t *unsettled_out)
+uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettled_out)
 {
     static uint32_t passes;
     *unsettled_out = 0;

@@ -25,6 +25,6 @@ void sbx_got_hook_resolve(void);
  * *unsettled_out tells how many modules were left for later: the loader is busy with them, or they are behind the one
  * during which CLOCK_MONOTONIC passed `end_ns` (UINT64_MAX: take all the time it takes). In the loader's order, so the program
  * itself comes first. Slots left alone are counted: SBX_DROP_FOREIGN_SLOT. */
-uint32_t sbx_got_hook_apply(uint32_t points, uint64_t end_ns, uint32_t *unsettled_out);
+uint32_t sbx_got_hook_apply(uint64_t points, uint64_t end_ns, uint32_t *unsettled_out);
 
 #endif

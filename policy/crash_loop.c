@@ -23,7 +23,7 @@ static bool is_quarantined(const struct sbx_crash_loop *loop, const uint8_t *has
     return false;
 }
 
-static void quarantine_points(struct sbx_crash_loop *loop, uint32_t points, uint64_t wall_s)
+static void quarantine_points(struct sbx_crash_loop *loop, uint64_t points, uint64_t wall_s)
 {
     for (uint32_t group = 0; group < SBX_POINT_GROUPS_MAX; group++) {
         if ((points & SBX_POINT_BIT(group)) != 0) {
@@ -70,7 +70,7 @@ static void turn_to(struct sbx_crash_loop *loop, const uint8_t newest[SBX_DIGEST
 
 enum sbx_policy_choice sbx_crash_loop_choose(struct sbx_crash_loop *loop, const uint8_t newest[SBX_DIGEST_BYTES],
                                              uint64_t app_mark, uint64_t wall_s, uint32_t dead,
-                                             uint32_t *points_off_out)
+                                             uint64_t *points_off_out)
 {
     for (unsigned i = 0; i < SBX_OPEN_STARTS_MAX; i++) {
         if ((dead & 1u << i) != 0 && loop->open[i].pid != 0) {
@@ -107,7 +107,7 @@ static struct sbx_open_start *find_start(struct sbx_crash_loop *loop, const stru
 }
 
 bool sbx_crash_loop_arm(struct sbx_crash_loop *loop, const struct sbx_open_start *who,
-                        const uint8_t applied[SBX_DIGEST_BYTES], uint32_t points)
+                        const uint8_t applied[SBX_DIGEST_BYTES], uint64_t points)
 {
     struct sbx_open_start *start = find_start(loop, who);
     if (loop->state == SBX_TRIAL_SURVIVED && is_same_hash(applied, loop->newest)) {
@@ -134,7 +134,7 @@ bool sbx_crash_loop_arm(struct sbx_crash_loop *loop, const struct sbx_open_start
 }
 
 bool sbx_crash_loop_survive(struct sbx_crash_loop *loop, const struct sbx_open_start *who,
-                            const uint8_t applied[SBX_DIGEST_BYTES], uint32_t points, uint64_t wall_s)
+                            const uint8_t applied[SBX_DIGEST_BYTES], uint64_t points, uint64_t wall_s)
 {
     struct sbx_open_start *start = find_start(loop, who);
     if (start != NULL) {

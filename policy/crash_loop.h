@@ -50,7 +50,8 @@ enum sbx_policy_choice {
 /* A process that was started with a document on trial and has not been heard of since. */
 struct sbx_open_start {
     uint32_t pid;         /* of the one who will say how it ended; 0: the place is free */
-    uint32_t points;      /* the points that were put in */
+    uint32_t reserved;    /* 0 */
+    uint64_t points;      /* the points that were put in */
     uint64_t start_ticks; /* field 22 of its /proc/PID/stat: a pid that was given anew is another process */
     uint8_t boot_id[16];
     uint8_t newest[SBX_DIGEST_BYTES]; /* the newest document then */
@@ -62,12 +63,11 @@ struct sbx_crash_loop {
     uint32_t state;                   /* enum sbx_trial_state of it */
     uint32_t streak;                  /* crashes since it came, or since something survived */
     uint32_t survivals;               /* starts it has survived */
-    uint32_t proven_points;           /* points that were in when a start survived */
-    uint64_t first_survived_s;        /* wall clock; 0: not yet */
-    uint64_t app_mark;                /* which version of the application this is about */
-    uint8_t quarantine[SBX_QUARANTINE_MAX][SBX_DIGEST_BYTES];
     uint32_t quarantine_next;
-    uint32_t reserved;
+    uint64_t proven_points;    /* points that were in when a start survived */
+    uint64_t first_survived_s; /* wall clock; 0: not yet */
+    uint64_t app_mark;         /* which version of the application this is about */
+    uint8_t quarantine[SBX_QUARANTINE_MAX][SBX_DIGEST_BYTES];
     uint64_t point_until_s[SBX_POINT_GROUPS_MAX]; /* a point is quarantined until then; 0: it is not */
     struct sbx_open_start open[SBX_OPEN_STARTS_MAX];
 };
@@ -77,17 +77,17 @@ struct sbx_crash_loop {
  * what is to be applied; *points_off_out are the points that must not be put in whatever the document says. */
 enum sbx_policy_choice sbx_crash_loop_choose(struct sbx_crash_loop *loop, const uint8_t newest[SBX_DIGEST_BYTES],
                                              uint64_t app_mark, uint64_t wall_s, uint32_t dead,
-                                             uint32_t *points_off_out);
+                                             uint64_t *points_off_out);
 
 /* A start, or a switch in a running application, with `applied` in force and `points` in: write it down unless the document
  * has survived before. `who` names the one who will tell. The same one's earlier start is replaced. Returns whether there
  * is anything to keep durably. */
 bool sbx_crash_loop_arm(struct sbx_crash_loop *loop, const struct sbx_open_start *who,
-                        const uint8_t applied[SBX_DIGEST_BYTES], uint32_t points);
+                        const uint8_t applied[SBX_DIGEST_BYTES], uint64_t points);
 
 /* It has lived long enough, or ended in order. Returns whether `applied` has now earned to be the safe document. */
 bool sbx_crash_loop_survive(struct sbx_crash_loop *loop, const struct sbx_open_start *who,
-                            const uint8_t applied[SBX_DIGEST_BYTES], uint32_t points, uint64_t wall_s);
+                            const uint8_t applied[SBX_DIGEST_BYTES], uint64_t points, uint64_t wall_s);
 
 /* It goes on without any recording: what happens to it now says nothing about a document. Returns whether there is anything
  * to keep durably. */

@@ -95,10 +95,10 @@ static bool take_cap(const struct sbx_wire_field *field, struct sbx_keyset *keys
         }
     }
     /* A cap on a field that this build does not know binds nothing here: a policy that sets it is not understood either. */
-    if (more != 0 || number == 0 || number > UINT32_MAX || min > UINT32_MAX || max > UINT32_MAX || min > max) {
+    if (more != 0 || number == 0 || number > UINT32_MAX || min > max) {
         return false;
     }
-    keyset->caps[keyset->cap_count++] = (struct sbx_field_cap){(uint32_t)number, (uint32_t)min, (uint32_t)max};
+    keyset->caps[keyset->cap_count++] = (struct sbx_field_cap){(uint32_t)number, min, max};
     return true;
 }
 
@@ -271,7 +271,7 @@ size_t sbx_keyset_encode(const struct sbx_keyset *keyset, uint8_t *bytes_out, si
     return writer.is_full ? 0 : writer.used;
 }
 
-bool sbx_keyset_allows(const struct sbx_keyset *keyset, uint32_t field_number, uint32_t value, bool is_mask)
+bool sbx_keyset_allows(const struct sbx_keyset *keyset, uint32_t field_number, uint64_t value, bool is_mask)
 {
     for (uint32_t i = 0; i < keyset->cap_count; i++) {
         const struct sbx_field_cap *cap = &keyset->caps[i];

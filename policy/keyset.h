@@ -35,7 +35,7 @@ struct sbx_seal_key {
  * interval_us and wait_min_us hold for what single groups of points have of their own as well. */
 struct sbx_field_cap {
     uint32_t field; /* number of a policy's field */
-    uint32_t min, max;
+    uint64_t min, max;
 };
 
 struct sbx_keyset {
@@ -64,6 +64,6 @@ enum sbx_policy_verdict sbx_keyset_decode(const uint8_t *payload, size_t bytes, 
 size_t sbx_keyset_encode(const struct sbx_keyset *keyset, uint8_t *bytes_out, size_t room);
 
 /* Does a policy's number keep the caps? Pure. */
-bool sbx_keyset_allows(const struct sbx_keyset *keyset, uint32_t field_number, uint32_t value, bool is_mask);
+bool sbx_keyset_allows(const struct sbx_keyset *keyset, uint32_t field_number, uint64_t value, bool is_mask);
 
 #endif

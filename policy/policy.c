@@ -137,7 +137,7 @@ static const struct sbx_policy_field fields[] = {
 enum {
     FIELD_COUNT = sizeof fields / sizeof fields[0]
 };
-static_assert(sizeof(enum sbx_module_rule) == sizeof(uint32_t), "every field is a uint32_t");
+static_assert(sizeof(enum sbx_module_rule) == sizeof(uint32_t), "every field but masks of points is a uint32_t");
 
 const struct sbx_policy_field *sbx_policy_fields(size_t *count_out)
 {
@@ -157,19 +157,31 @@ const struct sbx_policy_field *sbx_policy_field_of_number(uint32_t number)
     return NULL;
 }
 
-uint32_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field)
+uint64_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field)
 {
+    const char *place = (const char *)policy + field->offset;
+    uint64_t points;
     uint32_t value;
-    memcpy(&value, (const char *)policy + field->offset, sizeof value);
+    if (field->form == SBX_FIELD_POINTS) {
+        memcpy(&points, place, sizeof points);
+        return points;
+    }
+    memcpy(&value, place, sizeof value);
     return value;
 }
 
-void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint32_t value)
+void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint64_t value)
 {
-    memcpy((char *)policy + field->offset, &value, sizeof value);
+    char *place = (char *)policy + field->offset;
+    uint32_t number = (uint32_t)value;
+    if (field->form == SBX_FIELD_POINTS) {
+        memcpy(place, &value, sizeof value);
+    } else {
+        memcpy(place, &number, sizeof number);
+    }
 }
 
-bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint32_t value)
+bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint64_t value)
 {
     if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {
         return (value & ~field->max) == 0; /* a bit this build does not know cannot be honoured */

@@ -60,8 +60,8 @@ struct sbx_policy_field {
     const char *name;
     uint32_t number; /* in policy.proto: appended, never moved or reused */
     enum sbx_policy_field_form form;
-    size_t offset; /* of a uint32_t in struct sbx_policy */
-    uint32_t min, max;
+    size_t offset; /* in struct sbx_policy: of a uint64_t where the form is POINTS, of a uint32_t else */
+    uint64_t min, max;
     bool may_be_off; /* 0 is allowed besides: it switches the thing off */
 };
 
@@ -71,11 +71,12 @@ const struct sbx_policy_field *sbx_policy_fields(size_t *count_out);
 /* The one of that number in policy.proto; NULL when this version does not know it. */
 const struct sbx_policy_field *sbx_policy_field_of_number(uint32_t number);
 
-uint32_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field);
-void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint32_t value);
+uint64_t sbx_policy_get(const struct sbx_policy *policy, const struct sbx_policy_field *field);
+/* `value` fits the field: one of more than 32 bits is for a mask of points only. */
+void sbx_policy_set(struct sbx_policy *policy, const struct sbx_policy_field *field, uint64_t value);
 
 /* Does the value keep the field's compiled limits? */
-bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint32_t value);
+bool sbx_policy_field_holds(const struct sbx_policy_field *field, uint64_t value);
 
 /* The compiled-in default: conservative, and what runs when nothing else was ever heard. */
 const struct sbx_policy *sbx_policy_default(void);

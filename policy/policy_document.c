@@ -138,7 +138,8 @@ static bool take_rollout(const struct sbx_wire_field *field, struct sbx_policy_d
             fits = take_u32(&part, "rollout.effects", document, &rollout->effects);
             break;
         case ROLLOUT_POINTS:
-            fits = take_u32(&part, "rollout.points", document, &rollout->points);
+            fits = part.type == SBX_WIRE_NUMBER;
+            rollout->points = part.value;
             break;
         default:
             break;
@@ -190,6 +191,10 @@ static bool take_field(const struct sbx_wire_field *field, struct sbx_policy_doc
     const struct sbx_policy_field *known = sbx_policy_field_of_number(field->number);
     if (known == NULL) {
         return true; /* of a later version, which says so in required_features when it must not be overlooked */
+    }
+    if (known->form == SBX_FIELD_POINTS) {
+        sbx_policy_set(&document->policy, known, field->value);
+        return field->type == SBX_WIRE_NUMBER;
     }
     if (!take_u32(field, known->name, document, &value)) {
         return false;
@@ -248,7 +253,7 @@ enum sbx_policy_verdict sbx_policy_document_check(const struct sbx_policy_docume
         return sbx_policy_judge(report, SBX_POLICY_RANGE, "%s is outside of what this version allows", wrong);
     }
     for (size_t i = 0; i < count && keyset != NULL; i++) {
-        uint32_t value = sbx_policy_get(&document->policy, &fields[i]);
+        uint64_t value = sbx_policy_get(&document->policy, &fields[i]);
         bool is_mask = fields[i].form == SBX_FIELD_POINTS || fields[i].form == SBX_FIELD_CONDITIONS;
         if (!(fields[i].may_be_off && value == 0) && !sbx_keyset_allows(keyset, fields[i].number, value, is_mask)) {
             return sbx_policy_judge(report, SBX_POLICY_RANGE, "%s is outside of what the KEYSET allows",

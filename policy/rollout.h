@@ -36,7 +36,7 @@ struct sbx_rollout {
     uint8_t salt[SBX_ROLLOUT_SALT_MAX];
     uint32_t threshold; /* of 10,000 */
     uint32_t effects;   /* enum sbx_rollout_effect */
-    uint32_t points;    /* SBX_POINT_BIT()s: these groups of points are on inside only */
+    uint64_t points;    /* SBX_POINT_BIT()s: these groups of points are on inside only */
 };
 
 /* The machine's key for rollouts: HMAC-SHA256(secret, "rollout")[0..16). Returns 0 or -ENOMEM. */

@@ -330,9 +330,10 @@ enum sbx_point_group {
     SBX_GROUP_TASK = 29,    /* tasks that the application tells of, and who started a thread */
     SBX_GROUP_GLIB = 30,    /* tasks of GLib: idle and timed sources, thread pools, asynchronous queues */
     SBX_GROUP_QT = 31,      /* tasks of Qt: posted events, queued signals and calls, timers */
-    SBX_GROUP_COUNT = 32    /* a mask has room for no more */
+    SBX_GROUP_UV = 32,      /* tasks of libuv */
+    SBX_GROUP_COUNT = 33    /* a mask has room for 64 */
 };
 
-#define SBX_POINTS_KNOWN (UINT32_MAX >> (32 - SBX_GROUP_COUNT)) /* a mask with every group */
+#define SBX_POINTS_KNOWN (UINT64_MAX >> (64 - SBX_GROUP_COUNT)) /* a mask with every group */
 
 #endif

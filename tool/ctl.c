@@ -115,13 +115,13 @@ static int no_answer(uint32_t pid)
 }
 
 /* What the hooks are once the settings are in force: the loader is watched as long as anything is (agent.c). */
-static uint32_t hooked_points(const struct sbx_capture_settings *settings)
+static uint64_t hooked_points(const struct sbx_capture_settings *settings)
 {
     return settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
 }
 
 /* `points` 0: everything is switched; which groups were on stays as it is when it goes off. */
-static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint32_t points)
+static int set_enabled(const struct attachment *attachment, uint32_t pid, bool enabled, uint64_t points)
 {
     struct sbx_control_page *control = attachment->control;
     struct sbx_capture_settings wanted = control->in_force;
@@ -145,7 +145,7 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
     /* The hooks follow within milliseconds: wait for that too, so that "disabled" means out of the way. */
     for (int waited_ms = 0; waited_ms < ANSWER_MS; waited_ms += 5) {
         /* order: acquire control.hooked_points */
-        uint32_t hooked = sbx_load_acquire(&control->hooked_points);
+        uint64_t hooked = sbx_load_acquire(&control->hooked_points);
         /* What the governor has out stays out when nothing else was ordered than what is in force. */
         if ((hooked | (hooked_points(&wanted) & attachment->header->overhead.shed)) == hooked_points(&wanted)) {
             printf("%s: %u slots hooked\n", enabled ? "enabled" : "disabled", attachment->header->hooked_slots);
@@ -158,7 +158,7 @@ static int set_enabled(const struct attachment *attachment, uint32_t pid, bool e
 }
 
 /* The groups named on the command line. Returns false when a name is none. */
-static bool read_points(char **names, int count, uint32_t *points_out)
+static bool read_points(char **names, int count, uint64_t *points_out)
 {
     *points_out = 0;
     for (int i = 0; i < count; i++) {
@@ -508,7 +508,7 @@ int sbx_command_ctl(int argc, char **argv)
     if (verb == SBX_COUNT_OF(verbs)) {
         return sbx_usage_error("ctl", "unknown verb '%s'", argv[2]);
     }
-    uint32_t points = 0;
+    uint64_t points = 0;
     if (argc > 3 && verb < 2) {
         return sbx_usage_error("ctl", "%s takes no points", verbs[verb]);
     }

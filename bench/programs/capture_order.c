@@ -60,7 +60,7 @@ int main(int count, char **arguments)
     for (uint32_t i = 0; i < header->thread_count && i < header->threads.count; i++) {
         captures += threads[i].state == SBX_THREAD_LIVE ? threads[i].captures : 0;
     }
-    printf("interval_us %u enabled %u points %x captures %llu\n", wanted.interval_us, wanted.enabled, wanted.points,
-           (unsigned long long)captures);
+    printf("interval_us %u enabled %u points %llx captures %llu\n", wanted.interval_us, wanted.enabled,
+           (unsigned long long)wanted.points, (unsigned long long)captures);
     return 0;
 }

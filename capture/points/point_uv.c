@@ -94,7 +94,7 @@ static int hook_uv_queue_work(void *loop, void *request, work_function *work, af
     if (job == NULL) {
         return real_uv_queue_work(loop, request, work, after);
     }
-    uint64_t task = sbx_task_queued(SBX_GROUP_TASK, SBX_OP_UV_QUEUE_WORK, (uint64_t)(uintptr_t)loop, 0, 0);
+    uint64_t task = sbx_task_queued(SBX_GROUP_UV, SBX_OP_UV_QUEUE_WORK, (uint64_t)(uintptr_t)loop, 0, 0);
     job->work = work;
     job->after = after;
     job->task = task;
@@ -108,6 +108,6 @@ static int hook_uv_queue_work(void *loop, void *request, work_function *work, af
 }
 
 static const struct sbx_point points[] = {
-    SBX_POINT("uv_queue_work", hook_uv_queue_work, real_uv_queue_work, SBX_GROUP_TASK),
+    SBX_POINT("uv_queue_work", hook_uv_queue_work, real_uv_queue_work, SBX_GROUP_UV),
 };
 const struct sbx_point_list sbx_points_uv = SBX_POINT_LIST(points);

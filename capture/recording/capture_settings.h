@@ -11,7 +11,7 @@
 #include "payload_numbers.h"
 
 /* Masks of point groups (enum sbx_point_group in proto/payload_numbers.h). */
-#define SBX_POINT_BIT(group) (UINT32_C(1) << (group))
+#define SBX_POINT_BIT(group) (UINT64_C(1) << (group))
 #define SBX_POINTS_ALL       SBX_POINTS_KNOWN
 /* Those that are on unless somebody asks otherwise. Not free(): who counts what is freed pays at every call for a number that no report
  * has, only `stallbox ctl PID status`. */
@@ -24,7 +24,7 @@
      SBX_POINT_BIT(SBX_GROUP_STDIO) | SBX_POINT_BIT(SBX_GROUP_LOOKUP) | SBX_POINT_BIT(SBX_GROUP_PROCESS))
 
 enum {
-    SBX_POINT_GROUPS_MAX = 32 /* all are taken: a table by group has no entry without one */
+    SBX_POINT_GROUPS_MAX = 64 /* what a mask has room for */
 };
 
 /* What a group may have of its own; 0: as everybody. */
@@ -41,8 +41,8 @@ enum sbx_crash_setting {
 };
 
 struct sbx_capture_settings {
+    uint64_t points;             /* SBX_POINT_BIT() of the groups that are on */
     uint32_t enabled;            /* 0: every hook is taken out and nothing is recorded */
-    uint32_t points;             /* SBX_POINT_BIT() of the groups that are on */
     uint32_t interval_us;        /* a thread records one sample per interval at most; 1,000..1,000,000 */
     uint32_t gap_us;             /* a running thread without a sample for this long is sampled asynchronously */
     uint32_t blocked_refresh_ms; /* a blocked thread inside an open message is looked at again this often */
@@ -60,6 +60,7 @@ struct sbx_capture_settings {
     uint32_t max_cpu_permille; /* what recording may cost, of the application's CPU time; 0: no limit (benchmarks) */
     uint32_t recording_kib;    /* the ring of the recording, from the next start on; 0: the default. 1,024..65,536 */
     uint32_t follow_forks;     /* children of fork() that call no exec are recorded: of those forked from now on */
+    uint32_t reserved;         /* 0: no padding, settings are compared whole */
     struct sbx_point_limits limits[SBX_POINT_GROUPS_MAX]; /* by group */
 };
 

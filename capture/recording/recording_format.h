@@ -45,7 +45,7 @@
 #include "ring_format.h"
 
 #define SBX_RECORDING_MAGIC   "SBXREC\r\n" /* 8 bytes; the line end shows a text-mode transfer */
-#define SBX_RECORDING_VERSION 14u
+#define SBX_RECORDING_VERSION 15u
 #define SBX_RECORDING_SUFFIX  ".rec"
 #define SBX_RAW_SUFFIX        ".raw"
 
@@ -215,8 +215,9 @@ struct sbx_overhead {
     uint32_t budget_permille;     /* 0: none */
     uint32_t window_ppm;          /* cost of the last window by its application time, in millionths */
     uint32_t interval_us, gap_us; /* in force */
-    uint32_t shed;                /* SBX_POINT_BIT() of the groups that are out */
     uint32_t changes;             /* steps taken, either way */
+    uint32_t reserved;
+    uint64_t shed; /* SBX_POINT_BIT() of the groups that are out */
 };
 
 /* Whose process it is, of those that fork from one another. */
@@ -365,8 +366,9 @@ struct sbx_control_page {
     uint32_t snapshot_request; /* bumped by ctl to ask for a manual snapshot */
     uint32_t snapshot_answer;  /* last request that was answered */
     uint32_t snapshot_result;  /* 0, or errno of that answer */
-    uint32_t hooked_points;    /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
     uint32_t consent_order;    /* enum sbx_consent_order: taken by the watch thread, which puts it back to 0 */
+    uint32_t reserved;
+    uint64_t hooked_points; /* SBX_POINT_BIT() of the groups whose hooks are in now: written by the module thread */
     struct sbx_capture_settings wanted;
     struct sbx_capture_settings in_force; /* written by the agent: what is true now */
     struct sbx_handover handover;

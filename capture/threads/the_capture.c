@@ -45,12 +45,12 @@ void sbx_capture_forget_parent(void)
 
 /* Without one of these points a question would never be seen answered. When they come back it takes a while until all hooks
  * are in. */
-static void follow_clients(uint32_t points)
+static void follow_clients(uint64_t points)
 {
     enum {
         HOOKS_ARE_IN_NS = 1000000000
     };
-    const uint32_t needed = SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) |
+    const uint64_t needed = SBX_POINT_BIT(SBX_GROUP_SOCKET) | SBX_POINT_BIT(SBX_GROUP_FILE) |
                             SBX_POINT_BIT(SBX_GROUP_OPEN) | SBX_POINT_BIT(SBX_GROUP_POLL) |
                             SBX_POINT_BIT(SBX_GROUP_COND) | SBX_POINT_BIT(SBX_GROUP_SEMAPHORE) |
                             SBX_POINT_BIT(SBX_GROUP_FUTEX);

@@ -45,7 +45,7 @@ struct sbx_capture {
     struct sbx_queue_entry *queues;
     struct sbx_callstack_table table;
     struct sbx_ring ring;
-    uint32_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
+    uint64_t quiet_groups; /* SBX_POINT_BIT() of groups whose calls are only shielded from signals, and not recorded */
     uint32_t provider_count;        /* see providers.h; beside `map`, which a capture reads as well */
     const struct sbx_code_map *map; /* order: release and acquire code_map; read while `inside` is set (module_map.h) */
     uint32_t

@@ -274,7 +274,7 @@ struct sbx_thread_entry *child_entry(void)
     return NULL;
 }
 
-static void set(bool enabled, uint32_t points)
+static void set(bool enabled, uint64_t points)
 {
     if (header == NULL) {
         map_recording();
@@ -286,7 +286,7 @@ static void set(bool enabled, uint32_t points)
     uint32_t generation = sbx_add_acq_rel(&control->generation, 1) + 1;
     sbx_add_acq_rel(&control->bell, 1);
     syscall(SYS_futex, &control->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    uint32_t hooked = enabled ? points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
+    uint64_t hooked = enabled ? points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     for (int waited_ms = 0; waited_ms < HOOKS_FOLLOW_MS; waited_ms++) {
         if (sbx_load_acquire(&control->applied) == generation && sbx_load_acquire(&control->hooked_points) == hooked) {
             return;
@@ -296,7 +296,7 @@ static void set(bool enabled, uint32_t points)
     child_expect(false, "the hooks follow the control page");
 }
 
-void child_set_points(uint32_t points)
+void child_set_points(uint64_t points)
 {
     set(true, points);
 }

@@ -85,7 +85,7 @@ struct sbx_recording_header *child_header(void);
 struct sbx_thread_entry *child_entry(void);
 
 /* Put in the hooks of exactly these groups (and the loader's) as `stallbox ctl` does, and wait until they are. */
-void child_set_points(uint32_t points);
+void child_set_points(uint64_t points);
 
 /* Take all hooks out, or put them in again; returns when it is done. */
 void child_set_recording(bool enabled);

@@ -3,14 +3,15 @@
 #include "policy_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "names.h"
 
-static void print_mask(FILE *out, uint32_t mask, const char *(*name_of)(uint32_t), uint32_t count, char separator)
+static void print_mask(FILE *out, uint64_t mask, const char *(*name_of)(uint32_t), uint32_t count, char separator)
 {
     bool is_first = true;
     for (uint32_t i = 0; i < count; i++) {
-        if ((mask & UINT32_C(1) << i) != 0) {
+        if ((mask & UINT64_C(1) << i) != 0) {
             fprintf(out, "%s%s", is_first ? "" : (const char[]){separator, 0}, name_of(i));
             is_first = false;
         }
@@ -26,7 +27,7 @@ static const char *condition_name(uint32_t bit)
     return bit < 3 ? names[bit] : "unknown";
 }
 
-static void print_points(FILE *out, uint32_t points, char separator)
+static void print_points(FILE *out, uint64_t points, char separator)
 {
     if (points == SBX_POINTS_KNOWN) {
         fputs("all", out);
@@ -35,7 +36,7 @@ static void print_points(FILE *out, uint32_t points, char separator)
     }
 }
 
-static void print_value(FILE *out, const struct sbx_policy_field *field, uint32_t value)
+static void print_value(FILE *out, const struct sbx_policy_field *field, uint64_t value)
 {
     switch (field->form) {
     case SBX_FIELD_SWITCH:
@@ -51,7 +52,7 @@ static void print_value(FILE *out, const struct sbx_policy_field *field, uint32_
         fputs(value == SBX_MODULES_APP_ONLY ? "app" : "distribution", out);
         break;
     case SBX_FIELD_NUMBER:
-        fprintf(out, "%u", value);
+        fprintf(out, "%" PRIu64, value);
         break;
     }
 }
@@ -81,13 +82,14 @@ static void print_cap(FILE *out, const struct sbx_field_cap *cap)
 {
     const struct sbx_policy_field *field = sbx_policy_field_of_number(cap->field);
     if (field == NULL) {
-        fprintf(out, "# a cap on field %u, which this version does not know: %u..%u\n", cap->field, cap->min, cap->max);
+        fprintf(out, "# a cap on field %u, which this version does not know: %" PRIu64 "..%" PRIu64 "\n", cap->field,
+                cap->min, cap->max);
     } else if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {
         fprintf(out, "cap %s = ", field->name);
         print_value(out, field, cap->max);
         fputc('\n', out);
     } else {
-        fprintf(out, "cap %s = %u..%u\n", field->name, cap->min, cap->max);
+        fprintf(out, "cap %s = %" PRIu64 "..%" PRIu64 "\n", field->name, cap->min, cap->max);
     }
 }
 

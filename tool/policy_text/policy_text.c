@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -48,9 +49,9 @@ static char *next_word(char **rest)
 }
 
 /* "all", "none", names, and "-NAME" to take one away. */
-static bool read_points(const struct place *place, char *value, uint32_t *points_out)
+static bool read_points(const struct place *place, char *value, uint64_t *points_out)
 {
-    uint32_t points = 0;
+    uint64_t points = 0;
     for (char *word = next_word(&value); word != NULL; word = next_word(&value)) {
         bool is_taken_away = *word == '-';
         const char *name = word + is_taken_away;
@@ -77,7 +78,7 @@ static bool read_points(const struct place *place, char *value, uint32_t *points
 
 static const char *const condition_names[] = {"unmetered", "charging", "idle"};
 
-static bool read_conditions(const struct place *place, char *value, uint32_t *conditions_out)
+static bool read_conditions(const struct place *place, char *value, uint64_t *conditions_out)
 {
     *conditions_out = 0;
     for (char *word = next_word(&value); word != NULL; word = next_word(&value)) {
@@ -95,7 +96,7 @@ static bool read_conditions(const struct place *place, char *value, uint32_t *co
 
 /* The value of a field of the table, within its limits. */
 static bool read_field(const struct place *place, const struct sbx_policy_field *field, char *value,
-                       uint32_t *number_out)
+                       uint64_t *number_out)
 {
     uint64_t number;
     switch (field->form) {
@@ -118,12 +119,11 @@ static bool read_field(const struct place *place, const struct sbx_policy_field 
     case SBX_FIELD_NUMBER:
         break;
     }
-    if (!sbx_policy_number_read(value, &number) || number > UINT32_MAX ||
-        !sbx_policy_field_holds(field, (uint32_t)number)) {
-        return refuse(place, "%s is a whole number from %u to %u%s, not '%s'", field->name, field->min, field->max,
-                      field->may_be_off ? ", or 0 for never" : "", value);
+    if (!sbx_policy_number_read(value, &number) || number > UINT32_MAX || !sbx_policy_field_holds(field, number)) {
+        return refuse(place, "%s is a whole number from %" PRIu64 " to %" PRIu64 "%s, not '%s'", field->name,
+                      field->min, field->max, field->may_be_off ? ", or 0 for never" : "", value);
     }
-    *number_out = (uint32_t)number;
+    *number_out = number;
     return true;
 }
 
@@ -304,8 +304,7 @@ static bool read_agent(const struct place *place, const char *name, const char *
 static bool read_policy_line(struct sbx_policy_draft *draft, const struct place *place, char *name, char *value)
 {
     struct sbx_policy_document *policy = &draft->policy;
-    uint64_t seq;
-    uint32_t number;
+    uint64_t seq, number;
     if (strcmp(name, "seq") == 0) {
         if (!sbx_policy_number_read(value, &seq) || seq == 0) {
             return refuse(place, "seq is a whole number from 1 on, not '%s'", value);
@@ -416,7 +415,6 @@ static bool read_cap(struct sbx_policy_draft *draft, const struct place *place, 
 {
     const struct sbx_policy_field *field = find_field(name);
     uint64_t min = 0, max = UINT32_MAX;
-    uint32_t mask = 0;
     if (field == NULL) {
         return refuse(place, "a policy has no '%s' to cap", name);
     }
@@ -424,10 +422,9 @@ static bool read_cap(struct sbx_policy_draft *draft, const struct place *place, 
         return refuse(place, "more than %d caps", SBX_CAPS_MAX);
     }
     if (field->form == SBX_FIELD_POINTS || field->form == SBX_FIELD_CONDITIONS) {
-        if (!read_field(place, field, value, &mask)) {
+        if (!read_field(place, field, value, &max)) {
             return false;
         }
-        max = mask;
     } else {
         char *dots = strstr(value, "..");
         if (dots == NULL) {
@@ -439,7 +436,7 @@ static bool read_cap(struct sbx_policy_draft *draft, const struct place *place, 
             return refuse(place, "a cap is MIN..MAX, and either may be missing");
         }
     }
-    draft->keyset.caps[draft->keyset.cap_count++] = (struct sbx_field_cap){field->number, (uint32_t)min, (uint32_t)max};
+    draft->keyset.caps[draft->keyset.cap_count++] = (struct sbx_field_cap){field->number, min, max};
     return true;
 }
 

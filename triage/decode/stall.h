@@ -147,7 +147,8 @@ struct sbx_stall {
         uint32_t os, os_major, kernel_major, kernel_minor, arch, log2_cores, log2_ram_gib;
     } platform;
     struct {
-        uint32_t epoch, points, interval_us, gap_us, wait_min_us, anr_ms, slow_message_ms, slow_frame_ms, detail_level,
+        uint64_t points;
+        uint32_t epoch, interval_us, gap_us, wait_min_us, anr_ms, slow_message_ms, slow_frame_ms, detail_level,
             async_interval_us;
         uint64_t seq;
     } policy;
@@ -181,7 +182,8 @@ struct sbx_stall {
         uint32_t modules_hidden, frames_hidden, thread_names_hidden, objects_renumbered, records_cut;
     } redactions;
     struct { /* what recording cost, in millionths of the program's CPU time; all 0: not told */
-        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, shed, changes, cost_ms;
+        uint64_t shed;
+        uint32_t budget_permille, cost_ppm, window_ppm, modules_ppm, interval_us, gap_us, changes, cost_ms;
     } overhead;
     struct {
         uint32_t weight; /* how many stalls this one stands for, 1 to SBX_WEIGHT_MAX */

@@ -19,7 +19,7 @@
 
 static const char state_magic[8] = "SBXPOLST";
 enum {
-    STATE_VERSION = 1
+    STATE_VERSION = 2
 };
 
 /* A bundle that was read, with what came of it. */

@@ -61,7 +61,7 @@ struct sbx_policy_effect {
     struct sbx_policy policy; /* rollouts and quarantined points are taken away already */
     enum sbx_policy_source source;
     uint8_t hash[SBX_DIGEST_BYTES]; /* of the document applied; zeroes: none */
-    uint32_t points_off;            /* quarantined */
+    uint64_t points_off;            /* quarantined */
 };
 
 struct sbx_policy_store;

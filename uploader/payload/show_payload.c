@@ -95,7 +95,7 @@ static void print_head(FILE *out, const struct sbx_show_style *style, const Stal
     }
     if (policy != NULL) {
         fprintf(out,
-                "%spolicy%s     epoch %" PRIu32 " seq %" PRIu64 ", points 0x%02" PRIx32 ", interval %" PRIu32
+                "%spolicy%s     epoch %" PRIu32 " seq %" PRIu64 ", points 0x%02" PRIx64 ", interval %" PRIu32
                 " us, gap %" PRIu32 " us (achieved %" PRIu32 "), waits from %" PRIu32 " us, anr %" PRIu32
                 " ms, slow message %" PRIu32 " ms, slow frame %" PRIu32 " ms, detail level %" PRIu32 "\n",
                 style->bold, style->plain, policy->epoch, policy->seq, policy->points, policy->interval_us,
@@ -111,7 +111,7 @@ static void print_overhead(FILE *out, const struct sbx_show_style *style, const 
         fprintf(
             out,
             "%soverhead%s   %.2f %% of the program's CPU time, %.2f %% in the last second, budget %.1f %%; %.2f %% for "
-            "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx32 ", %" PRIu32
+            "modules; interval %" PRIu32 " us, gap %" PRIu32 " us, points shed 0x%02" PRIx64 ", %" PRIu32
             " changes; at most %" PRIu32 " ms (0: more)\n",
             style->bold, style->plain, overhead->cost_ppm / 1e4, overhead->window_ppm / 1e4,
             overhead->budget_permille / 10.0, overhead->modules_ppm / 1e4, overhead->interval_us, overhead->gap_us,

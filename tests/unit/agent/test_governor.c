@@ -84,7 +84,7 @@ static void child_allocates_all_the_time(void)
     stalling_start(&options);
     struct sbx_recording_header *header = open_own_recording();
     struct sbx_overhead *overhead = &header->overhead;
-    const uint32_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
+    const uint64_t points = SBX_POINT_BIT(SBX_GROUP_ALLOC);
     uint64_t begin_ms = stalling_now_ms();
     while ((sbx_load_relaxed(&overhead->shed) & points) != points && stalling_now_ms() - begin_ms < PATIENCE_MS) {
         allocate_for_ms(100);

@@ -44,8 +44,6 @@ static void test_each_field_is_held_to_its_limits(void **state)
     const struct change changes[] = {
         CHANGE(enabled, 0, 0),
         CHANGE(enabled, 2, 1),
-        CHANGE(points, 0, 0),
-        CHANGE(points, SBX_POINTS_ALL, 0),
         CHANGE(interval_us, 1000, 0),
         CHANGE(interval_us, 999, 1),
         CHANGE(interval_us, 0, 1),
@@ -86,6 +84,19 @@ static void test_each_field_is_held_to_its_limits(void **state)
     }
 }
 
+static void test_a_mask_of_points_has_the_bits_of_groups_alone(void **state)
+{
+    (void)state;
+    struct sbx_policy policy = *sbx_policy_default();
+    for (unsigned bit = 0; bit < 64; bit++) {
+        policy.capture.points = UINT64_C(1) << bit;
+        const char *bad = sbx_policy_check(&policy);
+        assert_true(bit < SBX_GROUP_COUNT ? bad == NULL : bad != NULL && strcmp(bad, "points") == 0);
+    }
+    policy.capture.points = SBX_POINTS_ALL;
+    assert_null(sbx_policy_check(&policy));
+}
+
 static void test_what_this_build_does_not_know_is_refused(void **state)
 {
     (void)state;
@@ -116,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_holds_its_own_limits),
         cmocka_unit_test(test_each_field_is_held_to_its_limits),
+        cmocka_unit_test(test_a_mask_of_points_has_the_bits_of_groups_alone),
         cmocka_unit_test(test_what_this_build_does_not_know_is_refused),
         cmocka_unit_test(test_settings_and_redaction_say_what_the_policy_says),
     };

@@ -19,7 +19,8 @@ static void test_a_policy_comes_back_as_it_was(void **state)
     size_t count;
     const struct sbx_policy_field *fields = sbx_policy_fields(&count);
     for (size_t i = 0; i < count; i++) {
-        sbx_policy_set(&policy.policy, &fields[i], (uint32_t)(1000 + i));
+        uint64_t high = fields[i].form == SBX_FIELD_POINTS ? UINT64_C(1) << 63 : 0;
+        sbx_policy_set(&policy.policy, &fields[i], high | (1000 + i));
     }
     policy.kill = true;
     policy.min_agent = 7;
@@ -27,8 +28,8 @@ static void test_a_policy_comes_back_as_it_was(void **state)
     policy.required_features = SBX_FEATURES_ALL;
     policy.rollout_count = SBX_ROLLOUTS_MAX;
     for (unsigned i = 0; i < SBX_ROLLOUTS_MAX; i++) {
-        policy.rollouts[i] =
-            (struct sbx_rollout){.id = i, .salt_bytes = 1 + 2 * i, .threshold = i, .effects = 3, .points = i};
+        policy.rollouts[i] = (struct sbx_rollout){
+            .id = i, .salt_bytes = 1 + 2 * i, .threshold = i, .effects = 3, .points = UINT64_C(1) << 40 | i};
         memset(policy.rollouts[i].salt, 'a' + (int)i, policy.rollouts[i].salt_bytes);
     }
     for (unsigned i = 0; i < SBX_POINT_GROUPS_MAX; i++) {

@@ -95,7 +95,7 @@ static void test_what_is_shown_can_be_signed_again(void **state)
     char shown[16384];
     write_text("policy.txt",
                POLICY "points = all -alloc\npoint lock = interval_us:5000 threshold_us:300\nmin_agent = 0.1.0\n"
-                      "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond\n"
+                      "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond,uv\n"
                       "upload_conditions = unmetered idle\nmodules = app\nkill = no\nanr_ms = 0\nfollow_forks = no\n");
     expect(RUN_TOOL("policy", "sign", "-k", path_of("online.key"), "-o", path_of("a.sbp"), path_of("policy.txt")), 0,
            "");
@@ -109,7 +109,7 @@ static void test_what_is_shown_can_be_signed_again(void **state)
     snprintf(shown, sizeof shown, "%s", strchr(alone.out, '\n')); /* the first line is about the signatures */
     assert_string_equal(strchr(second.out, '\n'), shown);
     assert_non_null(
-        strstr(second.out, "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond\n"));
+        strstr(second.out, "rollout 7 = salt:a.b percent:12.34 withholds:recording,sending points:lock,cond,uv\n"));
 }
 
 static void test_verify_says_what_machines_will_say(void **state)

@@ -95,10 +95,32 @@ static void test_work_is_done_and_told_with_who_queued_it(void **state)
     sbx_snapshot_destroy(snapshot);
 }
 
+static void child_has_the_points_out(void)
+{
+    static uv_work_t request;
+    child_set_points(SBX_POINTS_ALL & ~SBX_POINT_BIT(SBX_GROUP_UV)); /* the first past 32 bits */
+    child_expect(uv_loop_init(&loop) == 0, "a loop");
+    queue_here(&request);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    child_expect(worked == 1 && followed == 1, "it is worked at");
+    child_expect(uv_loop_close(&loop) == 0, "nothing is left in the loop");
+}
+
+static void test_the_group_is_switched_by_itself(void **state)
+{
+    (void)state;
+    struct sbx_snapshot *snapshot = run_recorded(child_has_the_points_out);
+    for (size_t i = 0; i < snapshot->record_count; i++) {
+        assert_int_not_equal(snapshot->records[i].op, SBX_OP_UV_QUEUE_WORK);
+    }
+    sbx_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_work_is_done_and_told_with_who_queued_it),
+        cmocka_unit_test(test_the_group_is_switched_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,7 +263,7 @@ static void test_a_payload_without_weight_stands_for_itself_and_none_for_more_th
         overhead.budget_permille = 5;
         overhead.cost_ppm = 3210;
         overhead.interval_us = 32000;
-        overhead.shed = UINT32_MAX;
+        overhead.shed = UINT64_MAX;
         sbx_builder_payload(builder)->sampling = cases[i].is_told ? &sampling : NULL;
         sbx_builder_payload(builder)->overhead = &overhead;
         struct sbx_stall *stall = decode(builder);
