@@ -97,7 +97,7 @@ int main(int count, char **arguments)
     }
     struct sbx_capture_settings settings = bench_control_page(header)->in_force;
     settings.max_cpu_permille = 0;
-    const uint32_t with = SBX_POINTS_ALL,
+    const uint64_t with = SBX_POINTS_ALL,
                    without = with & ~(SBX_POINT_BIT(SBX_GROUP_TASK) | SBX_POINT_BIT(SBX_GROUP_GLIB));
     settings.points = with;
     if (!bench_control_order(header, &settings)) {
