@@ -114,7 +114,8 @@ static const char *see_threads(void *context, const char *path, struct sbx_snaps
     for (size_t i = 0; i < snapshot->record_count; i++) {
         const struct sbx_record *record = &snapshot->records[i];
         uint32_t tid = snapshot->threads[record->thread].entry.tid;
-        if (!sights->is_seen[tid] && host_passes(snapshot, record->stack, sights->function)) {
+        bool is_known = tid != 0; /* whose entry another thread has by now is nobody */
+        if (is_known && !sights->is_seen[tid] && host_passes(snapshot, record->stack, sights->function)) {
             sights->is_seen[tid] = true;
             sights->count++;
         }
