@@ -45,9 +45,13 @@ static int print_first_screen(const struct sbx_report *report, FILE *out)
 }
 
 static const struct format formats[] = {
-    {"text", ".txt", print_plain_text, false},           {"json", ".json", sbx_print_json, false},
-    {"perfetto", ".perfetto", sbx_print_perfetto, true}, {"folded", ".folded", sbx_print_folded, false},
+    {"text", ".txt", print_plain_text, false},
+    {"json", ".json", sbx_print_json, false},
+    {"perfetto", ".perfetto", sbx_print_perfetto, true},
+    {"folded", ".folded", sbx_print_folded, false},
     {"pprof", ".pprof", sbx_print_pprof, true},
+    {"async-folded", ".async.folded", sbx_print_async_folded, false},
+    {"async-pprof", ".async.pprof", sbx_print_async_pprof, true},
 };
 static const struct format first_screen = {"text", ".txt", print_first_screen, false}; /* text without --all */
 enum {
@@ -66,7 +70,8 @@ enum {
 };
 static const struct sbx_option options[OPTION_COUNT] = {
     [OPTION_FORMAT] = {"--format", 'f', "FORMAT",
-                       "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof"},
+                       "text (default), json (one object a line), perfetto,\nfolded (for flame graphs) or pprof; "
+                       "async-folded and\nasync-pprof put who queued a task under who ran it"},
     [OPTION_ALL] = {"--all", 'a', NULL, "as text: everything of each snapshot, not a list or a first screen"},
     [OPTION_SYMBOLS] = {"--symbols", 's', "DIR", "also look for ELF and debug files here; may be repeated"},
     [OPTION_STORE] =
@@ -111,7 +116,8 @@ void sbx_usage_report(FILE *out)
         out);
     sbx_options_print(options, OPTION_COUNT, out);
     fputs("\n"
-          "perfetto and pprof hold one snapshot a file: for several, name a folder with -o (it is made when missing).\n"
+          "perfetto, pprof and async-pprof hold one snapshot a file: for several, name a folder with -o (it is made "
+          "when missing).\n"
           "Code is named from the store of `stallbox symbols add`, the files the spool remembers (SPOOL/modules), "
           "--symbols,\n"
           "and the usual places of this machine; a file counts only if its build-id is the recorded one.\n"
@@ -131,7 +137,8 @@ static bool choose_format(const char *name, struct request *request)
             return true;
         }
     }
-    sbx_usage_error("report", "unknown format '%s'; it is text, json, perfetto, folded or pprof", name);
+    sbx_usage_error(
+        "report", "unknown format '%s'; it is text, json, perfetto, folded, pprof, async-folded or async-pprof", name);
     return false;
 }
 

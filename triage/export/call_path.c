@@ -20,6 +20,8 @@ struct sbx_call_paths {
     uint32_t *outer; /* by callstack: the deepest one on its way out that has at most OUTER_MAX frames; 0 none */
     struct sbx_location ends[END_REASONS]; /* what stands for the outermost frame of a stack that is not whole */
     char end_names[END_REASONS][48];
+    struct sbx_location queued[SBX_OP_MAX]; /* what stands between a submitter's stack and the runner's, by call */
+    char queued_names[SBX_OP_MAX][48];
     struct sbx_location left_out, nameless;
 };
 
@@ -76,6 +78,10 @@ struct sbx_call_paths *sbx_call_paths_create(const struct sbx_report *report)
                  sbx_walk_end_name(reason));
         paths->ends[reason] = (struct sbx_location){.function = paths->end_names[reason], .module = ""};
     }
+    for (uint32_t op = 0; op < SBX_OP_MAX; op++) {
+        snprintf(paths->queued_names[op], sizeof paths->queued_names[op], "[%s]", sbx_op_name(op));
+        paths->queued[op] = (struct sbx_location){.function = paths->queued_names[op], .module = ""};
+    }
     paths->left_out = (struct sbx_location){.function = "[frames left out]", .module = ""};
     paths->nameless = (struct sbx_location){.function = "[no name]", .module = ""};
     return paths;
@@ -89,6 +95,13 @@ void sbx_call_paths_destroy(struct sbx_call_paths *paths)
     free(paths->depth);
     free(paths->outer);
     free(paths);
+}
+
+struct sbx_path_frame sbx_call_path_queued(const struct sbx_call_paths *paths, uint8_t op)
+{
+    uint32_t call = op < SBX_OP_MAX ? op : 0;
+    return (struct sbx_path_frame){
+        .location = &paths->queued[call], .frame = UINT32_MAX - SBX_OP_MAX + call, .site = call};
 }
 
 /* Write the functions of `frame` so that the innermost lands at *at, going down; *at then is the next place outwards.

@@ -19,8 +19,8 @@ enum {
 
 struct sbx_path_frame {
     const struct sbx_location *location; /* never NULL */
-    uint32_t frame;                      /* index into stall->frames; UINT32_MAX: the "left out" mark */
-    uint64_t site;                       /* equal in two frames of one function: they were at the same call */
+    uint32_t frame; /* index into stall->frames; UINT32_MAX: the "left out" mark; below it: of sbx_call_path_queued() */
+    uint64_t site;  /* equal in two frames of one function: they were at the same call */
 };
 
 struct sbx_call_paths;
@@ -32,6 +32,9 @@ void sbx_call_paths_destroy(struct sbx_call_paths *paths);
 /* The frames of callstack `stack`, outermost first; 0 for "no stack" and for ids the stall does not have. */
 size_t sbx_call_path_read(const struct sbx_call_paths *paths, uint32_t stack,
                           struct sbx_path_frame out[SBX_CALL_PATH_MAX]);
+
+/* The frame between the stack of who queued a task by `op` (enum sbx_op) and that of who ran it: "[g_idle_add]". */
+struct sbx_path_frame sbx_call_path_queued(const struct sbx_call_paths *paths, uint8_t op);
 
 /* How many outer frames of two paths are the same running calls: the functions agree, and up to there each was at the
  * same call site. The last of them may have moved on inside itself. */

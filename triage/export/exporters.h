@@ -7,8 +7,11 @@
 
 #include "report.h"
 
-int sbx_print_folded(const struct sbx_report *report, FILE *out);   /* "thread;outer;...;leaf MICROSECONDS" */
-int sbx_print_pprof(const struct sbx_report *report, FILE *out);    /* profile.proto, gzip */
+int sbx_print_folded(const struct sbx_report *report, FILE *out); /* "thread;outer;...;leaf MICROSECONDS" */
+int sbx_print_pprof(const struct sbx_report *report, FILE *out);  /* profile.proto, gzip */
+/* The same with the stack of who queued a task under that of who ran it (queued_stacks.h). */
+int sbx_print_async_folded(const struct sbx_report *report, FILE *out);
+int sbx_print_async_pprof(const struct sbx_report *report, FILE *out);
 int sbx_print_perfetto(const struct sbx_report *report, FILE *out); /* Perfetto TracePacket stream */
 
 /* Pictures, each a whole <svg> element. */

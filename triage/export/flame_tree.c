@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "queued_stacks.h"
+
 enum {
     FIRST_NODES = 16
 };
@@ -175,6 +177,14 @@ int sbx_flame_tree_add_thread(struct sbx_flame_tree *tree, const struct sbx_thre
 {
     struct window window = {.tree = tree, .begin_ns = begin_ns, .end_ns = end_ns};
     return sbx_span_pieces_visit(spans, paths, add_piece, &window);
+}
+
+int sbx_flame_tree_add_queued(struct sbx_flame_tree *tree, const struct sbx_report *report, uint32_t thread,
+                              const struct sbx_thread_spans *spans, const struct sbx_call_paths *paths,
+                              int64_t begin_ns, int64_t end_ns)
+{
+    struct window window = {.tree = tree, .begin_ns = begin_ns, .end_ns = end_ns};
+    return sbx_queued_pieces_visit(report, thread, spans, paths, add_piece, &window);
 }
 
 static int compare_by_name(const struct sbx_flame_node *a, const struct sbx_flame_node *b)

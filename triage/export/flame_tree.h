@@ -45,6 +45,11 @@ int sbx_flame_tree_add(struct sbx_flame_tree *tree, const struct sbx_piece *piec
 int sbx_flame_tree_add_thread(struct sbx_flame_tree *tree, const struct sbx_thread_spans *spans,
                               const struct sbx_call_paths *paths, int64_t begin_ns, int64_t end_ns);
 
+/* The same with the stacks of submitters under what ran in tasks (queued_stacks.h). */
+int sbx_flame_tree_add_queued(struct sbx_flame_tree *tree, const struct sbx_report *report, uint32_t thread,
+                              const struct sbx_thread_spans *spans, const struct sbx_call_paths *paths,
+                              int64_t begin_ns, int64_t end_ns);
+
 /* Sort every node's children, by name or the longest first. */
 enum sbx_flame_order {
     SBX_FLAME_BY_NAME,

@@ -98,7 +98,7 @@ static int add_line(struct lines *lines, const struct sbx_flame_tree *tree, uint
 }
 
 static int add_thread(struct lines *lines, const struct sbx_report *report, const struct sbx_call_paths *paths,
-                      uint32_t thread, int64_t begin_ns)
+                      uint32_t thread, int64_t begin_ns, bool is_async)
 {
     struct sbx_thread_spans spans;
     struct sbx_flame_tree tree = {0};
@@ -110,7 +110,8 @@ static int add_thread(struct lines *lines, const struct sbx_report *report, cons
     if (result != 0) {
         goto finish_spans;
     }
-    result = sbx_flame_tree_add_thread(&tree, &spans, paths, begin_ns, INT64_MAX);
+    result = is_async ? sbx_flame_tree_add_queued(&tree, report, thread, &spans, paths, begin_ns, INT64_MAX)
+                      : sbx_flame_tree_add_thread(&tree, &spans, paths, begin_ns, INT64_MAX);
     char label[128];
     sbx_thread_label(report->stall, thread, label, sizeof label);
     for (uint32_t node = 1; node < tree.count && result == 0; node++) {
@@ -148,7 +149,7 @@ static int write_lines(struct lines *lines, FILE *out)
     return fflush(out) == 0 ? 0 : -errno;
 }
 
-int sbx_print_folded(const struct sbx_report *report, FILE *out)
+static int print_folded(const struct sbx_report *report, FILE *out, bool is_async)
 {
     struct sbx_call_paths *paths = sbx_call_paths_create(report);
     if (paths == NULL) {
@@ -158,7 +159,7 @@ int sbx_print_folded(const struct sbx_report *report, FILE *out)
     int64_t begin_ns = sbx_history_begin_ns(report->stall, report->verdict.interval_begin_ns);
     int result = 0;
     for (uint32_t thread = 0; thread < report->stall->thread_count && result == 0; thread++) {
-        result = add_thread(&lines, report, paths, thread, begin_ns);
+        result = add_thread(&lines, report, paths, thread, begin_ns, is_async);
     }
     if (result == 0) {
         result = write_lines(&lines, out);
@@ -169,4 +170,14 @@ int sbx_print_folded(const struct sbx_report *report, FILE *out)
     free(lines.lines);
     sbx_call_paths_destroy(paths);
     return result;
+}
+
+int sbx_print_folded(const struct sbx_report *report, FILE *out)
+{
+    return print_folded(report, out, false);
+}
+
+int sbx_print_async_folded(const struct sbx_report *report, FILE *out)
+{
+    return print_folded(report, out, true);
 }

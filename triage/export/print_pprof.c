@@ -16,6 +16,7 @@
 #include "gzip_stream.h"
 #include "names.h"
 #include "proto_writer.h"
+#include "queued_stacks.h"
 #include "report.h"
 #include "span_pieces.h"
 #include "text_table.h"
@@ -90,6 +91,7 @@ struct profile {
     char (*build_ids)[BUILD_ID_TEXT_BYTES]; /* by module, likewise */
     uint32_t thread;                        /* whose pieces are being added */
     int64_t history_begin_ns;               /* what is before is not counted */
+    bool is_async;                          /* the stacks of submitters are put under what ran in tasks */
     bool failed;
 };
 
@@ -294,7 +296,8 @@ static int add_thread(struct profile *profile, const struct sbx_call_paths *path
         return result;
     }
     profile->thread = thread;
-    result = sbx_span_pieces_visit(&spans, paths, add_piece, profile);
+    result = profile->is_async ? sbx_queued_pieces_visit(profile->report, thread, &spans, paths, add_piece, profile)
+                               : sbx_span_pieces_visit(&spans, paths, add_piece, profile);
     sbx_thread_spans_finish(&spans);
     return result;
 }
@@ -362,10 +365,10 @@ static void put_all(struct profile *profile)
     }
 }
 
-int sbx_print_pprof(const struct sbx_report *report, FILE *out)
+static int print_pprof(const struct sbx_report *report, FILE *out, bool is_async)
 {
     const struct sbx_stall *stall = report->stall;
-    struct profile profile = {.report = report};
+    struct profile profile = {.report = report, .is_async = is_async};
     struct sbx_text_table *const tables[] = {&profile.strings,   &profile.functions, &profile.mappings,
                                              &profile.locations, &profile.chains,    &profile.samples};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
@@ -409,4 +412,14 @@ free_all:
     free(profile.labels);
     free(profile.build_ids);
     return result;
+}
+
+int sbx_print_pprof(const struct sbx_report *report, FILE *out)
+{
+    return print_pprof(report, out, false);
+}
+
+int sbx_print_async_pprof(const struct sbx_report *report, FILE *out)
+{
+    return print_pprof(report, out, true);
 }

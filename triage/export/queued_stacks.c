@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queued_stacks.c - asynchronous stacks: under what a thread did in a task, the stack of who queued it. */
+#include "queued_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct visit {
+    const struct sbx_stall_task *tasks; /* those that the thread ran, by begin */
+    size_t task_count, begun;           /* begun: so many of them have begun at `at_ns` */
+    const struct sbx_stall_task **open; /* those of them that may run, the innermost last */
+    size_t open_count;
+    int64_t at_ns;
+    const struct sbx_call_paths *paths;
+    sbx_piece_visitor visitor;
+    void *context;
+    struct sbx_path_frame path[SBX_CALL_PATH_MAX], submitter[SBX_CALL_PATH_MAX];
+};
+
+static int64_t end_of(const struct sbx_stall_task *task)
+{
+    return task->runs ? INT64_MAX : task->ended_ns;
+}
+
+/* The innermost task that runs at `at_ns`; NULL: none. *until_ns: so long that is so. Pieces come in time order, so all of it is one walk over the tasks. */
+static const struct sbx_stall_task *task_at(struct visit *visit, int64_t at_ns, int64_t *until_ns)
+{
+    if (at_ns < visit->at_ns) {
+        visit->begun = visit->open_count = 0;
+    }
+    visit->at_ns = at_ns;
+    while (visit->begun < visit->task_count && visit->tasks[visit->begun].begun_ns <= at_ns) {
+        visit->open[visit->open_count++] = &visit->tasks[visit->begun++];
+    }
+    while (visit->open_count > 0 && end_of(visit->open[visit->open_count - 1]) <= at_ns) {
+        visit->open_count--; /* those around it that have ended go when it has */
+    }
+    const struct sbx_stall_task *found = visit->open_count > 0 ? visit->open[visit->open_count - 1] : NULL;
+    *until_ns = found != NULL ? end_of(found) : INT64_MAX;
+    if (visit->begun < visit->task_count && visit->tasks[visit->begun].begun_ns < *until_ns) {
+        *until_ns = visit->tasks[visit->begun].begun_ns;
+    }
+    return found;
+}
+
+/* Put the submitter's stack under the piece's. */
+static void put_under(struct visit *visit, const struct sbx_stall_task *task, struct sbx_piece *piece)
+{
+    size_t count = sbx_call_path_read(visit->paths, task->stack, visit->submitter);
+    if (count == 0 || piece->path_count + 2 > SBX_CALL_PATH_MAX) {
+        return;
+    }
+    size_t room = SBX_CALL_PATH_MAX - 1 - piece->path_count, kept = count < room ? count : room;
+    memcpy(visit->path, visit->submitter + (count - kept), kept * sizeof *visit->path);
+    visit->path[kept] = sbx_call_path_queued(visit->paths, task->op);
+    memcpy(visit->path + kept + 1, piece->path, piece->path_count * sizeof *visit->path);
+    piece->path = visit->path;
+    piece->path_count += kept + 1;
+}
+
+static int cut_piece(void *context, const struct sbx_piece *whole)
+{
+    struct visit *visit = context;
+    struct sbx_piece part = *whole;
+    int result;
+    do {
+        int64_t until_ns;
+        const struct sbx_stall_task *task = task_at(visit, part.begin_ns, &until_ns);
+        struct sbx_piece told = part;
+        told.end_ns = until_ns < whole->end_ns ? until_ns : whole->end_ns;
+        if (task != NULL && told.path_count > 0) {
+            put_under(visit, task, &told);
+        }
+        result = visit->visitor(visit->context, &told);
+        part.begin_ns = told.end_ns;
+        part.is_evidence = false; /* counted with the first */
+        part.looks = 0;
+    } while (result == 0 && part.begin_ns < whole->end_ns);
+    return result;
+}
+
+int sbx_queued_pieces_visit(const struct sbx_report *report, uint32_t thread, const struct sbx_thread_spans *spans,
+                            const struct sbx_call_paths *paths, sbx_piece_visitor visitor, void *context)
+{
+    const struct sbx_stall *stall = report->stall;
+    struct visit *visit = calloc(1, sizeof *visit);
+    if (visit == NULL) {
+        return -ENOMEM;
+    }
+    visit->paths = paths;
+    visit->visitor = visitor;
+    visit->context = context;
+    for (size_t i = 0; i < stall->task_count; i++) { /* by runner, then by begin */
+        if (stall->tasks[i].runner == (int32_t)thread) {
+            visit->tasks = visit->tasks == NULL ? &stall->tasks[i] : visit->tasks;
+            visit->task_count++;
+        }
+    }
+    visit->open = calloc(visit->task_count + 1, sizeof(const struct sbx_stall_task *));
+    int result = visit->open != NULL ? sbx_span_pieces_visit(spans, paths, cut_piece, visit) : -ENOMEM;
+    free(visit->open);
+    free(visit);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queued_stacks.h - asynchronous stacks: under what a thread did in a task, the stack of who queued it.
+ *
+ *   submitter's outermost;...;submitter's leaf;[g_idle_add];runner's outermost;...;runner's leaf
+ *
+ * Between the two stands a frame with the call that queued the task. A piece in which a task begins or ends is cut there; of tasks inside one another the
+ * innermost counts. What ran in no task that is known stays as it is. Paths keep to SBX_CALL_PATH_MAX frames: the submitter's outermost go first. */
+#ifndef SBX_QUEUED_STACKS_H
+#define SBX_QUEUED_STACKS_H
+
+#include "span_pieces.h"
+
+/* As sbx_span_pieces_visit(), for the spans of that thread. */
+int sbx_queued_pieces_visit(const struct sbx_report *report, uint32_t thread, const struct sbx_thread_spans *spans,
+                            const struct sbx_call_paths *paths, sbx_piece_visitor visitor, void *context);
+
+#endif
