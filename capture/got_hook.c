@@ -396,8 +396,8 @@ uint32_t sbx_got_hook_apply(uint64_t wanted, uint64_t end_ns, uint32_t *unsettle
     if (memory == NULL) {
         return 0;
     }
-    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT))) !=
-        0) {
+    if ((wanted & (SBX_POINT_BIT(SBX_GROUP_FRAME) | SBX_POINT_BIT(SBX_GROUP_GLIB) | SBX_POINT_BIT(SBX_GROUP_QT) |
+                   SBX_POINT_BIT(SBX_GROUP_UV))) != 0) {
         sbx_points_find_late();
     }
     struct pass pass = {.wanted = wanted, .number = ++passes, .end_ns = end_ns};
