@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "handover.h"
 #include "names.h"
 #include "submitters.h"
 #include "verdict_words.h"
@@ -135,6 +136,51 @@ static void tell_start(struct sbx_report *report, const struct sbx_stall_task *s
                      whose, submitter_text(report, start, function), thread);
 }
 
+/* From when it was let go to when it went. */
+static double handed_ns(const struct sbx_handover *handover)
+{
+    int64_t ns = handover->wait->end_ns - handover->wake->end_ns;
+    return ns > 0 ? (double)ns : 0;
+}
+
+/* No queue is known, but who let the judged thread go from its wait for work. */
+static void tell_handover(struct sbx_report *report, const struct sbx_handover *handover)
+{
+    struct sbx_verdict *verdict = &report->verdict;
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
+    const struct sbx_location *location = sbx_blame_submitter(report, handover->wake->stack);
+    double ns = handed_ns(handover);
+    verdict->queued_by =
+        (struct sbx_queued_by){.is_known = true, .thread = (int32_t)handover->wake->thread, .lay_ms = ns / 1e6};
+    if (location != NULL) {
+        verdict->queued_by.location = *location;
+    }
+    sbx_thread_text(report->stall, handover->wake->thread, thread);
+    sbx_duration_text(ns, lay);
+    sbx_evidence_add(verdict, "queued_by", ns / 1e6, "woken for it by %s on %s %s before it began (%s)",
+                     sbx_location_text(location, function), thread, lay, sbx_op_name(handover->wake->op));
+}
+
+/* The same of the culprit's work. */
+static void tell_others_handover(struct sbx_report *report, const struct sbx_handover *handover)
+{
+    char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
+    char culprit[SBX_THREAD_TEXT_BYTES];
+    sbx_thread_text(report->stall, handover->wake->thread, thread);
+    sbx_thread_text(report->stall, handover->wait->thread, culprit);
+    sbx_duration_text(handed_ns(handover), lay);
+    sbx_evidence_add(&report->verdict, "queued_by", handed_ns(handover) / 1e6,
+                     "%s was woken for its work by %s on %s %s before (%s)", culprit,
+                     sbx_location_text(sbx_blame_submitter(report, handover->wake->stack), function), thread, lay,
+                     sbx_op_name(handover->wake->op));
+}
+
+/* Who started a thread says less than who handed it its work. */
+static bool is_queued(const struct sbx_stall_task *task)
+{
+    return task != NULL && task->op != SBX_OP_PTHREAD_CREATE;
+}
+
 static void tell_task(struct sbx_report *report, const struct sbx_stall_task *task)
 {
     struct sbx_verdict *verdict = &report->verdict;
@@ -194,7 +240,10 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
     struct sbx_verdict *verdict = &report->verdict;
     struct sbx_interval span = judgement->split.interval;
     const struct sbx_stall_task *task = sbx_origin_in(stall, stall->trigger.thread, span);
-    if (task != NULL) {
+    struct sbx_handover handover;
+    if (!is_queued(task) && sbx_handover_find(stall, stall->trigger.thread, span, &handover)) {
+        tell_handover(report, &handover);
+    } else if (task != NULL) {
         tell_task(report, task);
     } else {
         tell_flood(report, stall->trigger.thread, span);
@@ -203,7 +252,10 @@ void sbx_origin_tell(struct sbx_report *report, const struct sbx_judgement *judg
         return;
     }
     const struct sbx_stall_task *others = sbx_origin_in(stall, (uint32_t)verdict->culprit_thread, judgement->waited);
-    if (others != NULL && others != task) {
+    if (!is_queued(others) &&
+        sbx_handover_find(stall, (uint32_t)verdict->culprit_thread, judgement->waited, &handover)) {
+        tell_others_handover(report, &handover);
+    } else if (others != NULL && others != task) {
         char function[SBX_SHORT_NAME_BYTES], thread[SBX_THREAD_TEXT_BYTES], lay[SBX_DURATION_TEXT_BYTES];
         char culprit[SBX_THREAD_TEXT_BYTES];
         thread_text(stall, others->from, thread);

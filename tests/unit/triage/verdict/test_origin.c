@@ -272,6 +272,110 @@ static void test_a_wait_for_a_task_of_somebody_else_is_a_wait(void **state)
     assert_int_equal(report_of_rows()->verdict.cause, SBX_CAUSE_WAIT);
 }
 
+/* ---- pools that are known by their condition alone (handover.c) ---- */
+
+/* Thread `runner` is let go by `waker` with that stack, from a wait of that kind that ended then. */
+static void hand_over(uint32_t runner, uint8_t kind, int64_t end_us, uint32_t waker, uint8_t op, const char *stack,
+                      uint32_t wait)
+{
+    add((struct sbx_build_record){.thread = runner,
+                                  .kind = kind,
+                                  .op = SBX_OP_COND_WAIT,
+                                  .begin_us = end_us - MS(300),
+                                  .end_us = end_us,
+                                  .stack = sbx_scene_stack(scene, "take_item < work < start"),
+                                  .wait = wait});
+    add((struct sbx_build_record){.thread = waker,
+                                  .kind = SBX_RECORD_WAKE,
+                                  .op = op,
+                                  .begin_us = end_us - MS(2),
+                                  .end_us = end_us - MS(2),
+                                  .stack = sbx_scene_stack(scene, stack),
+                                  .peer = runner + 1,
+                                  .wait = wait});
+}
+
+static void test_who_woke_a_pools_thread_from_its_wait_for_work_is_named(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_IDLE, MS(-1400), 1, SBX_OP_COND_SIGNAL, "on_key < run", 39);
+    hand_over(0, SBX_RECORD_IDLE, MS(-1000), 2, SBX_OP_COND_SIGNAL, "push_item < on_folder_opened < run", 40);
+    const struct sbx_report *report = report_of_rows();
+    const struct sbx_queued_by *by = &report->verdict.queued_by;
+    assert_true(by->is_known);
+    assert_int_equal(by->thread, 2);
+    assert_string_equal(by->location.function, "on_folder_opened");
+    assert_int_equal((int)by->lay_ms, 2);
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "woken for it by on_folder_opened"));
+}
+
+static void test_a_task_that_is_known_says_more_than_who_woke_the_thread(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_IDLE, MS(-1000), 2, SBX_OP_COND_SIGNAL, "on_folder_opened < run", 40);
+    put_task(0, MS(-990), MS(0), MS(40), 3, "on_settings_changed < run", 5);
+    assert_string_equal(report_of_rows()->verdict.queued_by.location.function, "on_settings_changed");
+}
+
+static void test_waits_that_are_not_for_this_work_name_nobody(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_IDLE, MS(-2500), 2, SBX_OP_COND_SIGNAL, "on_folder_opened < run", 40); /* long ago */
+    hand_over(0, SBX_RECORD_COND, MS(-990), 3, SBX_OP_COND_SIGNAL, "deliver < run", 41);           /* for a result */
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+static void test_the_main_threads_waits_for_conditions_are_not_for_work(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_COND, MS(-1000), 2, SBX_OP_COND_SIGNAL, "deliver < run", 40);
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+static void test_an_unlocked_mutex_hands_no_work_over(void **state)
+{
+    (void)state;
+    hand_over(0, SBX_RECORD_IDLE, MS(-1000), 2, SBX_OP_MUTEX_UNLOCK, "on_folder_opened < run", 40);
+    assert_false(report_of_rows()->verdict.queued_by.is_known);
+}
+
+static void test_the_work_of_a_pools_thread_that_is_waited_for_is_followed_to_who_woke_it(void **state)
+{
+    (void)state;
+    sbx_scene_destroy(scene);
+    scene = sbx_scene_create(4, SBX_TRIGGER_SLOW_MESSAGE, 1000000);
+    row_count = 0;
+    add((struct sbx_build_record){.kind = SBX_RECORD_COND,
+                                  .op = SBX_OP_COND_WAIT,
+                                  .begin_us = MS(-990),
+                                  .end_us = MS(-20),
+                                  .cpu_us = 1,
+                                  .stack = sbx_scene_stack(scene, "show_thumbnail < main"),
+                                  .peer = 2,
+                                  .wait = 50});
+    hand_over(1, SBX_RECORD_COND, MS(-989), 0, SBX_OP_COND_SIGNAL, "push_item < show_thumbnail < main", 40);
+    add((struct sbx_build_record){.thread = 1,
+                                  .kind = SBX_RECORD_WAKE,
+                                  .op = SBX_OP_COND_SIGNAL,
+                                  .begin_us = MS(-20),
+                                  .end_us = MS(-20),
+                                  .stack = sbx_scene_stack(scene, "decode < work < start"),
+                                  .peer = 1,
+                                  .wait = 50});
+    for (int ms = 20; ms <= 970; ms += 10) {
+        add((struct sbx_build_record){.thread = 1,
+                                      .kind = SBX_RECORD_ASYNC,
+                                      .begin_us = MS(ms - 1000),
+                                      .end_us = MS(ms - 1000),
+                                      .cpu_us = MS(ms) + 1,
+                                      .stack = sbx_scene_stack(scene, "decode < work < start")});
+    }
+    const struct sbx_report *report = report_of_rows();
+    assert_int_equal(report->verdict.cause, SBX_CAUSE_WAIT);
+    assert_int_equal(report->verdict.culprit_thread, 1);
+    assert_non_null(strstr(sbx_scene_evidence(report, "queued_by"), "was woken for its work by show_thumbnail"));
+}
+
 static void test_who_started_a_thread_is_evidence_and_no_task(void **state)
 {
     (void)state;
@@ -329,6 +433,12 @@ int main(void)
         SCENE(test_the_task_that_waits_is_not_what_blocks_its_own),
         SCENE(test_a_wait_for_a_task_of_somebody_else_is_a_wait),
         SCENE(test_who_started_a_thread_is_evidence_and_no_task),
+        SCENE(test_who_woke_a_pools_thread_from_its_wait_for_work_is_named),
+        SCENE(test_a_task_that_is_known_says_more_than_who_woke_the_thread),
+        SCENE(test_waits_that_are_not_for_this_work_name_nobody),
+        SCENE(test_the_main_threads_waits_for_conditions_are_not_for_work),
+        SCENE(test_an_unlocked_mutex_hands_no_work_over),
+        SCENE(test_the_work_of_a_pools_thread_that_is_waited_for_is_followed_to_who_woke_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
