@@ -100,6 +100,8 @@ static const struct download {
     {"perfetto", "application/octet-stream", "pftrace", SBX_RENDERING_PERFETTO},
     {"pprof", "application/octet-stream", "pb.gz", SBX_RENDERING_PPROF},
     {"folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_FOLDED},
+    {"async.pprof", "application/octet-stream", "async.pb.gz", SBX_RENDERING_ASYNC_PPROF},
+    {"async.folded", SBX_TEXT_PLAIN, NULL, SBX_RENDERING_ASYNC_FOLDED},
     {"sbx", "application/octet-stream", "sbx", -1},
 };
 
@@ -133,7 +135,8 @@ void sbx_stall_reply_download(struct sbx_renderings *renderings, const struct sb
 {
     const struct download *download = find_download(suffix);
     if (!download) {
-        sbx_refuse(request, reply, 404, "a snapshot can be had as .json, .perfetto, .pprof, .folded and .sbx");
+        sbx_refuse(request, reply, 404,
+                   "a snapshot can be had as .json, .perfetto, .pprof, .folded, .async.pprof, .async.folded and .sbx");
         return;
     }
     /* Where rows are held back, so is what was made of them; and what came as it came names builds of every module. */

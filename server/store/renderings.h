@@ -16,7 +16,9 @@ enum sbx_rendering {
     SBX_RENDERING_PERFETTO = 2,
     SBX_RENDERING_PPROF = 3,
     SBX_RENDERING_FOLDED = 4,
-    SBX_RENDERING_KINDS = 5,
+    SBX_RENDERING_ASYNC_FOLDED = 5,
+    SBX_RENDERING_ASYNC_PPROF = 6,
+    SBX_RENDERING_KINDS = 7,
 };
 
 struct sbx_renderings;

@@ -59,6 +59,8 @@ int sbx_rendering_make(const struct sbx_report *report, enum sbx_rendering kind,
         [SBX_RENDERING_PERFETTO] = sbx_print_perfetto,
         [SBX_RENDERING_PPROF] = sbx_print_pprof,
         [SBX_RENDERING_FOLDED] = sbx_print_folded,
+        [SBX_RENDERING_ASYNC_FOLDED] = sbx_print_async_folded,
+        [SBX_RENDERING_ASYNC_PPROF] = sbx_print_async_pprof,
     };
     int result =
         printers[kind] ? print_into(printers[kind], report, bytes_max, body) : make_page(report, bytes_max, body);

@@ -11,7 +11,7 @@
 
 #include "started_server.h"
 
-static const char *const suffixes[] = {".json", ".perfetto", ".pprof", ".folded"};
+static const char *const suffixes[] = {".json", ".perfetto", ".pprof", ".folded", ".async.pprof", ".async.folded"};
 
 static void test_nothing_is_rendered_before_somebody_asks_and_asking_changes_no_verdict(void **state)
 {
