@@ -23,7 +23,8 @@ static void test_an_unknown_format_is_named_with_those_there_are(void **state)
     (void)state;
     struct tool_result result = RUN_TOOL("report", "--format", "xml", folder);
     assert_int_equal(result.status, 2);
-    assert_non_null(strstr(result.err, "unknown format 'xml'; it is text, json, perfetto, folded, pprof, async-folded or async-pprof"));
+    assert_non_null(strstr(
+        result.err, "unknown format 'xml'; it is text, json, perfetto, folded, pprof, async-folded or async-pprof"));
 }
 
 static void test_nothing_found_is_said_and_fails(void **state)
