@@ -22,7 +22,8 @@ bool sbx_descriptors_become_own(void)
     bool is_own = syscall(SYS_close_range, 0u, ~0u, UNSHARE) == 0;
     if (is_own) {
         /* Nobody of us prints; but should libc want to, it must not find a snapshot under the number of stderr. */
-        for (int i = 0; i < 3 && open("/dev/null", O_RDWR | O_CLOEXEC) >= 0; i++) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int i = 0; i < 2 && null == 0 && fcntl(null, F_DUPFD_CLOEXEC, 0) >= 0; i++) {
         }
     }
     errno = saved_errno;

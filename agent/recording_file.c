@@ -126,9 +126,16 @@ uint64_t sbx_process_start_ticks(uint32_t pid)
     return start_ticks_of(path);
 }
 
+/* Once: a forked child has it from its parent. */
 static void read_boot_id(uint8_t boot_id[16])
 {
+    static uint8_t boot_of_all[16];
+    static const uint8_t unknown[16];
     char text[40];
+    memcpy(boot_id, boot_of_all, sizeof boot_of_all);
+    if (memcmp(boot_id, unknown, sizeof unknown) != 0) {
+        return;
+    }
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return; /* zero: equal to any other unknown boot; pid and start time still tell processes apart */
@@ -149,6 +156,7 @@ static void read_boot_id(uint8_t boot_id[16])
         boot_id[digits / 2] = (uint8_t)(boot_id[digits / 2] << 4 | value);
         digits++;
     }
+    memcpy(boot_of_all, boot_id, sizeof boot_of_all);
 }
 
 static uint64_t lay_out(struct sbx_recording_header *header, const struct shape *shape, uint32_t chunks)
@@ -401,7 +409,9 @@ static int create(const char *folder_path, const char *spool_path, const struct 
     snprintf(draft.spool_path, sizeof draft.spool_path, "%s", spool_path);
     find_executable(draft.executable_path);
 
-    forget_before_exec(folder, &draft);
+    if (!shape->is_workers) { /* no exec since it was forked */
+        forget_before_exec(folder, &draft);
+    }
     char name[SBX_RECORDING_NAME_BYTES];
     name_recording(&draft, spool_path, name);
     int written = snprintf(file_out->path, sizeof file_out->path, "%s/%s", folder_path, name);

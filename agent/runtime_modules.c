@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "loader_visit.h"
+#include "module_map.h"
 #include "recording_format.h"
 #include "the_capture.h"
 
@@ -98,7 +99,12 @@ static void ask(struct runtime *runtime)
 
 uint32_t sbx_runtime_modules_step(bool modules_changed)
 {
+    static uint64_t
+        loads_then; /* of which modules it is known that none is a runtime; true in a forked child as well */
+    uint64_t loads = sbx_module_map_loads();
     uint32_t pause_ms = 0;
+    modules_changed = modules_changed && (loads == 0 || loads != loads_then);
+    loads_then = loads;
     for (struct runtime *runtime = runtimes; runtime < runtimes + SBX_COUNT_OF(runtimes); runtime++) {
         if (runtime->state == SBX_RUNTIME_ATTACHED &&
             sbx_load_relaxed(&sbx_the_capture.header->runtimes[runtime - runtimes].state) == 0) {

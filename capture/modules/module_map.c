@@ -374,6 +374,11 @@ static void drop_departed_rows(void)
     }
 }
 
+uint64_t sbx_module_map_loads(void)
+{
+    return has_loader_counts ? seen_adds : 0;
+}
+
 void sbx_module_map_inherit(void)
 {
     inherited = sbx_load_relaxed(&sbx_the_capture.map); /* relaxed: a child has one thread when it looks */

@@ -87,6 +87,9 @@ void sbx_module_map_have_rows(bool is_urgent);
 /* Publish what was put off. */
 void sbx_module_map_publish_rest(void);
 
+/* How many modules the loader has loaded ever, as of the last refresh; 0: it does not count. The module thread's. */
+uint64_t sbx_module_map_loads(void);
+
 /* Has nothing been unmapped since the last look? False also where the loader does not count. A visit of its own. */
 bool sbx_module_map_is_current(void);
 

@@ -15,16 +15,25 @@ enum {
 extern const struct sbx_process_state __start_sbx_process_state[] __attribute__((weak, visibility("hidden")));
 extern const struct sbx_process_state __stop_sbx_process_state[] __attribute__((weak, visibility("hidden")));
 
+/* What is clear is not written: its page would be copied. */
+static void clear_small(void *variable, size_t bytes)
+{
+    const uint8_t *at = variable;
+    if (bytes != 0 && (at[0] != 0 || memcmp(at, at + 1, bytes - 1) != 0)) {
+        memset(variable, 0, bytes);
+    }
+}
+
 static void clear(void *variable, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)variable, end = begin + bytes;
     uintptr_t first = (begin + page - 1) & ~(page - 1), last = end & ~(page - 1);
     if (bytes < LARGE_PAGES * page || madvise((void *)first, last - first, MADV_DONTNEED) != 0) {
-        memset(variable, 0, bytes);
+        clear_small(variable, bytes);
         return;
     }
-    memset(variable, 0, first - begin);
-    memset((void *)last, 0, end - last);
+    clear_small(variable, first - begin);
+    clear_small((void *)last, end - last);
 }
 
 void sbx_process_state_clear(void)

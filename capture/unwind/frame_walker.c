@@ -56,7 +56,7 @@ READS_FOREIGN_STACKS static uint64_t read_context(const stack_word *context, uin
 
 SBX_NOINLINE static void clear_cache(struct sbx_walk_cache *cache, uint32_t generation, uint32_t epoch)
 {
-    for (uint32_t i = 0; i < SBX_WALK_CACHE_SLOTS; i++) {
+    for (uint32_t i = 0; cache->generation != 0 && i < SBX_WALK_CACHE_SLOTS; i++) { /* 0: fresh pages */
         sbx_store_relaxed(&cache->slots[i].pc, 0); /* own thread only; atomic so that it does not become a memset */
     }
     cache->generation = generation;
