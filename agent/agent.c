@@ -26,6 +26,7 @@
 #include "loader_visit.h"
 #include "locked_memory.h"
 #include "message_loop.h"
+#include "message_names.h"
 #include "module_map.h"
 #include "module_thread.h"
 #include "own_folder.h"
@@ -263,6 +264,7 @@ int sbx_agent_start(const char *recordings_folder, const char *spool_path, const
     sbx_the_agent.wanted_points = settings->enabled != 0 ? settings->points | SBX_POINT_BIT(SBX_GROUP_LOADER) : 0;
     sbx_the_capture.header->async_signal = (uint32_t)sbx_sampler_start();
     sbx_store_relaxed(sbx_the_capture.gate + 1, 1);
+    sbx_message_names_publish(); /* a forked child's parent may have said some */
     sbx_loader_visit_start();
     /* It opens the recording while we look for what is to be hooked, and touches no hook until they are handed to it. */
     result = sbx_agent_start_thread(&sbx_the_agent.module_thread, sbx_module_main);

@@ -301,6 +301,12 @@ int sbx_forked_child_start(void)
     return wait_for_start(START_WAIT_MS) && sbx_load_acquire(&sbx_the_agent.is_running) != 0 ? 0 : -ETIMEDOUT;
 }
 
+bool sbx_forked_child_is_to_come(void)
+{
+    uint32_t state = sbx_load_acquire(&child.state); /* order: acquire child.state */
+    return (state == PENDING || state == STARTING) && is_callers();
+}
+
 void sbx_forked_child_settle_at_exit(void)
 {
     if (sbx_load_relaxed(&child.state) == STARTING && is_callers()) { /* relaxed: looked at again */

@@ -37,6 +37,9 @@ void sbx_forked_child_look_out_unstarted(const char *folder, const char *spool, 
  * recorded one; -EALREADY; -ENOTSUP where it is not to be recorded, or has no seat; -ETIMEDOUT where it takes its time. */
 int sbx_forked_child_start(void);
 
+/* Is this process a forked child whose recorder has not begun, and may yet? Any thread. */
+bool sbx_forked_child_is_to_come(void);
+
 /* The process exits: when its recorder is just starting, wait until it has, for some milliseconds at most. */
 void sbx_forked_child_settle_at_exit(void);
 

@@ -21,6 +21,7 @@
 #include "frame_pace.h"
 #include "late_start.h"
 #include "message_loop.h"
+#include "message_names.h"
 #include "ordered_start.h"
 #include "policy.h"
 #include "preload.h"
@@ -212,7 +213,7 @@ void stallbox_message_end(void)
 
 void stallbox_message_name(uint32_t kind, const char *name)
 {
-    if (stallbox_is_running() && name != NULL) {
+    if ((stallbox_is_running() || sbx_forked_child_is_to_come()) && name != NULL) {
         sbx_message_set_name(kind, name);
     }
 }

@@ -254,22 +254,3 @@ SBX_HOOK_SAFE void sbx_message_exit(void)
         sbx_message_tell_end(thread, sbx_thread_wall_ns(thread));
     }
 }
-
-SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)
-{
-    const struct sbx_section *section = &sbx_the_capture.header->kinds;
-    uint32_t expected = SBX_KIND_FREE;
-    if (kind == 0 || kind >= section->count) {
-        return;
-    }
-    struct sbx_kind_entry *entry =
-        (struct sbx_kind_entry *)(void *)((uint8_t *)sbx_the_capture.header + section->at) + kind;
-    /* order: acq_rel kind.state - one writer a kind */
-    if (!sbx_cas_acq_rel(&entry->state, &expected, SBX_KIND_FILLING)) {
-        return;
-    }
-    for (uint32_t i = 0; i < sizeof entry->name - 1 && name[i] != 0; i++) {
-        entry->name[i] = name[i];
-    }
-    sbx_store_release(&entry->state, SBX_KIND_SET); /* order: release kind.state - the name is whole */
-}

@@ -55,9 +55,6 @@ SBX_HOOK_SAFE void sbx_message_enter(uint32_t kind);
 /* The calling thread ends the process in the middle of its message: if that was told as hung, it has come to its end, and if a client
  * waits for an answer, the message is judged as any that ends. */
 SBX_HOOK_SAFE void sbx_message_exit(void);
-
-/* Keep the first name of a kind. Any thread. */
-SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name);
 SBX_HOOK_SAFE void sbx_message_leave(void);
 
 #endif

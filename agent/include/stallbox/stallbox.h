@@ -154,7 +154,7 @@ STALLBOX_EXPORT void stallbox_message_end(void);
 
 /* Say what the messages of a kind (1 to 223) are called. `name` is borrowed until return, is copied as far as 47 bytes go, and
  * stays on this machine (see above). After the start, once a kind: its first name stays, and calls that come too early or
- * too often do nothing. From any thread; not from a signal handler. */
+ * too often do nothing. A forked child knows what its parent said before the fork. From any thread; not from a signal handler. */
 STALLBOX_EXPORT void stallbox_message_name(uint32_t kind, const char *name);
 
 /* ---- frames ---- */
