@@ -214,12 +214,39 @@ static bool may_make_thread(uint64_t now_ns)
     return may && (child.handler_at == 0 || sbx_entry_of_nobody.alloc_count != child.allocations);
 }
 
+/* Nothing that the parent recorded, or will, can be read or written here. What still points there finds zeroes. */
+SBX_FORK_CODE static bool shut_out(struct sbx_recording_header *header, size_t bytes)
+{
+    return sbx_raw_syscall(SYS_mmap, (long)(uintptr_t)header, (long)bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (long)(uintptr_t)header;
+}
+
+/* A child that no fork handler ran in, by _Fork() or a raw clone(): it may make no thread, because what another thread of its parent had
+ * locked at that moment stays locked there. Once it waits for work it is counted, and its parent's recording is out of its reach. The gate
+ * tells it, which a fork of any sort wipes, from a child of vfork(), and from a process that was switched off. */
+SBX_HOOK_SAFE static void ask_unfollowed(uint8_t group, uint8_t op)
+{
+    if (sbx_capture_is_ours() || !waits_for_work(group, op) || is_callers()) {
+        return;
+    }
+    const struct sbx_capture_settings *wanted = &sbx_the_capture.control->wanted;
+    bool is_wanted =
+        sbx_load_relaxed(&sbx_the_agent.is_running) != 0 && wanted->enabled != 0 && wanted->follow_forks != 0;
+    sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: once a child */
+    sbx_store_relaxed(&sbx_the_capture.leave, NULL);
+    sbx_thread_become(SBX_THREAD_GONE);
+    (void)shut_out(sbx_the_agent.recording.header, sbx_the_agent.recording.bytes);
+    if (is_wanted) {
+        sbx_attendance_unrecorded_child();
+    }
+}
+
 /* The thread that forked goes on as one of the program's. */
 static void come_back(void)
 {
     if (sbx_self == SBX_THREAD_GONE && (uint32_t)sbx_raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) == child.pid) {
         sbx_thread_become(NULL);
-        sbx_store_relaxed(&sbx_the_capture.late_ask, NULL); /* relaxed: who asks once more finds it done */
+        sbx_store_relaxed(&sbx_the_capture.late_ask, ask_unfollowed); /* relaxed: who asks once more finds it done */
     }
 }
 
@@ -315,13 +342,6 @@ void sbx_forked_child_settle_at_exit(void)
 }
 
 /* ---- the fork ---- */
-
-/* Nothing that the parent recorded, or will, can be read or written here. What still points there finds zeroes. */
-SBX_FORK_CODE static bool shut_out(struct sbx_recording_header *header, size_t bytes)
-{
-    return sbx_raw_syscall(SYS_mmap, (long)(uintptr_t)header, (long)bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (long)(uintptr_t)header;
-}
 
 /* In the parent, before the fork: what a child is told of it. Written when it has changed alone, because a page that is written costs a fault
  * after each fork; two threads that fork at once write the same. */
@@ -421,6 +441,7 @@ void sbx_forked_child_look_out(void)
     if (lead()) {
         keep_paths();
         watch_forks();
+        sbx_store_relaxed(&sbx_the_capture.late_ask, ask_unfollowed); /* relaxed: a late start asks nothing more */
     }
     child.is_untouched = NULL;
 }

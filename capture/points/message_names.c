@@ -6,7 +6,7 @@
 #include "recording_format.h"
 #include "the_capture.h"
 
-static struct sbx_kind_entry names[SBX_MESSAGE_KINDS];
+static struct sbx_kind_entry kind_names[SBX_MESSAGE_KINDS];
 
 static bool set(struct sbx_kind_entry *entry, const char *name)
 {
@@ -26,15 +26,15 @@ static void publish(uint32_t kind)
 {
     const struct sbx_section *section = &sbx_the_capture.header->kinds;
     /* order: acquire kind.state */
-    if (kind < section->count && sbx_load_acquire(&names[kind].state) == SBX_KIND_SET) {
+    if (kind < section->count && sbx_load_acquire(&kind_names[kind].state) == SBX_KIND_SET) {
         (void)set((struct sbx_kind_entry *)(void *)((uint8_t *)sbx_the_capture.header + section->at) + kind,
-                  names[kind].name);
+                  kind_names[kind].name);
     }
 }
 
 SBX_HOOK_SAFE void sbx_message_set_name(uint32_t kind, const char *name)
 {
-    if (kind == 0 || kind >= SBX_MESSAGE_KINDS || !set(&names[kind], name)) {
+    if (kind == 0 || kind >= SBX_MESSAGE_KINDS || !set(&kind_names[kind], name)) {
         return;
     }
     sbx_fence_seq_cst(); /* either we see that there is a recording, or who begins it sees the name */

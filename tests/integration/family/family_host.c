@@ -3,6 +3,7 @@
  *
  *   family_host daemon FOLDER STATUS NAME...   start each NAME as a daemon does (fork, setsid, fork, exec), exit with STATUS
  *   family_host forks FOLDER STATUS NAME...    the same without the exec
+ *   family_host clones FOLDER STATUS           make children of which no fork handler hears, wait for them, exit with STATUS
  *   family_host worker FOLDER NAME             what was started: write FOLDER/NAME.pid, serve the fifo FOLDER/NAME
  *
  * A worker waits in poll() and does what a letter in its fifo says: h hang, s stall for 1.5 s, c die of SIGSEGV, e end, x call exec
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,12 +105,37 @@ static int work(const char *name)
     }
 }
 
+/* One by a raw clone() and one by _Fork() that wait, and one that ends at once: neither fork handlers nor hooks see them begin. */
+static int make_clones(void)
+{
+    int failed = 0;
+    for (int way = 0; way < 3; way++) {
+        int status = -1;
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+        pid_t pid = way == 1 ? _Fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#else
+        pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+        if (pid == 0) {
+            for (int i = 0; way < 2 && i < 3; i++) {
+                (void)poll(NULL, 0, 10);
+            }
+            _exit(0);
+        }
+        failed |= waitpid(pid, &status, 0) != pid || status != 0;
+    }
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     own_path = "/proc/self/exe";
     if (argc == 4 && strcmp(argv[1], "worker") == 0) {
         folder = argv[2];
         return work(argv[3]);
+    }
+    if (argc == 4 && strcmp(argv[1], "clones") == 0) {
+        return make_clones() == 0 ? atoi(argv[3]) : 1;
     }
     if (argc < 4 || (strcmp(argv[1], "daemon") != 0 && strcmp(argv[1], "forks") != 0)) {
         return 2;
